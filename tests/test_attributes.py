@@ -55,18 +55,18 @@ def shown(module: Any) -> list[str]:
     return [repr(one) for one in made]
 
 
-def test_all_is_shown_as_attrs_shows_it() -> None:
+def test_repr_is_the_same_as_that_of_attrs() -> None:
     assert shown(attributes) == shown(attrs)
 
 
-def test_what_is_shown() -> None:
+def test_repr_shows_fields_except_those_with_repr_false() -> None:
     assert shown(attributes)[:2] == [
         "Plain(one=1, _two='2')",
         "Hiding(one=1, short=l, unset=NOTHING)",
     ]
 
 
-def test_the_rest_is_of_attrs() -> None:
+def test_equality_hash_slots_and_freezing_are_those_of_attrs() -> None:
     plain, *_ = classes(attributes)
 
     assert plain(1) == plain(1) != plain(2)
@@ -76,13 +76,13 @@ def test_the_rest_is_of_attrs() -> None:
         plain(1).one = 2
 
 
-def test_one_function_serves_all_classes() -> None:
+def test_all_classes_share_the_function_of_their_repr() -> None:
     plain, hiding, *_ = classes(attributes)
 
     assert plain.__repr__ is hiding.__repr__ is attributes.show
 
 
-def test_the_broker_declares_its_classes_by_it() -> None:
+def test_broker_modules_do_not_import_define_or_frozen_from_attrs() -> None:
     other = re.compile(r"^from attrs import .*\b(?:define|frozen)\b", re.MULTILINE)
     broker = [path for path in modules() if path.parts[0] == "trio_kafka"]
 

@@ -37,7 +37,7 @@ def assert_left(census: Census, *kinds: str) -> None:
         census.check()
 
 
-def test_a_census_of_nothing_passes(census: Census) -> None:
+def test_census_passes_if_everything_is_released(census: Census) -> None:
     with held.observed(census):
         simulated = Tokens(1, Node("n", "part"), "tokens")
         assert simulated.take_nowait("x")
@@ -46,7 +46,7 @@ def test_a_census_of_nothing_passes(census: Census) -> None:
     census.check()
 
 
-async def test_a_lease_a_socket_and_a_limit_are_found(
+async def test_held_leases_sockets_and_limits_are_reported(
     autojump_clock: object, census: Census
 ) -> None:
     with held.observed(census):
@@ -62,7 +62,9 @@ async def test_a_lease_a_socket_and_a_limit_are_found(
     assert_left(census, "leases", "sockets", "limit threads")
 
 
-async def test_registrations_are_found(autojump_clock: object, census: Census) -> None:
+async def test_held_tokens_timers_memory_and_waits_are_reported(
+    autojump_clock: object, census: Census
+) -> None:
     node = Node("n", "part")
     with held.observed(census):
         tokens, timers = Tokens(1, node, "tokens"), Timers(node)
@@ -88,7 +90,7 @@ async def test_registrations_are_found(autojump_clock: object, census: Census) -
     )
 
 
-def test_what_a_broker_left_is_found_though_its_world_has_ended(census: Census) -> None:
+def test_files_left_by_a_broker_are_reported_even_if_its_machine_has_ended(census: Census) -> None:
     with held.observed(census):
         descriptors = Descriptors(simulated=True)
         with held.given_back("broker-1", descriptors):
@@ -98,7 +100,7 @@ def test_what_a_broker_left_is_found_though_its_world_has_ended(census: Census) 
     assert_left(census, "files of broker-1")
 
 
-def test_registrations_of_a_life_that_crashed_are_not_counted(census: Census) -> None:
+def test_tokens_held_on_a_crashed_machine_are_not_reported(census: Census) -> None:
     with held.observed(census):
         descriptors, tokens = Descriptors(simulated=True), Tokens(1, Node("n", "part"), "tokens")
         assert tokens.take_nowait("x")

@@ -14,7 +14,7 @@ def test_version_is_printed_and_the_status_is_0(capsys):
     assert capsys.readouterr().out.startswith("trio-kafka ")
 
 
-def test_the_version_option_says_the_same_as_the_command(capsys):
+def test_version_option_prints_the_same_as_the_version_command(capsys):
     main(["version"])
     by_command = capsys.readouterr().out
     main(["--version"])
@@ -41,7 +41,7 @@ def test_a_group_lists_its_commands(capsys):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_has_a_help_text_of_its_own(command, capsys):
+def test_each_command_has_its_own_help_text(command, capsys):
     assert main([*command.split(), "--help"]) == 0
 
     text = capsys.readouterr().out
@@ -49,7 +49,7 @@ def test_each_command_has_a_help_text_of_its_own(command, capsys):
     assert text.split("\n\n")[1][0].isupper()  # what it does
 
 
-def test_what_is_imported_is_not_looked_at_again_and_the_collector_is_as_before(monkeypatch):
+def test_garbage_collector_runs_rarely_in_a_command_and_is_restored_afterwards(monkeypatch):
     seen = []
     monkeypatch.setattr(version, "version", lambda json: seen.append(gc.get_threshold()) or 0)
     before = gc.get_threshold()
@@ -89,9 +89,7 @@ def test_what_is_imported_is_not_looked_at_again_and_the_collector_is_as_before(
         ),
     ],
 )
-def test_what_is_no_command_or_option_is_named_and_ends_with_status_2(
-    arguments, where, named, capsys
-):
+def test_unknown_command_or_option_is_named_and_ends_with_status_2(arguments, where, named, capsys):
     assert main(arguments) == 2
 
     out, error = capsys.readouterr()
@@ -112,7 +110,7 @@ def test_the_package_runs_as_a_module(module):
 
 
 @pytest.mark.slow
-def test_a_command_imports_no_other_and_not_trio():
+def test_version_command_imports_neither_trio_nor_another_command():
     code = (
         "import sys; from trio_kafka.cli import main; main(['version']);"
         "print(*{'trio', 'attrs', 'structlog', 'trio_kafka.cli.start', 'trio_kafka.config'}"
@@ -124,7 +122,7 @@ def test_a_command_imports_no_other_and_not_trio():
     assert done.stdout.splitlines()[1:] == [""]
 
 
-def test_who_is_read_by_nobody_ends_without_a_word() -> None:
+def test_command_whose_output_pipe_is_closed_ends_with_status_141_and_no_message() -> None:
     read, write = os.pipe()
     os.close(read)
     command = [sys.executable, "-m", "trio_kafka", "version"]

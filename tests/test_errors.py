@@ -17,13 +17,13 @@ LINES = (Path(__file__).parent / "data" / "errors.txt").read_text().splitlines()
 RECORDED = [line.split() for line in LINES]
 
 
-def test_codes_have_kafkas_numbers_and_names() -> None:
+def test_error_codes_have_the_numbers_and_names_of_kafka() -> None:
     assert {code.name: code.value for code in ErrorCode} == {
         name: int(number) for number, name, _ in RECORDED
     }
 
 
-def test_codes_are_retriable_and_refresh_metadata_where_kafkas_are() -> None:
+def test_error_codes_are_retriable_and_refresh_metadata_as_in_kafka() -> None:
     flags = {
         name: ("r" if code.retriable else "-") + ("m" if code.refreshes_metadata else "-")
         for name, code in ErrorCode.__members__.items()
@@ -36,13 +36,13 @@ def test_codes_are_retriable_and_refresh_metadata_where_kafkas_are() -> None:
     ("message", "text"),
     [(None, "INVALID_CONFIG"), ("a.b: want a number", "INVALID_CONFIG: a.b: want a number")],
 )
-def test_an_answer_keeps_its_code_and_its_message(message: str | None, text: str) -> None:
+def test_kafka_error_keeps_its_code_and_message(message: str | None, text: str) -> None:
     error = KafkaError(ErrorCode.INVALID_CONFIG, message)
 
     assert (error.code, error.message, str(error)) == (ErrorCode.INVALID_CONFIG, message, text)
 
 
-def test_a_message_that_quotes_a_long_text_fits_into_an_answer() -> None:
+def test_long_error_message_is_shortened_to_fit_in_a_response() -> None:
     whole = KafkaError(ErrorCode.INVALID_CONFIG, "x" * LONGEST_MESSAGE)
     cut = KafkaError(ErrorCode.INVALID_CONFIG, "\U0001f600" * 32_767)
 
@@ -69,14 +69,14 @@ def test_an_error_kept_as_a_value_holds_no_frames_and_no_other_errors() -> None:
     assert (kept.code, kept.message) == (ErrorCode.CORRUPT_MESSAGE, "cut")
 
 
-def test_a_log_directory_that_fails_is_named() -> None:
+def test_error_of_a_log_directory_names_the_directory() -> None:
     error = LogDirError("data/a", "fsync: input/output error")
 
     assert error.path == "data/a"
     assert str(error) == "log directory data/a: fsync: input/output error"
 
 
-def test_a_group_of_one_is_its_error_and_others_stay() -> None:
+def test_only_leaf_unwraps_a_group_with_a_single_error_and_keeps_larger_groups() -> None:
     one, two = ValueError("1"), ValueError("2")
     group = ExceptionGroup("g", [one, ExceptionGroup("g", [two])])
 
@@ -86,7 +86,7 @@ def test_a_group_of_one_is_its_error_and_others_stay() -> None:
     assert leaves(group) == [one, two]
 
 
-def test_advice_is_given_where_it_is_known() -> None:
+def test_advice_is_given_for_a_full_disk_and_not_for_other_errors() -> None:
     assert advice(OSError(errno.ENOSPC, "full")) == ": make room on the disk"
     assert advice(OSError(errno.EPIPE, "broken")) == ""
     assert advice(ValueError("no")) == ""

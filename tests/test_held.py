@@ -25,7 +25,7 @@ class Observer:
         self.losses.append((owner, counts))
 
 
-def test_an_observer_knows_the_ledgers_that_are_made_in_its_block() -> None:
+def test_observer_gets_the_ledgers_made_in_its_block() -> None:
     observer = Observer()
 
     with held.observed(observer):
@@ -38,7 +38,7 @@ def test_an_observer_knows_the_ledgers_that_are_made_in_its_block() -> None:
     assert observer.ledgers == [inside, after]
 
 
-def test_what_an_owner_leaves_is_reported_without_what_was_there_before() -> None:
+def test_only_resources_opened_by_the_owner_and_not_released_are_reported() -> None:
     observer, descriptors = Observer(), Descriptors()
     descriptors.files = 3
 
@@ -54,7 +54,7 @@ def test_what_an_owner_leaves_is_reported_without_what_was_there_before() -> Non
     assert observer.losses == [("broker-1", {"files": 1, "leases": 1})]
 
 
-def test_a_machine_that_has_crashed_holds_nothing() -> None:
+def test_crashed_machine_holds_no_resources() -> None:
     descriptors = Descriptors()
     descriptors.sockets = 2
     assert descriptors.still_held()["sockets"] == 2
@@ -65,7 +65,7 @@ def test_a_machine_that_has_crashed_holds_nothing() -> None:
     assert not descriptors.owned()
 
 
-def test_files_of_a_simulated_machine_end_with_its_test_and_leases_do_not() -> None:
+def test_leases_of_a_simulated_machine_are_still_held_and_files_are_not() -> None:
     descriptors = Descriptors(simulated=True)
     descriptors.files, descriptors.leases = 2, 1
 

@@ -23,29 +23,29 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return install
 
 
-def test_a_package_of_an_index_is_installed_by_its_name(installed) -> None:
+def test_package_installed_from_an_index_is_named_in_the_command(installed) -> None:
     installed()
 
     assert install_command("keeper[http]") == 'pip install "keeper[http]"'
 
 
-def test_a_package_that_is_not_installed_is_installed_by_its_name() -> None:
+def test_missing_package_is_named_in_the_command() -> None:
     assert install_command("no-such-package[http]") == 'pip install "no-such-package[http]"'
 
 
-def test_a_package_of_a_clone_is_installed_from_the_clone(installed) -> None:
+def test_package_installed_from_a_clone_is_installed_from_the_clone(installed) -> None:
     installed({"url": "file:///srv/ann/my%20keeper", "dir_info": {}})
 
     assert install_command("keeper[a,b]") == 'pip install "/srv/ann/my keeper[a,b]"'
 
 
-def test_an_editable_clone_stays_editable(installed) -> None:
+def test_editable_clone_is_installed_as_editable(installed) -> None:
     installed({"url": "file:///srv/ann/keeper", "dir_info": {"editable": True}})
 
     assert install_command("keeper[http]") == 'pip install -e "/srv/ann/keeper[http]"'
 
 
-def test_a_package_of_a_wheel_is_installed_from_the_wheel(installed) -> None:
+def test_package_installed_from_a_wheel_is_installed_from_the_wheel(installed) -> None:
     installed({"url": "file:///tmp/keeper-1.0-py3-none-any.whl", "archive_info": {}})
 
     assert install_command("keeper[http]") == (
@@ -53,7 +53,7 @@ def test_a_package_of_a_wheel_is_installed_from_the_wheel(installed) -> None:
     )
 
 
-def test_a_package_of_a_repository_is_installed_from_its_commit(installed) -> None:
+def test_package_installed_from_a_repository_is_installed_from_its_commit(installed) -> None:
     commit = {"vcs": "git", "commit_id": "abc"}
     installed({"url": "https://code.example/keeper", "vcs_info": commit})
 
@@ -62,7 +62,7 @@ def test_a_package_of_a_repository_is_installed_from_its_commit(installed) -> No
     )
 
 
-def test_a_package_of_a_web_server_is_installed_from_its_address(installed) -> None:
+def test_package_installed_from_a_url_is_installed_from_the_url(installed) -> None:
     installed({"url": "https://code.example/keeper.whl", "archive_info": {}})
 
     assert install_command("keeper") == 'pip install "keeper @ https://code.example/keeper.whl"'

@@ -15,7 +15,7 @@ def longs(values):
     return [one.values for one in values if getattr(one, "marks", ())]
 
 
-def test_what_is_not_kept_is_long() -> None:
+def test_parameters_not_kept_for_the_short_suite_are_marked_long() -> None:
     found = sampled(["a", ("b", 1), pytest.param("c", id="see")], lambda one: one == "a")
 
     assert longs(found) == [("b", 1), ("c",)]
@@ -23,7 +23,7 @@ def test_what_is_not_kept_is_long() -> None:
     assert found[2].id == "see"
 
 
-def test_the_first_and_the_last_of_each_group_are_kept() -> None:
+def test_first_and_last_parameter_of_each_group_are_kept() -> None:
     walk = [(name, version) for name in "xy" for version in range(4)] + [("z", 0)]
 
     assert longs(ends(walk, group=lambda one: one[0])) == [("x", 1), ("x", 2), ("y", 1), ("y", 2)]
@@ -56,7 +56,7 @@ def collected(directory: Path, *options: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_short_suite_leaves_out_long_tests_and_those_of_benchmarks(tmp_path: Path) -> None:
+def test_short_suite_leaves_out_long_tests_and_benchmarks(tmp_path: Path) -> None:
     (tmp_path / "none.ini").write_text("[pytest]\n")
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
     (tmp_path / "test_a.py").write_text(SUITE)

@@ -3,7 +3,7 @@ import pytest
 from trio_kafka.model import METADATA_TOPIC_ID, ZERO_TOPIC_ID, Endpoint, TopicPartition
 
 
-def test_a_partition_is_written_as_its_directory() -> None:
+def test_partition_is_written_as_topic_and_number_like_its_directory() -> None:
     assert str(TopicPartition("a-1", 2)) == "a-1-2"
 
 

@@ -15,7 +15,7 @@ def waits(autojump_clock: object) -> Waits:
     return Waits()
 
 
-def test_a_value_of_none_is_passed_on_as_none(waits: Waits) -> None:
+def test_result_none_is_passed_to_the_next_function(waits: Waits) -> None:
     seen: list[Any] = []
     waits.park(waits.operation("k").then(lambda _: None).then(seen.append))
 
@@ -25,7 +25,7 @@ def test_a_value_of_none_is_passed_on_as_none(waits: Waits) -> None:
     assert waits.finished == [NO_ANSWER]
 
 
-def test_work_goes_on_with_what_follows_it() -> None:
+def test_work_continues_with_the_functions_chained_to_it() -> None:
     def steps(value: int) -> Iterator[None]:
         yield
         return value
@@ -38,7 +38,7 @@ def test_work_goes_on_with_what_follows_it() -> None:
     assert whole(chained.then(lambda value: value).steps) == 20
 
 
-def test_a_value_that_is_there_is_passed_on_at_once() -> None:
+def test_available_value_is_passed_to_the_next_function_at_once() -> None:
     assert then(1, lambda value: value + 1) == 2
 
 

@@ -39,7 +39,7 @@ async def test_a_job_runs_first_after_its_delay_and_then_every_interval(autojump
     assert job.at == [3, 13, 23, 33]
 
 
-async def test_the_first_run_is_after_one_interval_where_no_delay_is_given(autojump_clock):
+async def test_first_run_is_after_one_interval_by_default(autojump_clock):
     scheduler, job = new_scheduler(), Runs()
     scheduler.every("retention", 10, job)
     async with trio.open_nursery() as nursery:
@@ -51,7 +51,7 @@ async def test_the_first_run_is_after_one_interval_where_no_delay_is_given(autoj
     assert job.at == [10, 20]
 
 
-async def test_a_job_that_is_added_while_the_task_sleeps_wakes_it(autojump_clock):
+async def test_added_job_wakes_the_sleeping_scheduler(autojump_clock):
     scheduler, late, soon = new_scheduler(), Runs(), Runs()
     scheduler.every("late", 1000, late)
     async with trio.open_nursery() as nursery:
@@ -65,7 +65,7 @@ async def test_a_job_that_is_added_while_the_task_sleeps_wakes_it(autojump_clock
     assert soon.at == [1]
 
 
-async def test_jobs_that_are_nearly_due_run_together_in_one_wake(autojump_clock):
+async def test_nearly_due_jobs_run_together_in_a_single_wake(autojump_clock):
     scheduler, first, second = new_scheduler(), Runs(), Runs()
     scheduler.every("first", 10, first)
     scheduler.every("second", 10, second, delay_s=10.9)
@@ -79,7 +79,7 @@ async def test_jobs_that_are_nearly_due_run_together_in_one_wake(autojump_clock)
     assert first.at == second.at == [10, 20, 30]
 
 
-async def test_a_job_that_may_not_be_early_waits_for_its_own_time(autojump_clock):
+async def test_job_with_early_s_0_does_not_run_early(autojump_clock):
     scheduler, first, second = new_scheduler(), Runs(), Runs()
     scheduler.every("first", 10, first)
     scheduler.every("second", 10, second, delay_s=10.9, early_s=0)
@@ -92,7 +92,7 @@ async def test_a_job_that_may_not_be_early_waits_for_its_own_time(autojump_clock
     assert (first.at, second.at) == ([10], [10.9])
 
 
-async def test_a_lone_job_is_never_early(autojump_clock):
+async def test_single_job_never_runs_early(autojump_clock):
     scheduler, job = new_scheduler(), Runs()
     scheduler.every("idle", 4, job)
     async with trio.open_nursery() as nursery:
@@ -105,7 +105,7 @@ async def test_a_lone_job_is_never_early(autojump_clock):
     assert job.at == [4]
 
 
-async def test_an_unarmed_job_does_not_wake_the_loop_until_it_is_armed(autojump_clock):
+async def test_unarmed_job_does_not_run_until_armed(autojump_clock):
     scheduler, runs = new_scheduler(), Runs()
     job = scheduler.every("expiry", 5, runs, armed=False)
     async with trio.open_nursery() as nursery:
@@ -122,7 +122,7 @@ async def test_an_unarmed_job_does_not_wake_the_loop_until_it_is_armed(autojump_
     assert runs.at == [102]
 
 
-async def test_arming_an_armed_job_brings_it_forward_but_never_puts_it_off(autojump_clock):
+async def test_arming_an_armed_job_makes_its_run_earlier_but_never_later(autojump_clock):
     scheduler, runs = new_scheduler(), Runs()
     job = scheduler.every("flush", 10, runs)
     async with trio.open_nursery() as nursery:
@@ -182,7 +182,7 @@ async def test_async_jobs_are_awaited_and_their_duration_is_seen(autojump_clock)
     }
 
 
-async def test_a_job_that_takes_longer_than_its_interval_lets_the_others_run(autojump_clock):
+async def test_job_longer_than_its_interval_does_not_stop_other_jobs(autojump_clock):
     scheduler, other = new_scheduler(), Runs()
 
     async def slow():
@@ -221,7 +221,7 @@ async def test_a_job_that_raises_is_logged_and_counted_and_runs_again(autojump_c
 @pytest.mark.parametrize(
     "error", [InvariantError("hole"), ExceptionGroup("g", [InvariantError("hole")])]
 )
-async def test_a_broken_invariant_goes_through(error, autojump_clock):
+async def test_broken_invariant_in_a_job_ends_the_scheduler(error, autojump_clock):
     scheduler = new_scheduler()
 
     def broken():
@@ -250,7 +250,7 @@ async def test_a_cancelled_job_leaves_the_tree_and_never_runs_again(autojump_clo
         job.arm()
 
 
-async def test_cancelling_a_job_ends_its_run_in_hand_and_no_other(autojump_clock):
+async def test_cancelling_a_job_ends_its_current_run_and_no_other_job(autojump_clock):
     scheduler, other = new_scheduler(), Runs()
     job = scheduler.every("stuck", 1, trio.sleep_forever)
     scheduler.every("other", 2, other)
@@ -265,7 +265,7 @@ async def test_cancelling_a_job_ends_its_run_in_hand_and_no_other(autojump_clock
     assert other.at == [5]
 
 
-async def test_a_job_cancelled_by_an_earlier_one_of_its_round_does_not_run(autojump_clock):
+async def test_job_cancelled_by_an_earlier_job_of_the_same_wake_does_not_run(autojump_clock):
     scheduler, runs = new_scheduler(), Runs()
 
     def cancel_second():
@@ -281,7 +281,7 @@ async def test_a_job_cancelled_by_an_earlier_one_of_its_round_does_not_run(autoj
     assert runs.at == []
 
 
-async def test_a_name_is_free_again_when_its_job_is_cancelled():
+async def test_name_of_a_job_can_be_used_again_only_after_its_cancellation():
     scheduler = new_scheduler()
     job = scheduler.every("one", 1, Runs())
     with pytest.raises(ValueError, match="job one exists already"):
@@ -293,12 +293,12 @@ async def test_a_name_is_free_again_when_its_job_is_cancelled():
 
 
 @pytest.mark.parametrize(("interval_s", "early_s"), [(0, None), (-1, None), (5, 5), (5, -1)])
-async def test_an_interval_that_would_spin_is_refused(interval_s, early_s):
+async def test_interval_without_a_pause_between_runs_is_refused(interval_s, early_s):
     with pytest.raises(ValueError, match="interval"):
         new_scheduler().every("spin", interval_s, Runs(), early_s=early_s)
 
 
-async def test_the_scheduler_leaves_the_tree_when_it_ends(autojump_clock):
+async def test_ended_scheduler_is_removed_from_the_tree(autojump_clock):
     root = Node("broker-1", "broker")
     scheduler = Scheduler(root)
     with trio.move_on_after(1):
@@ -344,7 +344,7 @@ async def running_scheduler():
         nursery.cancel_scope.cancel()
 
 
-async def test_any_job_is_run_now_and_its_next_run_stays_due_when_it_was(autojump_clock):
+async def test_run_now_runs_a_job_and_leaves_its_next_run_unchanged(autojump_clock):
     job = Runs()
     async with running_scheduler() as scheduler:
         scheduler.every("retention", 10, job)
@@ -357,7 +357,7 @@ async def test_any_job_is_run_now_and_its_next_run_stays_due_when_it_was(autojum
     assert job.at == [4, 10, 20]
 
 
-async def test_a_disarmed_job_is_run_now_and_stays_disarmed(autojump_clock):
+async def test_run_now_of_a_disarmed_job_leaves_the_job_disarmed(autojump_clock):
     job = Runs()
     async with running_scheduler() as scheduler:
         made = scheduler.every("removal", 10, job, armed=False)
@@ -369,7 +369,7 @@ async def test_a_disarmed_job_is_run_now_and_stays_disarmed(autojump_clock):
     assert job.at == [0]
 
 
-async def test_a_job_that_arms_itself_when_it_is_run_now_stays_armed(autojump_clock):
+async def test_job_that_arms_itself_during_run_now_stays_armed(autojump_clock):
     async with running_scheduler() as scheduler:
         made = scheduler.every("removal", 10, lambda: made.arm(3), armed=False)
 
@@ -378,7 +378,7 @@ async def test_a_job_that_arms_itself_when_it_is_run_now_stays_armed(autojump_cl
         assert scheduler.statuses[0].next_in_s == 3
 
 
-async def test_a_run_now_waits_for_the_job_in_hand_and_for_its_own_end(autojump_clock):
+async def test_run_now_waits_for_the_current_run_and_then_for_its_own_run(autojump_clock):
     at = []
 
     async def slow():
@@ -395,7 +395,7 @@ async def test_a_run_now_waits_for_the_job_in_hand_and_for_its_own_end(autojump_
     assert (at, run.took_s) == ([1, 6], 5)
 
 
-async def test_calls_before_a_run_begins_share_it_and_later_ones_do_not(autojump_clock):
+async def test_calls_of_run_now_before_a_run_share_the_run_and_later_calls_do_not(autojump_clock):
     runs = []
 
     async def slow():
@@ -416,7 +416,7 @@ async def test_calls_before_a_run_begins_share_it_and_later_ones_do_not(autojump
     assert runs == [0, 5]
 
 
-async def test_a_job_that_fails_when_it_is_run_now_says_so_and_the_scheduler_goes_on(
+async def test_run_now_returns_the_error_of_a_failed_job_and_the_scheduler_keeps_running(
     autojump_clock,
 ):
     def fail():
@@ -432,7 +432,7 @@ async def test_a_job_that_fails_when_it_is_run_now_says_so_and_the_scheduler_goe
         assert (await scheduler.run_now("bad")).error == "OSError: disk"
 
 
-async def test_jobs_that_are_due_run_between_two_runs_now(autojump_clock):
+async def test_due_jobs_run_between_two_calls_of_run_now(autojump_clock):
     often, due = Runs(), Runs()
 
     async def slow():
@@ -448,7 +448,7 @@ async def test_jobs_that_are_due_run_between_two_runs_now(autojump_clock):
     assert len(due.at) >= 3
 
 
-async def test_an_unknown_job_is_named_with_those_that_there_are(autojump_clock):
+async def test_run_now_of_an_unknown_job_lists_the_known_jobs(autojump_clock):
     async with running_scheduler() as scheduler:
         scheduler.every("a", 10, Runs())
         scheduler.every("b", 10, Runs())
@@ -457,7 +457,7 @@ async def test_an_unknown_job_is_named_with_those_that_there_are(autojump_clock)
             await scheduler.run_now("c")
 
 
-async def test_without_a_running_scheduler_no_job_is_run_now(autojump_clock):
+async def test_run_now_is_refused_if_the_scheduler_is_not_running(autojump_clock):
     async with running_scheduler() as scheduler:
         scheduler.every("a", 10, Runs())
 
@@ -465,7 +465,7 @@ async def test_without_a_running_scheduler_no_job_is_run_now(autojump_clock):
         await scheduler.run_now("a")
 
 
-async def test_a_run_now_ends_with_the_scheduler(autojump_clock):
+async def test_run_now_fails_when_the_scheduler_ends(autojump_clock):
     failed = []
     async with trio.open_nursery() as outer, running_scheduler() as scheduler:
         scheduler.every("long", 10, trio.sleep_forever, delay_s=0)
@@ -484,7 +484,7 @@ async def test_a_run_now_ends_with_the_scheduler(autojump_clock):
     assert failed == ["job a: it was cancelled, or the scheduler ended"]
 
 
-async def test_a_job_that_is_cancelled_before_its_run_now_ends_the_call(autojump_clock):
+async def test_run_now_fails_when_its_job_is_cancelled_before_the_run(autojump_clock):
     async with running_scheduler() as scheduler:
         scheduler.every("slow", 10, lambda: trio.sleep(5), delay_s=0)
         made = scheduler.every("a", 10, Runs())
@@ -500,7 +500,7 @@ async def test_a_job_that_is_cancelled_before_its_run_now_ends_the_call(autojump
             made.cancel()
 
 
-async def test_a_job_cannot_wait_for_a_job(autojump_clock):
+async def test_run_now_within_a_job_is_refused(autojump_clock):
     async with running_scheduler() as scheduler:
         scheduler.every("other", 10, Runs())
         scheduler.every("asks", 10, lambda: scheduler.run_now("other"))
@@ -511,7 +511,7 @@ async def test_a_job_cannot_wait_for_a_job(autojump_clock):
     assert "a job cannot wait for another one" in run.error
 
 
-async def test_a_cancelled_call_lets_the_job_go_on(autojump_clock):
+async def test_cancelled_call_of_run_now_does_not_cancel_the_job(autojump_clock):
     ended = []
 
     async def slow():
@@ -540,7 +540,7 @@ async def test_every_job_is_listed_with_its_runs(autojump_clock):
     assert (found[1].next_in_s, found[1].last_ago_s) == (8, 2)
 
 
-async def test_while_the_clock_is_moved_times_without_work_are_passed_over(autojump_clock):
+async def test_due_times_without_work_are_skipped_while_the_clock_advances(autojump_clock):
     """The job is due at 10, 20, 30, ...; it has work from 25 on."""
     scheduler, runs = new_scheduler(), Runs()
     scheduler.every("retention", 10, runs, idle_s=lambda: 25 - trio.current_time())
@@ -558,7 +558,7 @@ async def test_while_the_clock_is_moved_times_without_work_are_passed_over(autoj
     assert runs.at == [30, 40]
 
 
-async def test_a_job_that_has_never_work_runs_once_where_the_move_ends(autojump_clock):
+async def test_job_without_work_runs_once_at_the_end_of_a_clock_advance(autojump_clock):
     scheduler, runs = new_scheduler(), Runs()
     scheduler.every("checkpoint", 10, runs, idle_s=lambda: inf)
     async with trio.open_nursery() as nursery:
@@ -572,7 +572,7 @@ async def test_a_job_that_has_never_work_runs_once_where_the_move_ends(autojump_
     assert runs.at == [95]
 
 
-async def test_a_job_that_does_not_say_when_it_has_work_runs_each_time(autojump_clock):
+async def test_job_without_idle_s_runs_at_every_due_time_of_a_clock_advance(autojump_clock):
     scheduler, plain, idle = new_scheduler(), Runs(), Runs()
     scheduler.every("plain", 10, plain)
     scheduler.every("idle", 4, idle, idle_s=lambda: inf)
@@ -590,7 +590,7 @@ async def test_a_job_that_does_not_say_when_it_has_work_runs_each_time(autojump_
     assert idle.at[:2] == [10, 20]
 
 
-async def test_jobs_are_due_as_before_when_the_move_has_ended_early(autojump_clock):
+async def test_due_times_are_restored_when_a_clock_advance_ends_early(autojump_clock):
     scheduler, runs = new_scheduler(), Runs()
     scheduler.every("checkpoint", 10, runs, idle_s=lambda: inf)
     async with trio.open_nursery() as nursery:

@@ -43,7 +43,7 @@ class Bench:
         return not (self.purgatory.waiting or len(self.purgatory.watchers) or self.timers.waiting)
 
 
-def test_a_mark_completes_nothing_itself_and_enters_the_lane_once() -> None:
+def test_marked_operation_enters_the_lane_once_and_is_completed_when_served() -> None:
     bench = Bench()
     delayed = bench.delay("a", "b", try_complete=lambda timed_out: "done")
 
@@ -58,7 +58,7 @@ def test_a_mark_completes_nothing_itself_and_enters_the_lane_once() -> None:
     assert bench.is_empty
 
 
-def test_what_is_not_done_yet_stays_and_can_be_marked_again() -> None:
+def test_incomplete_operation_stays_and_can_be_marked_again() -> None:
     bench = Bench()
     outcomes = [None, None, "now"]
     bench.delay("a", deadline=9.0, try_complete=lambda timed_out: outcomes.pop(0))
@@ -72,7 +72,7 @@ def test_what_is_not_done_yet_stays_and_can_be_marked_again() -> None:
     assert bench.is_empty
 
 
-def test_what_fails_is_finished_with_its_error_and_gone() -> None:
+def test_failed_operation_is_finished_with_its_error_and_removed() -> None:
     bench = Bench()
     bench.delay("a", try_complete=lambda timed_out: 1 // 0)
     bench.purgatory.mark("a")
@@ -82,7 +82,7 @@ def test_what_fails_is_finished_with_its_error_and_gone() -> None:
     assert bench.is_empty
 
 
-def test_an_error_that_is_the_answer_keeps_no_frames() -> None:
+def test_error_answered_by_an_operation_keeps_no_traceback() -> None:
     """They know the answer, and with it each other."""
     bench = Bench()
 
@@ -98,7 +98,7 @@ def test_an_error_that_is_the_answer_keeps_no_frames() -> None:
     assert answer.__traceback__ is None
 
 
-def test_no_answer_at_the_deadline_is_an_error() -> None:
+def test_operation_without_an_answer_at_its_deadline_is_an_error() -> None:
     bench = Bench()
     delayed = bench.delay("a", try_complete=lambda timed_out: None)
     bench.purgatory.close()
@@ -108,7 +108,7 @@ def test_no_answer_at_the_deadline_is_an_error() -> None:
     assert isinstance(bench.answers[0], RuntimeError)
 
 
-def test_a_dropped_one_is_finished_without_an_answer_once_also_from_the_lane() -> None:
+def test_dropped_operation_is_finished_once_without_an_answer() -> None:
     bench = Bench()
     delayed = bench.delay("a", deadline=9.0)
     bench.purgatory.mark("a")
@@ -122,7 +122,7 @@ def test_a_dropped_one_is_finished_without_an_answer_once_also_from_the_lane() -
     assert bench.purgatory.figures()["dropped"] == 1
 
 
-def test_closing_answers_all_with_what_there_is() -> None:
+def test_close_answers_all_waiting_operations() -> None:
     bench = Bench()
     for _ in range(3):
         bench.delay("a")
@@ -133,7 +133,7 @@ def test_closing_answers_all_with_what_there_is() -> None:
     assert bench.is_empty
 
 
-def test_what_comes_after_closing_does_not_wait() -> None:
+def test_operation_added_after_close_is_answered_at_once() -> None:
     bench = Bench()
     bench.purgatory.close()
 
@@ -144,7 +144,7 @@ def test_what_comes_after_closing_does_not_wait() -> None:
     assert bench.is_empty
 
 
-def test_a_session_hears_of_its_keys_from_poll_to_poll() -> None:
+def test_session_is_marked_for_its_attached_keys_only() -> None:
     bench = Bench()
     dirty: list[object] = []
 
@@ -165,7 +165,7 @@ def test_a_session_hears_of_its_keys_from_poll_to_poll() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("wmsdc"), st.integers(0, 3)), max_size=60))
-def test_no_order_of_events_completes_twice_or_leaves_something_behind(
+def test_every_operation_completes_exactly_once_whatever_the_order_of_events(
     events: list[tuple[str, int]],
 ) -> None:
     bench = Bench()
@@ -192,7 +192,7 @@ def test_no_order_of_events_completes_twice_or_leaves_something_behind(
     assert all(one.done for one in waiting)
 
 
-async def test_time_answers_what_nobody_marked(
+async def test_unmarked_operations_are_answered_at_their_deadline(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     bench = Bench()
@@ -212,7 +212,7 @@ async def test_time_answers_what_nobody_marked(
     assert bench.is_empty
 
 
-async def test_timers_are_called_in_order_and_an_earlier_one_wakes_the_task(
+async def test_timers_are_called_in_order_and_an_earlier_timer_wakes_the_task(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     timers = Timers(Node("plane", "plane"))
@@ -236,7 +236,7 @@ async def test_timers_are_called_in_order_and_an_earlier_one_wakes_the_task(
     assert timers.figures() == {"waiting": 0, "dead": 0, "next": None}
 
 
-def test_a_heap_that_is_mostly_dead_is_compacted() -> None:
+def test_heap_with_mostly_cancelled_timers_is_compacted() -> None:
     bench = Bench()
     kept = [bench.delay("a", deadline=1e6) for _ in range(50)]
     for _ in range(10_000):
@@ -249,7 +249,7 @@ def test_a_heap_that_is_mostly_dead_is_compacted() -> None:
 
 
 @pytest.mark.parametrize("keys", [1, 100])
-def test_registering_and_completing_leaves_no_key_watched(keys: int) -> None:
+def test_completed_operation_leaves_no_key_watched(keys: int) -> None:
     bench = Bench()
     delayed = bench.delay(*map(str, range(keys)), try_complete=lambda timed_out: "x")
     assert len(bench.purgatory.watchers) == keys
@@ -259,7 +259,7 @@ def test_registering_and_completing_leaves_no_key_watched(keys: int) -> None:
 
 
 @pytest.mark.parametrize("error", [None, KafkaError(ErrorCode.NOT_COORDINATOR), ValueError("no")])
-def test_what_is_done_at_a_glance_was_never_there(error: Exception | None) -> None:
+def test_operation_completed_at_once_is_never_watched(error: Exception | None) -> None:
     bench = Bench()
 
     def outcome(timed_out: bool) -> str:
@@ -282,7 +282,7 @@ def test_what_is_done_at_a_glance_was_never_there(error: Exception | None) -> No
     assert bench.is_empty
 
 
-def test_what_is_not_done_at_a_glance_can_be_watched() -> None:
+def test_operation_not_completed_at_once_can_be_watched() -> None:
     bench = Bench()
     delayed = Delayed(("a",), 9.0, lambda timed_out: None, purgatory=bench.purgatory)
 
@@ -294,7 +294,7 @@ def test_what_is_not_done_at_a_glance_can_be_watched() -> None:
     bench.purgatory.drop(delayed)
 
 
-async def test_timers_that_are_held_are_passed_over_and_put_off(autojump_clock: MockClock) -> None:
+async def test_held_timers_are_skipped_and_postponed(autojump_clock: MockClock) -> None:
     timers, rang = Timers(Node("test", "broker")), list[str]()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(timers.run)
@@ -315,7 +315,7 @@ async def test_timers_that_are_held_are_passed_over_and_put_off(autojump_clock: 
         nursery.cancel_scope.cancel()
 
 
-async def test_operations_are_put_off_with_their_timers(autojump_clock: MockClock) -> None:
+async def test_operations_are_postponed_with_their_timers(autojump_clock: MockClock) -> None:
     bench = Bench()
     delayed = bench.delay("a", deadline=1.0)
     other = bench.delay("b")  # without a deadline

@@ -7,7 +7,7 @@ import pytest
 from trio_kafka.rare_collections import rare_collections
 
 
-def test_the_thresholds_of_the_program_are_set_again_also_after_an_error():
+def test_thresholds_of_the_garbage_collector_are_restored_even_after_an_error():
     before = gc.get_threshold()
 
     with pytest.raises(ImportError), rare_collections():

@@ -46,7 +46,7 @@ def chosen(tree: Tree, *changed: str) -> dict[str, int]:
     return {one.path: one.rank for one in choose(tree, changed) if one.path != SMOKE}
 
 
-def test_a_module_chooses_its_tests_then_importers_then_their_tests_then_its_package(tree) -> None:
+def test_changed_module_ranks_its_tests_before_those_of_importers_and_of_its_package(tree) -> None:
     assert chosen(tree, "trio_kafka/log/log.py") == {
         "tests/log/test_log.py": 0,
         "tests/apis/test_k01_fetch.py": 2,
@@ -55,38 +55,40 @@ def test_a_module_chooses_its_tests_then_importers_then_their_tests_then_its_pac
     }
 
 
-def test_an_import_within_a_function_counts(tree) -> None:
+def test_import_within_a_function_counts_as_an_import_of_the_module(tree) -> None:
     assert chosen(tree, "trio_kafka/low.py")["tests/apis/test_k01_fetch.py"] == 1
 
 
-def test_tests_import_through_their_helpers(tree) -> None:
+def test_test_that_imports_a_module_through_a_helper_is_chosen(tree) -> None:
     assert chosen(tree, "trio_kafka/log/index.py")["tests/raft/test_core.py"] == 1
     assert chosen(tree, "tests/log/kit.py") == {"tests/raft/test_core.py": 1}
 
 
-def test_whole_systems_are_left_out_unless_they_changed(tree) -> None:
+def test_end_to_end_tests_are_left_out_unless_changed(tree) -> None:
     assert "tests/e2e/test_all.py" not in chosen(tree, "trio_kafka/log/log.py")
     assert chosen(tree, "tests/e2e/test_all.py") == {"tests/e2e/test_all.py": 0}
 
 
-def test_fixtures_choose_the_tests_of_their_folder(tree) -> None:
+def test_changed_conftest_chooses_the_tests_of_its_folder(tree) -> None:
     assert chosen(tree, "tests/log/conftest.py").keys() == {
         "tests/log/test_log.py",
         "tests/log/test_index.py",
     }
 
 
-def test_a_document_chooses_the_tests_that_name_it_and_data_those_beside_it(tree) -> None:
+def test_changed_document_chooses_tests_that_name_its_path_and_data_the_tests_of_its_folder(
+    tree,
+) -> None:
     assert chosen(tree, "docs/configuration.md") == {"tests/config/test_page.py": 1}
     assert chosen(tree, "tests/config/data/rows.bin") == {"tests/config/test_page.py": 3}
 
 
-def test_a_changed_module_starts_a_broker_and_a_changed_document_does_not(tree) -> None:
+def test_test_that_starts_a_broker_is_chosen_for_a_module_and_not_for_a_document(tree) -> None:
     assert SMOKE in [one.path for one in choose(tree, ["trio_kafka/low.py"])]
     assert SMOKE not in [one.path for one in choose(tree, ["docs/configuration.md"])]
 
 
-def test_a_deleted_module_still_chooses_its_package(tree) -> None:
+def test_deleted_module_chooses_the_tests_of_its_package(tree) -> None:
     assert chosen(tree, "trio_kafka/log/gone.py").keys() == {
         "tests/log/test_log.py",
         "tests/log/test_index.py",
@@ -99,7 +101,7 @@ def test_modules_have_the_names_by_which_they_are_imported() -> None:
     assert module_name("tests/log/kit.py") == "tests.log.kit"
 
 
-def test_the_report_says_why_and_what_is_left_out(tree) -> None:
+def test_report_gives_the_reason_of_each_file_and_the_number_left_out(tree) -> None:
     lines = list(report(["trio_kafka/low.py"], choose(tree, ["trio_kafka/low.py"]), 7, "main"))
 
     assert lines[0].startswith("1 files differ from main; ")
@@ -108,7 +110,7 @@ def test_the_report_says_why_and_what_is_left_out(tree) -> None:
 
 
 @pytest.mark.slow
-def test_changes_are_those_since_a_commit_and_new_files(tmp_path: Path) -> None:
+def test_changed_files_include_new_deleted_and_committed_files(tmp_path: Path) -> None:
     def git(*words: str) -> None:
         who = ["-c", "user.name=a", "-c", "user.email=a@b.test"]
         subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
@@ -138,7 +140,9 @@ def test_changes_are_those_since_a_commit_and_new_files(tmp_path: Path) -> None:
         ("admin_ui/trio_kafka_admin/app.py", "tests/trio_kafka_admin/test_app.py"),
     ],
 )
-def test_the_tree_as_it_is_gives_few_files_for_a_change(changed: str, expected: str | None) -> None:
+def test_change_of_one_file_chooses_few_test_files_of_the_repository(
+    changed: str, expected: str | None
+) -> None:
     files = [path.as_posix() for path in tracked_files()]
     found = [one.path for one in choose(Tree(ROOT, files), [changed])]
 
@@ -146,7 +150,7 @@ def test_the_tree_as_it_is_gives_few_files_for_a_change(changed: str, expected: 
     assert len(found) < 200
 
 
-def test_where_nothing_changed_nothing_runs(monkeypatch, capsys) -> None:
+def test_no_tests_run_if_no_file_has_changed(monkeypatch, capsys) -> None:
     monkeypatch.setattr(selection, "changed_files", lambda *_: [])
 
     assert selection.main([]) == 0
@@ -154,7 +158,7 @@ def test_where_nothing_changed_nothing_runs(monkeypatch, capsys) -> None:
 
 
 @pytest.mark.slow
-def test_no_more_files_are_chosen_than_two_minutes_allow(monkeypatch, capsys) -> None:
+def test_number_of_chosen_files_is_limited(monkeypatch, capsys) -> None:
     monkeypatch.setattr(selection, "changed_files", lambda *_: ["trio_kafka/model.py"])
     monkeypatch.setattr(selection, "MOST_FILES", 5)
 

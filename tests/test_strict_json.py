@@ -29,7 +29,9 @@ def nested(depth: int, begin: str, end: str) -> str:
 
 
 @given(documents, st.booleans())
-def test_valid_document_is_read_as_it_was_written(document: Any, ascii_only: bool) -> None:
+def test_valid_document_is_parsed_to_the_value_that_was_written(
+    document: Any, ascii_only: bool
+) -> None:
     text = json.dumps(document, ensure_ascii=ascii_only)
 
     assert parse_json(text) == document
@@ -37,7 +39,7 @@ def test_valid_document_is_read_as_it_was_written(document: Any, ascii_only: boo
 
 
 @given(anything)
-def test_everything_that_is_written_can_be_read_by_a_strict_parser(document: Any) -> None:
+def test_written_document_can_be_read_by_the_strict_parser(document: Any) -> None:
     parse_json(dump_json(document))
     parse_json(dump_json(document, compact=True))
     parse_json(dump_json(document, indent=2))
@@ -85,7 +87,7 @@ def test_text_that_parsers_reject_or_read_differently_is_refused(text: str, erro
         ('{"a": {"a": 1}}', {"a": {"a": 1}}),
     ],
 )
-def test_limits_of_what_is_read(text: str, value: Any) -> None:
+def test_values_at_the_limits_of_the_parser_are_read(text: str, value: Any) -> None:
     assert parse_json(text) == value
 
 
@@ -101,7 +103,7 @@ def test_bytes_that_are_not_utf_8_are_refused() -> None:
         parse_json(b'"\xff"')
 
 
-def test_values_that_json_lacks_are_written_as_texts() -> None:
+def test_values_unknown_to_json_are_written_as_strings() -> None:
     value = {"a": [nan, inf, -inf, 1.5], "b": "x\ud800y", "c": (nan,), "d": "😀"}
 
     assert json.loads(dump_json(value)) == {

@@ -15,12 +15,12 @@ assert "trio" not in sys.modules, "the names are resolved on first use"
 """
 
 
-def test_both_ways_to_embed_a_broker_are_there():
+def test_package_exports_broker_and_running_broker():
     assert trio_kafka.Broker is Broker
     assert trio_kafka.running_broker is running_broker
     with pytest.raises(AttributeError, match="no attribute 'Kafka'"):
         _ = trio_kafka.Kafka
 
 
-def test_the_package_itself_imports_nothing():
+def test_import_of_the_package_imports_no_other_module():
     subprocess.run([sys.executable, "-c", IMPORTS], check=True, timeout=60)

@@ -77,7 +77,9 @@ def metadata(*topics: str | TopicId, **fields: Any) -> k03.MetadataRequest:
     return k03.MetadataRequest(topics=named, **fields)
 
 
-async def test_metadata_hides_topics_that_were_not_named(autojump_clock: MockClock) -> None:
+async def test_metadata_of_all_topics_lists_only_authorized_topics(
+    autojump_clock: MockClock,
+) -> None:
     async with two_topics() as (served, mine, others):
         every = await served.ask(k03.MetadataRequest(topics=None))
         named = await served.ask(metadata(MINE, OTHERS, "none"))
@@ -94,7 +96,9 @@ async def test_metadata_hides_topics_that_were_not_named(autojump_clock: MockClo
     ]
 
 
-async def test_cached_metadata_are_those_that_the_client_may_see(autojump_clock: MockClock) -> None:
+async def test_cached_metadata_answers_contain_only_topics_that_the_client_may_describe(
+    autojump_clock: MockClock,
+) -> None:
     def rule(principal: str) -> RuleAuthorizer:
         return allow_only(MINE) if principal == "alice" else allow_only(OTHERS)
 
@@ -145,7 +149,9 @@ async def test_a_topic_is_created_only_with_the_permission_to_create_it(
     assert OTHERS not in topics
 
 
-async def test_authorized_operations_are_those_of_the_client(autojump_clock: MockClock) -> None:
+async def test_authorized_operations_in_responses_are_those_that_the_client_may_perform(
+    autojump_clock: MockClock,
+) -> None:
     allowed = {Operation.DESCRIBE, Operation.READ, Operation.ALTER}
     async with broker() as served:
         await served.create_topic(MINE)
@@ -168,7 +174,7 @@ async def test_authorized_operations_are_those_of_the_client(autojump_clock: Moc
     assert again.topics[0].topic_authorized_operations == OF_TOPIC
 
 
-async def test_partitions_of_all_topics_are_those_that_may_be_seen(
+async def test_describe_topic_partitions_lists_only_authorized_topics(
     autojump_clock: MockClock,
 ) -> None:
     async with two_topics() as (served, _, _):
@@ -188,7 +194,7 @@ def wanted(version: int, name: str, topic_id: TopicId) -> str | TopicId:
 
 
 @pytest.mark.parametrize("version", [12, 13])
-async def test_produce_writes_to_the_topic_that_may_be_written(
+async def test_produce_writes_only_to_authorized_topics(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with two_topics() as (served, mine, others):
@@ -213,7 +219,7 @@ async def test_produce_writes_to_the_topic_that_may_be_written(
     assert ends == {MINE: 2, OTHERS: 1}
 
 
-async def test_produce_without_acks_closes_the_connection_where_it_is_denied(
+async def test_produce_with_acks_0_to_a_denied_topic_closes_the_connection(
     autojump_clock: MockClock,
 ) -> None:
     async with two_topics() as (served, _, _), served.connect() as client:
@@ -229,7 +235,9 @@ def produce_of(topic: str, *, acks: int) -> k00.ProduceRequest:
     )
 
 
-async def test_a_transactional_batch_needs_its_id(autojump_clock: MockClock) -> None:
+async def test_a_transactional_batch_needs_permission_on_its_transactional_id(
+    autojump_clock: MockClock,
+) -> None:
     fields = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
     code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     async with two_topics() as (served, _, _):
@@ -245,9 +253,7 @@ async def test_a_transactional_batch_needs_its_id(autojump_clock: MockClock) -> 
 
 
 @pytest.mark.parametrize("version", [12, 17])
-async def test_fetch_reads_the_topic_that_may_be_read(
-    autojump_clock: MockClock, version: int
-) -> None:
+async def test_fetch_reads_only_authorized_topics(autojump_clock: MockClock, version: int) -> None:
     async with two_topics() as (served, mine, others):
         topics = [
             fetch_request(wanted(version, *one), 0).topics[0]
@@ -275,7 +281,7 @@ async def test_fetch_reads_the_topic_that_may_be_read(
     assert [one.error_code for one in partitions_of(denied)] == [DENIED]
 
 
-async def test_a_permission_that_is_taken_back_ends_a_session_s_reads(
+async def test_a_fetch_session_reads_nothing_after_its_permission_is_revoked(
     autojump_clock: MockClock,
 ) -> None:
     async with two_topics() as (served, mine, _):
@@ -291,7 +297,7 @@ async def test_a_permission_that_is_taken_back_ends_a_session_s_reads(
     assert (polled.error_code, values_of(polled)) == (DENIED, [])
 
 
-async def test_offsets_are_committed_and_read_by_group_and_topic(
+async def test_offsets_are_committed_and_fetched_only_with_permission_on_group_and_topic(
     autojump_clock: MockClock,
 ) -> None:
     async with two_topics() as (served, _, _):
@@ -331,7 +337,7 @@ async def test_offsets_are_committed_and_read_by_group_and_topic(
     assert old_foreign.error_code == NO_GROUP
 
 
-async def test_groups_are_listed_described_and_deleted_one_by_one(
+async def test_groups_are_authorized_one_by_one_in_list_describe_and_delete(
     autojump_clock: MockClock,
 ) -> None:
     async with two_topics() as (served, _, _):
@@ -353,7 +359,7 @@ async def test_groups_are_listed_described_and_deleted_one_by_one(
     assert [one.group_id for one in left.groups] == [OTHERS]
 
 
-async def test_all_groups_are_listed_for_who_may_describe_the_cluster(
+async def test_all_groups_are_listed_with_permission_to_describe_the_cluster(
     autojump_clock: MockClock,
 ) -> None:
     async with two_topics() as (served, _, _):
@@ -363,7 +369,9 @@ async def test_all_groups_are_listed_for_who_may_describe_the_cluster(
     assert {one.group_id for one in listed.groups} == {MINE, OTHERS}
 
 
-async def test_a_consumer_group_is_hidden_with_its_topics(autojump_clock: MockClock) -> None:
+async def test_a_consumer_group_with_a_hidden_topic_is_not_described(
+    autojump_clock: MockClock,
+) -> None:
     async with two_topics() as (served, _, _):
         served.broker.parts.authorizer = ALLOW_ALL
         for group, topic in ((MINE, OTHERS), ("own", MINE)):
@@ -387,7 +395,7 @@ async def test_a_consumer_group_is_hidden_with_its_topics(autojump_clock: MockCl
     assert denied.error_code == DENIED
 
 
-async def test_an_expression_matches_only_topics_that_the_member_may_describe(
+async def test_a_subscription_regex_matches_only_topics_that_the_member_may_describe(
     autojump_clock: MockClock,
 ) -> None:
     async with two_topics() as (served, mine, _):
@@ -407,7 +415,9 @@ async def test_an_expression_matches_only_topics_that_the_member_may_describe(
     assert [one.topic_id for one in assigned] == [mine]
 
 
-async def test_topics_are_created_grown_and_deleted_one_by_one(autojump_clock: MockClock) -> None:
+async def test_topics_are_authorized_one_by_one_in_create_grow_and_delete(
+    autojump_clock: MockClock,
+) -> None:
     async with two_topics() as (served, mine, others):
         new = [k19.CreatableTopic(one, 1, 1) for one in ("b", "a", "a")]
         served.broker.parts.authorizer = allow_only(MINE, "b")
@@ -427,7 +437,7 @@ async def test_topics_are_created_grown_and_deleted_one_by_one(autojump_clock: M
     assert {MINE, OTHERS} & topics == {OTHERS}
 
 
-async def test_a_name_and_an_id_of_a_hidden_topic_are_not_told_to_be_one(
+async def test_delete_topics_does_not_reveal_that_a_hidden_name_and_id_are_the_same_topic(
     autojump_clock: MockClock,
 ) -> None:
     async with two_topics() as (served, _, others):
@@ -458,7 +468,7 @@ async def test_a_topic_is_deleted_by_id_without_the_permission_to_describe_it(
     assert [(one.name, one.error_code) for one in gone.responses] == [(OTHERS, DENIED), (OTHERS, 0)]
 
 
-async def test_settings_of_a_new_topic_are_shown_only_to_who_may_describe_them(
+async def test_settings_of_a_new_topic_are_returned_only_with_permission_to_describe_them(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -473,7 +483,9 @@ async def test_settings_of_a_new_topic_are_shown_only_to_who_may_describe_them(
     assert (topic.num_partitions, topic.replication_factor, topic.configs) == (-1, -1, [])
 
 
-async def test_settings_are_described_and_changed_by_resource(autojump_clock: MockClock) -> None:
+async def test_settings_are_described_and_changed_only_for_authorized_resources(
+    autojump_clock: MockClock,
+) -> None:
     topic, group = ConfigResourceType.TOPIC, ConfigResourceType.GROUP
     resources = [(topic, OTHERS), (topic, MINE), (group, OTHERS), (ConfigResourceType.BROKER, "1")]
     async with two_topics() as (served, _, _):
@@ -499,7 +511,9 @@ async def test_settings_are_described_and_changed_by_resource(autojump_clock: Mo
     assert (topic, OTHERS) not in configs
 
 
-async def test_the_authorizer_is_told_principal_and_address(autojump_clock: MockClock) -> None:
+async def test_the_authorizer_receives_principal_and_client_address(
+    autojump_clock: MockClock,
+) -> None:
     async with two_topics() as (served, _, _):
         rule = allow_only(MINE)
         served.broker.parts.authorizer = rule

@@ -9,7 +9,9 @@ from tests.apis.kit import broker
 pytestmark = pytest.mark.slow
 
 
-async def test_classic_groups_say_what_kafkas_say(autojump_clock: MockClock) -> None:
+async def test_classic_group_requests_are_answered_as_recorded_from_apache_kafka(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         said = await converse(served.ask)
 

@@ -50,7 +50,7 @@ async def known(served: ServedBroker) -> list[int]:
 
 
 @pytest.mark.parametrize("version", stable(ProduceRequest))
-async def test_sequences_epochs_and_repeats_are_answered_in_every_version(
+async def test_sequences_epochs_and_duplicate_batches_are_checked_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -77,7 +77,7 @@ async def test_sequences_epochs_and_repeats_are_answered_in_every_version(
 
 @pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
 @pytest.mark.parametrize("version", stable(ProduceRequest))
-async def test_a_repeat_is_answered_with_offset_and_time_of_the_first_and_the_logs_start(
+async def test_a_duplicate_batch_is_answered_with_offset_time_and_log_start_of_the_first(
     autojump_clock: MockClock, version: int, kind: str
 ) -> None:
     async with broker() as served:
@@ -95,7 +95,7 @@ async def test_a_repeat_is_answered_with_offset_and_time_of_the_first_and_the_lo
         assert (first.log_append_time_ms, again.log_append_time_ms) == (-1, NOW_MS - 5)
 
 
-async def test_after_the_last_sequence_comes_the_first(autojump_clock: MockClock) -> None:
+async def test_sequence_numbers_wrap_from_the_maximum_to_zero(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         for sequence, offset in ((LAST - 2, 0), (LAST, 2), (1, 4), (3, 6)):
@@ -105,7 +105,9 @@ async def test_after_the_last_sequence_comes_the_first(autojump_clock: MockClock
         assert (await send(served, 4)).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-async def test_after_a_stop_in_order_the_last_batch_is_known(autojump_clock: MockClock) -> None:
+async def test_the_last_batch_of_a_producer_is_remembered_after_a_clean_shutdown(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         await served.create_topic("t")
@@ -123,7 +125,7 @@ async def test_after_a_stop_in_order_the_last_batch_is_known(autojump_clock: Moc
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_what_was_acknowledged_is_a_repeat_after_a_power_loss(
+async def test_acknowledged_batches_are_recognized_as_duplicates_after_a_power_loss(
     autojump_clock: MockClock, seed: int
 ) -> None:
     world = simulated_world(seed=seed)
@@ -148,7 +150,7 @@ async def test_what_was_acknowledged_is_a_repeat_after_a_power_loss(
             assert (again.error_code, again.base_offset) == (0, offsets[sequence])
 
 
-async def test_a_producer_that_was_silent_is_forgotten_and_begins_anew(
+async def test_an_idle_producer_expires_and_may_start_at_any_sequence(
     autojump_clock: MockClock,
 ) -> None:
     settings = {
@@ -170,7 +172,7 @@ async def test_a_producer_that_was_silent_is_forgotten_and_begins_anew(
         assert (made.error_code, made.base_offset) == (0, 2)
 
 
-async def test_a_producer_that_was_silent_through_a_stop_is_forgotten_at_the_start(
+async def test_a_producer_that_expired_while_the_broker_was_down_is_dropped_at_start(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -187,7 +189,7 @@ async def test_a_producer_that_was_silent_through_a_stop_is_forgotten_at_the_sta
         assert (await send(served, 9)).error_code == 0
 
 
-async def test_retention_forgets_no_producer_and_removes_its_old_snapshots(
+async def test_retention_keeps_producer_state_and_removes_old_producer_snapshots(
     autojump_clock: MockClock,
 ) -> None:
     settings = {"log.retention.check.interval.ms": "1000", "log.initial.task.delay.ms": "0"}
@@ -213,7 +215,9 @@ async def test_retention_forgets_no_producer_and_removes_its_old_snapshots(
         assert (await send(served, 12)).base_offset == 12
 
 
-async def test_blocks_of_ids_are_records_of_the_metadata_log(autojump_clock: MockClock) -> None:
+async def test_a_block_of_producer_ids_is_one_record_in_the_metadata_log(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         before = served.broker.metadata.image
         assert before.next_producer_id == 0

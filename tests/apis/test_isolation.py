@@ -16,7 +16,7 @@ UNKNOWN = [-128, -1, 2, 127]
 
 
 @pytest.mark.parametrize("level", UNKNOWN)
-async def test_list_offsets_answers_as_kafka_does_and_logs_no_bug(
+async def test_list_offsets_with_an_unknown_isolation_level_answers_unknown_server_error(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, level: int
 ) -> None:
     asked = ListOffsetsTopic("t", partitions=[ListOffsetsPartition(0, timestamp=-1)])
@@ -31,7 +31,7 @@ async def test_list_offsets_answers_as_kafka_does_and_logs_no_bug(
 
 
 @pytest.mark.parametrize("level", UNKNOWN)
-async def test_fetch_answers_as_kafka_does_and_logs_no_bug(
+async def test_fetch_with_an_unknown_isolation_level_answers_unknown_server_error(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, level: int
 ) -> None:
     async with broker() as served:

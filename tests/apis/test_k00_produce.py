@@ -64,7 +64,7 @@ async def end_offset(served: ServedBroker, topic: str = "t", partition: int = 0)
 
 @pytest.mark.parametrize("version", stable(ProduceRequest))
 @pytest.mark.parametrize("acks", [1, -1])
-async def test_batches_follow_one_another_in_every_version(
+async def test_successive_batches_get_successive_offsets_in_every_version(
     autojump_clock: MockClock, version: int, acks: int
 ) -> None:
     async with broker() as served:
@@ -83,7 +83,7 @@ async def test_batches_follow_one_another_in_every_version(
 
 
 @pytest.mark.parametrize("version", [IDS_SINCE - 1, IDS_SINCE])
-async def test_an_answer_names_its_topics_as_the_request_did(
+async def test_a_response_names_topics_by_name_or_id_as_its_request_did(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -96,7 +96,7 @@ async def test_an_answer_names_its_topics_as_the_request_did(
     assert (row.name, row.topic_id) == named
 
 
-async def test_an_answer_tells_where_the_log_begins(autojump_clock: MockClock) -> None:
+async def test_a_response_contains_the_log_start_offset(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await write(served, "t", b"a", b"b")
@@ -107,7 +107,9 @@ async def test_an_answer_tells_where_the_log_begins(autojump_clock: MockClock) -
     assert (part.base_offset, part.log_start_offset) == (2, 1)
 
 
-async def test_acks_0_is_not_answered_and_the_next_request_is(autojump_clock: MockClock) -> None:
+async def test_a_produce_with_acks_0_gets_no_response_and_the_next_request_is_answered(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         for value in (b"a", b"b"):
@@ -118,7 +120,7 @@ async def test_acks_0_is_not_answered_and_the_next_request_is(autojump_clock: Mo
 
 
 @pytest.mark.parametrize("topic", ["t", "unknown"])
-async def test_an_error_with_acks_0_ends_the_connection(
+async def test_an_error_with_acks_0_closes_the_connection(
     autojump_clock: MockClock, topic: str
 ) -> None:
     records = batch(b"a", timestamp=NOW_MS + 2 * HOUR_MS if topic == "t" else NOW_MS)
@@ -134,7 +136,7 @@ async def test_an_error_with_acks_0_ends_the_connection(
 
 
 @pytest.mark.parametrize("acks", [2, -2, 1000])
-async def test_other_acks_are_refused_for_each_partition(
+async def test_invalid_acks_are_refused_for_each_partition(
     autojump_clock: MockClock, acks: int
 ) -> None:
     async with broker() as served:
@@ -151,7 +153,7 @@ async def test_other_acks_are_refused_for_each_partition(
         assert await end_offset(served) == 0
 
 
-async def test_each_partition_succeeds_or_fails_for_itself(autojump_clock: MockClock) -> None:
+async def test_each_partition_succeeds_or_fails_independently(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t", 2)
         request = produce_request("t", (1, batch(b"a")), (7, batch(b"b")), (0, None))
@@ -166,7 +168,9 @@ async def test_each_partition_succeeds_or_fails_for_itself(autojump_clock: MockC
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-async def test_a_wide_request_is_served_in_steps(autojump_clock: MockClock, acks: int) -> None:
+async def test_a_request_with_many_partitions_is_served_in_steps(
+    autojump_clock: MockClock, acks: int
+) -> None:
     async with broker() as served:
         count = 2 * MANY
         await served.create_topic("t", partitions=count)
@@ -188,7 +192,7 @@ async def test_a_wide_request_is_served_in_steps(autojump_clock: MockClock, acks
 
 
 @pytest.mark.parametrize("version", stable(ProduceRequest))
-async def test_an_unknown_topic_has_the_error_of_its_version(
+async def test_an_unknown_topic_or_id_gets_the_error_of_the_request_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -200,7 +204,9 @@ async def test_an_unknown_topic_has_the_error_of_its_version(
     assert (part.base_offset, part.log_append_time_ms) == (-1, -1)
 
 
-async def test_writing_creates_no_topic(autojump_clock: MockClock) -> None:
+async def test_produce_to_an_unknown_topic_does_not_create_the_topic(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await produce(served, "t", batch(b"a"))
         await trio.sleep(1)
@@ -208,7 +214,7 @@ async def test_writing_creates_no_topic(autojump_clock: MockClock) -> None:
         assert served.broker.metadata.image.topics == {}
 
 
-async def test_the_topic_of_an_id_is_gone_when_its_name_has_a_new_one(
+async def test_the_id_of_a_deleted_topic_is_unknown_after_its_name_is_created_again(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -256,7 +262,7 @@ def broken(position: int, value: int) -> memoryview:
         ),
     ],
 )
-async def test_what_no_log_may_hold_is_refused_with_its_reason(
+async def test_invalid_record_batches_are_refused_with_a_reason(
     autojump_clock: MockClock, records: memoryview | None, code: ErrorCode, message: str
 ) -> None:
     async with broker() as served:
@@ -271,7 +277,7 @@ async def test_what_no_log_may_hold_is_refused_with_its_reason(
         assert await write(served, "t", b"next") == 0
 
 
-async def test_an_answer_with_an_error_of_the_log_tells_where_the_log_begins(
+async def test_errors_raised_by_the_log_contain_the_log_start_offset(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -290,7 +296,7 @@ async def test_an_answer_with_an_error_of_the_log_tells_where_the_log_begins(
 
 
 @pytest.mark.parametrize("version", stable(ProduceRequest))
-async def test_records_that_break_a_rule_are_listed_since_version_8(
+async def test_invalid_records_are_listed_with_reasons_since_version_8(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -305,7 +311,9 @@ async def test_records_that_break_a_rule_are_listed_since_version_8(
 
 
 @pytest.mark.parametrize("count", [1, 2000])  # at once, and in the queue
-async def test_a_record_with_a_bad_time_is_listed(autojump_clock: MockClock, count: int) -> None:
+async def test_records_with_an_invalid_timestamp_are_listed(
+    autojump_clock: MockClock, count: int
+) -> None:
     late = batch(*[b"a"] * count, timestamp=NOW_MS + 2 * HOUR_MS)
     async with broker() as served:
         await served.create_topic("t")
@@ -316,7 +324,7 @@ async def test_a_record_with_a_bad_time_is_listed(autojump_clock: MockClock, cou
     assert f"timestamp {NOW_MS + 2 * HOUR_MS}, want" in part.error_message
 
 
-async def test_a_reason_needs_version_8(autojump_clock: MockClock) -> None:
+async def test_error_messages_are_returned_since_version_8(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
 
@@ -325,9 +333,7 @@ async def test_a_reason_needs_version_8(autojump_clock: MockClock) -> None:
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-async def test_compressed_batches_are_kept_as_they_came(
-    autojump_clock: MockClock, codec: Codec
-) -> None:
+async def test_compressed_batches_keep_their_codec(autojump_clock: MockClock, codec: Codec) -> None:
     values = [b"%d" % n * 50 for n in range(20)]
     async with broker() as served:
         await served.create_topic("t")
@@ -341,7 +347,7 @@ async def test_compressed_batches_are_kept_as_they_came(
 
 
 @pytest.mark.parametrize("version", stable(ProduceRequest))
-async def test_zstd_needs_version_7(autojump_clock: MockClock, version: int) -> None:
+async def test_zstd_is_accepted_since_version_7(autojump_clock: MockClock, version: int) -> None:
     async with broker() as served:
         topic_id = await served.create_topic("t")
         topic = topic_id if version >= IDS_SINCE else "t"
@@ -352,7 +358,7 @@ async def test_zstd_needs_version_7(autojump_clock: MockClock, version: int) -> 
 
 
 @pytest.mark.parametrize("wanted", ["uncompressed", "gzip", "snappy", "lz4", "zstd", "producer"])
-async def test_batches_are_compressed_as_their_topic_says(
+async def test_batches_are_recompressed_to_the_compression_type_of_their_topic(
     autojump_clock: MockClock, wanted: str
 ) -> None:
     kept = {"uncompressed": Codec.NONE, "producer": Codec.GZIP}
@@ -367,7 +373,7 @@ async def test_batches_are_compressed_as_their_topic_says(
     assert values_of(found) == [b"a" * 500, b"b", b"next"]
 
 
-async def test_what_cannot_be_decompressed_where_it_must_be_is_an_invalid_record(
+async def test_a_corrupt_compressed_batch_is_refused_where_recompression_is_needed(
     autojump_clock: MockClock,
 ) -> None:
     records = batch(b"a" * 500, codec=Codec.GZIP)
@@ -380,7 +386,9 @@ async def test_what_cannot_be_decompressed_where_it_must_be_is_an_invalid_record
     assert part.error_code == ErrorCode.INVALID_RECORD
 
 
-async def test_a_topic_with_log_append_time_has_its_own_times(autojump_clock: MockClock) -> None:
+async def test_records_of_a_topic_with_log_append_time_get_the_time_of_the_broker(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t", configs={"message.timestamp.type": "LogAppendTime"})
         await trio.sleep(5)
@@ -401,7 +409,7 @@ async def test_a_topic_with_log_append_time_has_its_own_times(autojump_clock: Mo
         ({}, -1, ErrorCode.NONE),
     ],
 )
-async def test_how_far_times_may_be_from_now_is_the_topics_to_say(
+async def test_topic_settings_limit_how_far_timestamps_may_be_from_now(
     autojump_clock: MockClock, configs: Mapping[str, str], timestamp: int, code: ErrorCode
 ) -> None:
     async with broker() as served:
@@ -411,7 +419,9 @@ async def test_how_far_times_may_be_from_now_is_the_topics_to_say(
         assert part.error_code == code
 
 
-async def test_how_large_a_batch_may_be_is_the_topics_to_say(autojump_clock: MockClock) -> None:
+async def test_a_batch_above_the_max_message_bytes_of_its_topic_is_refused(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t", configs={"max.message.bytes": "100"})
 
@@ -420,7 +430,9 @@ async def test_how_large_a_batch_may_be_is_the_topics_to_say(autojump_clock: Moc
         assert large.error_code == ErrorCode.MESSAGE_TOO_LARGE
 
 
-async def test_a_compacted_topic_wants_keys(autojump_clock: MockClock) -> None:
+async def test_a_record_without_a_key_is_refused_by_a_compacted_topic(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t", configs={"cleanup.policy": "compact"})
 
@@ -441,7 +453,7 @@ class TestSequences:
         part = await produce(served, "t", records, acks=-1)
         return ErrorCode(part.error_code), part.base_offset
 
-    async def test_the_same_batch_again_is_answered_as_before(
+    async def test_a_duplicate_batch_is_answered_with_its_first_offset(
         self, autojump_clock: MockClock
     ) -> None:
         async with broker() as served:
@@ -453,7 +465,9 @@ class TestSequences:
             assert await self.send(served, 3) == (ErrorCode.NONE, 3)
             assert await end_offset(served) == 4
 
-    async def test_a_gap_is_out_of_order(self, autojump_clock: MockClock) -> None:
+    async def test_a_sequence_gap_is_refused_as_out_of_order(
+        self, autojump_clock: MockClock
+    ) -> None:
         async with broker() as served:
             await served.create_topic("t")
             await self.send(served, 0)
@@ -461,7 +475,7 @@ class TestSequences:
             assert await self.send(served, 2) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
             assert await self.send(served, 1) == (ErrorCode.NONE, 1)
 
-    async def test_only_the_last_five_batches_are_known_again(
+    async def test_only_the_last_five_batches_are_recognized_as_duplicates(
         self, autojump_clock: MockClock
     ) -> None:
         async with broker() as served:
@@ -477,14 +491,16 @@ class TestSequences:
             )
             assert await end_offset(served) == 6
 
-    async def test_an_older_epoch_is_fenced(self, autojump_clock: MockClock) -> None:
+    async def test_an_older_producer_epoch_is_fenced(self, autojump_clock: MockClock) -> None:
         async with broker() as served:
             await served.create_topic("t")
             await self.send(served, 0, epoch=1)
 
             assert await self.send(served, 1, epoch=0) == (ErrorCode.INVALID_PRODUCER_EPOCH, -1)
 
-    async def test_a_new_epoch_begins_at_0(self, autojump_clock: MockClock) -> None:
+    async def test_the_first_batch_of_a_new_producer_epoch_must_have_sequence_0(
+        self, autojump_clock: MockClock
+    ) -> None:
         async with broker() as served:
             await served.create_topic("t")
             await self.send(served, 0)
@@ -506,7 +522,7 @@ class TestAcknowledgement:
             partition.replicas = partition.isr = (NodeId(1), NodeId(2))
             yield served, partition
 
-    async def test_it_comes_when_the_follower_has_the_records(
+    async def test_acks_all_is_answered_when_the_follower_has_fetched_the_records(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.two() as (served, _), served.connect() as follower:
@@ -525,7 +541,7 @@ class TestAcknowledgement:
             assert (part.error_code, part.base_offset) == (0, 0)
             assert 0.7 <= trio.current_time() - began < 0.8
 
-    async def test_it_times_out_when_the_follower_is_silent_and_the_records_stay(
+    async def test_acks_all_times_out_without_a_fetching_follower_and_the_records_stay(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.two() as (served, partition):
@@ -537,14 +553,16 @@ class TestAcknowledgement:
             assert partition.log is not None
             assert partition.log.end_offset == 1
 
-    async def test_acks_1_waits_for_nobody(self, autojump_clock: MockClock) -> None:
+    async def test_acks_1_is_answered_without_waiting_for_the_follower(
+        self, autojump_clock: MockClock
+    ) -> None:
         async with self.two() as (served, _):
             began = trio.current_time()
 
             assert (await produce(served, "t", batch(b"a"), acks=1)).error_code == 0
             assert trio.current_time() - began < 0.1
 
-    async def test_too_few_replicas_in_sync_refuse_it_before_anything_is_appended(
+    async def test_acks_all_below_min_insync_replicas_is_refused_without_an_append(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.two(minimum=2) as (served, partition):
@@ -556,7 +574,7 @@ class TestAcknowledgement:
             assert partition.log.end_offset == 0
             assert (await produce(served, "t", batch(b"a"), acks=1)).error_code == 0
 
-    async def test_a_replica_that_leaves_meanwhile_is_told_of(
+    async def test_an_isr_shrink_during_the_wait_is_answered_not_enough_replicas_after_append(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.two(minimum=2) as (served, partition):
@@ -574,7 +592,7 @@ class TestAcknowledgement:
 
             assert part.error_code == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
-    async def test_a_topic_that_is_deleted_meanwhile_is_told_of(
+    async def test_deletion_of_the_topic_ends_a_wait_for_acks_all_with_an_error(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.two() as (served, _), served.connect() as writer:
@@ -591,7 +609,7 @@ class TestAcknowledgement:
 
             assert trio.current_time() - began < 0.9
 
-    async def test_a_client_that_leaves_meanwhile_leaves_nothing_behind(
+    async def test_a_disconnected_client_leaves_no_waiting_produce_request(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.two() as (served, _):
@@ -605,7 +623,7 @@ class TestAcknowledgement:
 
 
 @pytest.mark.parametrize("version", stable(ProduceRequest))
-async def test_a_partition_that_is_led_elsewhere_is_answered_with_its_leader_since_version_10(
+async def test_not_leader_errors_contain_the_current_leader_since_version_10(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -650,7 +668,7 @@ class TestSlowDirectory:
             world.universe.fault = fault_on("none", None)
 
     @pytest.mark.parametrize("acks", [1, -1])
-    async def test_answers_come_when_it_is_written(
+    async def test_a_produce_to_a_slow_directory_is_answered_when_the_append_is_done(
         self, autojump_clock: MockClock, acks: int
     ) -> None:
         async with self.slow() as (served, _):
@@ -662,7 +680,9 @@ class TestSlowDirectory:
             assert 2 * self.STALL_S < trio.current_time() - began < 3 * self.STALL_S
             assert values_of(await fetch(served, "t")) == [b"a", b"b", b"c"]
 
-    async def test_other_directories_and_requests_go_on(self, autojump_clock: MockClock) -> None:
+    async def test_a_slow_directory_does_not_delay_other_directories_and_requests(
+        self, autojump_clock: MockClock
+    ) -> None:
         async with (
             self.slow() as (served, _),
             served.connect() as writer,
@@ -678,7 +698,9 @@ class TestSlowDirectory:
 
             assert trio.current_time() - began < 0.05
 
-    async def test_answers_keep_the_order_of_the_requests(self, autojump_clock: MockClock) -> None:
+    async def test_queued_appends_are_written_in_the_order_of_the_requests(
+        self, autojump_clock: MockClock
+    ) -> None:
         offsets: list[int] = []
         async with self.slow() as (served, _), trio.open_nursery() as nursery:
 
@@ -702,7 +724,7 @@ class TestSlowDirectory:
             task_status.started(client)
             await trio.sleep_forever()
 
-    async def test_acks_0_is_not_answered_and_the_next_request_is(
+    async def test_a_produce_with_acks_0_gets_no_response_and_the_next_request_is_answered(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.slow() as (served, _):
@@ -712,7 +734,7 @@ class TestSlowDirectory:
 
             assert values_of(await fetch(served, "t")) == [b"a", b"b"]
 
-    async def test_an_error_with_acks_0_ends_the_connection(
+    async def test_an_error_with_acks_0_closes_the_connection(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.slow() as (served, _), served.connect() as client:
@@ -726,7 +748,7 @@ class TestSlowDirectory:
             await until(lambda: served.closed(CloseReason.FORBIDDEN) == 1)
             assert await end_offset(served) == 1
 
-    async def test_durable_answers_wait_for_the_sync_as_well(
+    async def test_a_queued_produce_with_flush_messages_1_is_answered_after_the_sync(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.slow(**{"flush.messages": "1"}) as (served, _):
@@ -736,7 +758,7 @@ class TestSlowDirectory:
             assert log is not None
             assert log.recovery_point == 1
 
-    async def test_a_topic_that_is_deleted_meanwhile_is_told_of_at_once(
+    async def test_deletion_of_the_topic_ends_a_queued_produce_at_once(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.slow(stall_s=5.0) as (served, _), served.connect() as writer:
@@ -779,7 +801,7 @@ class TestSlowDirectory:
             nursery.cancel_scope.cancel()
         return parts
 
-    async def test_a_stop_writes_what_is_queued_and_answers(
+    async def test_shutdown_writes_and_answers_queued_produce_requests(
         self, autojump_clock: MockClock
     ) -> None:
         parts = await self.stop(0.5, **{"controlled.shutdown.enable": "false"})
@@ -787,14 +809,14 @@ class TestSlowDirectory:
         assert codes(parts) == [0] * 4
         assert sorted(part.base_offset for part in parts) == [0, 1, 2, 3]
 
-    async def test_a_stop_does_not_wait_for_a_disk_for_longer_than_it_has(
+    async def test_shutdown_times_out_produce_requests_queued_for_a_stalled_disk(
         self, autojump_clock: MockClock
     ) -> None:
         parts = await self.stop(20.0, **{"controlled.shutdown.enable": "false"})
 
         assert codes(parts) == [ErrorCode.REQUEST_TIMED_OUT] * 4
 
-    async def test_a_stop_that_gives_up_leaders_answers_at_once(
+    async def test_controlled_shutdown_answers_queued_produce_requests_with_not_leader(
         self, autojump_clock: MockClock
     ) -> None:
         parts = await self.stop(5.0)
@@ -802,7 +824,7 @@ class TestSlowDirectory:
         assert codes(parts) == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 4
 
 
-async def test_what_the_broker_alone_writes_to_nobody_else_does(autojump_clock: MockClock) -> None:
+async def test_produce_to_the_consumer_offsets_topic_is_refused(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.serve_groups("g")
         part = await produce(served, "__consumer_offsets", batch(b"v"))
@@ -811,7 +833,7 @@ async def test_what_the_broker_alone_writes_to_nobody_else_does(autojump_clock: 
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-async def test_what_is_to_be_durable_is_answered_by_the_disk(
+async def test_a_produce_with_flush_interval_1_is_answered_after_the_sync(
     autojump_clock: MockClock, acks: int
 ) -> None:
     world = simulated_world()

@@ -44,7 +44,7 @@ def at(offset: int, partition: int = 0, max_bytes: int = 1 << 20, **others: int)
 
 
 @pytest.mark.parametrize("version", stable(FetchRequest))
-async def test_batches_are_read_from_an_offset_on_in_every_version(
+async def test_whole_batches_are_read_from_the_fetch_offset_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -70,7 +70,7 @@ async def test_batches_are_read_from_an_offset_on_in_every_version(
     assert values_of(whole) == [b"a", b"b", b"c"]  # batches are not cut
 
 
-async def test_a_reader_of_what_is_committed_is_told_that_nothing_was_aborted(
+async def test_a_read_committed_fetch_has_an_empty_list_of_aborted_transactions(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -84,7 +84,7 @@ async def test_a_reader_of_what_is_committed_is_told_that_nothing_was_aborted(
 
 
 @pytest.mark.parametrize("version", stable(FetchRequest))
-async def test_what_does_not_exist_has_the_error_of_its_version(
+async def test_an_unknown_topic_or_partition_gets_the_error_of_the_request_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -105,7 +105,7 @@ async def test_what_does_not_exist_has_the_error_of_its_version(
 
 
 @pytest.mark.parametrize("offset", [-1, 3, 1 << 62])
-async def test_an_offset_outside_of_the_log_is_told_at_once(
+async def test_an_offset_out_of_range_is_answered_without_a_wait(
     autojump_clock: MockClock, offset: int
 ) -> None:
     async with broker() as served:
@@ -118,7 +118,7 @@ async def test_an_offset_outside_of_the_log_is_told_at_once(
         assert trio.current_time() - began < 1
 
 
-async def test_one_partitions_error_does_not_keep_the_others_from_being_read(
+async def test_an_error_of_one_partition_does_not_prevent_reading_the_others(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -139,7 +139,7 @@ class TestLeaderEpochs:
     """KIP-320: a client says which leader it believes in, and what it has read last."""
 
     @pytest.mark.parametrize("version", range(9, newest(FetchRequest) + 1))
-    async def test_a_client_that_knows_another_leader_is_told(
+    async def test_a_newer_leader_epoch_than_the_brokers_is_unknown(
         self, autojump_clock: MockClock, version: int
     ) -> None:
         async with broker() as served:
@@ -155,7 +155,7 @@ class TestLeaderEpochs:
             assert codes([right, newer]) == [0, ErrorCode.UNKNOWN_LEADER_EPOCH]
 
     @pytest.mark.parametrize("version", range(9, newest(FetchRequest) + 1))
-    async def test_an_older_leader_is_fenced_and_the_new_one_named_where_a_version_can(
+    async def test_a_fenced_leader_error_contains_the_current_leader_since_version_12(
         self, autojump_clock: MockClock, version: int
     ) -> None:
         async with broker() as served:
@@ -172,7 +172,9 @@ class TestLeaderEpochs:
         told = [(one.node_id, one.host, one.port, one.rack) for one in answer.node_endpoints]
         assert told == ([(7, "there", 9999, "r")] if version >= 16 else [])
 
-    async def test_an_older_epoch_of_the_client_is_fenced(self, autojump_clock: MockClock) -> None:
+    async def test_an_older_leader_epoch_in_the_request_is_fenced(
+        self, autojump_clock: MockClock
+    ) -> None:
         async with broker() as served:
             await served.create_topic("t")
             await lead_elsewhere(served)
@@ -182,7 +184,7 @@ class TestLeaderEpochs:
             part = await fetch(served, "t", at(0, current_leader_epoch=5))
             assert part.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
-    async def test_a_fetcher_whose_log_went_another_way_is_told_where(
+    async def test_a_fetcher_with_a_diverging_log_gets_the_diverging_epoch(
         self, autojump_clock: MockClock
     ) -> None:
         async with broker() as served:
@@ -218,7 +220,7 @@ class TestLimits:
         answer = await served.ask(fetch_request("t", 0, 0, 0, **limits), BY_NAME)
         return [len(sizes_of(part)) for part in partitions_of(answer)]
 
-    async def test_the_first_batch_comes_whatever_the_limits_are(
+    async def test_the_first_batch_is_returned_even_above_all_limits(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.filled() as (served, size):
@@ -227,15 +229,19 @@ class TestLimits:
             assert await self.ask(served, partition_max_bytes=1) == [1, 0, 0]
             assert await self.ask(served, max_bytes=size - 1, partition_max_bytes=1) == [1, 0, 0]
 
-    async def test_a_partition_gives_no_more_than_it_may(self, autojump_clock: MockClock) -> None:
+    async def test_a_partition_returns_at_most_partition_max_bytes(
+        self, autojump_clock: MockClock
+    ) -> None:
         async with self.filled() as (served, size):
             assert await self.ask(served, partition_max_bytes=2 * size) == [2, 2, 2]
 
-    async def test_the_answer_has_no_more_than_it_may(self, autojump_clock: MockClock) -> None:
+    async def test_a_response_contains_at_most_max_bytes(self, autojump_clock: MockClock) -> None:
         async with self.filled() as (served, size):
             assert await self.ask(served, max_bytes=7 * size) == [5, 2, 0]
 
-    async def test_the_broker_has_a_limit_of_its_own(self, autojump_clock: MockClock) -> None:
+    async def test_fetch_max_bytes_of_the_broker_limits_a_response(
+        self, autojump_clock: MockClock
+    ) -> None:
         async with broker({"fetch.max.bytes": "1024"}) as served:
             await served.create_topic("t")
             for _ in range(20):
@@ -246,7 +252,7 @@ class TestLimits:
             assert 0 < sum(sizes_of(part)) <= 1024
             assert trio.current_time() - began < 1  # what can never come is waited for no longer
 
-    async def test_a_batch_that_does_not_fit_any_more_may_be_cut_but_is_never_miscounted(
+    async def test_a_response_with_a_partial_last_batch_stays_within_partition_max_bytes(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.filled() as (served, size):
@@ -265,7 +271,7 @@ class TestWaiting:
         async with broker() as served, served.connect() as other:
             yield served, other, await served.create_topic("t")
 
-    async def test_without_a_wait_an_empty_answer_comes_at_once(
+    async def test_an_empty_fetch_with_max_wait_0_is_answered_at_once(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.two() as (served, _, _):
@@ -276,7 +282,7 @@ class TestWaiting:
             assert trio.current_time() - began < 0.1
             assert served.broker.replicas.fetch.figures()["expired"] == 0  # nothing was parked
 
-    async def test_with_nothing_to_read_it_takes_the_whole_wait(
+    async def test_an_empty_fetch_is_answered_after_max_wait(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.two() as (served, _, _):
@@ -286,14 +292,18 @@ class TestWaiting:
             assert bytes(part.records) == b""
             assert 5 <= trio.current_time() - began < 5.1
 
-    async def test_without_min_bytes_nothing_is_waited_for(self, autojump_clock: MockClock) -> None:
+    async def test_an_empty_fetch_with_min_bytes_0_is_answered_at_once(
+        self, autojump_clock: MockClock
+    ) -> None:
         async with self.two() as (served, _, _):
             began = trio.current_time()
             await fetch(served, "t", min_bytes=0, max_wait_ms=5000)
 
             assert trio.current_time() - began < 0.1
 
-    async def test_a_fetch_of_nothing_waits_for_nothing(self, autojump_clock: MockClock) -> None:
+    async def test_a_fetch_without_partitions_is_answered_at_once(
+        self, autojump_clock: MockClock
+    ) -> None:
         async with self.two() as (served, _, _):
             began = trio.current_time()
             answer = await served.ask(fetch_request(None, max_wait_ms=5000), BY_NAME)
@@ -302,7 +312,9 @@ class TestWaiting:
             assert trio.current_time() - began < 0.1
 
     @pytest.mark.parametrize("version", stable(FetchRequest))
-    async def test_what_is_written_wakes_it(self, autojump_clock: MockClock, version: int) -> None:
+    async def test_an_append_completes_a_waiting_fetch(
+        self, autojump_clock: MockClock, version: int
+    ) -> None:
         async with self.two() as (served, other, topic_id):
             began = trio.current_time()
             async with trio.open_nursery() as nursery:
@@ -319,7 +331,9 @@ class TestWaiting:
 
             assert 1 <= trio.current_time() - began < 1.1
 
-    async def test_min_bytes_may_take_many_batches(self, autojump_clock: MockClock) -> None:
+    async def test_a_fetch_waits_until_several_appends_reach_min_bytes(
+        self, autojump_clock: MockClock
+    ) -> None:
         async with self.two() as (served, other, _):
             await write(other, "t", bytes(100))
             size = sizes_of(await fetch(other, "t"))[0]
@@ -337,7 +351,7 @@ class TestWaiting:
 
             assert 2 <= trio.current_time() - began < 2.1
 
-    async def test_what_there_is_comes_at_the_end_of_the_wait(
+    async def test_a_fetch_below_min_bytes_returns_its_records_after_max_wait(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.two() as (served, _, _):
@@ -349,7 +363,7 @@ class TestWaiting:
             assert 3 <= trio.current_time() - began < 3.1
 
     @pytest.mark.parametrize("version", [BY_NAME, IDS_SINCE])
-    async def test_a_topic_that_is_deleted_meanwhile_ends_the_wait_with_its_error(
+    async def test_deletion_of_the_topic_ends_a_waiting_fetch_with_an_error(
         self, autojump_clock: MockClock, version: int
     ) -> None:
         async with self.two() as (served, _, topic_id), served.connect() as reader:
@@ -369,7 +383,7 @@ class TestWaiting:
 
             assert trio.current_time() - began < 1.5
 
-    async def test_a_client_that_leaves_while_it_waits_leaves_nothing_behind(
+    async def test_a_disconnected_client_leaves_no_waiting_fetch(
         self, autojump_clock: MockClock
     ) -> None:
         async with self.two() as (served, _, _):
@@ -388,7 +402,7 @@ def as_follower(version: int, node: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", stable(FetchRequest))
-async def test_a_follower_reads_what_is_not_committed_and_commits_it_by_asking_for_more(
+async def test_a_follower_reads_uncommitted_records_and_its_next_fetch_commits_them(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -409,7 +423,7 @@ async def test_a_follower_reads_what_is_not_committed_and_commits_it_by_asking_f
 
 
 @pytest.mark.parametrize("version", stable(FetchRequest))
-async def test_a_broker_without_a_replica_gets_no_bytes(
+async def test_a_fetch_by_a_broker_without_a_replica_is_refused(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -422,7 +436,7 @@ async def test_a_broker_without_a_replica_gets_no_bytes(
     assert bytes(part.records) == b""
 
 
-async def test_a_cold_read_is_worth_a_wait_that_the_client_did_not_want(
+async def test_a_fetch_with_max_wait_0_still_waits_for_a_read_from_disk(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:

@@ -62,7 +62,7 @@ def told(answer: FetchResponse) -> dict[int, list[bytes | None]]:
 
 
 @pytest.mark.parametrize("version", range(7, newest(FetchRequest) + 1))
-async def test_a_full_answer_names_all_and_the_next_ones_only_what_is_new(
+async def test_the_first_response_has_all_partitions_and_later_responses_only_changed_partitions(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -83,7 +83,7 @@ async def test_a_full_answer_names_all_and_the_next_ones_only_what_is_new(
 
 
 @pytest.mark.parametrize("version", [4, 6])
-async def test_older_versions_have_none(autojump_clock: MockClock, version: int) -> None:
+async def test_versions_before_7_create_no_session(autojump_clock: MockClock, version: int) -> None:
     async with broker() as served:
         await served.create_topic("t")
         answer = await served.ask(fetch_request("t", 0), version)
@@ -92,7 +92,9 @@ async def test_older_versions_have_none(autojump_clock: MockClock, version: int)
         assert len(served.broker.replicas.sessions) == 0
 
 
-async def test_a_poll_waits_for_what_its_session_has(autojump_clock: MockClock) -> None:
+async def test_an_incremental_fetch_waits_for_records_of_its_session_partitions(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served, served.connect() as other:
         await served.create_topic("t", 2)
         session = (await poll(served, 0, 0, 0, 0)).session_id
@@ -110,7 +112,7 @@ async def test_a_poll_waits_for_what_its_session_has(autojump_clock: MockClock) 
         assert 1 <= trio.current_time() - began < 1.1
 
 
-async def test_a_partition_that_is_forgotten_is_not_told_of_any_more(
+async def test_a_forgotten_partition_is_not_returned_any_more(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -123,7 +125,7 @@ async def test_a_partition_that_is_forgotten_is_not_told_of_any_more(
         assert told(await poll(served, session, 2)) == {1: [b"a"]}
 
 
-async def test_a_partition_that_is_added_later_is_told_of(autojump_clock: MockClock) -> None:
+async def test_a_partition_added_to_a_session_is_returned(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t", 2)
         await produce(served, "t", batch(b"a"), partition=1)
@@ -136,7 +138,7 @@ async def test_a_partition_that_is_added_later_is_told_of(autojump_clock: MockCl
         ) == {1: [b"a"]}
 
 
-async def test_a_session_that_has_forgotten_everything_is_closed(autojump_clock: MockClock) -> None:
+async def test_a_session_without_partitions_is_closed(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         session = (await poll(served, 0, 0, 0)).session_id
@@ -157,7 +159,7 @@ async def test_an_unknown_session_is_not_found(autojump_clock: MockClock) -> Non
 
 
 @pytest.mark.parametrize("epoch", [2, 5])
-async def test_a_poll_out_of_its_turn_has_an_invalid_epoch(
+async def test_a_fetch_with_a_wrong_session_epoch_is_refused(
     autojump_clock: MockClock, epoch: int
 ) -> None:
     async with broker() as served:
@@ -170,7 +172,7 @@ async def test_a_poll_out_of_its_turn_has_an_invalid_epoch(
 
 
 @pytest.mark.parametrize(("epoch", "sessions"), [(0, 1), (-1, 0)])
-async def test_a_full_fetch_ends_the_session_that_it_names(
+async def test_a_full_fetch_closes_the_session_named_in_its_request(
     autojump_clock: MockClock, epoch: int, sessions: int
 ) -> None:
     async with broker() as served:
@@ -185,7 +187,7 @@ async def test_a_full_fetch_ends_the_session_that_it_names(
         assert after.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
-async def test_where_all_places_are_taken_a_fetch_is_served_without_one(
+async def test_a_fetch_is_served_without_a_session_when_the_session_cache_is_full(
     autojump_clock: MockClock,
 ) -> None:
     async with broker({"max.incremental.fetch.session.cache.slots": "1"}) as served:
@@ -196,7 +198,7 @@ async def test_where_all_places_are_taken_a_fetch_is_served_without_one(
         assert (second.session_id, told(second)) == (0, {0: []})
 
 
-async def test_names_and_ids_do_not_mix_in_a_session(autojump_clock: MockClock) -> None:
+async def test_a_topic_id_in_a_session_of_topic_names_is_refused(autojump_clock: MockClock) -> None:
     async with broker() as served:
         topic_id = await served.create_topic("t")
         session = (await poll(served, 0, 0, 0)).session_id
@@ -205,7 +207,7 @@ async def test_names_and_ids_do_not_mix_in_a_session(autojump_clock: MockClock) 
         assert answer.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
 
 
-async def test_an_unknown_id_in_a_session_is_told_until_it_is_forgotten(
+async def test_an_unknown_topic_id_is_reported_in_every_response_of_its_session(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -218,7 +220,9 @@ async def test_an_unknown_id_in_a_session_is_told_until_it_is_forgotten(
         assert codes(partitions_of(again)) == [ErrorCode.UNKNOWN_TOPIC_ID]
 
 
-async def test_a_topic_that_is_made_again_is_another_one(autojump_clock: MockClock) -> None:
+async def test_after_a_topic_is_recreated_a_session_by_id_fails_and_a_session_by_name_reads(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         old = await served.create_topic("t")
         by_id = (await poll(served, 0, 0, 0, topic=old, version=13)).session_id
@@ -232,7 +236,9 @@ async def test_a_topic_that_is_made_again_is_another_one(autojump_clock: MockClo
         assert told(await poll(served, by_name, 1)) == {0: [b"new"]}
 
 
-async def test_whoever_had_bytes_is_served_last_next_time(autojump_clock: MockClock) -> None:
+async def test_a_partition_that_returned_records_is_served_last_in_the_next_fetch(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t", 2)
         for partition in (0, 1):

@@ -82,7 +82,7 @@ async def fill(served: ServedBroker) -> None:
         (NOW_MS + 30_001, -1, -1),
     ],
 )
-async def test_each_time_has_its_offset_in_every_version(
+async def test_each_timestamp_finds_its_offset_in_every_version(
     autojump_clock: MockClock, version: int, timestamp: int, offset: int, found: int
 ) -> None:
     async with broker() as served:
@@ -106,7 +106,7 @@ async def test_each_time_has_its_offset_in_every_version(
         (NOW_MS, (0, -1, -1)),
     ],
 )
-async def test_an_empty_log_has_ends_and_no_times(
+async def test_an_empty_log_has_start_and_end_offsets_and_no_timestamps(
     autojump_clock: MockClock, timestamp: int, answer: tuple[int, ...]
 ) -> None:
     async with broker() as served:
@@ -116,7 +116,7 @@ async def test_an_empty_log_has_ends_and_no_times(
 
 
 @pytest.mark.parametrize("timestamp", [-7, -100])
-async def test_a_time_that_nobody_knows_is_unsupported(
+async def test_an_unknown_special_timestamp_is_an_unsupported_version(
     autojump_clock: MockClock, timestamp: int
 ) -> None:
     async with broker() as served:
@@ -126,7 +126,7 @@ async def test_a_time_that_nobody_knows_is_unsupported(
 
 
 @pytest.mark.parametrize("version", stable(ListOffsetsRequest))
-async def test_each_partition_is_answered_for_itself(
+async def test_each_partition_succeeds_or_fails_independently(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -144,7 +144,7 @@ async def test_each_partition_is_answered_for_itself(
     assert codes(unknown) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-async def test_a_partition_that_is_named_twice_is_refused_each_time_and_others_are_not(
+async def test_a_partition_named_twice_is_refused_and_other_partitions_are_answered(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -161,7 +161,7 @@ async def test_a_partition_that_is_named_twice_is_refused_each_time_and_others_a
 
 
 @pytest.mark.parametrize("timestamp", [LATEST, EARLIEST, NOW_MS])
-async def test_a_client_that_knows_another_leader_is_told(
+async def test_a_newer_leader_epoch_than_the_brokers_is_unknown(
     autojump_clock: MockClock, timestamp: int
 ) -> None:
     async with broker() as served:
@@ -176,7 +176,7 @@ async def test_a_client_that_knows_another_leader_is_told(
 
 
 @pytest.mark.parametrize("timestamp", [LATEST, EARLIEST, NOW_MS])
-async def test_only_the_leader_answers_clients_and_any_replica_a_debugger(
+async def test_only_the_leader_answers_consumers_and_any_replica_answers_a_debug_request(
     autojump_clock: MockClock, timestamp: int
 ) -> None:
     async with broker() as served:
@@ -191,7 +191,7 @@ async def test_only_the_leader_answers_clients_and_any_replica_a_debugger(
 
 
 @pytest.mark.parametrize("version", stable(ListOffsetsRequest))
-async def test_the_latest_is_not_available_while_a_new_leader_does_not_know_what_is_committed(
+async def test_the_latest_offset_is_unavailable_until_a_new_leader_knows_its_high_watermark(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -208,7 +208,7 @@ async def test_the_latest_is_not_available_while_a_new_leader_does_not_know_what
 
 
 @pytest.mark.parametrize("replica", [DEBUG, -3, 2])
-async def test_only_consumers_are_kept_from_what_is_not_committed(
+async def test_consumers_get_the_high_watermark_and_replicas_the_log_end(
     autojump_clock: MockClock, replica: int
 ) -> None:
     async with broker() as served:
@@ -222,7 +222,7 @@ async def test_only_consumers_are_kept_from_what_is_not_committed(
         assert await find(served, LATEST, replica=replica) == (0, 5, -1, 0)
 
 
-async def test_a_replica_id_that_means_nothing_opens_no_follower(
+async def test_an_invalid_negative_replica_id_does_not_read_from_a_follower(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -233,7 +233,9 @@ async def test_a_replica_id_that_means_nothing_opens_no_follower(
         assert codes(await ask(served, asked, replica=-3)) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
-async def test_a_search_finds_only_what_the_reader_may_see(autojump_clock: MockClock) -> None:
+async def test_a_search_by_timestamp_ignores_uncommitted_records_for_consumers(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await fill(served)
         (partition,) = served.broker.replicas.partitions
@@ -249,7 +251,7 @@ async def test_a_search_finds_only_what_the_reader_may_see(autojump_clock: MockC
         assert follower == (0, 1, NOW_MS + 20_000, 0)
 
 
-async def test_a_reader_of_what_is_committed_has_the_same_end_without_transactions(
+async def test_read_committed_and_read_uncommitted_have_the_same_end_without_transactions(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -260,7 +262,9 @@ async def test_a_reader_of_what_is_committed_has_the_same_end_without_transactio
             assert await find(served, LATEST, isolation_level=isolation) == (0, 1, -1, 0)
 
 
-async def test_a_search_may_wait_for_the_disk(autojump_clock: MockClock) -> None:
+async def test_a_search_by_timestamp_reads_segments_outside_the_page_cache(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await fill(served)
         (partition,) = served.broker.replicas.partitions

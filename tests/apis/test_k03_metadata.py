@@ -54,7 +54,7 @@ async def find(served: ServedBroker, version: int, *names: str) -> MetadataRespo
 
 
 @pytest.mark.parametrize("version", stable(MetadataRequest))
-async def test_brokers_and_partitions_are_told_in_every_version(
+async def test_brokers_and_partitions_are_described_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker({"broker.rack": "r1"}) as served:
@@ -81,7 +81,7 @@ async def test_brokers_and_partitions_are_told_in_every_version(
 
 
 @pytest.mark.parametrize("version", stable(MetadataRequest))
-async def test_all_topics_are_told_by_their_names_in_order(
+async def test_all_topics_are_listed_in_order_of_their_names(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -92,7 +92,9 @@ async def test_all_topics_are_told_by_their_names_in_order(
 
 
 @pytest.mark.parametrize("version", stable(MetadataRequest)[1:])
-async def test_an_empty_list_asks_for_brokers_only(autojump_clock: MockClock, version: int) -> None:
+async def test_an_empty_list_of_topics_returns_only_brokers(
+    autojump_clock: MockClock, version: int
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         answer = await served.ask(MetadataRequest([]), version)
@@ -127,7 +129,9 @@ async def test_many_topics_are_answered_once_each_in_the_order_of_the_request(
     assert set(codes.values()) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
 
-async def test_an_id_counts_and_not_the_name_beside_it(autojump_clock: MockClock) -> None:
+async def test_a_topic_id_takes_precedence_over_a_name_in_the_same_entry(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         topic_id = await served.create_topic("t")
         await served.create_topic("other")
@@ -156,7 +160,7 @@ async def test_ids_and_names_in_one_request_are_all_answered(autojump_clock: Moc
         (13, MetadataRequestTopic(name=None)),
     ],
 )
-async def test_what_a_version_cannot_be_asked_is_an_invalid_request(
+async def test_an_entry_that_its_version_does_not_support_is_an_invalid_request(
     autojump_clock: MockClock, version: int, topic: MetadataRequestTopic
 ) -> None:
     if version < 12 and topic.name is None:
@@ -168,7 +172,7 @@ async def test_what_a_version_cannot_be_asked_is_an_invalid_request(
     assert answer.error_code == invalid if version >= 13 else codes(answer.topics) == [invalid]
 
 
-async def test_a_topic_that_is_named_twice_is_told_once(autojump_clock: MockClock) -> None:
+async def test_a_topic_named_twice_is_described_once(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
 
@@ -179,7 +183,7 @@ INVALID = ["", ".", "..", "a b", "a/b", "ä", "x" * 250]
 
 
 @pytest.mark.parametrize("version", stable(MetadataRequest))
-async def test_a_name_that_no_topic_can_have_is_invalid_and_creates_nothing(
+async def test_an_invalid_topic_name_is_refused_and_creates_no_topic(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -195,7 +199,7 @@ class TestCreation:
     """A topic that is asked for is made, where client and settings let it."""
 
     @pytest.mark.parametrize("version", stable(MetadataRequest))
-    async def test_it_is_unknown_first_and_there_when_asked_again(
+    async def test_an_auto_created_topic_is_unknown_at_first_and_described_later(
         self, autojump_clock: MockClock, version: int
     ) -> None:
         async with broker({"num.partitions": "3"}) as served:
@@ -208,7 +212,7 @@ class TestCreation:
             (second,) = (await served.ask(request, version)).topics
             assert (second.error_code, len(second.partitions)) == (0, 3)
 
-    async def test_many_clients_that_ask_at_once_get_one_topic(
+    async def test_concurrent_requests_for_a_new_topic_create_one_topic(
         self, autojump_clock: MockClock
     ) -> None:
         found: list[bytes] = []
@@ -234,7 +238,7 @@ class TestCreation:
     @pytest.mark.parametrize(
         ("settings", "create"), [({}, False), ({"auto.create.topics.enable": "false"}, True)]
     )
-    async def test_it_is_not_made_where_client_or_broker_do_not_want_it(
+    async def test_an_unknown_topic_is_not_created_where_client_or_broker_disallow_auto_creation(
         self, autojump_clock: MockClock, settings: dict[str, str], create: bool
     ) -> None:
         async with broker(settings) as served:
@@ -245,7 +249,7 @@ class TestCreation:
             assert served.broker.metadata.image.topics == {}
 
     @pytest.mark.parametrize("name", ["a.b", "__cluster_metadata"])
-    async def test_what_the_controller_refuses_stays_unknown(
+    async def test_a_topic_whose_creation_the_controller_refuses_stays_unknown(
         self, autojump_clock: MockClock, name: str
     ) -> None:
         async with broker() as served:
@@ -266,7 +270,9 @@ class TestOperations:
     """KIP-430: the operations that the client may perform; without an authorizer, all of them."""
 
     @pytest.mark.parametrize("version", stable(MetadataRequest)[8:])
-    async def test_they_are_told_to_who_asks(self, autojump_clock: MockClock, version: int) -> None:
+    async def test_authorized_operations_are_returned_only_on_request(
+        self, autojump_clock: MockClock, version: int
+    ) -> None:
         cluster = {"include_cluster_authorized_operations": True} if version <= 10 else {}
         async with broker() as served:
             await served.create_topic("t")
@@ -285,7 +291,9 @@ class TestOperations:
         assert silent.cluster_authorized_operations == NOT_ASKED
 
 
-async def test_brokers_are_named_by_the_listener_that_was_asked(autojump_clock: MockClock) -> None:
+async def test_brokers_have_the_endpoints_of_the_listener_that_received_the_request(
+    autojump_clock: MockClock,
+) -> None:
     async with broker(TWO_LISTENERS) as served:
         await served.create_topic("t")
         for name in ("ONE", "TWO", "ONE"):
@@ -304,7 +312,7 @@ async def hide(served: ServedBroker, **changes: object) -> None:
 
 
 @pytest.mark.parametrize("version", stable(MetadataRequest))
-async def test_a_leader_without_an_address_here_is_not_named(
+async def test_a_leader_without_an_endpoint_on_the_listener_is_not_named(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -321,14 +329,14 @@ async def test_a_leader_without_an_address_here_is_not_named(
     assert part.offline_replicas == ([1] if version >= 5 else [])
 
 
-async def test_a_fenced_broker_is_not_named(autojump_clock: MockClock) -> None:
+async def test_a_fenced_broker_is_not_listed(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await hide(served, fenced=True)
 
         assert (await served.ask(MetadataRequest(None), 13)).brokers == []
 
 
-async def test_a_partition_that_another_broker_leads_is_told_with_its_address(
+async def test_the_leader_on_another_broker_is_described_with_its_address(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -345,7 +353,7 @@ async def test_a_partition_that_another_broker_leads_is_told_with_its_address(
     assert (part.replica_nodes, part.isr_nodes, part.offline_replicas) == ([1, 7], [7], [])
 
 
-async def test_a_fenced_leader_is_named_though_its_replica_is_offline(
+async def test_a_fenced_leader_is_named_and_its_replica_is_offline(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -357,7 +365,7 @@ async def test_a_fenced_leader_is_named_though_its_replica_is_offline(
 
 
 @pytest.mark.parametrize("version", [5, 6, 13])
-async def test_a_leader_that_is_not_registered_is_not_available(
+async def test_an_unregistered_leader_is_answered_leader_not_available(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -370,7 +378,7 @@ async def test_a_leader_that_is_not_registered_is_not_available(
 
 
 @pytest.mark.parametrize("version", [5, 13])
-async def test_a_replica_whose_directory_is_offline_is_told(
+async def test_a_replica_in_an_offline_directory_is_listed_as_offline(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -391,7 +399,7 @@ async def test_a_replica_whose_directory_is_offline_is_told(
         ({"leader": NodeId(9)}, [1], [1], ErrorCode.LEADER_NOT_AVAILABLE),
     ],
 )
-async def test_version_0_tells_replicas_of_brokers_that_are_there_and_that_others_are_missing(
+async def test_version_0_lists_only_live_replicas_with_an_error_when_others_are_missing(
     autojump_clock: MockClock,
     changes: dict[str, object],
     replicas: list[int],
@@ -422,7 +430,7 @@ class TestKept:
         return {topic.name: topic.topic_id for topic in topics if not topic.error_code}
 
     @pytest.mark.parametrize("names", [None, ["a", "b"]])
-    async def test_topics_that_come_and_go_are_seen_at_once(
+    async def test_created_and_deleted_topics_are_visible_at_once_in_cached_answers(
         self, autojump_clock: MockClock, names: Sequence[str] | None
     ) -> None:
         async with broker() as served:
@@ -437,7 +445,7 @@ class TestKept:
             assert second != first
             assert await self.ids(served, names) == {"a": second, "b": other}
 
-    async def test_every_change_of_the_metadata_makes_them_void(
+    async def test_every_metadata_change_invalidates_cached_answers(
         self, autojump_clock: MockClock
     ) -> None:
         async with broker() as served:
@@ -454,7 +462,9 @@ class TestKept:
             (topic,) = (await served.ask(named("t"), 13)).topics
             assert len(topic.partitions) == 4
 
-    async def test_the_second_answer_is_that_of_the_first(self, autojump_clock: MockClock) -> None:
+    async def test_a_cached_answer_equals_the_first_answer_for_each_version_and_listener(
+        self, autojump_clock: MockClock
+    ) -> None:
         async with broker(TWO_LISTENERS) as served:
             await served.create_topic("t")
             for version in (1, 12, 13, 1, 12, 13):

@@ -45,7 +45,7 @@ def stored(served: ServedBroker, group: str, topic: str, partition: int) -> int 
 
 
 @pytest.mark.parametrize("version", stable(OffsetCommitRequest))
-async def test_offsets_are_stored_with_the_id_of_their_topic(
+async def test_committed_offsets_are_stored_with_the_id_of_their_topic(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -65,7 +65,7 @@ async def test_offsets_are_stored_with_the_id_of_their_topic(
         assert value.topic_id == topic_id
 
 
-async def test_what_does_not_exist_is_refused_and_the_rest_is_stored(
+async def test_invalid_partitions_are_refused_and_the_other_offsets_are_stored(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -87,7 +87,7 @@ async def test_what_does_not_exist_is_refused_and_the_rest_is_stored(
 
 
 @pytest.mark.parametrize("count", [1, 16, 17, 250])
-async def test_many_partitions_are_answered_in_their_order(
+async def test_many_partitions_are_answered_in_the_order_of_the_request(
     autojump_clock: MockClock, count: int
 ) -> None:
     async with broker() as served:
@@ -113,7 +113,7 @@ async def test_many_partitions_are_answered_in_their_order(
         ]
 
 
-async def test_an_answer_that_was_given_before_is_that_of_its_topic_and_partitions(
+async def test_cached_answers_match_topic_and_partitions_of_each_request(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -132,7 +132,7 @@ async def test_an_answer_that_was_given_before_is_that_of_its_topic_and_partitio
                     assert codes(answer) == [[(number, 0) for number in numbers]]
 
 
-async def test_an_id_that_nobody_knows_is_told_so(autojump_clock: MockClock) -> None:
+async def test_a_commit_for_an_unknown_topic_id_is_refused(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.serve_groups("g")
         request = OffsetCommitRequest("g", topics=[commits(part(0), topic_id=b"?" * 16)])
@@ -142,7 +142,7 @@ async def test_an_id_that_nobody_knows_is_told_so(autojump_clock: MockClock) -> 
         assert codes(answer) == [[(0, ErrorCode.UNKNOWN_TOPIC_ID)]]
 
 
-async def test_who_claims_to_be_a_member_of_no_group_is_refused_for_each_partition(
+async def test_a_member_of_an_unknown_group_is_refused_for_each_partition(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -158,7 +158,7 @@ async def test_who_claims_to_be_a_member_of_no_group_is_refused_for_each_partiti
             assert codes(answer) == [[(0, code), (1, code)]]
 
 
-async def test_before_there_is_a_coordinator_clients_look_for_one(
+async def test_a_commit_before_the_offsets_topic_exists_is_answered_not_coordinator(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -170,7 +170,7 @@ async def test_before_there_is_a_coordinator_clients_look_for_one(
         assert "__consumer_offsets" in served.broker.metadata.image.topics
 
 
-async def test_replicas_that_do_not_follow_make_a_coordinator_unavailable(
+async def test_lagging_replicas_make_the_coordinator_unavailable(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -186,7 +186,7 @@ async def test_replicas_that_do_not_follow_make_a_coordinator_unavailable(
         assert group.error_code == ErrorCode.NOT_COORDINATOR
 
 
-async def test_who_waits_is_told_to_look_elsewhere_when_the_broker_stops(
+async def test_a_waiting_commit_is_answered_not_coordinator_when_the_broker_stops(
     autojump_clock: MockClock,
 ) -> None:
     told = []
@@ -210,7 +210,7 @@ async def test_who_waits_is_told_to_look_elsewhere_when_the_broker_stops(
 
 
 @pytest.mark.parametrize("count", [1, 250])
-async def test_who_waits_is_answered_when_the_records_are_committed(
+async def test_a_waiting_commit_is_answered_when_its_records_are_committed(
     autojump_clock: MockClock, count: int
 ) -> None:
     told = []
@@ -243,7 +243,7 @@ def let_follow(served: ServedBroker, group: str) -> None:
     partition.isr = (NodeId(1), NodeId(7))
 
 
-async def test_the_offsets_of_a_deleted_topic_go_with_it(autojump_clock: MockClock) -> None:
+async def test_offsets_of_a_deleted_topic_are_deleted(autojump_clock: MockClock) -> None:
     async with broker() as served:
         for name in ("t", "u"):
             await served.create_topic(name)
@@ -257,6 +257,6 @@ async def test_the_offsets_of_a_deleted_topic_go_with_it(autojump_clock: MockClo
         assert stored(served, "g", "u", 0) == 7
 
 
-async def test_a_request_for_nothing_is_answered(autojump_clock: MockClock) -> None:
+async def test_a_commit_without_topics_gets_an_empty_answer(autojump_clock: MockClock) -> None:
     async with broker() as served:
         assert (await served.ask(OffsetCommitRequest("g"), 9)).topics == []

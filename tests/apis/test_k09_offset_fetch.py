@@ -58,7 +58,7 @@ def told(answer: OffsetFetchResponse) -> dict[tuple[str, bytes, int], tuple[int,
 
 
 @pytest.mark.parametrize("version", stable(OffsetFetchRequest))
-async def test_what_is_stored_is_told_and_minus_one_where_nothing_is(
+async def test_a_committed_offset_is_returned_and_minus_1_for_a_partition_without_one(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -72,7 +72,9 @@ async def test_what_is_stored_is_told_and_minus_one_where_nothing_is(
 
 
 @pytest.mark.parametrize("version", stable(OffsetFetchRequest)[ALL_SINCE - 1 :])
-async def test_all_offsets_of_a_group_are_told(autojump_clock: MockClock, version: int) -> None:
+async def test_all_offsets_of_a_group_are_returned_without_a_list_of_topics(
+    autojump_clock: MockClock, version: int
+) -> None:
     async with broker() as served:
         ids = [await served.create_topic(name, 2) for name in ("t", "u")]
         await served.serve_groups("g", "h")
@@ -91,7 +93,9 @@ async def test_all_offsets_of_a_group_are_told(autojump_clock: MockClock, versio
     assert {key: offset for key, (offset, *_) in told(answer).items()} == {keys[0]: 7, keys[1]: 8}
 
 
-async def test_many_groups_are_answered_in_their_order(autojump_clock: MockClock) -> None:
+async def test_many_groups_are_answered_in_the_order_of_the_request(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await served.serve_groups("g", "h", "i")
@@ -106,7 +110,9 @@ async def test_many_groups_are_answered_in_their_order(autojump_clock: MockClock
     ] == [("h", 8), ("i", -1), ("g", 7)]
 
 
-async def test_an_id_that_nobody_knows_is_told_so_in_its_place(autojump_clock: MockClock) -> None:
+async def test_an_unknown_topic_id_is_an_error_for_its_partitions_only(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         topic_id = await served.create_topic("t")
         await served.serve_groups("g")
@@ -126,7 +132,7 @@ async def test_an_id_that_nobody_knows_is_told_so_in_its_place(autojump_clock: M
 
 
 @pytest.mark.parametrize("version", [7, 8, 9])
-async def test_what_a_transaction_may_change_is_not_told_to_who_requires_stable_offsets(
+async def test_a_fetch_of_stable_offsets_fails_while_a_transaction_is_pending(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -144,7 +150,7 @@ async def test_what_a_transaction_may_change_is_not_told_to_who_requires_stable_
 
 
 @pytest.mark.parametrize("version", stable(OffsetFetchRequest))
-async def test_before_there_is_a_coordinator_clients_look_for_one(
+async def test_a_fetch_before_the_offsets_topic_exists_is_answered_not_coordinator(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -160,7 +166,7 @@ async def test_before_there_is_a_coordinator_clients_look_for_one(
 
 
 @pytest.mark.parametrize("version", [7, 9])
-async def test_many_partitions_are_committed_and_told(
+async def test_many_partitions_are_committed_and_fetched(
     autojump_clock: MockClock, version: int
 ) -> None:
     count = 450
@@ -176,7 +182,7 @@ async def test_many_partitions_are_committed_and_told(
     assert [offset for offset, *_ in told(found).values()] == list(range(count))
 
 
-async def test_a_group_that_is_named_again_is_answered_once_with_all_that_was_asked(
+async def test_a_group_named_repeatedly_is_answered_once_with_all_its_requested_partitions(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -217,7 +223,7 @@ async def test_a_group_that_is_named_again_is_answered_once_with_all_that_was_as
     ] == [("g", [("t", [(0, 7), (2, -1), (1, -1)]), ("u", [(1, 8)])]), ("h", [])]
 
 
-async def test_a_partition_that_is_named_again_is_answered_once(autojump_clock: MockClock) -> None:
+async def test_a_partition_named_repeatedly_is_answered_once(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t", 2)
         await served.serve_groups("g")

@@ -79,7 +79,7 @@ def small_tree() -> Node:
     return root
 
 
-async def test_rows_are_nodes_before_their_children_with_kind_and_figures(
+async def test_rows_list_each_node_before_its_children_with_kind_and_figures(
     autojump_clock: MockClock,
 ) -> None:
     root = Node("broker-1", "broker", lambda: {"epoch": 3, "ready": True, "idle": False})
@@ -122,7 +122,9 @@ async def test_rows_are_nodes_before_their_children_with_kind_and_figures(
     ]
 
 
-async def test_the_tree_of_a_running_plane_is_the_one_that_asks(autojump_clock: MockClock) -> None:
+async def test_the_tree_of_a_running_plane_contains_the_requesting_connection(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with running_plane(world, [describe_tree]) as plane:
         plane.parts.tree = plane.node
@@ -160,7 +162,7 @@ def answer_walk(answer: DescribeTreeResponse) -> list[tuple[int, Node]]:
         ("plane data/request-channel", 1),
     ],
 )
-async def test_a_path_is_what_the_node_calls_its_path(
+async def test_a_request_with_a_path_returns_the_subtree_of_its_node(
     autojump_clock: MockClock, path: str | None, found: int
 ) -> None:
     async with asking(small_tree()) as client:
@@ -182,7 +184,9 @@ async def test_every_node_is_found_by_its_path(autojump_clock: MockClock) -> Non
     "path",
     ["x", "broker-1/x", "broker-1/", "plane data/", "plane", "plane data-request-channel", "/"],
 )
-async def test_a_path_that_leads_nowhere_is_an_answer(autojump_clock: MockClock, path: str) -> None:
+async def test_an_unknown_path_is_answered_with_an_error_message(
+    autojump_clock: MockClock, path: str
+) -> None:
     async with asking(small_tree()) as client:
         answer = await ask(client, path)
 
@@ -192,7 +196,7 @@ async def test_a_path_that_leads_nowhere_is_an_answer(autojump_clock: MockClock,
 
 
 @pytest.mark.parametrize(("depth", "found"), [(0, 1), (1, 3), (2, 5), (3, 6), (-1, 6)])
-async def test_depth_counts_from_the_node_that_is_asked_for(
+async def test_depth_is_counted_from_the_requested_node(
     autojump_clock: MockClock, depth: int, found: int
 ) -> None:
     async with asking(small_tree()) as client:
@@ -211,7 +215,7 @@ async def test_depth_counts_from_the_node_that_is_asked_for(
     ("most", "found", "truncated"),
     [(0, 0, True), (1, 1, True), (5, 5, True), (6, 6, False), (7, 6, False), (-1, 6, False)],
 )
-async def test_an_answer_says_that_there_was_more(
+async def test_an_answer_cut_at_the_requested_maximum_is_marked_truncated(
     autojump_clock: MockClock, most: int, found: int, truncated: bool
 ) -> None:
     async with asking(small_tree()) as client:
@@ -220,7 +224,7 @@ async def test_an_answer_says_that_there_was_more(
     assert (len(answer.rows), answer.truncated) == (found, truncated)
 
 
-async def test_no_client_gets_more_than_the_bound(autojump_clock: MockClock) -> None:
+async def test_an_answer_has_at_most_the_maximum_number_of_rows(autojump_clock: MockClock) -> None:
     root = Node("root", "broker")
     for n in range(MOST):
         root.add(str(n), "part")
@@ -231,7 +235,7 @@ async def test_no_client_gets_more_than_the_bound(autojump_clock: MockClock) -> 
             assert (len(answer.rows), answer.truncated) == (MOST, True)
 
 
-async def test_others_run_between_slices(autojump_clock: MockClock) -> None:
+async def test_other_tasks_run_between_slices_of_a_walk(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with (
         running_plane(world, [describe_tree]) as plane,
@@ -247,7 +251,7 @@ async def test_others_run_between_slices(autojump_clock: MockClock) -> None:
     assert max(passes.count(one) for one in set(passes)) <= SLICE
 
 
-async def test_without_kinds_version_1_gives_what_version_0_gives(
+async def test_version_1_without_kinds_answers_as_version_0(
     autojump_clock: MockClock,
 ) -> None:
     async with asking(small_tree()) as client:
@@ -276,7 +280,7 @@ async def test_without_kinds_version_1_gives_what_version_0_gives(
         (["nonsense", "", "Task", "tas"], [(0, "broker-1")]),
     ],
 )
-async def test_kinds_give_their_nodes_and_those_that_lead_to_them(
+async def test_a_request_for_kinds_returns_matching_nodes_and_their_ancestors(
     autojump_clock: MockClock, kinds: list[str], found: list[tuple[int, str]]
 ) -> None:
     async with asking(small_tree()) as client:
@@ -286,7 +290,7 @@ async def test_kinds_give_their_nodes_and_those_that_lead_to_them(
     assert not answer.truncated
 
 
-async def test_what_leads_to_several_nodes_is_there_once_and_as_it_is(
+async def test_an_ancestor_of_several_matching_nodes_is_returned_once_with_its_figures(
     autojump_clock: MockClock,
 ) -> None:
     root = Node("root", "broker")
@@ -306,7 +310,7 @@ async def test_what_leads_to_several_nodes_is_there_once_and_as_it_is(
     assert answer.rows[1] == TreeRow(1, "part", "a", [TreeFigure("is", 4, "a")])
 
 
-async def test_a_node_that_is_passed_over_reads_no_figures(autojump_clock: MockClock) -> None:
+async def test_figures_of_skipped_nodes_are_not_read(autojump_clock: MockClock) -> None:
     read: list[str] = []
     root = Node("root", "broker", lambda: read.append("root") or {})
     root.add("part", "part", lambda: read.append("part") or {})
@@ -329,7 +333,7 @@ async def test_a_node_that_is_passed_over_reads_no_figures(autojump_clock: MockC
         (None, 0, ["broker-1"]),
     ],
 )
-async def test_kinds_are_looked_for_below_the_path_as_deep_as_was_asked(
+async def test_kinds_are_searched_below_the_path_down_to_the_requested_depth(
     autojump_clock: MockClock, path: str | None, depth: int, found: list[str]
 ) -> None:
     async with asking(small_tree()) as client:
@@ -343,7 +347,7 @@ async def test_kinds_are_looked_for_below_the_path_as_deep_as_was_asked(
     ("most", "found", "truncated"),
     [(0, 0, True), (1, 1, True), (2, 2, True), (3, 3, False), (4, 3, False), (-1, 3, False)],
 )
-async def test_what_was_passed_over_is_no_more_to_come(
+async def test_skipped_nodes_do_not_mark_an_answer_truncated(
     autojump_clock: MockClock, most: int, found: int, truncated: bool
 ) -> None:
     async with asking(small_tree()) as client:
@@ -352,7 +356,7 @@ async def test_what_was_passed_over_is_no_more_to_come(
     assert (len(answer.rows), answer.truncated) == (found, truncated)
 
 
-async def test_the_bound_counts_what_is_written(autojump_clock: MockClock) -> None:
+async def test_the_row_limit_counts_only_returned_rows(autojump_clock: MockClock) -> None:
     root = Node("root", "broker")
     for n in range(MOST):
         root.add(f"part {n}", "part")
@@ -367,7 +371,7 @@ async def test_the_bound_counts_what_is_written(autojump_clock: MockClock) -> No
     assert (len(just_so.rows), just_so.truncated) == (MOST, False)
 
 
-async def test_more_kinds_than_are_taken_are_an_error(autojump_clock: MockClock) -> None:
+async def test_too_many_kinds_are_refused(autojump_clock: MockClock) -> None:
     async with asking(small_tree()) as client:
         refused = await ask_kinds(client, *["task"] * (KINDS + 1))
         taken = await ask_kinds(client, *["task"] * KINDS)
@@ -378,7 +382,7 @@ async def test_more_kinds_than_are_taken_are_an_error(autojump_clock: MockClock)
 
 
 @pytest.mark.parametrize("every", [0, 10])
-async def test_others_run_while_nodes_are_passed_over(
+async def test_other_tasks_run_while_nodes_are_skipped(
     autojump_clock: MockClock, every: int
 ) -> None:
     """every: so many nodes apart is one that is asked for; 0: there is none."""
@@ -406,7 +410,9 @@ async def test_others_run_while_nodes_are_passed_over(
     assert max(walked.count(one) for one in set(walked)) <= PASSED + SLICE
 
 
-async def test_a_node_whose_figures_fail_hides_no_other(autojump_clock: MockClock) -> None:
+async def test_a_node_with_failing_figures_does_not_hide_other_nodes(
+    autojump_clock: MockClock,
+) -> None:
     def fail() -> Figures:
         raise OSError("a text that may hold anything")
 
@@ -423,7 +429,9 @@ async def test_a_node_whose_figures_fail_hides_no_other(autojump_clock: MockCloc
     ]
 
 
-async def test_a_node_whose_children_fail_hides_no_other(autojump_clock: MockClock) -> None:
+async def test_a_node_with_failing_children_does_not_hide_other_nodes(
+    autojump_clock: MockClock,
+) -> None:
     def fail(parent: Node) -> Iterable[Node]:
         raise OSError(parent.name)
 
@@ -441,7 +449,7 @@ async def test_a_node_whose_children_fail_hides_no_other(autojump_clock: MockClo
     ]
 
 
-async def test_names_of_any_length_and_kind_are_shown(autojump_clock: MockClock) -> None:
+async def test_very_long_and_undecodable_node_names_are_returned(autojump_clock: MockClock) -> None:
     root = Node("root", "broker")
     root.add("é" * 32_000, "connection")
     root.add("file-\udcff", "file")
@@ -455,7 +463,7 @@ async def test_names_of_any_length_and_kind_are_shown(autojump_clock: MockClock)
     assert (second, third) == ("file-\\udcff", "other")
 
 
-async def test_a_client_with_the_longest_client_id_hides_nothing(autojump_clock: MockClock) -> None:
+async def test_a_very_long_client_id_does_not_break_the_answer(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         rate = OpData("producer_byte_rate", 1e9, False)
@@ -471,7 +479,7 @@ async def test_a_client_with_the_longest_client_id_hides_nothing(autojump_clock:
     assert any("client-id=ccc" in name for name in names)
 
 
-async def test_the_text_of_a_figure_is_cut(autojump_clock: MockClock) -> None:
+async def test_long_text_of_a_figure_is_truncated(autojump_clock: MockClock) -> None:
     root = Node("root", "broker", lambda: {"client_id": "é" * 30000})
 
     async with asking(root) as client:
@@ -480,7 +488,7 @@ async def test_the_text_of_a_figure_is_cut(autojump_clock: MockClock) -> None:
     assert answer.rows[0].figures[0].value == "é" * LONGEST
 
 
-def test_what_left_during_the_walk_is_passed_over_and_what_came_is_seen() -> None:
+def test_a_walk_skips_removed_nodes_and_visits_added_nodes() -> None:
     root = Node("root", "broker")
     first, second, third = (root.add(name, "part") for name in ("first", "second", "third"))
     second.add("below", "part")
@@ -495,7 +503,7 @@ def test_what_left_during_the_walk_is_passed_over_and_what_came_is_seen() -> Non
     assert found == ["root", "first", "third", "late"]
 
 
-def test_what_leads_to_a_node_is_given_even_if_it_has_left_meanwhile() -> None:
+def test_an_ancestor_removed_during_the_walk_is_still_returned() -> None:
     root = Node("root", "broker")
     part = root.add("part", "part")
     part.add("log", "log", transient=lambda _: part.remove() or ())
@@ -507,7 +515,7 @@ def test_what_leads_to_a_node_is_given_even_if_it_has_left_meanwhile() -> None:
     assert found == [(0, "root"), (1, "part"), (2, "task")]
 
 
-def test_a_part_that_has_left_the_tree_can_still_be_walked() -> None:
+def test_a_node_removed_from_the_tree_can_still_be_walked() -> None:
     root = Node("root", "broker")
     part = root.add("part", "part")
     part.add("below", "part")
@@ -516,7 +524,7 @@ def test_a_part_that_has_left_the_tree_can_still_be_walked() -> None:
     assert [node.name for _, node in walk(part, -1)] == ["part", "below"]
 
 
-async def test_without_a_tree_the_answer_is_an_error(autojump_clock: MockClock) -> None:
+async def test_a_broker_without_a_tree_answers_with_an_error(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with (
         running_plane(world, [describe_tree]) as plane,
@@ -527,7 +535,7 @@ async def test_without_a_tree_the_answer_is_an_error(autojump_clock: MockClock) 
         assert (await ask(client)).error_code == -1
 
 
-async def test_api_versions_lists_it(autojump_clock: MockClock) -> None:
+async def test_api_versions_lists_describe_tree(autojump_clock: MockClock) -> None:
     async with asking(small_tree()) as client:
         answer = await client.ask(ApiVersionsRequest("trio", "1"), 3)
 
@@ -537,7 +545,7 @@ async def test_api_versions_lists_it(autojump_clock: MockClock) -> None:
     ]
 
 
-def test_the_messages_have_these_bytes() -> None:
+def test_request_and_response_are_encoded_in_the_documented_bytes() -> None:
     request = DescribeTreeRequest("a/b", 2, 9)
     response = DescribeTreeResponse(
         error_code=1,
@@ -554,7 +562,7 @@ def test_the_messages_have_these_bytes() -> None:
     assert decoder(DescribeTreeResponse, 0)(to_bytes(response, 0))[0] == response
 
 
-def test_version_1_adds_kinds_behind_the_request_and_nothing_to_the_response() -> None:
+def test_version_1_appends_kinds_to_the_request_and_leaves_the_response_unchanged() -> None:
     request = DescribeTreeRequest("a/b", 2, 9, ["task", "log"])
     response = DescribeTreeResponse(rows=[TreeRow(2, "part", "n", [TreeFigure("f", 4, "v")])])
 
@@ -580,7 +588,7 @@ def trees(draw: st.DrawFn) -> Node:
 
 
 @given(trees(), st.sets(st.sampled_from(KIND_NAMES), min_size=1), st.integers(-1, 5))
-def test_chosen_are_those_with_a_node_of_the_kinds_at_or_below_them(
+def test_choose_selects_exactly_the_nodes_with_a_match_at_or_below_them(
     root: Node, kinds: set[str], depth: int
 ) -> None:
     whole = list(walk(root, depth))
@@ -616,7 +624,7 @@ def figure_of(name: str, value: float | str | bool | None) -> TreeFigure:
         st.text(), st.none() | st.booleans() | st.integers() | st.floats() | st.text(), max_size=9
     ),
 )
-def test_a_row_has_the_bytes_that_the_message_has(
+def test_encode_row_gives_the_same_bytes_as_the_message_encoder(
     depth: int, name: str, figures: dict[str, float | str | bool | None]
 ) -> None:
     row = TreeRow(depth, "part", name, [figure_of(*one) for one in figures.items()])

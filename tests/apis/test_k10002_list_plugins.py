@@ -12,7 +12,7 @@ from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
 
 
-async def test_plugins_are_listed_without_their_secrets(autojump_clock: MockClock) -> None:
+async def test_plugins_are_listed_with_secret_settings_hidden(autojump_clock: MockClock) -> None:
     settings = {"plugin.echo.token": "hunter2", "plugin.echo.policy": "restart"}
     async with served_broker(simulated_world(), settings, plugins=[echo]) as served:
         [one] = (await served.ask(ListPluginsRequest())).plugins
@@ -24,7 +24,9 @@ async def test_plugins_are_listed_without_their_secrets(autojump_clock: MockCloc
     assert one.since_ms > 0
 
 
-async def test_one_is_listed_alone_and_nobody_is_an_error(autojump_clock: MockClock) -> None:
+async def test_a_named_plugin_is_listed_alone_and_an_unknown_name_is_an_error(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world(), plugins=[echo]) as served:
         found = await served.ask(ListPluginsRequest("echo"))
         missing = await served.ask(ListPluginsRequest("ecko"))
@@ -35,7 +37,7 @@ async def test_one_is_listed_alone_and_nobody_is_an_error(autojump_clock: MockCl
     assert missing.plugins == []
 
 
-async def test_one_that_failed_says_why(autojump_clock: MockClock) -> None:
+async def test_a_failed_plugin_is_listed_with_its_error(autojump_clock: MockClock) -> None:
     settings = {"plugin.echo.max.length": "0"}
     async with served_broker(simulated_world(), settings, plugins=[echo]) as served:
         [one] = (await served.ask(ListPluginsRequest())).plugins
@@ -44,7 +46,9 @@ async def test_one_that_failed_says_why(autojump_clock: MockClock) -> None:
     assert "0 is too small" in one.error
 
 
-async def test_failed_requests_are_counted_over_all_generations(autojump_clock: MockClock) -> None:
+async def test_failed_requests_of_a_plugin_are_counted_over_all_generations(
+    autojump_clock: MockClock,
+) -> None:
     @plugin("broken")
     @asynccontextmanager
     async def broken(context: PluginContext[Any]) -> AsyncIterator[None]:

@@ -11,7 +11,7 @@ from trio_kafka.testing.scripted_client import connected
 from trio_kafka.testing.simulation import simulated_world
 
 
-async def test_a_plugin_is_reloaded(autojump_clock: MockClock) -> None:
+async def test_reload_starts_a_new_generation_of_the_plugin(autojump_clock: MockClock) -> None:
     settings = {"plugin.echo.prefix": ">"}
     async with served_broker(simulated_world(), settings, plugins=[echo]) as served:
         answer = await served.ask(ReloadPluginRequest("echo"))
@@ -21,7 +21,7 @@ async def test_a_plugin_is_reloaded(autojump_clock: MockClock) -> None:
     assert text == ">a"
 
 
-async def test_nobody_is_not_reloaded(autojump_clock: MockClock) -> None:
+async def test_reload_of_an_unknown_plugin_is_refused(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world(), plugins=[echo]) as served:
         answer = await served.ask(ReloadPluginRequest("ecko"))
 
@@ -30,7 +30,7 @@ async def test_nobody_is_not_reloaded(autojump_clock: MockClock) -> None:
     assert answer.generation == -1
 
 
-async def test_a_second_reload_at_the_same_time_is_refused_as_one_too_many(
+async def test_a_concurrent_second_reload_is_refused_with_a_throttling_error(
     autojump_clock: MockClock,
 ) -> None:
     async with served_broker(simulated_world(), plugins=[echo]) as served:
@@ -41,7 +41,7 @@ async def test_a_second_reload_at_the_same_time_is_refused_as_one_too_many(
     assert "is being reloaded" in answer.error_message
 
 
-async def test_another_machine_may_not_reload(
+async def test_reload_is_refused_from_another_machine(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     host = simulated_world("host")

@@ -16,7 +16,7 @@ def runs(served: object) -> dict[str, int]:
     return {one.name: one.runs for one in statuses}
 
 
-async def test_a_job_is_run_now(autojump_clock: MockClock) -> None:
+async def test_a_job_is_run_at_once_on_request(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         before = runs(served)[RETENTION]
         answer = await served.ask(RunJobRequest(RETENTION))
@@ -27,7 +27,7 @@ async def test_a_job_is_run_now(autojump_clock: MockClock) -> None:
     assert after == before + 1
 
 
-async def test_what_a_job_raised_is_told(autojump_clock: MockClock) -> None:
+async def test_an_exception_raised_by_a_job_is_returned(autojump_clock: MockClock) -> None:
     def fail() -> None:
         raise ValueError("no such thing")
 
@@ -38,7 +38,9 @@ async def test_what_a_job_raised_is_told(autojump_clock: MockClock) -> None:
     assert (answer.error_code, answer.job_error) == (0, "ValueError: no such thing")
 
 
-async def test_an_unknown_job_is_refused_with_the_names_of_all(autojump_clock: MockClock) -> None:
+async def test_an_unknown_job_is_refused_with_a_list_of_known_jobs(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         answer = await served.ask(RunJobRequest("retention"))
 
@@ -48,7 +50,9 @@ async def test_an_unknown_job_is_refused_with_the_names_of_all(autojump_clock: M
 
 
 @pytest.mark.parametrize("job", [RETENTION, "unknown"])
-async def test_another_machine_may_not_run_jobs(job: str, autojump_clock: MockClock) -> None:
+async def test_running_a_job_is_refused_from_another_machine(
+    job: str, autojump_clock: MockClock
+) -> None:
     host = simulated_world("host")
     other = host.universe.machine("other")
     settings = {

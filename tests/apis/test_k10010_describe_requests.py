@@ -47,7 +47,7 @@ async def lives(plane: RunningPlane, *arguments: object) -> list[RequestLife]:
     return list((await ask(plane, *arguments)).requests)
 
 
-async def test_a_parked_request_is_told_with_its_client_and_what_it_waits_for(
+async def test_a_parked_request_is_described_with_its_client_and_what_it_waits_for(
     autojump_clock: MockClock,
 ) -> None:
     async with (
@@ -75,7 +75,9 @@ async def test_a_parked_request_is_told_with_its_client_and_what_it_waits_for(
     assert (life.send_us, life.response_queue_us, life.ended_us) == (NOT_YET,) * 3
 
 
-async def test_what_is_over_has_all_hops_sizes_and_its_error(autojump_clock: MockClock) -> None:
+async def test_a_completed_request_is_described_with_times_sizes_and_error(
+    autojump_clock: MockClock,
+) -> None:
     async with plane_of(sleep) as plane, connected(plane.world, plane.endpoint) as client:
         await client.ask(WaitRequest(30), 0)
         await client.ask(ApiVersionsRequest("not a name!", ""), 3)
@@ -92,7 +94,7 @@ async def test_what_is_over_has_all_hops_sizes_and_its_error(autojump_clock: Moc
     assert waited.response_bytes == 12
 
 
-async def test_a_version_that_nobody_serves_is_told_as_it_was_asked_for(
+async def test_a_request_of_an_unsupported_version_is_described_with_that_version(
     autojump_clock: MockClock,
 ) -> None:
     async with plane_of() as plane, connected(plane.world, plane.endpoint) as client:
@@ -104,7 +106,7 @@ async def test_a_version_that_nobody_serves_is_told_as_it_was_asked_for(
     assert refused.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-async def test_the_slowest_come_first_whatever_their_api(autojump_clock: MockClock) -> None:
+async def test_the_slowest_requests_of_all_apis_are_listed_first(autojump_clock: MockClock) -> None:
     async with plane_of(sleep, echo) as plane, connected(plane.world, plane.endpoint) as client:
         await client.ask(EchoRequest("x", 1), 0)
         for ms in (10, 30, 20):
@@ -115,7 +117,7 @@ async def test_the_slowest_come_first_whatever_their_api(autojump_clock: MockClo
     assert slowest[-1].api_name == "Echo"
 
 
-async def test_api_and_client_narrow_it(autojump_clock: MockClock) -> None:
+async def test_requests_are_filtered_by_api_and_client(autojump_clock: MockClock) -> None:
     async with plane_of(echo) as plane, connected(plane.world, plane.endpoint) as client:
         await client.ask(EchoRequest("x", 1), 0)
         await client.ask(ApiVersionsRequest(), 0)
@@ -125,7 +127,9 @@ async def test_api_and_client_narrow_it(autojump_clock: MockClock) -> None:
         assert len(await lives(plane, LATEST, [10100, 18], "scripted")) == 2
 
 
-async def test_names_of_apis_narrow_it_before_the_bound_does(autojump_clock: MockClock) -> None:
+async def test_the_filter_by_api_name_applies_before_the_maximum_count(
+    autojump_clock: MockClock,
+) -> None:
     async with plane_of(sleep, echo) as plane, connected(plane.world, plane.endpoint) as client:
         await client.ask(EchoRequest("x", 1), 0)
         for _ in range(4):
@@ -138,7 +142,9 @@ async def test_names_of_apis_narrow_it_before_the_bound_does(autojump_clock: Moc
     assert not answer.truncated
 
 
-async def test_a_name_that_no_api_has_is_refused_by_name(autojump_clock: MockClock) -> None:
+async def test_an_unknown_api_name_is_refused_and_named_in_the_error(
+    autojump_clock: MockClock,
+) -> None:
     async with plane_of() as plane, connected(plane.world, plane.endpoint) as client:
         answer = await client.ask(DescribeRequestsRequest(LATEST, [], None, -1, ["Fetsch"]), 1)
         many = await client.ask(DescribeRequestsRequest(LATEST, [], None, -1, ["18"] * 257), 1)
@@ -148,7 +154,9 @@ async def test_a_name_that_no_api_has_is_refused_by_name(autojump_clock: MockClo
     assert many.error_message == "257 API names: expected at most 256"
 
 
-async def test_more_than_are_wanted_are_left_out_and_it_is_said(autojump_clock: MockClock) -> None:
+async def test_requests_above_the_wanted_count_are_left_out_and_the_answer_is_truncated(
+    autojump_clock: MockClock,
+) -> None:
     async with plane_of(echo) as plane, connected(plane.world, plane.endpoint) as client:
         for number in range(4):
             await client.ask(EchoRequest("x", number), 0)
@@ -159,14 +167,14 @@ async def test_more_than_are_wanted_are_left_out_and_it_is_said(autojump_clock: 
         assert (len(everything.requests), everything.truncated) == (4, False)
 
 
-async def test_a_kind_that_nobody_knows_is_refused(autojump_clock: MockClock) -> None:
+async def test_an_unknown_kind_of_list_is_refused(autojump_clock: MockClock) -> None:
     async with plane_of() as plane:
         answer = await ask(plane, 7)
 
     assert answer.error_code == ErrorCode.INVALID_REQUEST
 
 
-async def test_texts_of_clients_are_bounded_and_no_content_is_shown(
+async def test_client_texts_are_truncated_and_request_contents_are_not_shown(
     autojump_clock: MockClock,
 ) -> None:
     async with plane_of(echo) as plane, connected(plane.world, plane.endpoint) as client:
@@ -180,6 +188,8 @@ async def test_texts_of_clients_are_bounded_and_no_content_is_shown(
     assert len(cut.client_id) == LONGEST
 
 
-async def test_who_asks_is_in_hand_like_others_or_served_at_once(autojump_clock: MockClock) -> None:
+async def test_describe_requests_lists_at_most_itself_in_the_handler_stage(
+    autojump_clock: MockClock,
+) -> None:
     async with plane_of() as plane:
         assert {one.stage for one in await lives(plane, IN_FLIGHT)} <= {"handler"}

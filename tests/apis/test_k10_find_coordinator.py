@@ -28,7 +28,7 @@ def told(answer: FindCoordinatorResponse, version: int) -> list[tuple[int, int, 
 
 
 @pytest.mark.parametrize("version", stable(FindCoordinatorRequest))
-async def test_every_group_is_coordinated_by_the_one_broker(
+async def test_the_only_broker_coordinates_every_group(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -39,7 +39,7 @@ async def test_every_group_is_coordinated_by_the_one_broker(
 
 
 @pytest.mark.parametrize("version", [4, 5, 6])
-async def test_many_keys_are_answered_in_their_order(
+async def test_many_keys_are_answered_in_the_order_of_the_request(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -52,7 +52,7 @@ async def test_many_keys_are_answered_in_their_order(
 
 
 @pytest.mark.parametrize("version", stable(FindCoordinatorRequest))
-async def test_the_first_who_asks_has_the_offsets_topic_created(
+async def test_the_first_request_for_a_group_creates_the_offsets_topic(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -64,7 +64,9 @@ async def test_the_first_who_asks_has_the_offsets_topic_created(
 
 
 @pytest.mark.parametrize("version", stable(FindCoordinatorRequest)[1:])
-async def test_transactions_have_no_coordinator(autojump_clock: MockClock, version: int) -> None:
+async def test_a_transaction_coordinator_is_not_available(
+    autojump_clock: MockClock, version: int
+) -> None:
     async with broker() as served:
         answer = await served.ask(asking(version, TRANSACTION, "t"), version)
 
@@ -80,7 +82,7 @@ async def test_transactions_have_no_coordinator(autojump_clock: MockClock, versi
         (6, -1, ErrorCode.INVALID_REQUEST),
     ],
 )
-async def test_an_unknown_kind_of_key_is_refused_for_each_key(
+async def test_an_unsupported_key_type_is_refused_for_each_key(
     autojump_clock: MockClock, version: int, kind: int, code: ErrorCode
 ) -> None:
     async with broker() as served:
@@ -90,7 +92,9 @@ async def test_an_unknown_kind_of_key_is_refused_for_each_key(
 
 
 @pytest.mark.parametrize("version", stable(FindCoordinatorRequest)[1:])
-async def test_messages_are_kafkas_and_never_null(autojump_clock: MockClock, version: int) -> None:
+async def test_error_messages_equal_those_of_kafka_and_are_never_null(
+    autojump_clock: MockClock, version: int
+) -> None:
     """One answer names the code, also that of no error; rows say nothing."""
     async with broker() as served:
         await served.serve_groups("a")

@@ -26,7 +26,7 @@ NAMES_SINCE, NULL_SINCE, REASON_SINCE, SKIPS_SINCE = 7, 7, 8, 9
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_the_first_member_leads_the_first_generation(
+async def test_the_first_member_becomes_leader_of_generation_1(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -45,7 +45,7 @@ async def test_the_first_member_leads_the_first_generation(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_new_member_is_given_an_id_first_since_version_4(
+async def test_a_new_member_must_join_again_with_its_assigned_id_since_version_4(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -77,7 +77,7 @@ async def test_a_new_member_is_given_an_id_first_since_version_4(
         ({"member_id": "", "protocols": []}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, False),
     ],
 )
-async def test_a_join_that_makes_no_sense_is_refused(
+async def test_a_join_with_invalid_fields_is_refused(
     autojump_clock: MockClock,
     version: int,
     fields: dict[str, object],
@@ -97,7 +97,7 @@ async def test_a_join_that_makes_no_sense_is_refused(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_nobody_joins_where_there_is_no_coordinator(
+async def test_a_join_without_a_coordinator_is_refused_with_not_coordinator(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -109,7 +109,7 @@ async def test_nobody_joins_where_there_is_no_coordinator(
     )
 
 
-async def test_before_version_1_a_rebalance_lasts_as_long_as_a_session(
+async def test_the_rebalance_timeout_is_the_session_timeout_before_version_1(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -123,7 +123,7 @@ async def test_before_version_1_a_rebalance_lasts_as_long_as_a_session(
 
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if v >= REASON_SINCE])
-async def test_what_a_member_says_of_itself_is_seen(
+async def test_reason_and_timeouts_of_a_joining_member_are_stored(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -137,7 +137,7 @@ async def test_what_a_member_says_of_itself_is_seen(
 
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if v >= INSTANCE_SINCE])
-async def test_a_static_member_that_is_back_keeps_its_generation(
+async def test_a_returning_static_member_joins_the_same_generation(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -151,7 +151,7 @@ async def test_a_static_member_that_is_back_keeps_its_generation(
     assert (answer.skip_assignment, len(answer.members)) == (skips, int(skips))
 
 
-async def test_a_member_that_waits_holds_nobody_up(autojump_clock: MockClock) -> None:
+async def test_a_waiting_join_does_not_block_other_requests(autojump_clock: MockClock) -> None:
     async with broker({"num.io.threads": "1"}) as served:
         await stable_group(served, 2)
         waiting: list[JoinGroupResponse] = []
@@ -170,7 +170,9 @@ async def test_a_member_that_waits_holds_nobody_up(autojump_clock: MockClock) ->
     assert waiting[0].error_code == 0
 
 
-async def test_a_stop_tells_those_who_wait_to_look_elsewhere(autojump_clock: MockClock) -> None:
+async def test_a_waiting_join_is_answered_not_coordinator_at_shutdown(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.serve_groups(GROUP)
         answers = []

@@ -14,7 +14,9 @@ VERSIONS = stable(HeartbeatRequest)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_member_lives_while_it_is_heard(autojump_clock: MockClock, version: int) -> None:
+async def test_a_member_stays_in_its_group_while_heartbeats_arrive_in_time(
+    autojump_clock: MockClock, version: int
+) -> None:
     async with broker() as served:
         group = await stable_group(served)
         beat = HeartbeatRequest(GROUP, group.generation, group.members[0])
@@ -28,7 +30,7 @@ async def test_a_member_lives_while_it_is_heard(autojump_clock: MockClock, versi
 
 @pytest.mark.parametrize("version", VERSIONS)
 @STRANGERS
-async def test_a_stranger_is_told_so(
+async def test_a_heartbeat_of_an_unknown_group_member_or_generation_is_refused(
     autojump_clock: MockClock, version: int, stranger: Stranger
 ) -> None:
     async with broker() as served:
@@ -37,7 +39,9 @@ async def test_a_stranger_is_told_so(
         assert (await served.ask(request, version)).error_code == stranger.code
 
 
-async def test_a_member_is_asked_to_join(autojump_clock: MockClock) -> None:
+async def test_a_heartbeat_during_a_rebalance_is_answered_rebalance_in_progress(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         group = await stable_group(served)
         async with trio.open_nursery() as nursery, served.connect() as client:
@@ -51,7 +55,7 @@ async def test_a_member_is_asked_to_join(autojump_clock: MockClock) -> None:
     assert answer.error_code == ErrorCode.REBALANCE_IN_PROGRESS
 
 
-async def test_everybody_lives_while_the_group_is_loaded(autojump_clock: MockClock) -> None:
+async def test_heartbeats_succeed_while_the_group_is_loading(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.serve_groups(GROUP)
         served.broker.groups.shard_of(GROUP).state = ShardState.LOADING

@@ -33,7 +33,9 @@ def code_of(answer: LeaveGroupResponse, version: int) -> int:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_member_leaves_once(autojump_clock: MockClock, version: int) -> None:
+async def test_a_member_that_left_cannot_leave_again(
+    autojump_clock: MockClock, version: int
+) -> None:
     async with broker() as served:
         group = await stable_group(served)
         request = leaving(version, group.members[0])
@@ -47,7 +49,7 @@ async def test_a_member_leaves_once(autojump_clock: MockClock, version: int) -> 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_group_that_is_not_there_has_no_members(
+async def test_leaving_an_unknown_group_is_an_unknown_member(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -58,7 +60,7 @@ async def test_a_group_that_is_not_there_has_no_members(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_what_is_wrong_with_the_group_is_said_once(
+async def test_an_error_of_the_group_is_returned_once_without_members(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -72,7 +74,7 @@ async def test_what_is_wrong_with_the_group_is_said_once(
 
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if v >= MANY_SINCE])
-async def test_many_leave_at_once(autojump_clock: MockClock, version: int) -> None:
+async def test_many_members_leave_in_one_request(autojump_clock: MockClock, version: int) -> None:
     async with broker() as served:
         group = await stable_group(served, 3)
         static = await stable_group(served, group="static", instance="i")
@@ -92,7 +94,7 @@ async def test_many_leave_at_once(autojump_clock: MockClock, version: int) -> No
 
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if v >= REASON_SINCE])
-async def test_why_a_member_leaves_is_in_the_log(
+async def test_the_reason_of_a_leaving_member_is_logged(
     autojump_clock: MockClock, version: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -107,7 +109,7 @@ async def test_why_a_member_leaves_is_in_the_log(
 
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if v >= INSTANCE_SINCE])
-async def test_a_static_member_is_fenced_where_another_id_is_meant(
+async def test_leaving_with_another_member_id_of_the_instance_is_fenced(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:

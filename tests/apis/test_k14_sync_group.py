@@ -25,7 +25,7 @@ VERSIONS = stable(SyncGroupRequest)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_each_member_gets_what_the_leader_brings(
+async def test_each_member_receives_the_assignment_sent_by_the_leader(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -56,7 +56,7 @@ async def test_each_member_gets_what_the_leader_brings(
 
 @pytest.mark.parametrize("version", VERSIONS)
 @STRANGERS
-async def test_a_stranger_is_told_so(
+async def test_a_sync_of_an_unknown_group_member_or_generation_is_refused(
     autojump_clock: MockClock, version: int, stranger: Stranger
 ) -> None:
     async with broker() as served:
@@ -70,7 +70,7 @@ async def test_a_stranger_is_told_so(
 
 
 @pytest.mark.parametrize("unsaid", ["protocol_type", "protocol_name"])
-async def test_since_version_5_members_say_their_protocol(
+async def test_a_sync_without_protocol_type_or_name_is_refused_since_version_5(
     autojump_clock: MockClock, unsaid: str
 ) -> None:
     async with broker() as served:
@@ -82,7 +82,9 @@ async def test_since_version_5_members_say_their_protocol(
     assert answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
-async def test_another_protocol_than_the_chosen_one_is_refused(autojump_clock: MockClock) -> None:
+async def test_a_sync_with_another_protocol_than_the_selected_one_is_refused(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         found = await stable_group(served)
         who = JoinGroupResponse(generation_id=1, member_id=found.members[0])
@@ -92,7 +94,9 @@ async def test_another_protocol_than_the_chosen_one_is_refused(autojump_clock: M
     assert answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
-async def test_what_is_wrong_with_the_shard_is_said(autojump_clock: MockClock) -> None:
+async def test_a_sync_while_the_group_is_loading_is_answered_load_in_progress(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.serve_groups(GROUP)
         served.broker.groups.shard_of(GROUP).state = ShardState.LOADING

@@ -48,7 +48,9 @@ async def test_a_stable_group_is_described_with_its_members(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_group_that_is_not_there_is_dead(autojump_clock: MockClock, version: int) -> None:
+async def test_an_unknown_group_is_described_as_dead(
+    autojump_clock: MockClock, version: int
+) -> None:
     async with broker() as served:
         await served.serve_groups("none")
         (found,) = (await served.ask(DescribeGroupsRequest(["none"]), version)).groups
@@ -61,7 +63,7 @@ async def test_a_group_that_is_not_there_is_dead(autojump_clock: MockClock, vers
 
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if v >= OPERATIONS_SINCE])
-async def test_what_may_be_done_is_told_where_it_is_asked(
+async def test_authorized_operations_are_returned_on_request(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -76,7 +78,9 @@ async def test_what_may_be_done_is_told_where_it_is_asked(
     assert missing.authorized_operations == (NOT_ASKED if is_error else everything)
 
 
-async def test_an_empty_group_remembers_what_it_was(autojump_clock: MockClock) -> None:
+async def test_an_empty_group_is_described_with_its_protocol_type(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         group = await stable_group(served)
         left = LeaveGroupRequest(GROUP, members=[MemberIdentity(group.members[0])])
@@ -88,7 +92,9 @@ async def test_an_empty_group_remembers_what_it_was(autojump_clock: MockClock) -
     )
 
 
-async def test_each_group_has_its_own_error_and_its_own_place(autojump_clock: MockClock) -> None:
+async def test_groups_are_described_once_each_in_request_order_with_their_own_errors(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await stable_group(served)
         loading = next(
@@ -107,6 +113,6 @@ async def test_each_group_has_its_own_error_and_its_own_place(autojump_clock: Mo
     assert found[1].group_state == "Stable"
 
 
-async def test_nothing_is_said_where_nobody_is_asked_for(autojump_clock: MockClock) -> None:
+async def test_a_request_without_groups_gets_an_empty_answer(autojump_clock: MockClock) -> None:
     async with broker() as served:
         assert (await served.ask(DescribeGroupsRequest())).groups == []

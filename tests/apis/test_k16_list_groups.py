@@ -65,7 +65,9 @@ async def test_all_groups_are_listed(autojump_clock: MockClock, version: int) ->
     ]
 
 
-async def test_states_and_types_are_filtered_in_any_case(autojump_clock: MockClock) -> None:
+async def test_groups_are_filtered_by_state_and_type_case_insensitively(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await three_groups(served)
 
@@ -80,7 +82,7 @@ async def test_states_and_types_are_filtered_in_any_case(autojump_clock: MockClo
         assert await listed(served, ["Dead", "nonsense"]) == set()
 
 
-async def test_no_part_is_taken_for_all(autojump_clock: MockClock) -> None:
+async def test_a_loading_shard_makes_the_list_of_groups_an_error(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await three_groups(served)
         shard = served.broker.groups.shard_of(GROUP)
@@ -93,6 +95,6 @@ async def test_no_part_is_taken_for_all(autojump_clock: MockClock) -> None:
     assert GROUP not in elsewhere
 
 
-async def test_a_broker_without_groups_lists_none(autojump_clock: MockClock) -> None:
+async def test_a_broker_without_groups_returns_an_empty_list(autojump_clock: MockClock) -> None:
     async with broker() as served:
         assert await served.ask(ListGroupsRequest()) == ListGroupsResponse()

@@ -46,7 +46,9 @@ def versions(answer: ApiVersionsResponse) -> list[tuple[int, int, int]]:
 
 
 @pytest.mark.parametrize("version", range(6))
-async def test_it_lists_what_the_registry_has(autojump_clock: MockClock, version: int) -> None:
+async def test_api_versions_lists_the_apis_of_the_registry(
+    autojump_clock: MockClock, version: int
+) -> None:
     async with asking() as (_, client):
         answer = await client.ask(ApiVersionsRequest("trio", "1.0"), version)
 
@@ -55,7 +57,7 @@ async def test_it_lists_what_the_registry_has(autojump_clock: MockClock, version
     assert answer.throttle_time_ms == 0
 
 
-async def test_its_header_is_version_0_also_where_it_is_flexible(
+async def test_the_response_header_is_version_0_for_flexible_versions_too(
     autojump_clock: MockClock,
 ) -> None:
     async with asking() as (_, client):
@@ -68,7 +70,7 @@ async def test_its_header_is_version_0_also_where_it_is_flexible(
     assert data[-5:] == bytes(5)
 
 
-async def test_an_unknown_version_is_answered_in_version_0_with_its_own_versions(
+async def test_an_unsupported_version_is_answered_in_version_0_with_the_supported_versions(
     autojump_clock: MockClock,
 ) -> None:
     async with asking() as (_, client):
@@ -81,7 +83,7 @@ async def test_an_unknown_version_is_answered_in_version_0_with_its_own_versions
 
 
 @pytest.mark.parametrize("name", ["", " ", "-a", "a-", ".", "a b", "é", "a\n"])
-async def test_software_that_has_no_proper_name_is_an_invalid_request(
+async def test_an_invalid_client_software_name_or_version_is_an_invalid_request(
     autojump_clock: MockClock, name: str
 ) -> None:
     async with asking() as (plane, client):
@@ -91,21 +93,25 @@ async def test_software_that_has_no_proper_name_is_an_invalid_request(
         assert plane.connections[0].software is None
 
 
-async def test_an_error_has_the_bytes_of_kafkas(autojump_clock: MockClock) -> None:
+async def test_an_error_response_has_the_same_bytes_as_that_of_kafka(
+    autojump_clock: MockClock,
+) -> None:
     async with asking() as (_, client):
         await client.send(frame(18, 3, b"\1\1\0", correlation=0xF5, flexible=True))
 
         assert (await client.receive_frame()).hex() == "000000f5002a010000000000"
 
 
-async def test_the_software_of_a_client_is_noted(autojump_clock: MockClock) -> None:
+async def test_the_software_name_and_version_of_a_client_are_stored(
+    autojump_clock: MockClock,
+) -> None:
     async with asking() as (plane, client):
         await client.ask(ApiVersionsRequest("apache-kafka-java", "4.4.0"), 4)
 
         assert plane.connections[0].software == ("apache-kafka-java", "4.4.0")
 
 
-async def test_a_long_name_of_software_is_kept_by_its_beginning(autojump_clock: MockClock) -> None:
+async def test_a_long_client_software_name_is_truncated(autojump_clock: MockClock) -> None:
     async with asking() as (plane, client):
         for _ in range(2):
             answer = await client.ask(ApiVersionsRequest("n" * 30_000, "1" * 30_000), 4)
@@ -125,7 +131,7 @@ async def test_a_long_name_of_software_is_kept_by_its_beginning(autojump_clock: 
         (None, 1, 42),
     ],
 )
-async def test_a_client_that_is_elsewhere_than_it_believes_is_told(
+async def test_a_wrong_cluster_or_node_id_is_refused_since_version_5(
     autojump_clock: MockClock, cluster: str | None, node: int, error: int
 ) -> None:
     async with asking() as (_, client):
@@ -134,7 +140,9 @@ async def test_a_client_that_is_elsewhere_than_it_believes_is_told(
         assert (await client.ask(ApiVersionsRequest("trio", "1", cluster, node), 4)).error_code == 0
 
 
-async def test_the_answer_follows_registry_and_features(autojump_clock: MockClock) -> None:
+async def test_the_response_changes_with_the_registry_and_the_features(
+    autojump_clock: MockClock,
+) -> None:
     ask = ApiVersionsRequest("trio", "1")
     async with asking() as (plane, client):
         assert (await client.ask(ask, 4)).finalized_features_epoch == -1
@@ -165,7 +173,9 @@ async def test_the_answer_follows_registry_and_features(autojump_clock: MockCloc
         ]
 
 
-async def test_the_same_answer_is_the_same_bytes_object(autojump_clock: MockClock) -> None:
+async def test_an_unchanged_response_is_the_same_cached_bytes_object(
+    autojump_clock: MockClock,
+) -> None:
     async with asking() as (plane, client):
         await client.ask(ApiVersionsRequest("trio", "1"), 3)
 

@@ -67,7 +67,7 @@ def names(served: ServedBroker) -> list[str]:
 
 
 @pytest.mark.parametrize("version", stable(CreateTopicsRequest))
-async def test_a_topic_is_there_when_it_is_answered_in_every_version(
+async def test_a_created_topic_is_writable_when_its_creation_is_answered_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -88,7 +88,7 @@ async def test_a_topic_is_there_when_it_is_answered_in_every_version(
     assert not any(row.read_only or row.is_sensitive for row in made.configs)
 
 
-async def test_each_of_many_topics_is_answered_with_its_own_settings(
+async def test_each_created_topic_is_returned_with_its_own_settings(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -107,14 +107,16 @@ async def test_each_of_many_topics_is_answered_with_its_own_settings(
     ] * 10
 
 
-async def test_counts_of_minus_1_are_the_brokers_defaults(autojump_clock: MockClock) -> None:
+async def test_partition_and_replica_counts_of_minus_1_mean_the_broker_defaults(
+    autojump_clock: MockClock,
+) -> None:
     async with broker({"num.partitions": "4"}) as served:
         (made,) = await create(served, topic("t", -1, -1))
 
     assert (made.error_code, made.num_partitions, made.replication_factor) == (0, 4, 1)
 
 
-async def test_replicas_are_where_they_were_wanted(autojump_clock: MockClock) -> None:
+async def test_replicas_are_placed_as_assigned_in_the_request(autojump_clock: MockClock) -> None:
     async with broker() as served:
         (made,) = await create(served, topic("t", -1, -1, nodes=[[1], [1]]))
         parts = served.broker.metadata.image.topics["t"].partitions
@@ -158,7 +160,7 @@ async def test_replicas_are_where_they_were_wanted(autojump_clock: MockClock) ->
         (topic("t", retention_ms=None), ErrorCode.INVALID_CONFIG, "retention.ms"),
     ],
 )
-async def test_what_cannot_be_is_refused_with_its_reason_and_the_others_are_made(
+async def test_an_invalid_topic_is_refused_with_a_reason_and_other_topics_are_created(
     autojump_clock: MockClock, wanted: CreatableTopic, code: ErrorCode, message: str
 ) -> None:
     async with broker() as served:
@@ -172,7 +174,7 @@ async def test_what_cannot_be_is_refused_with_its_reason_and_the_others_are_made
         assert names(served) == ["good", "the.re.x", "there"]
 
 
-async def test_a_topic_that_is_named_twice_is_refused_once_and_not_made(
+async def test_a_topic_named_twice_is_refused_once_and_not_created(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -185,7 +187,7 @@ async def test_a_topic_that_is_named_twice_is_refused_once_and_not_made(
         assert names(served) == ["good"]
 
 
-async def test_two_of_one_request_collide_as_any_others(autojump_clock: MockClock) -> None:
+async def test_colliding_topic_names_in_one_request_are_refused(autojump_clock: MockClock) -> None:
     async with broker() as served:
         assert codes(await create(served, topic("a.b"), topic("a_b"))) == [
             0,
@@ -194,7 +196,7 @@ async def test_two_of_one_request_collide_as_any_others(autojump_clock: MockCloc
 
 
 @pytest.mark.parametrize("version", stable(CreateTopicsRequest))
-async def test_validation_says_what_would_be_and_makes_nothing(
+async def test_validate_only_returns_the_results_and_creates_no_topic(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -207,13 +209,13 @@ async def test_validation_says_what_would_be_and_makes_nothing(
         assert codes(await create(served, topic("t"))) == [0]
 
 
-async def test_nothing_wanted_is_nothing_made(autojump_clock: MockClock) -> None:
+async def test_a_request_without_topics_creates_no_topic(autojump_clock: MockClock) -> None:
     async with broker() as served:
         assert await create(served) == []
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1])
-async def test_without_time_to_wait_it_has_timed_out_and_may_be_made_all_the_same(
+async def test_a_request_without_a_timeout_times_out_and_the_topic_is_still_created(
     autojump_clock: MockClock, timeout_ms: int
 ) -> None:
     async with broker() as served:
@@ -225,7 +227,9 @@ async def test_without_time_to_wait_it_has_timed_out_and_may_be_made_all_the_sam
         assert codes(await create(served, topic("t"))) == [ErrorCode.TOPIC_ALREADY_EXISTS]
 
 
-async def test_clients_that_want_the_same_at_once_get_one_topic(autojump_clock: MockClock) -> None:
+async def test_concurrent_requests_for_the_same_topic_create_one_topic(
+    autojump_clock: MockClock,
+) -> None:
     found: list[int] = []
     async with broker() as served:
 
@@ -241,7 +245,9 @@ async def test_clients_that_want_the_same_at_once_get_one_topic(autojump_clock: 
     assert sorted(found) == [0] + [ErrorCode.TOPIC_ALREADY_EXISTS] * 9
 
 
-async def test_a_topic_that_is_made_again_at_once_keeps_nothing(autojump_clock: MockClock) -> None:
+async def test_a_recreated_topic_keeps_no_records_settings_or_producers(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         (old,) = await create(served, topic("t", 2, retention_ms="1000"))
         await produce(served, "t", batch(b"old", producer_id=9, producer_epoch=3, base_sequence=0))

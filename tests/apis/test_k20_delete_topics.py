@@ -47,7 +47,7 @@ def names(served: ServedBroker) -> list[str]:
 
 
 @pytest.mark.parametrize("version", stable(DeleteTopicsRequest))
-async def test_topics_are_deleted_by_name_each_for_itself(
+async def test_topics_are_deleted_by_name_and_an_unknown_name_fails_alone(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -77,7 +77,7 @@ async def test_topics_are_deleted_by_id(autojump_clock: MockClock) -> None:
 
 
 @pytest.mark.parametrize("version", stable(DeleteTopicsRequest))
-async def test_a_topic_that_is_named_twice_stays(autojump_clock: MockClock, version: int) -> None:
+async def test_a_topic_named_twice_is_not_deleted(autojump_clock: MockClock, version: int) -> None:
     async with broker() as served:
         for name in ("a", "b"):
             await served.create_topic(name)
@@ -90,7 +90,7 @@ async def test_a_topic_that_is_named_twice_stays(autojump_clock: MockClock, vers
         assert names(served) == ["a"]
 
 
-async def test_a_topic_that_is_named_by_name_and_by_id_stays(autojump_clock: MockClock) -> None:
+async def test_a_topic_named_by_both_name_and_id_is_not_deleted(autojump_clock: MockClock) -> None:
     async with broker() as served:
         topic_id = await served.create_topic("a")
         gone = await delete(served, "a", by_id(topic_id))
@@ -102,7 +102,7 @@ async def test_a_topic_that_is_named_by_name_and_by_id_stays(autojump_clock: Moc
         assert names(served) == ["a"]
 
 
-async def test_one_with_name_and_id_or_neither_is_refused_and_the_others_go(
+async def test_an_entry_with_both_name_and_id_or_neither_is_refused_and_others_are_deleted(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -121,7 +121,7 @@ async def test_one_with_name_and_id_or_neither_is_refused_and_the_others_go(
 
 
 @pytest.mark.parametrize("version", stable(DeleteTopicsRequest))
-async def test_where_deletion_is_off_everything_stays(
+async def test_no_topic_is_deleted_when_delete_topic_enable_is_false(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker({"delete.topic.enable": "false"}) as served:
@@ -135,7 +135,7 @@ async def test_where_deletion_is_off_everything_stays(
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1])
-async def test_without_time_to_wait_it_has_timed_out_and_may_go_all_the_same(
+async def test_a_request_without_a_timeout_times_out_and_the_topic_is_still_deleted(
     autojump_clock: MockClock, timeout_ms: int
 ) -> None:
     async with broker() as served:
@@ -147,7 +147,9 @@ async def test_without_time_to_wait_it_has_timed_out_and_may_go_all_the_same(
         assert names(served) == []
 
 
-async def test_the_files_go_later(autojump_clock: MockClock) -> None:
+async def test_files_of_a_deleted_topic_are_removed_after_the_delete_delay(
+    autojump_clock: MockClock,
+) -> None:
     async with broker({"log.segment.delete.delay.ms": "60000"}) as served:
         await served.create_topic("a")
         await write(served, "a", b"value")
@@ -164,6 +166,6 @@ async def test_the_files_go_later(autojump_clock: MockClock) -> None:
         assert left() == []
 
 
-async def test_nothing_wanted_is_nothing_deleted(autojump_clock: MockClock) -> None:
+async def test_a_request_without_topics_deletes_no_topic(autojump_clock: MockClock) -> None:
     async with broker() as served:
         assert await delete(served) == []

@@ -49,7 +49,7 @@ async def test_records_before_the_offset_are_hidden_in_every_version(
         assert (await fetch(served, "t", 2)).log_start_offset == 2
 
 
-async def test_an_offset_below_the_start_changes_nothing(autojump_clock: MockClock) -> None:
+async def test_an_offset_below_the_log_start_changes_nothing(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await produce(served, "t", batch(b"a", b"b", b"c"))
@@ -58,7 +58,7 @@ async def test_an_offset_below_the_start_changes_nothing(autojump_clock: MockClo
         assert await delete(served, ("t", 0, 1)) == {("t", 0): (2, 0)}
 
 
-async def test_each_partition_fails_for_itself(autojump_clock: MockClock) -> None:
+async def test_each_partition_fails_independently(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t", 2)
         await served.create_topic("compacted", configs={"cleanup.policy": "compact"})
@@ -85,7 +85,7 @@ async def test_each_partition_fails_for_itself(autojump_clock: MockClock) -> Non
     }
 
 
-async def test_only_the_leader_deletes(autojump_clock: MockClock) -> None:
+async def test_records_are_deleted_only_by_the_leader(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await lead_elsewhere(served)
@@ -95,7 +95,7 @@ async def test_only_the_leader_deletes(autojump_clock: MockClock) -> None:
         }
 
 
-async def test_of_a_partition_that_is_named_twice_the_last_offset_counts(
+async def test_the_last_offset_applies_for_a_partition_named_twice(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -105,7 +105,7 @@ async def test_of_a_partition_that_is_named_twice_the_last_offset_counts(
         assert await delete(served, ("t", 0, 3), ("t", 0, 1)) == {("t", 0): (1, 0)}
 
 
-async def test_hidden_records_stay_hidden_after_a_restart(autojump_clock: MockClock) -> None:
+async def test_deleted_records_stay_hidden_after_a_restart(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         await served.create_topic("t")

@@ -30,14 +30,14 @@ async def next_id(served: ServedBroker, version: int = 5) -> int:
 
 
 @pytest.mark.parametrize("version", stable(InitProducerIdRequest))
-async def test_each_producer_gets_an_id_of_its_own_in_every_version(
+async def test_each_producer_gets_a_different_id_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
         assert [await next_id(served, version) for _ in range(3)] == [0, 1, 2]
 
 
-async def test_the_unstable_version_is_listed_and_served_where_the_setting_says_so(
+async def test_the_unstable_version_is_served_when_unstable_api_versions_are_enabled(
     autojump_clock: MockClock,
 ) -> None:
     async with broker({"unstable.api.versions.enable": "true"}) as served:
@@ -50,7 +50,7 @@ async def test_the_unstable_version_is_listed_and_served_where_the_setting_says_
     assert (answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch) == (-1, -1)
 
 
-async def test_the_unstable_version_closes_the_connection_where_it_does_not(
+async def test_the_unstable_version_closes_the_connection_when_not_enabled(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -61,7 +61,7 @@ async def test_the_unstable_version_closes_the_connection_where_it_does_not(
     assert [(one.min_version, one.max_version) for one in listed if one.api_key == 22] == [(0, 5)]
 
 
-async def test_a_producer_can_write_with_its_id(autojump_clock: MockClock) -> None:
+async def test_a_producer_can_write_with_its_new_id(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         producer = await next_id(served)
@@ -71,14 +71,16 @@ async def test_a_producer_can_write_with_its_id(autojump_clock: MockClock) -> No
 
 
 @pytest.mark.slow
-async def test_a_block_that_is_used_up_is_followed_by_another(autojump_clock: MockClock) -> None:
+async def test_a_used_up_block_of_ids_is_followed_by_the_next_block(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         found = [await next_id(served) for _ in range(BLOCK + 2)]
 
     assert found == list(range(BLOCK + 2))
 
 
-async def test_clients_that_ask_at_once_share_a_block(autojump_clock: MockClock) -> None:
+async def test_concurrent_clients_get_ids_from_one_block(autojump_clock: MockClock) -> None:
     found: list[int] = []
     async with broker() as served:
 
@@ -94,7 +96,7 @@ async def test_clients_that_ask_at_once_share_a_block(autojump_clock: MockClock)
     assert sorted(found) == list(range(20))
 
 
-async def test_no_id_comes_again_after_a_restart(autojump_clock: MockClock) -> None:
+async def test_no_producer_id_is_reused_after_a_restart(autojump_clock: MockClock) -> None:
     world = simulated_world()
     found = []
     for _ in range(3):
@@ -105,7 +107,9 @@ async def test_no_id_comes_again_after_a_restart(autojump_clock: MockClock) -> N
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_no_id_comes_again_after_a_power_loss(autojump_clock: MockClock, seed: int) -> None:
+async def test_no_producer_id_is_reused_after_a_power_loss(
+    autojump_clock: MockClock, seed: int
+) -> None:
     world = simulated_world(seed=seed)
     found: list[int] = []
 
@@ -126,7 +130,7 @@ async def test_no_id_comes_again_after_a_power_loss(autojump_clock: MockClock, s
 @pytest.mark.parametrize(
     ("name", "code"), [("x", ErrorCode.COORDINATOR_NOT_AVAILABLE), ("", ErrorCode.INVALID_REQUEST)]
 )
-async def test_transactions_are_refused_without_an_id(
+async def test_a_request_with_a_transactional_id_is_refused(
     autojump_clock: MockClock, version: int, name: str, code: ErrorCode
 ) -> None:
     async with broker() as served:
@@ -137,7 +141,7 @@ async def test_transactions_are_refused_without_an_id(
 
 
 @pytest.mark.parametrize(("producer", "epoch"), [(5, -1), (-1, 0)])
-async def test_an_id_without_its_epoch_is_an_invalid_request(
+async def test_a_producer_id_without_an_epoch_or_the_reverse_is_an_invalid_request(
     autojump_clock: MockClock, producer: int, epoch: int
 ) -> None:
     async with broker() as served:
@@ -146,7 +150,7 @@ async def test_an_id_without_its_epoch_is_an_invalid_request(
     assert (answer.error_code, answer.producer_id) == (ErrorCode.INVALID_REQUEST, -1)
 
 
-async def test_a_producer_that_has_an_id_gets_a_new_one(autojump_clock: MockClock) -> None:
+async def test_a_producer_with_an_id_gets_a_new_id(autojump_clock: MockClock) -> None:
     async with broker() as served:
         first = await next_id(served)
         answer = await served.ask(InitProducerIdRequest(None, 1000, first, 0), 5)
@@ -164,7 +168,7 @@ async def test_a_producer_that_has_an_id_gets_a_new_one(autojump_clock: MockCloc
         ErrorCode.UNKNOWN_SERVER_ERROR,
     ],
 )
-async def test_without_a_block_of_ids_clients_are_told_to_try_again(
+async def test_a_failed_block_allocation_is_answered_with_a_retriable_error(
     autojump_clock: MockClock, version: int, code: ErrorCode
 ) -> None:
     answers: list[KafkaError | tuple[int, int]] = [KafkaError(code), (7000, 1)]
@@ -186,7 +190,7 @@ async def test_without_a_block_of_ids_clients_are_told_to_try_again(
         assert await next_id(served, version) == 7000
 
 
-async def test_nobody_waits_for_a_block_longer_than_its_client_does(
+async def test_a_request_waits_for_a_block_of_ids_only_for_a_limited_time(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -201,7 +205,7 @@ async def test_nobody_waits_for_a_block_longer_than_its_client_does(
         assert await next_id(served) == 0
 
 
-async def test_who_waits_for_a_block_keeps_nobody_from_being_served(
+async def test_a_request_waiting_for_a_block_does_not_block_other_requests(
     autojump_clock: MockClock,
 ) -> None:
     async with broker({"num.io.threads": "1"}) as served:

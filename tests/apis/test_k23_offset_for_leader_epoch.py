@@ -56,7 +56,7 @@ def lead(served: ServedBroker, epoch: int) -> Partition:
 
 
 @pytest.mark.parametrize("version", stable(OffsetForLeaderEpochRequest))
-async def test_an_epoch_ends_where_the_next_one_began_in_every_version(
+async def test_a_leader_epoch_ends_where_the_next_begins_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -79,7 +79,7 @@ async def test_an_epoch_ends_where_the_next_one_began_in_every_version(
 
 
 @pytest.mark.parametrize("version", stable(OffsetForLeaderEpochRequest))
-async def test_the_first_epoch_of_an_empty_log_ends_at_its_end(
+async def test_the_first_epoch_of_an_empty_log_ends_at_offset_0(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -89,7 +89,7 @@ async def test_the_first_epoch_of_an_empty_log_ends_at_its_end(
 
 
 @pytest.mark.parametrize("version", stable(OffsetForLeaderEpochRequest))
-async def test_who_believes_in_another_leader_is_told_in_every_version(
+async def test_a_wrong_current_leader_epoch_is_refused_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -109,7 +109,7 @@ async def test_who_believes_in_another_leader_is_told_in_every_version(
 
 
 @pytest.mark.parametrize("replica", [-2, -1, 1, 7])
-async def test_only_the_leader_answers_whoever_asks(
+async def test_only_the_leader_answers_consumers_and_replicas(
     autojump_clock: MockClock, replica: int
 ) -> None:
     async with broker() as served:
@@ -125,7 +125,7 @@ async def test_only_the_leader_answers_whoever_asks(
 
 
 @pytest.mark.parametrize("version", stable(OffsetForLeaderEpochRequest))
-async def test_each_partition_is_answered_for_itself_and_as_often_as_it_is_named(
+async def test_each_partition_is_answered_independently_each_time_the_request_names_it(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -144,7 +144,9 @@ async def test_each_partition_is_answered_for_itself_and_as_often_as_it_is_named
     assert codes(unknown) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-async def test_a_partition_that_is_offline_says_so(autojump_clock: MockClock) -> None:
+async def test_an_offline_partition_is_answered_with_a_storage_error(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         (partition,) = served.broker.replicas.partitions
@@ -153,6 +155,6 @@ async def test_a_partition_that_is_offline_says_so(autojump_clock: MockClock) ->
         assert await find(served, 0) == (ErrorCode.KAFKA_STORAGE_ERROR, -1, -1)
 
 
-async def test_nothing_asked_is_nothing_answered(autojump_clock: MockClock) -> None:
+async def test_a_request_without_topics_gets_an_empty_answer(autojump_clock: MockClock) -> None:
     async with broker() as served:
         assert (await served.ask(OffsetForLeaderEpochRequest())).topics == []

@@ -67,7 +67,7 @@ async def change(served: ServedBroker, kind: ConfigResourceType, name: str, **va
 
 
 @pytest.mark.parametrize("version", stable(DescribeConfigsRequest))
-async def test_a_topic_tells_its_settings_and_where_they_come_from_in_every_version(
+async def test_topic_settings_are_described_with_their_sources_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker({"log.segment.bytes": "2000000"}) as served:
@@ -88,7 +88,7 @@ async def test_a_topic_tells_its_settings_and_where_they_come_from_in_every_vers
 
 
 @pytest.mark.parametrize("version", stable(DescribeConfigsRequest))
-async def test_synonyms_are_told_to_who_asks_the_nearest_first(
+async def test_synonyms_are_returned_on_request_in_order_of_precedence(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker({"log.retention.ms": "70000"}) as served:
@@ -106,7 +106,7 @@ async def test_synonyms_are_told_to_who_asks_the_nearest_first(
 
 @pytest.mark.parametrize("version", [3, 4])
 @pytest.mark.parametrize(("kind", "name"), [(TOPIC, "t"), (BROKER, "1"), (BROKER, "")])
-async def test_documentation_of_each_setting_is_told_to_who_asks(
+async def test_documentation_of_settings_is_returned_only_on_request(
     autojump_clock: MockClock, kind: int, name: str, version: int
 ) -> None:
     async with broker() as served:
@@ -119,7 +119,7 @@ async def test_documentation_of_each_setting_is_told_to_who_asks(
     assert [one.name for one in silent.values() if one.documentation is not None] == []
 
 
-async def test_only_what_is_named_is_told_and_unknown_names_are_left_out(
+async def test_only_named_settings_are_returned_and_unknown_names_are_left_out(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -135,7 +135,7 @@ async def test_only_what_is_named_is_told_and_unknown_names_are_left_out(
         assert rows(await describe(served, TOPIC, "t", [])) == everything
 
 
-async def test_this_broker_tells_its_settings(autojump_clock: MockClock) -> None:
+async def test_the_settings_of_this_broker_are_described(autojump_clock: MockClock) -> None:
     async with broker({"num.io.threads": "3"}) as served:
         found = rows(await describe(served, BROKER, "1", synonyms=True))
 
@@ -150,7 +150,7 @@ async def test_this_broker_tells_its_settings(autojump_clock: MockClock) -> None
     assert synonyms == [("3", WRITTEN_DOWN), ("8", DEFAULT)]
 
 
-async def test_what_is_set_while_the_broker_runs_is_told_at_once_and_in_its_order(
+async def test_dynamic_changes_are_described_at_once_in_order_of_precedence(
     autojump_clock: MockClock,
 ) -> None:
     async with broker({"log.retention.ms": "3"}) as served:
@@ -171,7 +171,9 @@ async def test_what_is_set_while_the_broker_runs_is_told_at_once_and_in_its_orde
         assert await told() == (("5", OF_BROKER), ("6", OF_TOPIC))
 
 
-async def test_all_brokers_together_have_what_was_set_for_them(autojump_clock: MockClock) -> None:
+async def test_the_default_broker_resource_has_only_the_cluster_wide_settings(
+    autojump_clock: MockClock,
+) -> None:
     async with broker({"num.io.threads": "3"}) as served:
         first = rows(await describe(served, BROKER, ""))
         assert set(first) == {"min.insync.replicas"}  # which a new cluster writes down itself
@@ -200,7 +202,7 @@ async def test_all_brokers_together_have_what_was_set_for_them(autojump_clock: M
         (99, "", ErrorCode.INVALID_REQUEST, "resource type 99"),
     ],
 )
-async def test_what_is_not_here_is_refused_with_its_reason(
+async def test_an_unknown_resource_is_refused_with_a_reason(
     autojump_clock: MockClock, version: int, kind: int, name: str, code: ErrorCode, message: str
 ) -> None:
     async with broker() as served:
@@ -212,7 +214,7 @@ async def test_what_is_not_here_is_refused_with_its_reason(
 
 
 @pytest.mark.parametrize("version", stable(DescribeConfigsRequest))
-async def test_loggers_tell_from_which_level_on_they_are_heard(
+async def test_loggers_are_described_with_their_levels(
     autojump_clock: MockClock, version: int
 ) -> None:
     logger = logging.getLogger("trio_kafka.tests.describe")
@@ -232,7 +234,7 @@ async def test_loggers_tell_from_which_level_on_they_are_heard(
         assert (row.read_only, row.is_sensitive, row.documentation or None) == (False, False, None)
 
 
-async def test_a_type_that_nobody_knows_makes_the_whole_request_invalid(
+async def test_an_unknown_resource_type_makes_the_whole_request_invalid(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -245,7 +247,7 @@ async def test_a_type_that_nobody_knows_makes_the_whole_request_invalid(
     ]
 
 
-async def test_what_another_release_has_written_does_not_hide_the_rest(
+async def test_settings_stored_by_another_release_do_not_hide_the_others(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -279,7 +281,7 @@ async def test_many_resources_are_described_in_steps(autojump_clock: MockClock) 
     assert [len(one.configs) for one in answer.results] == [len(answer.results[0].configs)] * 150
 
 
-async def test_a_resource_that_is_named_again_is_described_once(
+async def test_a_resource_named_repeatedly_is_described_once(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -292,7 +294,7 @@ async def test_a_resource_that_is_named_again_is_described_once(
     assert len(result.configs) > 1
 
 
-async def test_a_resource_that_is_named_again_has_the_settings_of_all_its_places(
+async def test_a_resource_named_repeatedly_has_the_settings_of_all_its_entries(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -307,7 +309,7 @@ async def test_a_resource_that_is_named_again_has_the_settings_of_all_its_places
     assert {one.name for one in result.configs} == {"retention.ms", "cleanup.policy"}
 
 
-async def test_each_resource_is_answered_for_itself_in_the_order_of_the_request(
+async def test_each_resource_is_answered_independently_in_the_order_of_the_request(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:

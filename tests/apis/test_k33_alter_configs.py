@@ -33,7 +33,7 @@ CONFIG, REQUEST = ErrorCode.INVALID_CONFIG, ErrorCode.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("version", stable(AlterConfigsRequest))
-async def test_what_is_not_named_goes_back_in_every_version(
+async def test_settings_not_named_are_reset_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -51,7 +51,9 @@ async def test_what_is_not_named_goes_back_in_every_version(
 
 @pytest.mark.parametrize("version", stable(AlterConfigsRequest))
 @pytest.mark.parametrize("name", ["1", ""])
-async def test_a_brokers_settings_too(autojump_clock: MockClock, version: int, name: str) -> None:
+async def test_broker_settings_not_named_are_reset_too(
+    autojump_clock: MockClock, version: int, name: str
+) -> None:
     both = [LOG_RETENTION, LOG_SEGMENT]
     # What all brokers must have in common is not taken away.
     always = [] if name else [("min.insync.replicas", "1")]
@@ -92,7 +94,7 @@ async def test_a_brokers_settings_too(autojump_clock: MockClock, version: int, n
         (0, "", [], REQUEST),
     ],
 )
-async def test_what_cannot_be_is_refused_and_nothing_of_it_is_done(
+async def test_an_invalid_change_is_refused_and_nothing_is_changed(
     autojump_clock: MockClock,
     version: int,
     kind: int,
@@ -111,7 +113,7 @@ async def test_what_cannot_be_is_refused_and_nothing_of_it_is_done(
 
 
 @pytest.mark.parametrize("version", stable(AlterConfigsRequest))
-async def test_validation_says_what_would_be_and_does_nothing(
+async def test_validate_only_returns_the_results_and_changes_nothing(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -128,7 +130,7 @@ async def test_validation_says_what_would_be_and_does_nothing(
         assert served.broker.metadata.image.configs is before
 
 
-async def test_each_resource_is_answered_for_itself_in_the_order_of_the_request(
+async def test_each_resource_is_answered_independently_in_the_order_of_the_request(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -155,7 +157,7 @@ async def test_each_resource_is_answered_for_itself_in_the_order_of_the_request(
         assert results(await served.ask(AlterConfigsRequest([]), 0)) == []
 
 
-async def test_a_restart_keeps_what_was_set(autojump_clock: MockClock) -> None:
+async def test_changed_settings_survive_a_restart(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         await served.create_topic("t", configs={SEGMENT: "2000000"})

@@ -80,7 +80,9 @@ async def test_a_replica_moves_with_its_records_in_every_version(
         assert values_of(await fetch(served, "t")) == [b"a", b"b", b"c"]
 
 
-async def test_a_replica_is_where_it_moved_to_after_a_restart(autojump_clock: MockClock) -> None:
+async def test_a_moved_replica_stays_in_its_new_directory_after_a_restart(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with served_broker(world, TWO) as served:
         await served.create_topic("t")
@@ -94,7 +96,7 @@ async def test_a_replica_is_where_it_moved_to_after_a_restart(autojump_clock: Mo
         assert values_of(await fetch(served, "t")) == [b"a"]
 
 
-async def test_a_move_goes_on_after_a_restart(autojump_clock: MockClock) -> None:
+async def test_an_unfinished_move_continues_after_a_restart(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_broker(world, TWO) as served:
         await served.create_topic("t")
@@ -110,7 +112,9 @@ async def test_a_move_goes_on_after_a_restart(autojump_clock: MockClock) -> None
         assert values_of(await fetch(served, "t")) == [b"a"]
 
 
-async def test_a_move_to_where_the_replica_is_cancels_its_move(autojump_clock: MockClock) -> None:
+async def test_a_move_to_the_current_directory_cancels_the_running_move(
+    autojump_clock: MockClock,
+) -> None:
     async with broker(TWO) as served:
         await served.create_topic("t")
         await write(served, "t", b"a")
@@ -125,7 +129,7 @@ async def test_a_move_to_where_the_replica_is_cancels_its_move(autojump_clock: M
         assert len(served.broker.replicas.moves) == 0
 
 
-async def test_each_replica_is_refused_for_itself(autojump_clock: MockClock) -> None:
+async def test_each_replica_is_refused_with_its_own_error(autojump_clock: MockClock) -> None:
     async with broker(TWO) as served:
         await served.create_topic("t")
         long = "x" * 220
@@ -145,7 +149,9 @@ async def test_each_replica_is_refused_for_itself(autojump_clock: MockClock) -> 
         }
 
 
-async def test_nothing_moves_while_a_directory_is_offline(autojump_clock: MockClock) -> None:
+async def test_replicas_are_not_moved_while_a_directory_is_offline(
+    autojump_clock: MockClock,
+) -> None:
     async with broker({"log.dirs": "/one,/two,/three"}) as served:
         await served.create_topic("t", 3)
         by_path = {path: dict(replicas(row)) for path, row in (await describe(served)).items()}
@@ -162,7 +168,7 @@ async def test_nothing_moves_while_a_directory_is_offline(autojump_clock: MockCl
         }
 
 
-async def test_a_replica_that_is_named_before_it_exists_is_created_there(
+async def test_a_replica_assigned_before_its_creation_is_created_in_that_directory(
     autojump_clock: MockClock,
 ) -> None:
     async with broker(TWO) as served:
@@ -173,7 +179,7 @@ async def test_a_replica_that_is_named_before_it_exists_is_created_there(
         assert list(replicas((await describe(served))["/two"])) == [("a", 0), ("b", 0), ("c", 0)]
 
 
-async def test_producers_are_known_after_a_move(autojump_clock: MockClock) -> None:
+async def test_producer_state_survives_a_move(autojump_clock: MockClock) -> None:
     async with broker(TWO) as served:
         await served.create_topic("t")
         first = batch(b"a", producer_id=7, producer_epoch=0, base_sequence=0)
@@ -188,7 +194,7 @@ async def test_producers_are_known_after_a_move(autojump_clock: MockClock) -> No
         assert values_of(await fetch(served, "t")) == [b"a"]
 
 
-async def test_a_cordoned_directory_is_no_target(autojump_clock: MockClock) -> None:
+async def test_a_move_to_a_cordoned_directory_is_refused(autojump_clock: MockClock) -> None:
     async with broker(TWO | {"cordoned.log.dirs": "/two"}) as served:
         await served.create_topic("t")
 
@@ -197,7 +203,7 @@ async def test_a_cordoned_directory_is_no_target(autojump_clock: MockClock) -> N
         }
 
 
-async def test_the_rate_of_moves_is_a_setting_that_changes_at_once(
+async def test_a_change_of_the_move_rate_setting_applies_at_once(
     autojump_clock: MockClock,
 ) -> None:
     async with broker(TWO) as served:

@@ -67,7 +67,7 @@ async def test_every_directory_is_described_with_its_replicas_in_every_version(
             assert found["/one"].total_bytes == -1
 
 
-async def test_only_the_partitions_that_are_asked_for_are_listed(
+async def test_only_requested_partitions_are_listed(
     autojump_clock: MockClock,
 ) -> None:
     async with broker(TWO) as served:
@@ -79,7 +79,7 @@ async def test_only_the_partitions_that_are_asked_for_are_listed(
         assert list(replicas(*found.values())) == [("t", 1)]
 
 
-async def test_the_space_is_that_of_the_disk(autojump_clock: MockClock) -> None:
+async def test_the_space_of_a_directory_is_that_of_its_disk(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_broker(world, {"log.dirs": "/one"}) as served:
         world.capacity = 1 << 30
@@ -104,7 +104,7 @@ async def test_an_offline_directory_has_an_error_and_no_replicas(
         assert found["/two"].topics == []
 
 
-async def test_a_disk_that_does_not_answer_has_an_unknown_space(
+async def test_the_space_of_a_hanging_disk_is_unknown(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -116,7 +116,9 @@ async def test_a_disk_that_does_not_answer_has_an_unknown_space(
         assert (row.error_code, row.total_bytes, row.usable_bytes) == (0, -1, -1)
 
 
-async def test_a_disk_that_cannot_tell_its_space_is_an_error(autojump_clock: MockClock) -> None:
+async def test_a_disk_with_a_failing_space_query_is_a_storage_error(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with served_broker(world, {"log.dirs": "/one"}) as served:
         world.universe.fault = lambda machine, call, target: (
@@ -137,7 +139,7 @@ async def cordon(served: ServedBroker, paths: str) -> int:
     return int(row.error_code)
 
 
-async def test_cordoned_directories_are_told_and_are_given_no_new_replicas(
+async def test_cordoned_directories_are_marked_and_get_no_new_replicas(
     autojump_clock: MockClock,
 ) -> None:
     async with broker(TWO | {"cordoned.log.dirs": "/one"}) as served:
@@ -155,7 +157,7 @@ async def test_cordoned_directories_are_told_and_are_given_no_new_replicas(
         assert len(me.open_log_dirs) == 1
 
 
-async def test_directories_are_cordoned_and_opened_again_while_the_broker_runs(
+async def test_directories_are_cordoned_and_uncordoned_while_the_broker_runs(
     autojump_clock: MockClock,
 ) -> None:
     async with broker(TWO) as served:
@@ -175,7 +177,9 @@ async def test_directories_are_cordoned_and_opened_again_while_the_broker_runs(
         assert len(replicas((await describe(served))["/two"])) == 2
 
 
-async def test_a_broker_that_is_cordoned_gets_no_new_replicas(autojump_clock: MockClock) -> None:
+async def test_a_broker_with_all_directories_cordoned_gets_no_new_replicas(
+    autojump_clock: MockClock,
+) -> None:
     async with broker(TWO) as served:
         assert await cordon(served, "*") == 0
         await trio.sleep(1)

@@ -56,7 +56,7 @@ async def test_a_topic_grows_in_every_version(autojump_clock: MockClock, version
         assert await partitions(served) == [(number, 1, [1]) for number in range(5)]
 
 
-async def test_what_is_new_is_written_to_and_read_at_once(autojump_clock: MockClock) -> None:
+async def test_new_partitions_are_written_and_read_at_once(autojump_clock: MockClock) -> None:
     async with broker() as served:
         topic_id = await served.create_topic("t")
         assert await errors(served, grown("t", 3)) == [0]
@@ -69,7 +69,7 @@ async def test_what_is_new_is_written_to_and_read_at_once(autojump_clock: MockCl
     assert [values_of(part) for part in partitions_of(answer)] == [[b"0"], [b"1"], [b"2"]]
 
 
-async def test_what_is_new_is_there_after_a_restart(autojump_clock: MockClock) -> None:
+async def test_new_partitions_survive_a_restart(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         await served.create_topic("t")
@@ -81,7 +81,7 @@ async def test_what_is_new_is_there_after_a_restart(autojump_clock: MockClock) -
         assert (await produce(served, "t", batch(b"b"), partition=2)).base_offset == 1
 
 
-async def test_replicas_are_where_they_are_assigned(autojump_clock: MockClock) -> None:
+async def test_replicas_of_new_partitions_are_placed_as_assigned(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
 
@@ -109,7 +109,7 @@ async def test_replicas_are_where_they_are_assigned(autojump_clock: MockClock) -
         (grown("__cluster_metadata", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
-async def test_growth_that_is_none_is_refused_in_every_version(
+async def test_an_invalid_partition_count_or_assignment_is_refused_in_every_version(
     autojump_clock: MockClock, version: int, topic: CreatePartitionsTopic, code: ErrorCode
 ) -> None:
     async with broker() as served:
@@ -122,7 +122,7 @@ async def test_growth_that_is_none_is_refused_in_every_version(
         assert len(await partitions(served)) == 2
 
 
-async def test_a_topic_that_is_named_twice_does_not_grow_and_others_do(
+async def test_a_topic_named_twice_does_not_grow_and_other_topics_do(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -140,9 +140,7 @@ async def test_a_topic_that_is_named_twice_does_not_grow_and_others_do(
 
 
 @pytest.mark.parametrize("version", stable(CreatePartitionsRequest))
-async def test_what_is_only_checked_changes_nothing(
-    autojump_clock: MockClock, version: int
-) -> None:
+async def test_validate_only_changes_nothing(autojump_clock: MockClock, version: int) -> None:
     async with broker() as served:
         await served.create_topic("t")
         before = served.broker.metadata.image.offset
@@ -156,7 +154,7 @@ async def test_what_is_only_checked_changes_nothing(
 
 
 @pytest.mark.parametrize("timeout_ms", [1, 0, -1])  # a sync of the metadata log takes longer
-async def test_who_does_not_wait_is_told_that_the_time_is_over_and_it_may_grow_all_the_same(
+async def test_a_request_without_a_timeout_times_out_and_the_topic_still_grows(
     autojump_clock: MockClock, timeout_ms: int
 ) -> None:
     async with broker() as served:
@@ -170,7 +168,7 @@ async def test_who_does_not_wait_is_told_that_the_time_is_over_and_it_may_grow_a
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1])
-async def test_a_refusal_is_told_also_to_who_does_not_wait(
+async def test_a_request_without_a_timeout_is_refused_for_an_unknown_topic(
     autojump_clock: MockClock, timeout_ms: int
 ) -> None:
     async with broker() as served:
@@ -179,7 +177,9 @@ async def test_a_refusal_is_told_also_to_who_does_not_wait(
     assert made == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-async def test_nobody_decides_where_no_controller_is_active(autojump_clock: MockClock) -> None:
+async def test_a_request_without_an_active_controller_is_answered_not_controller(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         world = simulated_world()
@@ -195,6 +195,6 @@ async def test_nobody_decides_where_no_controller_is_active(autojump_clock: Mock
         assert await errors(served, grown("t", 2)) == [0]
 
 
-async def test_nothing_asked_is_nothing_answered(autojump_clock: MockClock) -> None:
+async def test_a_request_without_topics_gets_an_empty_answer(autojump_clock: MockClock) -> None:
     async with broker() as served:
         assert await ask(served) == []

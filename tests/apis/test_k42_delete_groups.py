@@ -41,7 +41,7 @@ async def test_groups_without_members_are_deleted_with_their_offsets(
         assert not served.broker.groups.shard_of("offsets").machine.offsets.of_group("offsets")
 
 
-async def test_what_was_deleted_stays_so(autojump_clock: MockClock) -> None:
+async def test_deleted_groups_stay_deleted_after_a_restart(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         await three_groups(served)
@@ -52,7 +52,9 @@ async def test_what_was_deleted_stays_so(autojump_clock: MockClock) -> None:
         assert await listed(served) == {GROUP}
 
 
-async def test_a_member_that_was_expected_is_not_any_more(autojump_clock: MockClock) -> None:
+async def test_a_member_id_assigned_before_the_deletion_is_unknown_afterwards(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.serve_groups(GROUP)
         pending = await served.ask(join_request(9), 9)
@@ -63,7 +65,7 @@ async def test_a_member_that_was_expected_is_not_any_more(autojump_clock: MockCl
     assert answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-async def test_a_group_that_is_being_loaded_is_not_deleted(autojump_clock: MockClock) -> None:
+async def test_a_loading_group_is_not_deleted(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await stable_group(served)
         served.broker.groups.shard_of(GROUP).state = ShardState.LOADING
@@ -73,7 +75,7 @@ async def test_a_group_that_is_being_loaded_is_not_deleted(autojump_clock: MockC
 
 
 @pytest.mark.parametrize("count", [99, 500])
-async def test_many_groups_are_asked_in_steps(autojump_clock: MockClock, count: int) -> None:
+async def test_many_groups_are_deleted_in_steps(autojump_clock: MockClock, count: int) -> None:
     async with broker() as served:
         await served.serve_groups("g")
         names = [f"g{number}" for number in range(count)]

@@ -55,7 +55,7 @@ def logger() -> Iterator[logging.Logger]:
 
 
 @pytest.mark.parametrize("version", stable(IncrementalAlterConfigsRequest))
-async def test_single_settings_are_set_and_taken_away_in_every_version(
+async def test_single_settings_are_set_and_deleted_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -69,7 +69,7 @@ async def test_single_settings_are_set_and_taken_away_in_every_version(
         assert await value(served, TOPIC, "t", "segment.bytes") == ("2000000", OF_TOPIC)
 
 
-async def test_lists_grow_and_shrink_from_what_is_in_the_files(autojump_clock: MockClock) -> None:
+async def test_append_and_subtract_start_from_the_inherited_list(autojump_clock: MockClock) -> None:
     async with broker({"log.cleanup.policy": "compact"}) as served:
         await served.create_topic("t")
 
@@ -89,7 +89,9 @@ async def test_lists_grow_and_shrink_from_what_is_in_the_files(autojump_clock: M
         )
 
 
-async def test_every_level_of_precedence_is_told_and_obeyed(autojump_clock: MockClock) -> None:
+async def test_every_level_of_precedence_is_described_and_applied(
+    autojump_clock: MockClock,
+) -> None:
     async with broker({"log.retention.hours": "1"}) as served:
         await served.create_topic("t")
         found = []
@@ -211,7 +213,7 @@ async def test_every_level_of_precedence_is_told_and_obeyed(autojump_clock: Mock
         (LOGGER, "1", [("no.such", DELETE, None)], CONFIG),
     ],
 )
-async def test_what_cannot_be_is_refused_and_nothing_of_it_is_done(
+async def test_an_invalid_change_is_refused_and_nothing_is_changed(
     autojump_clock: MockClock,
     version: int,
     kind: int,
@@ -231,7 +233,7 @@ async def test_what_cannot_be_is_refused_and_nothing_of_it_is_done(
     assert after == before
 
 
-async def test_a_list_does_not_outgrow_a_string_of_the_protocol(autojump_clock: MockClock) -> None:
+async def test_a_list_longer_than_a_protocol_string_is_refused(autojump_clock: MockClock) -> None:
     name = "leader.replication.throttled.replicas"
     items = ",".join(f"{number}:1" for number in range(4830))
     async with broker() as served:
@@ -245,7 +247,7 @@ async def test_a_list_does_not_outgrow_a_string_of_the_protocol(autojump_clock: 
 
 
 @pytest.mark.parametrize("version", stable(IncrementalAlterConfigsRequest))
-async def test_validation_says_what_would_be_and_does_nothing(
+async def test_validate_only_returns_the_results_and_changes_nothing(
     autojump_clock: MockClock, version: int, logger: logging.Logger
 ) -> None:
     async with broker() as served:
@@ -267,7 +269,7 @@ async def test_validation_says_what_would_be_and_does_nothing(
         assert logger.level == level
 
 
-async def test_a_setting_that_is_not_set_can_be_taken_away(autojump_clock: MockClock) -> None:
+async def test_a_setting_that_is_not_set_can_be_deleted(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
 
@@ -277,7 +279,7 @@ async def test_a_setting_that_is_not_set_can_be_taken_away(autojump_clock: MockC
             assert await alter(served, kind, name) == OK
 
 
-async def test_each_resource_is_answered_for_itself_in_the_order_of_the_request(
+async def test_each_resource_is_answered_independently_in_the_order_of_the_request(
     autojump_clock: MockClock, logger: logging.Logger
 ) -> None:
     async with broker() as served:
@@ -313,7 +315,7 @@ async def test_each_resource_is_answered_for_itself_in_the_order_of_the_request(
         assert results(await served.ask(IncrementalAlterConfigsRequest([]), 1)) == []
 
 
-async def test_a_secret_is_kept_and_told_to_nobody(
+async def test_a_secret_setting_is_stored_and_never_returned_or_logged(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = "listener.name.plaintext.ssl.keystore.password"
@@ -332,7 +334,9 @@ async def test_a_secret_is_kept_and_told_to_nobody(
     assert "secret" not in caplog.text
 
 
-async def test_a_setting_is_in_force_when_it_is_answered(autojump_clock: MockClock) -> None:
+async def test_a_topic_setting_is_in_force_when_the_request_is_answered(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         big = batch(bytes(2000))
@@ -371,7 +375,7 @@ async def test_a_setting_is_in_force_when_it_is_answered(autojump_clock: MockClo
     assert config.cleanup_policy == {"delete"}
 
 
-async def test_retention_follows_a_new_setting(autojump_clock: MockClock) -> None:
+async def test_retention_applies_a_changed_setting(autojump_clock: MockClock) -> None:
     async with broker({"log.retention.check.interval.ms": "1000"}) as served:
         await served.create_topic("t", configs={"segment.ms": "10"})
         await write(served, "t", b"old")
@@ -386,7 +390,7 @@ async def test_retention_follows_a_new_setting(autojump_clock: MockClock) -> Non
         assert (await fetch(served, "t")).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-async def test_handlers_are_as_many_as_the_setting_says(autojump_clock: MockClock) -> None:
+async def test_the_number_of_handlers_follows_num_io_threads(autojump_clock: MockClock) -> None:
     def tokens(served: ServedBroker) -> object:
         (found,) = [
             node.figures()["tokens"]
@@ -420,7 +424,7 @@ async def test_handlers_are_as_many_as_the_setting_says(autojump_clock: MockCloc
         assert (tokens(served), tasks(served)) == (4, 4)
 
 
-async def test_a_listener_has_as_many_processors_as_the_setting_says(
+async def test_the_number_of_processors_follows_num_network_threads(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -434,7 +438,7 @@ async def test_a_listener_has_as_many_processors_as_the_setting_says(
     assert found == [5, 3]
 
 
-async def test_the_level_of_a_logger_changes_at_once_and_goes_back_to_that_above(
+async def test_the_level_of_a_logger_changes_at_once_and_its_deletion_restores_the_parents(
     autojump_clock: MockClock, logger: logging.Logger
 ) -> None:
     logging.getLogger().setLevel("INFO")
@@ -477,7 +481,9 @@ async def kept(served: ServedBroker) -> list[tuple[str | None, int]]:
 KEPT = [("3", OF_TOPIC), ("4000", OF_BROKER), ("5000000", OF_ALL_BROKERS)]
 
 
-async def test_a_restart_keeps_what_was_changed_and_obeys_it(autojump_clock: MockClock) -> None:
+async def test_changed_settings_survive_a_restart_and_are_applied(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         await change_all(served)
@@ -494,7 +500,7 @@ async def test_a_restart_keeps_what_was_changed_and_obeys_it(autojump_clock: Moc
 
 
 @pytest.mark.parametrize("power", [False, True])
-async def test_what_was_answered_outlives_a_kill_and_a_loss_of_power(
+async def test_answered_changes_survive_a_kill_and_a_power_loss(
     autojump_clock: MockClock, power: bool
 ) -> None:
     world = simulated_world()
@@ -513,7 +519,7 @@ async def test_what_was_answered_outlives_a_kill_and_a_loss_of_power(
         assert await kept(served) == KEPT
 
 
-async def test_settings_go_with_their_topic(autojump_clock: MockClock) -> None:
+async def test_settings_of_a_topic_are_deleted_with_the_topic(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await alter(served, TOPIC, "t", (RETENTION, SET, "3"))
@@ -525,7 +531,7 @@ async def test_settings_go_with_their_topic(autojump_clock: MockClock) -> None:
         assert await value(served, TOPIC, "t", RETENTION) == ("604800000", DEFAULT)
 
 
-async def test_a_group_has_settings_of_its_own_also_before_it_is_there(
+async def test_a_group_can_have_settings_before_the_group_exists(
     autojump_clock: MockClock,
 ) -> None:
     name = "consumer.session.timeout.ms"

@@ -13,7 +13,7 @@ from trio_kafka.protocol.messages.k45_alter_partition_reassignments import (
 
 
 @pytest.mark.parametrize("version", stable(AlterPartitionReassignmentsRequest))
-async def test_each_partition_is_answered_for_itself_in_every_version(
+async def test_each_partition_is_answered_independently_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     asked: list[tuple[int, list[int] | None]] = [(0, [1]), (0, [2]), (0, None), (1, [1])]

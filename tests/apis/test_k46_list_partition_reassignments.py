@@ -8,7 +8,7 @@ from trio_kafka.protocol.messages.k46_list_partition_reassignments import (
 )
 
 
-async def test_one_broker_reassigns_nothing(autojump_clock: MockClock) -> None:
+async def test_a_single_broker_lists_no_reassignments(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         answer = await served.ask(ListPartitionReassignmentsRequest())

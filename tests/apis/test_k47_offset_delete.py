@@ -25,7 +25,9 @@ def asking(group: str, topic: str, *partitions: int) -> OffsetDeleteRequest:
     return OffsetDeleteRequest(group, [OffsetDeleteRequestTopic(topic, parts)])
 
 
-async def test_offsets_are_forgotten_and_unknown_partitions_told(autojump_clock: MockClock) -> None:
+async def test_offsets_are_deleted_and_unknown_partitions_are_errors(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t", 2)
         await served.serve_groups("g")
@@ -42,7 +44,7 @@ async def test_offsets_are_forgotten_and_unknown_partitions_told(autojump_clock:
         assert stored(served, "g", "t", 1) == 8
 
 
-async def test_a_group_without_a_name_has_offsets_that_cannot_be_deleted(
+async def test_offsets_of_a_group_with_an_empty_name_cannot_be_deleted(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -56,7 +58,9 @@ async def test_a_group_without_a_name_has_offsets_that_cannot_be_deleted(
         assert stored(served, "", "t", 0) == 7
 
 
-async def test_a_group_that_is_not_there_is_told_so(autojump_clock: MockClock) -> None:
+async def test_an_unknown_group_is_refused_with_group_id_not_found(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await served.serve_groups("g")
@@ -75,7 +79,7 @@ async def test_a_group_that_is_not_there_is_told_so(autojump_clock: MockClock) -
     ("group", "code"),
     [("g", 0), ("none", ErrorCode.GROUP_ID_NOT_FOUND), ("", ErrorCode.INVALID_GROUP_ID)],
 )
-async def test_who_asks_for_no_offsets_learns_of_the_group(
+async def test_a_request_without_topics_returns_the_error_of_the_group(
     autojump_clock: MockClock, group: str, code: int
 ) -> None:
     async with broker() as served:
@@ -111,7 +115,7 @@ async def new_reader(served: ServedBroker) -> str:
 
 
 @pytest.mark.parametrize("reader", [classic_reader, new_reader])
-async def test_offsets_of_what_a_member_reads_stay_and_others_go(
+async def test_offsets_of_subscribed_topics_stay_and_others_are_deleted(
     autojump_clock: MockClock, reader: Callable[[ServedBroker], Awaitable[str]]
 ) -> None:
     async with broker() as served:
@@ -142,7 +146,7 @@ async def served_group(
     return await reader(served)
 
 
-async def test_nothing_is_forgotten_while_others_than_consumers_work(
+async def test_no_offset_is_deleted_while_the_group_has_members_of_another_protocol(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:

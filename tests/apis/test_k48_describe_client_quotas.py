@@ -52,7 +52,7 @@ async def test_quotas_are_found_by_a_filter(autojump_clock: MockClock, version: 
 
 
 @pytest.mark.parametrize("version", stable(DescribeClientQuotasRequest))
-async def test_a_bad_filter_is_an_error_without_entries(
+async def test_an_invalid_filter_is_an_error_without_entries(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:

@@ -44,7 +44,7 @@ def quotas(served: ServedBroker) -> dict[object, dict[str, float]]:
 
 
 @pytest.mark.parametrize("version", stable(AlterClientQuotasRequest))
-async def test_quotas_are_in_force_when_it_is_answered(
+async def test_quotas_are_in_force_when_the_request_is_answered(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -76,7 +76,7 @@ async def test_quotas_are_removed(autojump_clock: MockClock) -> None:
         assert quotas(served) == {(("user", "a"),): {"consumer_byte_rate": 2.0}}
 
 
-async def test_a_trial_changes_nothing(autojump_clock: MockClock) -> None:
+async def test_validate_only_changes_nothing(autojump_clock: MockClock) -> None:
     async with broker() as served:
         answer = await ask(
             served,
@@ -89,7 +89,7 @@ async def test_a_trial_changes_nothing(autojump_clock: MockClock) -> None:
         assert not quotas(served)
 
 
-async def test_an_entity_that_is_named_twice_has_what_was_said_first(
+async def test_the_first_entry_applies_for_an_entity_named_twice(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -103,14 +103,14 @@ async def test_an_entity_that_is_named_twice_has_what_was_said_first(
         assert quotas(served) == {(("user", "a"),): {"producer_byte_rate": 1.0}}
 
 
-async def test_a_key_that_is_named_twice_is_refused(autojump_clock: MockClock) -> None:
+async def test_a_quota_key_named_twice_is_refused(autojump_clock: MockClock) -> None:
     async with broker() as served:
         twice = EntryData([EntityData("user", "a")], [OpData("producer_byte_rate", 1.0)] * 2)
 
         assert codes((await ask(served, twice)).entries) == [ErrorCode.INVALID_REQUEST]
 
 
-async def test_too_many_changes_are_refused_at_once(autojump_clock: MockClock) -> None:
+async def test_too_many_changes_in_one_request_are_refused(autojump_clock: MockClock) -> None:
     async with broker() as served:
         many = EntryData([EntityData("user", "a")], [OpData(f"k{n}", 1.0) for n in range(10_001)])
 
@@ -119,12 +119,12 @@ async def test_too_many_changes_are_refused_at_once(autojump_clock: MockClock) -
         assert codes(answer.entries) == [ErrorCode.POLICY_VIOLATION]
 
 
-async def test_nothing_wanted_is_nothing_done(autojump_clock: MockClock) -> None:
+async def test_a_request_without_entries_changes_nothing(autojump_clock: MockClock) -> None:
     async with broker() as served:
         assert (await ask(served)).entries == []
 
 
-async def test_quotas_outlive_a_restart(autojump_clock: MockClock) -> None:
+async def test_quotas_survive_a_restart(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         await alter(served, entry({"user": "a"}, producer_byte_rate=1))

@@ -77,7 +77,7 @@ async def test_a_new_cluster_has_the_features_of_kafka_4_4(autojump_clock: MockC
 
 
 @pytest.mark.parametrize("version", range(3, 6))
-async def test_versions_that_know_of_features_tell_them(
+async def test_api_versions_lists_features_since_version_3(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -91,7 +91,7 @@ async def test_versions_that_know_of_features_tell_them(
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("way", [SAFE, UNSAFE])
-async def test_levels_go_down_and_up_and_their_epoch_grows(
+async def test_feature_levels_go_down_and_up_and_the_epoch_increases(
     autojump_clock: MockClock, version: int, way: int
 ) -> None:
     async with broker() as served:
@@ -115,7 +115,9 @@ async def test_levels_go_down_and_up_and_their_epoch_grows(
 
 
 @pytest.mark.parametrize("version", stable(UpdateFeaturesRequest))
-async def test_the_present_level_needs_no_change(autojump_clock: MockClock, version: int) -> None:
+async def test_an_update_to_the_current_level_changes_nothing(
+    autojump_clock: MockClock, version: int
+) -> None:
     async with broker() as served:
         before = served.broker.metadata.image
         answer = await update(served, (GROUP, 1), (MV, 33), (KRAFT, 1), version=version)
@@ -141,7 +143,7 @@ async def test_the_present_level_needs_no_change(autojump_clock: MockClock, vers
         (MV, 6, UP),
     ],
 )
-async def test_what_cannot_be_is_refused_once_for_all_in_every_version(
+async def test_an_invalid_level_refuses_the_whole_request_in_every_version(
     autojump_clock: MockClock, version: int, level: tuple[str, int, int]
 ) -> None:
     async with broker() as served:
@@ -167,7 +169,7 @@ async def test_what_cannot_be_is_refused_once_for_all_in_every_version(
         (KRAFT, 2, UP),
     ],
 )
-async def test_a_downgrade_that_would_lose_something_is_refused(
+async def test_a_downgrade_that_would_lose_metadata_is_refused(
     autojump_clock: MockClock, version: int, level: tuple[str, int, int]
 ) -> None:
     async with broker() as served:
@@ -187,7 +189,7 @@ async def test_version_0_cannot_ask_for_a_downgrade(autojump_clock: MockClock) -
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_validation_says_what_would_be_and_does_nothing(
+async def test_validate_only_returns_the_results_and_changes_nothing(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -199,7 +201,7 @@ async def test_validation_says_what_would_be_and_does_nothing(
         assert served.broker.metadata.image is before
 
 
-async def test_a_short_timeout_does_not_cut_a_change(autojump_clock: MockClock) -> None:
+async def test_a_timeout_of_0_does_not_prevent_the_change(autojump_clock: MockClock) -> None:
     async with broker() as served:
         answer = await update(served, (SHARE, 1, SAFE), timeout_ms=0)
 
@@ -207,7 +209,7 @@ async def test_a_short_timeout_does_not_cut_a_change(autojump_clock: MockClock) 
         assert (await told(served))[0][SHARE] == 1
 
 
-async def test_a_level_is_a_record_of_the_metadata_log(autojump_clock: MockClock) -> None:
+async def test_a_changed_level_is_one_record_in_the_metadata_log(autojump_clock: MockClock) -> None:
     async with broker() as served:
         start = served.broker.metadata.image.offset
         await update(served, (SHARE, 1, SAFE))
@@ -218,7 +220,7 @@ async def test_a_level_is_a_record_of_the_metadata_log(autojump_clock: MockClock
 
 
 @pytest.mark.parametrize("power", [False, True])
-async def test_levels_outlive_a_kill_and_a_loss_of_power(
+async def test_feature_levels_survive_a_kill_and_a_power_loss(
     autojump_clock: MockClock, power: bool
 ) -> None:
     world = simulated_world()

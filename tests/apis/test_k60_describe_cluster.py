@@ -22,7 +22,7 @@ async def fence(served: ServedBroker) -> None:
 
 
 @pytest.mark.parametrize("version", stable(DescribeClusterRequest))
-async def test_the_cluster_and_its_brokers_are_told_in_every_version(
+async def test_the_cluster_and_its_brokers_are_described_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker({"broker.rack": "r1"}) as served:
@@ -42,7 +42,7 @@ async def test_the_cluster_and_its_brokers_are_told_in_every_version(
 
 
 @pytest.mark.parametrize("version", stable(DescribeClusterRequest))
-async def test_what_a_client_may_do_is_told_to_who_asks(
+async def test_authorized_operations_of_the_cluster_are_returned_on_request(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -60,7 +60,7 @@ async def test_what_a_client_may_do_is_told_to_who_asks(
         (3, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE),
     ],
 )
-async def test_controllers_are_not_told_of_here(
+async def test_a_request_for_controller_endpoints_is_refused(
     autojump_clock: MockClock, version: int, kind: int, code: ErrorCode
 ) -> None:
     async with broker() as served:
@@ -70,7 +70,9 @@ async def test_controllers_are_not_told_of_here(
     assert answer.error_message
 
 
-async def test_brokers_are_named_by_the_listener_that_was_asked(autojump_clock: MockClock) -> None:
+async def test_brokers_have_the_endpoints_of_the_listener_that_received_the_request(
+    autojump_clock: MockClock,
+) -> None:
     async with broker(TWO_LISTENERS) as served:
         for name in ("ONE", "TWO"):
             async with served.connect(name) as client:
@@ -79,7 +81,7 @@ async def test_brokers_are_named_by_the_listener_that_was_asked(autojump_clock: 
 
 
 @pytest.mark.parametrize("version", stable(DescribeClusterRequest))
-async def test_a_fenced_broker_is_named_only_to_who_asks_for_it(
+async def test_a_fenced_broker_is_listed_only_on_request(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:

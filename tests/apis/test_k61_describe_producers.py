@@ -45,7 +45,7 @@ def known(producer: int, epoch: int, sequence: int, timestamp: int) -> ProducerS
 
 
 @pytest.mark.parametrize("version", stable(DescribeProducersRequest))
-async def test_each_producer_has_its_epoch_its_last_sequence_and_time_in_every_version(
+async def test_each_producer_has_epoch_last_sequence_and_last_timestamp_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -65,7 +65,7 @@ async def test_each_producer_has_its_epoch_its_last_sequence_and_time_in_every_v
     assert (second.partition_index, second.error_code, second.active_producers) == (1, 0, [])
 
 
-async def test_producers_are_known_after_a_restart(autojump_clock: MockClock) -> None:
+async def test_producers_are_described_equally_after_a_restart(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         await served.create_topic("t")
@@ -76,7 +76,9 @@ async def test_producers_are_known_after_a_restart(autojump_clock: MockClock) ->
         assert await describe(served) == before
 
 
-async def test_an_open_transaction_shows_where_it_began(autojump_clock: MockClock) -> None:
+async def test_an_open_transaction_is_described_with_its_start_offset(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         (partition,) = served.broker.replicas.partitions
@@ -93,7 +95,7 @@ async def test_an_open_transaction_shows_where_it_began(autojump_clock: MockCloc
     ]
 
 
-async def test_any_replica_answers(autojump_clock: MockClock) -> None:
+async def test_a_replica_that_is_not_the_leader_answers_too(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         assert await send(served, 7, 0) == 0
@@ -114,7 +116,7 @@ async def test_any_replica_answers(autojump_clock: MockClock) -> None:
         ("not/a name", 0, ErrorCode.INVALID_TOPIC_EXCEPTION),
     ],
 )
-async def test_what_is_not_there_is_told_for_each_partition(
+async def test_an_unknown_topic_or_partition_is_an_error_of_its_partition(
     autojump_clock: MockClock, topic: str, number: int, code: ErrorCode
 ) -> None:
     async with broker() as served:
@@ -125,7 +127,9 @@ async def test_what_is_not_there_is_told_for_each_partition(
     assert [(one.partition_index, one.error_code) for one in parts] == [(number, code)]
 
 
-async def test_a_partition_that_is_offline_says_so(autojump_clock: MockClock) -> None:
+async def test_an_offline_partition_is_answered_with_a_storage_error(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t", 2)
         (first, _) = sorted(served.broker.replicas.partitions, key=lambda one: one.at.partition)
@@ -134,7 +138,7 @@ async def test_a_partition_that_is_offline_says_so(autojump_clock: MockClock) ->
         assert codes(await describe(served, 0, 1)) == [ErrorCode.KAFKA_STORAGE_ERROR, 0]
 
 
-async def test_many_producers_come_all_and_in_order(autojump_clock: MockClock) -> None:
+async def test_many_producers_are_all_listed_in_order(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         (partition,) = served.broker.replicas.partitions
@@ -148,7 +152,7 @@ async def test_many_producers_come_all_and_in_order(autojump_clock: MockClock) -
     assert [one.producer_id for one in part.active_producers] == list(range(count))
 
 
-async def test_a_partition_that_is_named_again_is_described_once(autojump_clock: MockClock) -> None:
+async def test_a_partition_named_repeatedly_is_described_once(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t", 3)
         await served.create_topic("u")

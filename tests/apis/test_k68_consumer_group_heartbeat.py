@@ -42,7 +42,7 @@ async def beat(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_who_joins_is_told_what_to_read_and_leaves(
+async def test_a_member_joins_receives_its_assignment_and_leaves(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -115,7 +115,7 @@ async def test_who_joins_is_told_what_to_read_and_leaves(
     ],
     ids=str,
 )
-async def test_what_is_wrong_is_said_as_kafka_says_it(
+async def test_an_invalid_heartbeat_is_refused_with_the_message_of_kafka(
     autojump_clock: MockClock, said: dict[str, Any], code: ErrorCode, message: str
 ) -> None:
     async with broker() as served:
@@ -139,7 +139,7 @@ async def test_what_is_wrong_is_said_as_kafka_says_it(
     ],
     ids=str,
 )
-async def test_whatever_a_member_says_is_heard(
+async def test_changed_fields_of_a_heartbeat_are_stored_for_the_member(
     autojump_clock: MockClock, said: dict[str, Any], heard: dict[str, Any]
 ) -> None:
     async with broker({"group.consumer.assignment.interval.ms": "0"}) as served:
@@ -155,7 +155,9 @@ async def test_whatever_a_member_says_is_heard(
         assert {name: getattr(member, name) for name in heard} == heard
 
 
-async def test_who_is_another_one_than_it_says_is_told_so(autojump_clock: MockClock) -> None:
+async def test_a_heartbeat_with_an_unknown_instance_id_is_refused(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("a", 3)
         await served.serve_groups(GROUP)
@@ -167,7 +169,9 @@ async def test_who_is_another_one_than_it_says_is_told_so(autojump_clock: MockCl
         assert answer.error_message == "Instance id i is unknown."
 
 
-async def test_what_a_member_owns_is_heard_alone(autojump_clock: MockClock) -> None:
+async def test_a_member_gets_the_next_epoch_only_after_reporting_its_owned_partitions(
+    autojump_clock: MockClock,
+) -> None:
     """It gives back what another one is to have, and says so."""
     async with broker({"group.consumer.assignment.interval.ms": "0"}) as served:
         topic_id = await served.create_topic("a", 2)
@@ -187,7 +191,7 @@ async def test_what_a_member_owns_is_heard_alone(autojump_clock: MockClock) -> N
 
 
 @pytest.mark.parametrize("said", [{"group_id": " "}, {"member_id": " "}], ids=str)
-async def test_empty_ids_are_no_sign_of_life(
+async def test_a_heartbeat_with_empty_ids_is_an_invalid_request(
     autojump_clock: MockClock, said: dict[str, Any]
 ) -> None:
     async with broker() as served:
@@ -199,7 +203,9 @@ async def test_empty_ids_are_no_sign_of_life(
         assert answer.error_code == ErrorCode.INVALID_REQUEST
 
 
-async def test_groups_go_with_the_feature_of_the_cluster(autojump_clock: MockClock) -> None:
+async def test_consumer_groups_are_served_only_while_group_version_is_enabled(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("a", 1)
         await served.serve_groups(GROUP)
@@ -215,7 +221,9 @@ async def test_groups_go_with_the_feature_of_the_cluster(autojump_clock: MockClo
             assert (await beat(served, live)).error_code == code
 
 
-async def test_groups_can_be_turned_off(autojump_clock: MockClock) -> None:
+async def test_consumer_groups_are_unsupported_when_the_protocol_is_disabled(
+    autojump_clock: MockClock,
+) -> None:
     settings = {"group.coordinator.rebalance.protocols": "classic"}
     async with broker(settings) as served:
         await served.serve_groups(GROUP)
@@ -225,7 +233,7 @@ async def test_groups_can_be_turned_off(autojump_clock: MockClock) -> None:
         assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-async def test_a_group_obeys_its_own_settings(autojump_clock: MockClock) -> None:
+async def test_a_group_setting_overrides_that_of_the_broker(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("a", 1)
         await served.serve_groups(GROUP)
@@ -238,7 +246,7 @@ async def test_a_group_obeys_its_own_settings(autojump_clock: MockClock) -> None
         assert (joined.heartbeat_interval_ms, live.heartbeat_interval_ms) == (5000, 7000)
 
 
-async def test_a_group_is_there_after_a_restart(autojump_clock: MockClock) -> None:
+async def test_a_group_and_its_assignment_survive_a_restart(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         await served.create_topic("a", 2)

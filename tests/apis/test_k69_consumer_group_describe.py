@@ -19,7 +19,9 @@ VERSIONS = stable(ConsumerGroupDescribeRequest)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_group_is_told_with_its_members(autojump_clock: MockClock, version: int) -> None:
+async def test_a_group_is_described_with_its_members(
+    autojump_clock: MockClock, version: int
+) -> None:
     async with broker() as served:
         topic_id = await served.create_topic("a", 2)
         await served.serve_groups(GROUP, "other", "")
@@ -45,7 +47,7 @@ async def test_a_group_is_told_with_its_members(autojump_clock: MockClock, versi
         assert nameless.error_code == ErrorCode.INVALID_GROUP_ID
 
 
-async def test_a_member_that_comes_by_ipv6_has_its_address_as_java_prints_it(
+async def test_an_ipv6_address_of_a_member_is_printed_as_in_java(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -62,7 +64,7 @@ async def test_a_member_that_comes_by_ipv6_has_its_address_as_java_prints_it(
     assert answer.groups[0].members[0].client_host == "/fe80:0:0:0:0:0:a:1"
 
 
-async def test_where_there_are_no_consumer_groups_each_is_told_so(
+async def test_each_group_is_unsupported_when_the_consumer_protocol_is_disabled(
     autojump_clock: MockClock,
 ) -> None:
     settings = {"group.coordinator.rebalance.protocols": "classic"}
@@ -72,7 +74,7 @@ async def test_where_there_are_no_consumer_groups_each_is_told_so(
         assert [one.error_code for one in answer.groups] == [ErrorCode.UNSUPPORTED_VERSION]
 
 
-async def test_what_a_member_has_is_told_from_what_it_shall_have(
+async def test_current_and_target_assignments_are_described_separately(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -100,7 +102,7 @@ async def test_what_a_member_has_is_told_from_what_it_shall_have(
     assert (first.member_epoch, second.member_epoch) == (2, 3)
 
 
-async def test_members_are_told_apart_by_their_protocol_and_by_their_expressions(
+async def test_members_are_described_with_their_protocol_and_subscription_regex(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:

@@ -19,7 +19,7 @@ def listed(answer: ListConfigResourcesResponse) -> list[tuple[int, str]]:
     return [(one.resource_type, one.resource_name) for one in answer.config_resources]
 
 
-async def test_version_0_knows_of_client_metrics_alone(autojump_clock: MockClock) -> None:
+async def test_version_0_lists_only_client_metrics(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         answer = await served.ask(ListConfigResourcesRequest(), 0)
@@ -27,7 +27,7 @@ async def test_version_0_knows_of_client_metrics_alone(autojump_clock: MockClock
     assert listed(answer) == []  # nobody can subscribe to metrics yet
 
 
-async def test_no_type_is_every_type(autojump_clock: MockClock) -> None:
+async def test_an_empty_list_of_types_means_every_type(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await served.create_topic("u")
@@ -47,7 +47,7 @@ async def test_no_type_is_every_type(autojump_clock: MockClock) -> None:
         ([TOPIC, BROKER, TOPIC], [(BROKER, "1"), (TOPIC, "t")]),
     ],
 )
-async def test_types_are_told_that_are_asked_for(
+async def test_only_resources_of_the_requested_types_are_listed(
     autojump_clock: MockClock, types: list[int], found: list[tuple[int, str]]
 ) -> None:
     async with broker() as served:
@@ -59,7 +59,7 @@ async def test_types_are_told_that_are_asked_for(
 
 
 @pytest.mark.parametrize("types", [[0], [99], [-1], [TOPIC, 99]])
-async def test_a_type_that_nobody_knows_is_no_version_of_this(
+async def test_an_unknown_resource_type_is_an_unsupported_version(
     autojump_clock: MockClock, types: list[int]
 ) -> None:
     async with broker() as served:
@@ -68,7 +68,7 @@ async def test_a_type_that_nobody_knows_is_no_version_of_this(
     assert (answer.error_code, answer.config_resources) == (ErrorCode.UNSUPPORTED_VERSION, [])
 
 
-async def test_brokers_are_those_that_serve_on_the_listener_that_is_asked(
+async def test_only_unfenced_brokers_on_the_listener_of_the_request_are_listed(
     autojump_clock: MockClock,
 ) -> None:
     ask = ListConfigResourcesRequest([BROKER])

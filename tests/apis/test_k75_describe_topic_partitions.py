@@ -83,7 +83,9 @@ async def test_topics_are_described_in_every_version(
     )
 
 
-async def test_all_topics_are_described_where_none_is_named(autojump_clock: MockClock) -> None:
+async def test_all_topics_are_described_when_the_request_names_none(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         assert page(await ask(served)) == []
         await create(served, c=1, a=1, B=2)
@@ -93,7 +95,7 @@ async def test_all_topics_are_described_where_none_is_named(autojump_clock: Mock
 
 @pytest.mark.parametrize("named", [(), ("c", "a", "b")])
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6, 7])
-async def test_pages_have_every_partition_once_and_in_order(
+async def test_pages_contain_every_partition_once_in_order(
     autojump_clock: MockClock, named: Sequence[str], limit: int
 ) -> None:
     found: list[tuple[str, int]] = []
@@ -114,7 +116,7 @@ async def test_pages_have_every_partition_once_and_in_order(
 
 
 @pytest.mark.parametrize("limit", [0, -1, -(2**31)])
-async def test_a_page_has_one_partition_at_the_least(autojump_clock: MockClock, limit: int) -> None:
+async def test_a_page_has_at_least_one_partition(autojump_clock: MockClock, limit: int) -> None:
     async with broker() as served:
         await create(served, a=2)
         answer = await ask(served, limit=limit)
@@ -122,7 +124,7 @@ async def test_a_page_has_one_partition_at_the_least(autojump_clock: MockClock, 
     assert (page(answer), next_of(answer)) == ([("a", [0])], ("a", 1))
 
 
-async def test_the_broker_bounds_a_page_too(autojump_clock: MockClock) -> None:
+async def test_a_broker_setting_limits_the_partitions_of_a_page(autojump_clock: MockClock) -> None:
     async with broker({"max.request.partition.size.limit": "2"}) as served:
         await create(served, a=3)
         answer = await ask(served, limit=100)
@@ -132,7 +134,7 @@ async def test_the_broker_bounds_a_page_too(autojump_clock: MockClock) -> None:
     assert (page(smaller), next_of(smaller)) == ([("a", [0])], ("a", 1))
 
 
-async def test_a_page_that_is_full_ends_before_the_next_topic_whether_or_not_it_exists(
+async def test_a_full_page_ends_before_the_next_topic_even_if_that_topic_is_unknown(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -145,7 +147,7 @@ async def test_a_page_that_is_full_ends_before_the_next_topic_whether_or_not_it_
     assert (page(rest), next_of(rest)) == ([("b", []), ("c", [0])], None)
 
 
-async def test_a_cursor_whose_topic_is_gone_goes_on_with_what_follows(
+async def test_a_cursor_of_a_deleted_topic_continues_with_the_next_topic(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -156,7 +158,7 @@ async def test_a_cursor_whose_topic_is_gone_goes_on_with_what_follows(
     assert page(answer) == [("c", [0, 1])]
 
 
-async def test_a_cursor_behind_the_last_partition_shows_the_topic_without_one(
+async def test_a_cursor_behind_the_last_partition_returns_the_topic_without_partitions(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -170,7 +172,7 @@ async def test_a_cursor_behind_the_last_partition_shows_the_topic_without_one(
     ("names", "cursor"),
     [(("a",), ("b", 0)), (("b", "c"), ("a", 0)), (("a",), ("a", -1)), ((), ("a", -1))],
 )
-async def test_a_cursor_that_points_nowhere_is_an_invalid_request_for_each_topic(
+async def test_an_invalid_cursor_is_an_invalid_request_for_each_topic(
     autojump_clock: MockClock, names: Sequence[str], cursor: tuple[str, int]
 ) -> None:
     async with broker() as served:
@@ -183,7 +185,7 @@ async def test_a_cursor_that_points_nowhere_is_an_invalid_request_for_each_topic
     assert next_of(answer) is None
 
 
-async def test_a_topic_that_does_not_exist_says_so_and_is_not_created(
+async def test_an_unknown_topic_is_an_error_and_is_not_created(
     autojump_clock: MockClock,
 ) -> None:
     async with broker({"auto.create.topics.enable": "true"}) as served:
@@ -203,7 +205,7 @@ async def test_a_topic_that_does_not_exist_says_so_and_is_not_created(
     assert next_of(answer) == ("x", 0)
 
 
-async def test_topics_of_the_cluster_itself_are_marked(autojump_clock: MockClock) -> None:
+async def test_internal_topics_are_marked(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await create(served, __consumer_offsets=1, t=1)
         answer = await ask(served)
@@ -214,7 +216,9 @@ async def test_topics_of_the_cluster_itself_are_marked(autojump_clock: MockClock
     ]
 
 
-async def test_a_leader_is_named_to_those_who_reach_it(autojump_clock: MockClock) -> None:
+async def test_a_leader_is_named_only_on_listeners_where_the_leader_has_an_endpoint(
+    autojump_clock: MockClock,
+) -> None:
     async with broker(TWO_LISTENERS) as served:
         await create(served, t=1)
         await lead_elsewhere(served)
@@ -237,7 +241,9 @@ async def test_a_leader_is_named_to_those_who_reach_it(autojump_clock: MockClock
     assert found == [(NO_NODE, [7]), (7, [])]
 
 
-async def test_replicas_that_may_lead_again_are_told(autojump_clock: MockClock) -> None:
+async def test_eligible_and_last_known_leader_replicas_are_described(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await create(served, t=1)
         cache = served.broker.metadata

@@ -19,10 +19,10 @@ assert "trio_kafka_apis.k60_describe_cluster" in sys.modules
 """
 
 
-def test_the_list_is_what_the_handlers_say() -> None:
+def test_the_generated_list_of_apis_matches_the_handlers() -> None:
     assert PLACE.read_text() == render(), "run: .venv/bin/python -m tests.apis.listing"
 
 
-def test_no_handler_is_imported_before_it_is_asked() -> None:
+def test_no_handler_is_imported_before_its_first_request() -> None:
     keys = [key for key, *_ in LISTED]
     subprocess.run([sys.executable, "-c", COUNT % keys], check=True)

@@ -122,7 +122,9 @@ async def converse(broker: BrokerProcess, one: str, two: str) -> list[object]:
     return heard
 
 
-async def test_the_same_requests_get_the_same_errors(tmp_path: Path) -> None:
+async def test_log_dir_and_deletion_requests_get_the_same_errors_as_from_apache_kafka(
+    tmp_path: Path,
+) -> None:
     heard: list[list[object]] = []
     for name in ("ours", "theirs"):
         one, two = str(tmp_path / name / "one"), str(tmp_path / name / "two")

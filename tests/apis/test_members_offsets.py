@@ -40,7 +40,7 @@ async def committed(
 
 
 @pytest.mark.parametrize("version", COMMITS)
-async def test_members_of_a_classic_group_commit_in_their_generation(
+async def test_a_classic_member_commits_only_with_its_id_and_generation(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -84,7 +84,7 @@ async def a_member(served: ServedBroker) -> bytes:
     ("member", "epoch", "code"),
     [("m", 2, 0), ("m", 1, STALE), ("m", 3, STALE), ("ghost", 2, UNKNOWN), ("", -1, UNKNOWN)],
 )
-async def test_members_of_a_consumer_group_commit_in_their_epoch(
+async def test_a_consumer_group_member_commits_only_with_its_id_and_epoch(
     autojump_clock: MockClock, version: int, member: str, epoch: int, code: ErrorCode
 ) -> None:
     async with broker() as served:
@@ -101,7 +101,7 @@ async def test_members_of_a_consumer_group_commit_in_their_epoch(
     ("member", "epoch", "code"),
     [("m", 2, 0), (None, -1, 0), ("m", 1, STALE), ("m", 3, STALE), ("ghost", 2, UNKNOWN)],
 )
-async def test_members_of_a_consumer_group_fetch_in_their_epoch(
+async def test_a_consumer_group_member_fetches_offsets_only_with_its_id_and_epoch(
     autojump_clock: MockClock, version: int, member: str | None, epoch: int, code: ErrorCode
 ) -> None:
     async with broker() as served:
@@ -122,7 +122,7 @@ async def test_members_of_a_consumer_group_fetch_in_their_epoch(
 
 
 @pytest.mark.parametrize("version", RETENTION)
-async def test_old_clients_say_how_long_their_offsets_are_kept(
+async def test_retention_time_in_an_old_offset_commit_sets_the_expiry(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:

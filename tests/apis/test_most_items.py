@@ -135,7 +135,7 @@ def quotas(entries: int, parts: int) -> AlterClientQuotasRequest:
         "UpdateFeatures",
     ],
 )
-async def test_a_list_beyond_its_bound_is_refused(
+async def test_a_request_with_too_many_items_is_refused(
     autojump_clock: MockClock,
     request_: Any,
     version: int,
@@ -152,7 +152,7 @@ async def test_a_list_beyond_its_bound_is_refused(
     assert code_of(answer) == code
 
 
-async def test_levels_are_looked_up_by_a_long_list_of_names_in_no_time(
+async def test_unknown_logger_names_in_a_long_list_are_left_out(
     autojump_clock: MockClock,
 ) -> None:
     names = [f"no.{number}" for number in range(5000)]

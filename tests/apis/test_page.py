@@ -11,11 +11,11 @@ def message(key: int) -> Message:
     return next(one for one in requests() if one.key == key)
 
 
-def test_the_page_is_as_it_would_be_written() -> None:
+def test_the_api_page_equals_its_generated_text() -> None:
     assert PAGE.read_text() == page(), "run python -m tests.apis.page"
 
 
-def test_every_request_of_kafka_stands_in_it_once() -> None:
+def test_every_kafka_request_is_listed_once_on_the_page() -> None:
     keys = [int(row[0]) for row in rows()]
 
     assert keys == sorted(set(keys))
@@ -25,13 +25,13 @@ def test_every_request_of_kafka_stands_in_it_once() -> None:
         assert (one.key in keys) != (f" {name} ({one.key})" in page())
 
 
-def test_what_is_served_has_its_versions_and_the_others_say_so() -> None:
+def test_served_apis_have_versions_and_the_others_are_marked_not_served() -> None:
     served = {key for key, *_ in LISTED}
     for key, _, _, versions, lacks in rows():
         assert (versions != "") == (lacks != "not served") == (int(key) in served)
 
 
-def test_versions_that_are_not_served_are_told() -> None:
+def test_missing_versions_of_an_api_are_listed() -> None:
     metadata = Listing(3, "Metadata", 0, 13, 13, "here")
 
     assert here(metadata) == "0 to 13"
@@ -47,7 +47,7 @@ def test_versions_that_are_not_served_are_told() -> None:
     ("newest", "versions", "lacks"),
     [(6, "0 to 5, unstable 6", LACKS[22]), (5, "0 to 5", f"versions 6, {LACKS[22]}")],
 )
-def test_an_unstable_version_is_told_where_it_is_served_and_where_it_is_missing(
+def test_an_unstable_version_is_listed_as_served_or_missing(
     newest: int, versions: str, lacks: str
 ) -> None:
     listing = Listing(22, "InitProducerId", 0, 5, newest, "here")
@@ -57,5 +57,5 @@ def test_an_unstable_version_is_told_where_it_is_served_and_where_it_is_missing(
     assert missing(message(22), listing) == lacks
 
 
-def test_what_lacks_something_is_served() -> None:
+def test_every_api_with_a_noted_gap_is_served() -> None:
     assert LACKS.keys() <= {key for key, *_ in LISTED}

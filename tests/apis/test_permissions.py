@@ -96,7 +96,7 @@ async def asked_by(key: int, *authorizers: RuleAuthorizer) -> set[Decision]:
     return asked
 
 
-def test_every_handler_has_rows_and_every_row_a_handler() -> None:
+def test_every_handler_has_permission_rows_and_every_row_has_a_handler() -> None:
     served = {key for key, *_ in LISTED}
     rows = {row.key for row in ROWS}
 
@@ -105,12 +105,12 @@ def test_every_handler_has_rows_and_every_row_a_handler() -> None:
     assert len({(row.key, row.operation, row.resource) for row in ROWS}) == len(ROWS)
 
 
-def test_the_page_is_as_it_would_be_written() -> None:
+def test_the_permissions_page_equals_its_generated_text() -> None:
     assert PAGE.read_text() == page(), "run python -m tests.apis.permissions"
 
 
 @pytest.mark.parametrize("key", [key for key, *_ in LISTED])
-async def test_a_handler_asks_for_the_permissions_of_its_rows_and_no_others(
+async def test_a_handler_checks_exactly_the_permissions_of_its_rows(
     autojump_clock: MockClock, key: int
 ) -> None:
     no_cluster = RuleAuthorizer(lambda _, resource: resource.type != ResourceType.CLUSTER)
@@ -123,7 +123,7 @@ async def test_a_handler_asks_for_the_permissions_of_its_rows_and_no_others(
     assert asked - told | (rows & told) == rows
 
 
-async def test_a_client_without_any_permission_gets_errors_and_learns_nothing(
+async def test_a_client_without_permissions_gets_errors_without_secrets(
     autojump_clock: MockClock,
 ) -> None:
     errors = {row.key: set[int]() for row in ROWS}
@@ -148,7 +148,7 @@ async def test_a_client_without_any_permission_gets_errors_and_learns_nothing(
         served.broker.parts.authorizer = ALLOW_ALL
 
 
-async def test_a_client_without_any_permission_changes_nothing(autojump_clock: MockClock) -> None:
+async def test_a_client_without_permissions_changes_nothing(autojump_clock: MockClock) -> None:
     async with broker() as (served, names):
         parts = served.broker.parts
         image = parts.metadata.image
@@ -166,7 +166,9 @@ async def test_a_client_without_any_permission_changes_nothing(autojump_clock: M
         assert served.broker.plugins.find(PLUGIN).generation == 1
 
 
-async def test_what_exists_cannot_be_told_from_what_does_not(autojump_clock: MockClock) -> None:
+async def test_denied_answers_for_existing_and_missing_resources_are_equal(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as (served, names):
         served.broker.parts.authorizer = deny_all()
         for here, gone in zip(examples(names), examples(ABSENT), strict=True):

@@ -70,11 +70,11 @@ async def answers_with(validation: str) -> Answers:
         )
 
 
-async def test_full_validation_is_that_of_apache_kafka(autojump_clock: MockClock) -> None:
+async def test_full_validation_answers_as_apache_kafka(autojump_clock: MockClock) -> None:
     assert disagreements(await answers_with("full")) == {}
 
 
-async def test_header_validation_differs_where_only_records_show_the_error(
+async def test_header_validation_accepts_only_errors_hidden_in_records(
     autojump_clock: MockClock,
 ) -> None:
     answers = await answers_with("header")
@@ -87,7 +87,7 @@ async def test_header_validation_differs_where_only_records_show_the_error(
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_the_record_is_what_apache_kafka_does(tmp_path: Path) -> None:
+def test_the_recorded_answers_equal_those_of_a_running_apache_kafka(tmp_path: Path) -> None:
     for program in ("java", "mvn", "flock"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")

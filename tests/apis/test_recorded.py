@@ -79,7 +79,7 @@ def exchanges() -> Iterator[tuple[Any, Any, int]]:
 
 
 @pytest.mark.slow
-async def test_nulls_and_what_goes_with_errors_are_kafkas(
+async def test_null_fields_and_fields_beside_errors_are_as_in_recorded_kafka_answers(
     autojump_clock: MockClock,
 ) -> None:
     # By what may be seen, too: only readers of what is committed are told of transactions.

@@ -21,7 +21,7 @@ NAMES = pytest.mark.parametrize(
 
 @pytest.mark.parametrize("version", [v for v in stable(HeartbeatRequest) if v >= INSTANCE_SINCE])
 @NAMES
-async def test_a_heartbeat_is_of_the_instance_or_fenced(
+async def test_a_heartbeat_succeeds_only_with_the_member_id_of_its_instance(
     autojump_clock: MockClock, version: int, instance: str, member: str | None, code: ErrorCode
 ) -> None:
     async with broker() as served:
@@ -37,7 +37,7 @@ async def test_a_heartbeat_is_of_the_instance_or_fenced(
     "version", [v for v in stable(SyncGroupRequest) if v >= SYNC_INSTANCE_SINCE]
 )
 @NAMES
-async def test_a_sync_is_of_the_instance_or_fenced(
+async def test_a_sync_succeeds_only_with_the_member_id_of_its_instance(
     autojump_clock: MockClock, version: int, instance: str, member: str | None, code: ErrorCode
 ) -> None:
     async with broker() as served:
@@ -51,7 +51,7 @@ async def test_a_sync_is_of_the_instance_or_fenced(
     assert answer.assignment == (b"" if code else me.encode())
 
 
-async def test_an_instance_of_a_consumer_group_is_released_before_it_is_taken(
+async def test_an_instance_id_can_be_taken_only_after_its_member_released_the_id(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:

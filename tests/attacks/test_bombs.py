@@ -97,7 +97,9 @@ def configs_of(codec: Codec, way: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("codec", "way"), [*((codec, "compact") for codec in PACKED), (Codec.ZSTD, "lz4")]
 )
-def test_bombs_in_a_row(tmp_path: Path, size: Size, codec: Codec, way: str) -> None:
+def test_successive_compression_bombs_are_refused(
+    tmp_path: Path, size: Size, codec: Codec, way: str
+) -> None:
     with attacked_topic(tmp_path, configs_of(codec, way)) as (_, client):
         request = protocol.produce_request("t", bomb(codec, OVER), 1)
         for _ in range(size(4, 60)):
@@ -108,7 +110,9 @@ def test_bombs_in_a_row(tmp_path: Path, size: Size, codec: Codec, way: str) -> N
 @pytest.mark.parametrize(
     ("codec", "grown"), [*((codec, BELOW) for codec in PACKED), (Codec.ZSTD, OVER)]
 )
-def test_bombs_at_once(tmp_path: Path, size: Size, codec: Codec, grown: int) -> None:
+def test_concurrent_compression_bombs_are_bounded_in_memory_and_time(
+    tmp_path: Path, size: Size, codec: Codec, grown: int
+) -> None:
     count = size(6, 20)
     batch = bomb(codec, grown)
     configs = configs_of(codec, "compact")
@@ -126,7 +130,9 @@ def test_bombs_at_once(tmp_path: Path, size: Size, codec: Codec, grown: int) -> 
 
 
 @pytest.mark.parametrize("after", ["uncompressed", "gzip", "snappy", "lz4", "zstd"])
-def test_bombs_below_the_limit_that_are_packed_anew(tmp_path: Path, size: Size, after: str) -> None:
+def test_compression_bombs_below_the_limit_are_recompressed_or_refused_as_too_large(
+    tmp_path: Path, size: Size, after: str
+) -> None:
     before = Codec.GZIP if after == "zstd" else Codec.ZSTD
     count = size(3, 10)
     configs = {"compression.type": after, "compression.zstd.level": "22"}
@@ -139,7 +145,9 @@ def test_bombs_below_the_limit_that_are_packed_anew(tmp_path: Path, size: Size, 
 
 
 @pytest.mark.parametrize("grown", [BELOW, OVER])
-def test_bombs_with_the_largest_window(tmp_path: Path, size: Size, grown: int) -> None:
+def test_compression_bombs_with_the_largest_zstd_window_are_refused(
+    tmp_path: Path, size: Size, grown: int
+) -> None:
     with attacked_topic(tmp_path, COMPACT) as (_, client):
         batch = bomb(Codec.ZSTD, grown, window=LARGEST_WINDOW)
         for _ in range(size(3, 20)):
@@ -147,7 +155,9 @@ def test_bombs_with_the_largest_window(tmp_path: Path, size: Size, grown: int) -
             assert code == ErrorCode.INVALID_RECORD
 
 
-def test_a_record_of_millions_of_headers(tmp_path: Path, size: Size) -> None:
+def test_a_record_with_millions_of_headers_is_accepted_within_bounds(
+    tmp_path: Path, size: Size
+) -> None:
     with attacked_topic(tmp_path, COMPACT) as (_, client):
         batch = bomb(Codec.ZSTD, size(4, 16) * MIB, headers=True)
         assert (
@@ -155,7 +165,9 @@ def test_a_record_of_millions_of_headers(tmp_path: Path, size: Size) -> None:
         )
 
 
-def test_a_stored_bomb_is_searched_by_time(tmp_path: Path, size: Size) -> None:
+def test_a_search_by_time_in_a_stored_compression_bomb_is_bounded(
+    tmp_path: Path, size: Size
+) -> None:
     """A topic that keeps batches as they come unpacks none until a client asks by time."""
     count = size(4, 20)
     with attacked_topic(tmp_path, {"compression.type": "producer"}, 2) as (attacked, client):

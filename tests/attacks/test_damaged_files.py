@@ -90,7 +90,7 @@ def segments(data: Path, topic: str) -> list[Path]:
 
 
 @pytest.mark.parametrize("cut", [0, 1, 150_000, 300_000])
-def test_a_closed_segment_that_is_cut_under_the_broker_starves_no_other_topic(
+def test_truncating_a_closed_segment_does_not_affect_other_topics(
     tmp_path: Path, size: Callable[[int, int], int], cut: int
 ) -> None:
     batches = size(30, 300)
@@ -155,7 +155,7 @@ def leave_foreign_files(data: Path) -> None:
         (leave_foreign_files, "foreign file ignored"),
     ],
 )
-def test_a_start_on_damaged_files_serves_every_topic_and_tells(
+def test_a_start_with_damaged_files_serves_every_topic_and_logs_the_damage(
     tmp_path: Path, damage: Callable[[Path], None], told: str
 ) -> None:
     attacked = damaged_start(tmp_path, damage)
@@ -176,7 +176,7 @@ def zero_metadata_log(data: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [flip_in_metadata_log, zero_metadata_log])
-def test_a_damaged_metadata_log_is_left_as_it_is_and_the_start_says_what_to_do(
+def test_a_start_with_a_damaged_metadata_log_fails_with_advice_and_changes_nothing(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     with broker_process(tmp_path) as broker, connect(broker.address) as connection:

@@ -87,7 +87,7 @@ def answered(address: Address, most: int) -> int:
     return count
 
 
-def test_as_many_connections_are_answered_after_a_restart_as_before(
+def test_a_restart_does_not_reduce_the_number_of_answered_connections(
     tmp_path: Path, size: Size
 ) -> None:
     partitions, limit = size(300, 1800), size(256, 2000)
@@ -114,7 +114,9 @@ def flood(address: Address, limit: int) -> Iterator[list[socket.socket]]:
         yield sockets
 
 
-def test_a_flood_of_connections_stops_nothing(tmp_path: Path, size: Size) -> None:
+def test_a_flood_of_connections_stops_no_background_job_and_no_partition(
+    tmp_path: Path, size: Size
+) -> None:
     partitions, limit = size(200, 1800), size(256, 2000)
     settings = [
         "log.flush.offset.checkpoint.interval.ms=200",
@@ -156,7 +158,9 @@ def test_a_flood_of_connections_stops_nothing(tmp_path: Path, size: Size) -> Non
         assert not OFFLINE.search(attacked.log)
 
 
-def test_a_start_that_cannot_get_its_descriptors_ends_with_their_number(tmp_path: Path) -> None:
+def test_a_start_with_too_few_descriptors_fails_and_prints_the_needed_number(
+    tmp_path: Path,
+) -> None:
     with (
         pytest.raises(ProcessError, match="ended with status 1") as caught,
         broker_process(tmp_path, command=with_descriptors(SMALLEST - 1)),

@@ -84,7 +84,7 @@ def offline_lines(attacked: Attacked) -> list[str]:
     return re.findall(r".*log directory offline.*", attacked.log)
 
 
-def test_a_full_disk_costs_its_own_partitions_and_no_record(
+def test_a_full_disk_takes_only_its_partitions_offline_and_loses_no_record(
     tmp_path: Path, disk: SmallDisk
 ) -> None:
     with attacked_broker(tmp_path, *settings(tmp_path), command=disk.command) as attacked:
@@ -106,7 +106,7 @@ def test_a_full_disk_costs_its_own_partitions_and_no_record(
         assert not produce(connection, failed.pop())
 
 
-def test_a_disk_that_is_read_only_at_the_start_costs_its_own_partitions(
+def test_a_disk_that_is_read_only_at_start_takes_only_its_partitions_offline(
     tmp_path: Path, disk: SmallDisk
 ) -> None:
     with (
@@ -134,7 +134,9 @@ def test_a_disk_that_is_read_only_at_the_start_costs_its_own_partitions(
         assert ends(connection) == {topic: before[topic] + after[topic] for topic in TOPICS}
 
 
-def test_a_disk_that_vanishes_costs_its_own_partitions(tmp_path: Path, disk: SmallDisk) -> None:
+def test_a_disk_that_is_unmounted_takes_only_its_partitions_offline(
+    tmp_path: Path, disk: SmallDisk
+) -> None:
     fast = "replica.high.watermark.checkpoint.interval.ms=100"
     with attacked_broker(tmp_path, *settings(tmp_path), fast, command=disk.command) as attacked:
         with connect(attacked.broker.address) as connection:
@@ -159,7 +161,7 @@ def wait_until(happened: Callable[[], bool], within_s: float = 10.0) -> None:
         time.sleep(0.02)
 
 
-def test_a_broker_whose_only_disk_is_full_ends_and_says_what_to_do(
+def test_a_broker_with_a_full_only_disk_exits_and_logs_the_lost_storage(
     tmp_path: Path, disk: SmallDisk
 ) -> None:
     only = (f"log.dirs={disk.path}",)

@@ -16,7 +16,7 @@ _OF_ONE: Final = 100_000  # partitions of a request
 _NAMES: Final = 12  # the last version that names topics
 
 
-def test_sessions_of_clients_that_have_left_do_not_fill_the_memory(
+def test_fetch_sessions_of_disconnected_clients_do_not_fill_the_memory(
     tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
     asked = [FetchPartition(number, fetch_offset=0) for number in range(_OF_ONE)]

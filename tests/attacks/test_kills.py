@@ -84,7 +84,7 @@ def check(broker: BrokerProcess, topics: list[str], records: int) -> None:
 DAMAGES: tuple[Damage, ...] = (delete, go_back, nothing)
 
 
-def test_records_topics_and_epochs_outlive_kills(
+def test_records_topics_and_epochs_survive_kills_and_damaged_quorum_state(
     tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
     old = tmp_path / "old-quorum-state"

@@ -65,7 +65,7 @@ def read(peer: socket.socket, size: int) -> None:
         size -= received
 
 
-def test_a_group_that_is_named_many_times_is_answered_once(tmp_path: Path) -> None:
+def test_a_group_named_many_times_in_an_offset_fetch_is_answered_once(tmp_path: Path) -> None:
     one_partition = "offsets.topic.num.partitions=1"
     with attacked_broker(tmp_path, one_partition, most_resident_bytes=MOST) as attacked:
         commit_offsets(attacked, "m" * 4000)
@@ -84,7 +84,7 @@ def test_a_group_that_is_named_many_times_is_answered_once(tmp_path: Path) -> No
     assert all(4_000_000 < size < 5_000_000 for size in sizes)
 
 
-def test_large_answers_that_no_client_reads_are_not_kept(
+def test_large_answers_that_no_client_reads_are_not_held_in_memory(
     tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
     count = size(3000, 20_000)

@@ -50,7 +50,7 @@ def names(count: int) -> list[str]:
     ],
     ids=["DeleteGroups", "DescribeGroups", "again", "ConsumerGroups", "Find", "Leave", "Join"],
 )
-def test_a_long_list_of_groups_holds_nobody(
+def test_a_long_list_of_groups_does_not_delay_other_clients(
     tmp_path: Path, size: Callable[[int, int], int], make: Callable[[list[str]], object]
 ) -> None:
     request = make(names(size(20_000, 110_000)))
@@ -64,7 +64,7 @@ def test_a_long_list_of_groups_holds_nobody(
         client.call(frame)
 
 
-def test_one_topic_that_is_named_again_and_again_is_described_once(
+def test_a_topic_named_many_times_in_describe_configs_is_described_once(
     tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
     made = CreateTopicsRequest([CreatableTopic("t", 1, 1)])

@@ -41,7 +41,7 @@ def apis() -> list[Api]:
     return [api for one in registry if (api := registry.get(one.key)) is not None]
 
 
-def test_every_api_of_a_broker_is_swept() -> None:
+def test_every_api_is_covered_by_the_large_request_tests() -> None:
     assert len(apis()) >= 37
     assert sorted(api.key for group in range(_GROUPS) for api in _group(group)) == sorted(
         api.key for api in apis()
@@ -49,7 +49,7 @@ def test_every_api_of_a_broker_is_swept() -> None:
 
 
 @pytest.mark.parametrize("group", range(_GROUPS))
-def test_no_large_request_holds_the_loop(
+def test_no_large_request_blocks_the_event_loop(
     group: int, tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
     all_of_them = bool(size(0, 1))
@@ -71,7 +71,7 @@ def test_no_large_request_holds_the_loop(
     assert not slow, "\n" + "\n".join(sorted(slow, reverse=True))
 
 
-def test_the_largest_list_of_tagged_fields_holds_nobody(
+def test_a_request_full_of_tagged_fields_does_not_delay_other_clients(
     tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
     largest = size(28, 98) * MIB
@@ -80,7 +80,9 @@ def test_the_largest_list_of_tagged_fields_holds_nobody(
         _stall_of(attacked, _tagged_body(largest))
 
 
-def test_an_administration_request_is_closed_at_its_head(tmp_path: Path) -> None:
+def test_the_connection_of_an_oversized_administration_request_is_closed_after_its_header(
+    tmp_path: Path,
+) -> None:
     with attacked_broker(tmp_path) as attacked:
         before = attacked.resident_bytes
         with socket.create_connection(attacked.broker.address, _ANSWER_S) as attacker:

@@ -129,7 +129,7 @@ def assert_every_kind_of_api_answers(attacked: Attacked) -> None:
         assert client.ask(ReloadPluginRequest("audit")).error_code == 0
 
 
-def test_two_connections_that_reload_audit_leave_every_api_served(
+def test_every_api_is_served_after_two_connections_reloaded_the_audit_plugin_repeatedly(
     tmp_path: Path, size: Size
 ) -> None:
     seconds = size(2, 4)
@@ -143,7 +143,9 @@ def test_two_connections_that_reload_audit_leave_every_api_served(
     assert "Traceback" not in attacked.log
 
 
-def test_eight_reload_loops_keep_nobody_from_being_served(tmp_path: Path, size: Size) -> None:
+def test_other_clients_are_served_during_eight_plugin_reload_loops(
+    tmp_path: Path, size: Size
+) -> None:
     seconds, port = size(3, 20), unused_port()
     waits: list[float] = []
     stop = threading.Event()

@@ -144,7 +144,7 @@ def precious_file(directory: Path) -> Path:
 # --- files
 
 
-def test_no_client_has_the_broker_write_to_a_file_of_its_choice(tmp_path: Path) -> None:
+def test_a_client_cannot_make_the_broker_write_to_a_file_of_its_choice(tmp_path: Path) -> None:
     victim = precious_file(tmp_path)
     paths = [str(victim), str(victim.parent / "new"), "relative", "../up", "/dev/full", "a\0b"]
 
@@ -162,7 +162,7 @@ def test_no_client_has_the_broker_write_to_a_file_of_its_choice(tmp_path: Path) 
                 create_topic(ask, "t")
 
 
-def test_no_client_has_the_request_log_written_to_an_internal_topic(tmp_path: Path) -> None:
+def test_a_client_cannot_direct_the_request_log_to_an_internal_topic(tmp_path: Path) -> None:
     with attacked_broker(tmp_path) as attacked, client(attacked.broker) as ask:
         for topic in ("__consumer_offsets", "__transaction_state", "__cluster_metadata", "a/b"):
             wanted = ("trio.request.log", "topic"), ("trio.request.log.topic", topic)
@@ -231,7 +231,7 @@ def targets() -> Iterator[tuple[Resource, str, Setting]]:
         yield GROUP, name, setting
 
 
-def test_a_broker_serves_through_hostile_values_of_every_dynamic_setting_and_after_a_restart(
+def test_a_broker_serves_and_restarts_with_hostile_values_of_every_dynamic_setting(
     tmp_path: Path, size: Size
 ) -> None:
     random, victim, longest = Random(1), precious_file(tmp_path), 32_767
@@ -272,7 +272,9 @@ def test_a_broker_serves_through_hostile_values_of_every_dynamic_setting_and_aft
 # --- listeners and pools
 
 
-def test_a_broker_starts_with_a_stored_address_that_is_not_its_machines(tmp_path: Path) -> None:
+def test_a_broker_starts_despite_a_stored_listener_address_of_another_machine(
+    tmp_path: Path,
+) -> None:
     with attacked_broker(tmp_path) as attacked, client(attacked.broker) as ask:
         port = attacked.broker.address[1]
         create_topic(ask, "t")
@@ -284,7 +286,7 @@ def test_a_broker_starts_with_a_stored_address_that_is_not_its_machines(tmp_path
         assert again.stop() == 0
 
 
-def test_a_broker_without_descriptors_for_more_processors_goes_on_with_what_it_has(
+def test_a_broker_without_descriptors_for_more_processors_keeps_serving(
     tmp_path: Path,
 ) -> None:
     with (
@@ -298,7 +300,7 @@ def test_a_broker_without_descriptors_for_more_processors_goes_on_with_what_it_h
 
 # A listener with a processor has three descriptors: one of these limits is hit by each of them.
 @pytest.mark.parametrize("limit", [64, 65, 66])
-def test_a_broker_without_descriptors_for_more_listeners_goes_on_with_what_it_has(
+def test_a_broker_without_descriptors_for_more_listeners_keeps_serving(
     tmp_path: Path, limit: int
 ) -> None:
     with (
@@ -323,7 +325,9 @@ def test_a_broker_without_descriptors_for_more_listeners_goes_on_with_what_it_ha
 
 
 @pytest.mark.parametrize("setting", ["num.io.threads", "background.threads"])
-def test_a_pool_that_is_doubled_again_and_again_stays_bounded(tmp_path: Path, setting: str) -> None:
+def test_repeated_doubling_of_a_pool_setting_is_refused_at_a_limit(
+    tmp_path: Path, setting: str
+) -> None:
     with attacked_broker(tmp_path) as attacked, client(attacked.broker) as ask:
         size, error = 8, 0
         while not error and size < 1 << 31:

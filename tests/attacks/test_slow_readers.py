@@ -19,7 +19,7 @@ MIB = 1 << 20
 LONGEST_STOP_S = 5.0
 
 
-def test_a_stop_with_slow_readers_takes_five_seconds_at_most(
+def test_shutdown_with_slow_readers_takes_at_most_five_seconds(
     tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
     with broker_process(tmp_path) as broker, ExitStack() as readers:

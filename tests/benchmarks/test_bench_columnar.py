@@ -22,7 +22,7 @@ def test_every_reader_finds_every_record(reader: str) -> None:
     assert READERS[reader](log_of(SMALL["100 B"])) == 300
 
 
-def test_what_is_encoded_is_what_is_decoded() -> None:
+def test_decoded_columns_equal_the_encoded_columns() -> None:
     names = ["key", "value"]
     batches = decode(log_of(SMALL["100 B"]), at=TopicPartition("t", 0), columns=names)
 
@@ -31,7 +31,7 @@ def test_what_is_encoded_is_what_is_decoded() -> None:
     ).select(names).to_pylist()
 
 
-def test_a_missed_bound_is_told() -> None:
+def test_missed_columnar_bound_is_reported() -> None:
     figures = {load: {"ours": 3.0, reader: 2.0} for load, reader in BOUNDS}
 
     assert missed(figures) == ["100 B: 1.50 times aiokafka parsed, want 2"]
@@ -39,7 +39,7 @@ def test_a_missed_bound_is_told() -> None:
 
 
 @pytest.mark.slow
-def test_the_table_has_every_load(capsys: pytest.CaptureFixture[str]) -> None:
+def test_columnar_table_shows_every_load_and_reader(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--seconds", "0.001"], SMALL)
 
     printed = capsys.readouterr().out

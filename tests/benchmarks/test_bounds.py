@@ -16,7 +16,7 @@ THEIRS: Figures = {"CPU": Figure(40, "µs"), "rate": rate(100, "/s")}
         (at_most("CPU", must=50, aim=25), 30),
     ],
 )
-def test_a_figure_is_held_to_the_other_broker_to_its_own_row_or_to_a_value(
+def test_bound_compares_a_figure_with_the_other_broker_the_same_row_or_a_value(
     bound: Bound, value: float
 ) -> None:
     assert bound.value(OURS, THEIRS) == pytest.approx(value)
@@ -26,7 +26,9 @@ def test_a_figure_is_held_to_the_other_broker_to_its_own_row_or_to_a_value(
     ("must", "aim", "met"),
     [(0.75, 0.75, (True, True)), (0.8, 0.7, (True, False)), (0.7, 0.6, (False, False))],
 )
-def test_a_bound_is_met_by_its_own_value(must: float, aim: float, met: tuple[bool, bool]) -> None:
+def test_bound_is_met_by_a_value_at_the_bound(
+    must: float, aim: float, met: tuple[bool, bool]
+) -> None:
     verdict = times_other("CPU", must=must, aim=aim).judge(OURS, THEIRS)
 
     assert (verdict.must_is_met, verdict.aim_is_met) == met
@@ -41,7 +43,9 @@ def test_a_bound_is_met_by_its_own_value(must: float, aim: float, met: tuple[boo
         (at_most("RSS", must=1, aim=0.5), OURS, THEIRS),
     ],
 )
-def test_what_was_not_measured_is_not_met(bound: Bound, ours: Figures, theirs: Figures) -> None:
+def test_bound_without_a_measured_figure_is_not_met(
+    bound: Bound, ours: Figures, theirs: Figures
+) -> None:
     verdict = bound.judge(ours, theirs)
 
     assert verdict.value is None

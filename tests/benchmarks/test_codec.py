@@ -17,14 +17,14 @@ def timings(*kio: float) -> dict[str, dict[tuple[str, str], float]]:
 
 
 @pytest.mark.parametrize("name", messages())
-def test_every_library_gives_the_same_bytes_and_reads_them(name: str) -> None:
+def test_every_library_encodes_a_message_to_the_same_bytes_and_decodes_them(name: str) -> None:
     found = codecs(name, *messages()[name])
 
     assert list(found) == ["ours", "kafka-python", "kio"]
     assert all(codec.decode() is not None for codec in found.values())
 
 
-def test_libraries_that_do_not_agree_are_not_compared() -> None:
+def test_libraries_that_encode_different_bytes_are_refused() -> None:
     found = {
         library: Codec(lambda encoded=encoded: encoded, object)
         for library, encoded in {"ours": b"1", "kio": b"1", "kafka-python": b"2"}.items()
@@ -34,7 +34,7 @@ def test_libraries_that_do_not_agree_are_not_compared() -> None:
         agreed("FetchRequest", found)
 
 
-def test_a_bound_is_of_the_mean_and_of_each_message() -> None:
+def test_codec_bound_holds_for_the_mean_and_for_each_message() -> None:
     assert missed(timings(10.1, 10.0), BOUND) == []
     assert missed(timings(7.0, 20.0), BOUND) == []
     assert missed(timings(8.0, 12.0), BOUND) == [
@@ -46,7 +46,7 @@ def test_a_bound_is_of_the_mean_and_of_each_message() -> None:
 
 
 @pytest.mark.slow
-def test_the_table_has_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_codec_table_shows_every_message_and_the_means(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--seconds", "0.001"])
 
     printed = capsys.readouterr().out

@@ -6,7 +6,7 @@ from tests.benchmarks.figures import Figure, Meter, best, rate
 from tests.benchmarks.server import Server
 
 
-def test_the_best_run_has_the_lowest_cost_and_the_highest_rate() -> None:
+def test_best_run_has_the_lowest_cost_and_the_highest_rate() -> None:
     slow = {"CPU": Figure(9.0, "µs"), "requests": rate(100, "/s")}
     busy = {"CPU": Figure(4.0, "µs"), "requests": rate(80, "/s")}
 
@@ -23,7 +23,7 @@ def test_the_best_run_has_the_lowest_cost_and_the_highest_rate() -> None:
         (Figure(1, "kB"), Figure(0, "kB"), float("inf")),
     ],
 )
-def test_worse_by_is_above_one_for_more_cost_and_less_rate(
+def test_worse_by_is_above_1_for_a_higher_cost_and_for_a_lower_rate(
     ours: Figure, theirs: Figure, worse: float
 ) -> None:
     assert ours.worse_by(theirs) == pytest.approx(worse)

@@ -26,30 +26,30 @@ def check_bounds(name: str, figures: Figures) -> None:
 
 
 @pytest.mark.parametrize("kind", ["classic", "consumer"])
-def test_a_group_rebalances(target: Target, kind: str) -> None:
+def test_rebalance_of_a_group_is_measured(target: Target, kind: str) -> None:
     figures = groups.rebalance(target, kind=kind, members=3, partitions=6)
 
     check_bounds(f"group-rebalance-{kind}", figures)
 
 
 @pytest.mark.parametrize("kind", ["classic", "consumer"])
-def test_members_say_that_they_live(target: Target, kind: str) -> None:
+def test_heartbeats_of_group_members_are_measured(target: Target, kind: str) -> None:
     figures = groups.heartbeats(target, kind=kind, groups=2, members=3, every_s=0.3)
 
     check_bounds(f"group-heartbeats-{kind}", figures)
 
 
-def test_offsets_are_committed_by_each_connection(target: Target) -> None:
+def test_offset_commits_of_several_connections_are_measured(target: Target) -> None:
     check_bounds("offset-commit-50x1", groups.offset_commit(target, connections=2))
 
 
-def test_what_was_committed_is_loaded_at_the_next_start(target: Target) -> None:
+def test_loading_of_committed_offsets_at_start_is_measured(target: Target) -> None:
     figures = groups.load(target, groups=2, partitions=3)
 
     check_bounds("group-load-100000", figures)
 
 
-def test_a_member_that_goes_leaves_its_partitions_to_the_others(target: Target) -> None:
+def test_partitions_of_a_leaving_consumer_member_move_to_the_other_member(target: Target) -> None:
     with target.topic(4) as topic, crowd(target.broker.address, 2) as them:
         group = ConsumerMembers(them, topic, 4, 2)
         wait_for_coordinators(them, [group.group], topic)
@@ -62,7 +62,7 @@ def test_a_member_that_goes_leaves_its_partitions_to_the_others(target: Target) 
         assert group.counts() == [4, 0]
 
 
-def test_each_rebalance_of_a_classic_group_is_a_generation(target: Target) -> None:
+def test_each_rebalance_of_a_classic_group_increases_the_generation_by_one(target: Target) -> None:
     with target.topic(4) as topic, crowd(target.broker.address, 2) as them:
         group = ClassicMembers(them, topic, 4, 2)
         wait_for_coordinators(them, [group.group], topic)

@@ -25,7 +25,7 @@ def target(name: str) -> Target:
     return Target(broker=broker, seconds=1, limit=1, directory=Path())
 
 
-def test_rows_are_found_by_name_and_by_pattern() -> None:
+def test_benchmark_rows_are_chosen_by_name_and_by_pattern() -> None:
     assert {"start", "idle-5000", "produce-small-50x8"} <= set(all_rows())
     assert set(chosen_rows(["raw-*", "start"])) == {
         "start",
@@ -35,18 +35,18 @@ def test_rows_are_found_by_name_and_by_pattern() -> None:
     }
 
 
-def test_a_pattern_without_a_row_is_an_error() -> None:
+def test_pattern_that_matches_no_row_is_an_error() -> None:
     with pytest.raises(ValueError, match="no row matches 'rawr'"):
         chosen_rows(["rawr"])
 
 
-def test_two_rows_of_one_name_are_an_error() -> None:
+def test_two_rows_with_the_same_name_are_an_error() -> None:
     all_rows()
     with pytest.raises(ValueError, match="two rows are named 'start'"):
         row("start")(lambda _: {})
 
 
-def test_brokers_take_turns_and_warm_ups_do_not_count() -> None:
+def test_brokers_are_measured_in_turn_and_warm_up_runs_do_not_count() -> None:
     asked = []
 
     def run(where: Target) -> dict[str, Figure]:
@@ -67,7 +67,7 @@ def test_brokers_take_turns_and_warm_ups_do_not_count() -> None:
         ([9, 5, 3, 1], 61, 3),  # and there is no time
     ],
 )
-def test_brokers_are_warmed_while_one_gets_better(
+def test_warm_up_continues_while_a_broker_gets_faster_and_time_remains(
     takes: list[float], seconds: float, asked: int
 ) -> None:
     costs = iter(takes)
@@ -84,7 +84,7 @@ def test_brokers_are_warmed_while_one_gets_better(
     assert found["produce, server CPU"].value == takes[asked - 1]
 
 
-def test_a_broker_that_fails_is_not_asked_again_and_the_other_goes_on() -> None:
+def test_broker_that_fails_is_not_measured_again_and_the_next_broker_is_still_tried() -> None:
     asked = []
 
     def run(where: Target) -> dict[str, Figure]:
@@ -102,7 +102,7 @@ def test_a_broker_that_fails_is_not_asked_again_and_the_other_goes_on() -> None:
     }
 
 
-def test_the_first_broker_is_held_to_the_bounds_and_the_last_is_the_other() -> None:
+def test_bounds_compare_the_first_broker_with_the_last_broker() -> None:
     bound = times_other("CPU", must=1, aim=0.5)
     row = Row(measure=lambda _: {}, bounds=(bound,))
     results = {name: {"CPU": Figure(value, "µs")} for name, value in (("a", 3), ("b", 9), ("c", 4))}
@@ -116,7 +116,7 @@ def test_the_first_broker_is_held_to_the_bounds_and_the_last_is_the_other() -> N
     ("must", "arguments", "status"),
     [(1000, [], 0), (0.5, [], 0), (1000, ["--check"], 0), (0.5, ["--check"], 1)],
 )
-def test_only_a_check_fails_where_a_bound_is_missed(
+def test_missed_bound_fails_the_run_only_with_check(
     must: float,
     arguments: list[str],
     status: int,
@@ -134,7 +134,9 @@ def test_only_a_check_fails_where_a_bound_is_missed(
     assert ("missed: 7, must 0.5" in capsys.readouterr().out) is (must == 0.5)
 
 
-def test_a_check_fails_where_a_bound_could_not_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bound_that_cannot_be_judged_fails_the_run_only_with_check(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bound = times_other("CPU", must=1000, aim=1)  # and there is one broker only
     one = Row(measure=lambda _: {"CPU": Figure(7, "µs")}, bounds=(bound,))
     monkeypatch.setattr("tests.benchmarks.__main__.chosen_rows", lambda _: {"one": one})
@@ -145,7 +147,7 @@ def test_a_check_fails_where_a_bound_could_not_be_judged(monkeypatch: pytest.Mon
         assert main(["--check", "--broker", broker]) == 1
 
 
-def test_a_row_that_fails_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_row_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: Target) -> dict[str, Figure]:
         raise ConnectionError("gone")
 
@@ -156,7 +158,7 @@ def test_a_row_that_fails_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None
         assert main(["--broker", f"a=127.0.0.1:{listener.getsockname()[1]}"]) == 1
 
 
-def test_each_bound_of_a_row_compares_something_else() -> None:
+def test_no_row_has_two_bounds_with_the_same_comparison() -> None:
     for name, each in all_rows().items():
         bounds = [(bound.figure, bound.than) for bound in each.bounds]
 
@@ -164,12 +166,14 @@ def test_each_bound_of_a_row_compares_something_else() -> None:
         assert all(bound.aim <= bound.must for bound in each.bounds), name
 
 
-def test_the_rows_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_option_list_prints_the_matching_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list", "metadata-*"]) == 0
     assert capsys.readouterr().out.split() == ["metadata-1x32", "metadata-50x8"]
 
 
-def test_another_checkout_is_run_by_its_own_interpreter(tmp_path: Path) -> None:
+def test_broker_of_another_checkout_runs_with_the_interpreter_of_that_checkout(
+    tmp_path: Path,
+) -> None:
     program, *arguments = checkout_command(tmp_path)(9092, tmp_path / "data", ["a=b"])
 
     assert program == str(tmp_path / ".venv" / "bin" / "python")
@@ -177,6 +181,6 @@ def test_another_checkout_is_run_by_its_own_interpreter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a=b", "=h:1", "a=:1", "a=h:x"])
-def test_a_running_broker_has_a_name_and_an_address(text: str) -> None:
+def test_running_broker_given_without_name_or_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="want NAME=HOST:PORT"):
         running(text)

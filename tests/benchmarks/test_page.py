@@ -7,7 +7,7 @@ from tests.benchmarks.rows.registry import all_rows
 from tests.project.tree import ROOT
 
 
-def test_a_row_that_is_measured_again_replaces_its_section_alone(tmp_path: Path) -> None:
+def test_row_that_is_measured_again_replaces_only_its_own_section(tmp_path: Path) -> None:
     kept = tmp_path / "page.md"
     page.write(kept, "  ours theirs", {"b": "  x 1 2", "a": "  y 3 4"}, load=0.5, runs=3)
     page.write(kept, "  ours theirs", {"b": "  x 5 6"}, load=0.25, runs=5)
@@ -21,7 +21,7 @@ def test_a_row_that_is_measured_again_replaces_its_section_alone(tmp_path: Path)
     assert kept.read_text().startswith(page.HEAD)
 
 
-def test_the_docs_keep_every_row_that_is_held_to_something() -> None:
+def test_benchmarks_page_has_a_section_for_every_row_with_bounds() -> None:
     kept = page.sections_of((ROOT / "docs" / "reference" / "benchmarks.md").read_text())
     rows = all_rows()
 

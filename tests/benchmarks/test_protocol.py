@@ -23,7 +23,7 @@ HEADER = 4 + 2 + 2 + 4 + 2 + len("bench")
 CORRELATION = b"\0\0\0\7"
 
 
-def test_a_batch_has_the_layout_of_magic_2() -> None:
+def test_encoded_batch_has_the_layout_of_magic_2() -> None:
     batch = protocol.record_batch([b"a" * 100, b"b" * 100])
 
     base, length, epoch, magic, crc, attributes, last = struct.unpack_from(">qiibIhi", batch)
@@ -37,17 +37,17 @@ def test_a_batch_has_the_layout_of_magic_2() -> None:
     ("value", "encoded"),
     [(0, "00"), (-1, "01"), (1, "02"), (63, "7e"), (64, "8001"), (108, "d801")],
 )
-def test_varints_are_zigzag(value: int, encoded: str) -> None:
+def test_varints_are_encoded_as_zigzag(value: int, encoded: str) -> None:
     assert protocol.varint(value).hex() == encoded
 
 
-def test_a_frame_is_length_header_and_body() -> None:
+def test_request_frame_consists_of_length_header_and_body() -> None:
     frame = protocol.frame(protocol.API_VERSIONS, 0, b"body")
 
     assert frame == bytes.fromhex("00000013 0012 0000 00000007 0005") + b"bench" + b"body"
 
 
-def test_positions_in_answers_are_those_of_their_versions() -> None:
+def test_fields_of_produce_and_fetch_responses_are_read_at_the_right_offsets() -> None:
     name = protocol.string("t")
     produce = struct.pack(">ii", 7, 1) + name + struct.pack(">iih", 1, 0, 35)
     fetch = struct.pack(">iii", 7, 0, 1) + name + struct.pack(">iihqqi", 1, 0, 0, 9, 9, 1)
@@ -57,7 +57,7 @@ def test_positions_in_answers_are_those_of_their_versions() -> None:
     assert protocol.fetch_answer("t", memoryview(fetch)) == (0, 9, 1234)
 
 
-def test_a_produce_request_names_its_partitions_each_with_the_batch() -> None:
+def test_produce_request_contains_the_batch_for_each_partition() -> None:
     batch = protocol.record_batch([b"a"])
 
     frame = protocol.produce_request("t", batch, acks=1, partitions=3, first=5)
@@ -74,7 +74,7 @@ def test_a_produce_request_names_its_partitions_each_with_the_batch() -> None:
 
 
 @pytest.mark.parametrize("codes", [[0], [0, 0, 35], [3, 0, 35], [0, 0, 0]])
-def test_the_first_error_of_any_partition_is_found(codes: list[int]) -> None:
+def test_first_partition_error_of_a_produce_response_is_returned(codes: list[int]) -> None:
     parts = [PartitionProduceResponse(n, code) for n, code in enumerate(codes)]
     response = ProduceResponse([TopicProduceResponse("topic", partition_responses=parts)])
 
@@ -83,7 +83,7 @@ def test_the_first_error_of_any_partition_is_found(codes: list[int]) -> None:
     assert protocol.produce_error("topic", answer) == next(filter(None, codes), 0)
 
 
-def test_a_poll_names_its_session_and_what_changed() -> None:
+def test_fetch_request_contains_the_session_and_the_changed_partitions() -> None:
     frame = protocol.poll_request(
         "t", [(3, 40), (4, 0)], session_id=9, epoch=2, wait_ms=77, partition_size=1
     )
@@ -100,7 +100,7 @@ def test_a_poll_names_its_session_and_what_changed() -> None:
     assert request.forgotten_topics_data == []
 
 
-def test_a_poll_of_nothing_new_names_no_topic() -> None:
+def test_fetch_request_without_changed_partitions_contains_no_topic() -> None:
     frame = protocol.poll_request("t", [], session_id=9, epoch=protocol.FINAL_EPOCH)
 
     request, _ = decoder(FetchRequest, 7)(memoryview(frame), HEADER)
@@ -109,7 +109,7 @@ def test_a_poll_of_nothing_new_names_no_topic() -> None:
 
 
 @pytest.mark.parametrize("aborted", [None, [], [AbortedTransaction(1, 2)]])
-def test_an_answer_to_a_poll_says_what_it_names_first(
+def test_first_partition_of_a_fetch_response_is_returned(
     aborted: list[AbortedTransaction] | None,
 ) -> None:
     first = PartitionData(8, 6, 70, 60, 50, aborted_transactions=aborted, records=b"records")
@@ -120,7 +120,7 @@ def test_an_answer_to_a_poll_says_what_it_names_first(
     assert polled == (6, 12, 2, 8, b"records")
 
 
-def test_an_answer_to_a_poll_may_name_nothing() -> None:
+def test_fetch_response_without_partitions_is_read() -> None:
     assert protocol.poll_answer("t", memoryview(to_fetch_answer(0))) == (0, 12, 0, -1, b"")
     assert protocol.poll_answer("t", memoryview(to_fetch_answer(70))).error == 70
 
@@ -130,7 +130,7 @@ def to_fetch_answer(error: int, *topics: FetchableTopicResponse) -> bytes:
     return CORRELATION + to_bytes(response, 7)
 
 
-def test_the_next_offset_is_that_after_the_last_whole_batch() -> None:
+def test_next_offset_follows_the_last_complete_batch() -> None:
     two, one = protocol.record_batch([b"a", b"b"]), bytearray(protocol.record_batch([b"c"]))
     one[:8] = (2).to_bytes(8)
 

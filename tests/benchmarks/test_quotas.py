@@ -5,7 +5,7 @@ import pytest
 from tests.benchmarks.quotas import Waits, compare
 
 
-def test_figures_are_by_the_second_and_by_the_wait() -> None:
+def test_throttle_figures_are_per_second_and_per_wait() -> None:
     waits = Waits()
     for wait_ms, got in ((0, 100.0), (300, 100.0), (500, 0.0), (9, 0.0)):
         waits.note(wait_ms, got)
@@ -13,7 +13,7 @@ def test_figures_are_by_the_second_and_by_the_wait() -> None:
     assert waits.figures == {"got /s": 100.0, "told ms /s": 400.0, "ms a wait": 400.0}
 
 
-def test_differences_are_parts_of_theirs() -> None:
+def test_differences_are_relative_to_the_figures_of_the_other_broker() -> None:
     assert dict(compare({"a": 90.0, "b": 5.0}, {"a": 100.0, "b": 0.0})) == {
         "a": pytest.approx(-0.1),
         "b": 0.0,

@@ -41,7 +41,7 @@ def bounds(name: str) -> tuple[Bound, ...]:
     return all_rows()[name].bounds
 
 
-def test_a_produce_to_many_partitions_writes_to_all(target: Target) -> None:
+def test_produce_to_many_partitions_is_measured(target: Target) -> None:
     figures = small.produce_many(target, partitions=7)
 
     assert figures["server CPU"].value > 0
@@ -56,14 +56,14 @@ def test_both_settings_of_validation_are_measured(target: Target, setting: str) 
     assert {bound.figure for bound in bounds(f"validation-{setting}")} <= set(figures)
 
 
-def test_topics_are_created_beside_another_client(target: Target) -> None:
+def test_topic_creation_is_measured_beside_another_client(target: Target) -> None:
     figures = create.create_topics(target, topics=5, partitions=2)
 
     assert all(figure.value > 0 for figure in figures.values())
     assert {bound.figure for bound in bounds("create-topics")} <= set(figures)
 
 
-def test_a_control_plane_is_asked_beside_a_load_and_without_one(target: Target) -> None:
+def test_control_plane_latency_is_measured_with_and_without_load(target: Target) -> None:
     load = control_plane.Load(producing=2, fetching=1, asking=1, topics=3)
 
     figures = control_plane.control_plane(target, load)
@@ -73,7 +73,7 @@ def test_a_control_plane_is_asked_beside_a_load_and_without_one(target: Target) 
         assert {bound.figure for bound in bounds(name)} <= set(figures)
 
 
-def test_polls_of_sessions_are_measured_by_size(target: Target) -> None:
+def test_fetches_of_sessions_are_measured_for_each_session_size(target: Target) -> None:
     figures = sessions.fetch_session(target, sizes=(2, 20))
 
     assert set(figures) == {
@@ -86,7 +86,7 @@ def test_polls_of_sessions_are_measured_by_size(target: Target) -> None:
     assert open_sessions(target) == 0
 
 
-def test_a_session_refuses_news_of_another_partition(target: Target) -> None:
+def test_session_refuses_a_response_with_records_of_another_partition(target: Target) -> None:
     with target.topic(3) as topic, connect(target.broker.address) as connection:
         session = sessions.Session(connection, topic, [0, 0, 0])
         connection.call(sessions.one_record(topic, 2))
@@ -111,7 +111,7 @@ def test_idle_connections_are_held_at_the_same_time(target: Target) -> None:
     assert {bound.figure for bound in bounds("idle-5000")} <= set(figures)
 
 
-def test_a_connection_that_the_broker_closes_is_no_idle_one(target: Target) -> None:
+def test_idle_row_fails_if_the_broker_closes_an_idle_connection(target: Target) -> None:
     with (
         pytest.raises(ConnectionError, match="closed while it was idle"),
         idle.held(target.broker.address, 2) as connections,
@@ -121,14 +121,14 @@ def test_a_connection_that_the_broker_closes_is_no_idle_one(target: Target) -> N
         connections[1].recv(1)
 
 
-def test_long_polls_are_parked_and_polled(target: Target) -> None:
+def test_cpu_time_is_measured_for_waiting_and_for_repeated_long_polls(target: Target) -> None:
     figures = idle.parked(target, partitions=12, polls=4)
 
     assert figures["polled"].value > 0
     assert {bound.figure for bound in bounds("idle-parked")} <= set(figures)
 
 
-def test_a_poll_that_ends_at_once_is_not_parked(
+def test_row_of_waiting_long_polls_fails_if_a_poll_returns_early(
     target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(idle, "_PARKED_MS", 0)
@@ -146,14 +146,16 @@ def test_latency_is_measured_while_another_process_writes(target: Target) -> Non
     assert {bound.figure for bound in bounds("latency-beside-produce")} <= set(figures)
 
 
-def test_every_request_that_was_sent_on_time_is_counted(target: Target) -> None:
+def test_requests_sent_on_schedule_are_all_counted(target: Target) -> None:
     took = beside.ask_on_time(target.broker.address, 0.01, 0.2)
 
     assert len(took) == 20
     assert min(took) > 0
 
 
-def test_answers_that_come_together_are_each_counted_from_their_own_request() -> None:
+def test_latency_of_each_response_counts_from_its_own_request_if_responses_arrive_together() -> (
+    None
+):
     request, answer = protocol.frame(protocol.API_VERSIONS, 0), b"\0\0\0\4" + bytes(4)
 
     def serve(listener: socket.socket) -> None:
@@ -176,7 +178,7 @@ def test_answers_that_come_together_are_each_counted_from_their_own_request() ->
     assert took[0] > 0.03
 
 
-def test_a_writer_that_fails_is_told(target: Target) -> None:
+def test_failing_writer_process_fails_the_row(target: Target) -> None:
     with (
         pytest.raises(ConnectionError, match="the writer ended early"),
         beside.writing(target.broker.address, "no-such-topic", b"no batch", 1e6),
@@ -184,27 +186,29 @@ def test_a_writer_that_fails_is_told(target: Target) -> None:
         pass
 
 
-def test_memory_after_load_is_that_of_a_fresh_broker(target: Target) -> None:
+def test_memory_after_load_is_measured_on_a_fresh_broker(target: Target) -> None:
     figures = memory.rss_after_load(target)
 
     assert 20 < figures["RSS"].value < 500
     assert {bound.figure for bound in bounds("rss-after-load")} <= set(figures)
 
 
-def test_a_fresh_broker_is_another_one(target: Target) -> None:
+def test_fresh_broker_has_another_address_and_process(target: Target) -> None:
     with target.fresh() as fresh:
         assert fresh.broker.address != target.broker.address
         assert fresh.broker.server.pid != target.broker.server.pid
 
 
-def test_a_broker_that_runs_already_has_no_fresh_one(target: Target) -> None:
+def test_fresh_broker_is_not_available_for_a_broker_already_running(target: Target) -> None:
     running = evolve(target, broker=evolve(target.broker, start=None))
 
     with pytest.raises(NotApplicableError), running.fresh():
         pass
 
 
-def test_a_topic_has_its_partitions_and_settings_and_is_gone_afterwards(target: Target) -> None:
+def test_temporary_topic_has_the_wanted_partitions_and_is_deleted_afterwards(
+    target: Target,
+) -> None:
     bootstrap = target.broker.bootstrap
 
     with temporary_topic(bootstrap, 5, {"retention.bytes": "1"}) as topic:
@@ -232,14 +236,14 @@ def partitions(target: Target) -> int:
     return int(replicas["partitions"] or 0) - int(groups["shards"] or 0)
 
 
-def test_the_longest_turn_is_read_from_the_tree(target: Target) -> None:
+def test_longest_turn_of_the_event_loop_is_read_from_the_tree(target: Target) -> None:
     longest = longest_turn_ms(target.broker.address)
 
     assert longest is not None
     assert longest > 0
 
 
-def test_starts_find_what_was_written_before(target: Target) -> None:
+def test_restart_rows_reuse_the_logs_written_by_an_earlier_run(target: Target) -> None:
     for _ in range(2):  # the second time without writing
         many = restart.start_many(target, partitions=3, segments=3)
         killed = restart.recover(target, partitions=2, size=100_000)

@@ -17,7 +17,7 @@ child.wait()
 """
 
 
-def test_the_process_that_listens_on_a_port_is_found() -> None:
+def test_process_that_listens_on_a_port_is_found() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         assert listening_pid(listener.getsockname()[1]) == os.getpid()
 
@@ -28,7 +28,7 @@ def test_a_port_without_a_listener_has_no_process() -> None:
 
 
 @pytest.mark.slow
-def test_a_server_is_idle_when_its_work_has_ended() -> None:
+def test_server_is_idle_only_after_its_work_has_ended() -> None:
     over = threading.Event()
 
     def work() -> None:
@@ -49,7 +49,7 @@ def test_a_server_is_idle_when_its_work_has_ended() -> None:
 
 
 @pytest.mark.slow
-def test_descendants_count() -> None:
+def test_cpu_time_and_memory_of_a_server_include_its_child_processes() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", BUSY_CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as parent:
@@ -64,7 +64,7 @@ def test_descendants_count() -> None:
         parent.communicate(b"\n")
 
 
-def test_what_has_ended_still_counts_with_its_parent() -> None:
+def test_cpu_time_of_an_ended_child_process_counts_for_its_parent() -> None:
     burn = "import time; t = time.process_time() + 0.3\nwhile time.process_time() < t: pass"
     before = cpu_with_children_s(os.getpid())
 

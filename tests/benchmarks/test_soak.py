@@ -18,7 +18,9 @@ from tests.benchmarks.topics import temporary_topic
 @pytest.mark.parametrize(
     ("last", "met"), [(100, True), (110, True), (90, True), (111, False), (89, False)]
 )
-def test_memory_at_the_end_is_held_to_that_of_the_fifth_minute(last: float, met: bool) -> None:
+def test_memory_at_the_end_must_be_within_a_tenth_of_the_fifth_minute(
+    last: float, met: bool
+) -> None:
     rss = {1: 10, 4: 50, 5: 100, 6: 900, 7: last}
 
     judged, text = verdict(rss)
@@ -29,21 +31,21 @@ def test_memory_at_the_end_is_held_to_that_of_the_fifth_minute(last: float, met:
 
 
 @pytest.mark.parametrize("minutes", [0, 1, 5])
-def test_a_short_run_is_not_judged(minutes: int) -> None:
+def test_memory_of_a_run_of_at_most_five_minutes_is_not_judged(minutes: int) -> None:
     judged, text = verdict({minute: 100 * minute for minute in range(1, minutes + 1)})
 
     assert judged
     assert "not judged" in text
 
 
-def test_a_minute_is_one_line() -> None:
+def test_figures_of_a_minute_are_printed_on_one_line() -> None:
     minute = Minute(7, 61.24e6, 0.5, {"connection": 9, "Fetch.waiting": 2})
 
     words = " ".join(str(minute).split())
     assert words == "7 min 61.2 MB 0.50 cores connection 9 Fetch.waiting 2"
 
 
-def test_a_part_that_fails_stops_all_and_is_told() -> None:
+def test_failing_part_of_the_load_stops_the_load_and_is_reported() -> None:
     def fail(load: Load, topic: str) -> None:
         raise ValueError(f"{topic} is gone")
 
@@ -59,7 +61,7 @@ def test_a_part_that_fails_stops_all_and_is_told() -> None:
     assert load.errors == ["fail: ValueError: t is gone"]
 
 
-def test_paced_work_ends_when_it_is_stopped() -> None:
+def test_paced_work_ends_when_the_load_is_stopped() -> None:
     load = Load(Broker("a", ("127.0.0.1", 1), Server(1)))
     numbers = load.paced(0.001)
 
@@ -69,7 +71,7 @@ def test_paced_work_ends_when_it_is_stopped() -> None:
 
 
 @pytest.mark.slow
-def test_every_part_of_the_load_does_its_work(tmp_path: Path) -> None:
+def test_every_part_of_the_mixed_load_does_work_without_errors(tmp_path: Path) -> None:
     with started("trio-kafka", tmp_path, *mixed.SETTINGS) as broker:
         load = Load(broker)
         with (
@@ -100,7 +102,7 @@ def test_every_part_of_the_load_does_its_work(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_short_soak_prints_its_minutes_and_what_was_done(
+def test_short_soak_prints_each_minute_and_the_work_done(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main(["--minutes", "2", "--minute", "0.5", "--directory", str(tmp_path)]) == 0
@@ -114,7 +116,9 @@ def test_a_short_soak_prints_its_minutes_and_what_was_done(
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-def test_the_planes_keep_their_bounds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_planes_stay_within_their_bounds_under_mixed_load(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     """Ten seconds of everything at once: crowds, giants, readers that do not read, changes."""
     arguments = ["--planes", "--check", "--minutes", "2", "--minute", "5", "--connections", "100"]
 
@@ -163,14 +167,14 @@ def test_the_planes_keep_their_bounds(capsys: pytest.CaptureFixture[str], tmp_pa
     assert float(most) > 25  # the storm was one
 
 
-def test_a_bound_that_was_exceeded_says_by_how_much() -> None:
+def test_verdict_of_an_exceeded_bound_shows_the_excess() -> None:
     assert Bound(10, 10).verdict("queue") == "queue: 10 of 10: kept"
     assert Bound(10, 10.5).verdict("queue") == "queue: 10.5 of 10: exceeded by 0.5"
     numbers = [show(value) for value in (0, 0.0304, 5, 1234.56, 0.00000001)]
     assert numbers == ["0", "0.03", "5", "1234.6", "0"]
 
 
-def test_a_watch_that_saw_too_much_is_not_content() -> None:
+def test_verdict_fails_if_any_watched_bound_was_exceeded() -> None:
     watch = AuditInterceptor(Broker("a", ("127.0.0.1", 1), Server(1)), planes.limits(100))
     watch.bounds = {"b": Bound(1, 2), "a": Bound(1, 1)}
 
@@ -179,7 +183,7 @@ def test_a_watch_that_saw_too_much_is_not_content() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", ["tests.benchmarks.soak", "tests.benchmarks"])
-def test_a_run_that_is_told_to_end_leaves_no_broker(program: str, tmp_path: Path) -> None:
+def test_terminated_run_leaves_no_broker_process_and_no_files(program: str, tmp_path: Path) -> None:
     of_one = ["--broker", "trio-kafka", "--directory", str(tmp_path)]
     command = [sys.executable, "-u", "-m", program, *of_one]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:

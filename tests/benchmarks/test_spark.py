@@ -11,7 +11,7 @@ def costs(ours: Cost, official: Cost) -> dict[str, Cost]:
     return {"kafka": official, "trio-kafka": ours}
 
 
-def test_the_best_of_each_figure_is_kept() -> None:
+def test_best_of_several_runs_is_kept_for_each_figure() -> None:
     assert best([Cost(1.0, 5.0, 0.2), Cost(2.0, 4.0, 0.1)]) == Cost(1.0, 4.0, 0.1)
 
 
@@ -23,14 +23,16 @@ def test_the_best_of_each_figure_is_kept() -> None:
         (Cost(1.5, 0.9, 0.0), False),
     ],
 )
-def test_a_bound_is_a_multiple_of_the_connector(ours: Cost, held: bool) -> None:
+def test_spark_bound_is_a_multiple_of_the_cost_of_the_official_connector(
+    ours: Cost, held: bool
+) -> None:
     lines, found = judged(ROW, costs(ours, Cost(1.0, 1.0, 1.0)))
 
     assert found is held
     assert ("MISSED" in lines[-1]) is not held
 
 
-def test_a_row_without_a_bound_is_a_figure() -> None:
+def test_row_without_a_bound_is_never_missed() -> None:
     row = Row(name="r", group="read", records=1, size=1)
 
     _, found = judged(row, costs(Cost(9.0, 9.0, 9.0), Cost(1.0, 1.0, 1.0)))
@@ -38,7 +40,7 @@ def test_a_row_without_a_bound_is_a_figure() -> None:
     assert found
 
 
-def test_the_floor_of_python_is_a_figure() -> None:
+def test_cost_of_plain_python_is_reported_without_a_bound() -> None:
     found = costs(Cost(1.5, 0.8, 9.0), Cost(1.0, 1.0, 1.0)) | {"floor": Cost(1.0, 0.4, 0.0)}
 
     lines, held = judged(ROW, found)
@@ -47,6 +49,6 @@ def test_the_floor_of_python_is_a_figure() -> None:
     assert lines[-1].endswith("times the floor of Python: CPU 2.00 wall 1.50")
 
 
-def test_records_are_scaled() -> None:
+def test_number_of_records_is_scaled_by_the_given_factor() -> None:
     assert scaled(ROW, 0.5).records == 5
     assert [row.records for row in ROWS if row.group == "stream"] == [2_000_000, 0]

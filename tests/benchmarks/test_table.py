@@ -3,7 +3,7 @@ from tests.benchmarks.bounds import at_most, times_other, times_own
 from tests.benchmarks.figures import Figure, rate
 
 
-def test_a_row_shows_each_figure_of_each_broker_and_the_ratio() -> None:
+def test_table_row_shows_each_figure_of_each_broker_and_the_ratio() -> None:
     ours = {"CPU": Figure(12.0, "µs"), "requests": rate(20_000, "/s")}
     theirs = {"CPU": Figure(4.0, "µs"), "requests": rate(40_000, "/s")}
 
@@ -16,7 +16,7 @@ def test_a_row_shows_each_figure_of_each_broker_and_the_ratio() -> None:
     ]
 
 
-def test_a_broker_that_failed_says_why_and_the_other_has_its_figures() -> None:
+def test_table_shows_the_error_of_a_failed_broker_and_the_figures_of_the_other() -> None:
     text = table.render("small", ["a", "b"], {"a": "failed: boom", "b": {"CPU": Figure(4, "µs")}})
 
     assert [line.split() for line in text.splitlines()] == [
@@ -26,7 +26,7 @@ def test_a_broker_that_failed_says_why_and_the_other_has_its_figures() -> None:
     ]
 
 
-def test_numbers_have_three_digits_that_count() -> None:
+def test_numbers_are_shown_with_three_significant_digits() -> None:
     shown = [table.number(value) for value in (0.1234, 12.34, 999.6, 1234, 45_678, 7_654_321)]
 
     assert shown == ["0.123", "12.3", "1e+03", "1234", "45.7 k", "7.65 M"]
@@ -36,7 +36,7 @@ OURS = {"CPU": Figure(12.0, "µs"), "CPU of 10": Figure(10.0, "µs"), "RSS": Fig
 THEIRS = {"CPU": Figure(10.0, "µs"), "RSS": Figure(400, "MB")}
 
 
-def test_a_bound_stands_beside_its_figure_with_met_or_missed() -> None:
+def test_table_shows_each_bound_beside_its_figure_as_met_or_missed() -> None:
     bounds = [times_other("CPU", must=1.5, aim=1), at_most("RSS", must=70, aim=50)]
     verdicts = [bound.judge(OURS, THEIRS) for bound in bounds]
 
@@ -48,13 +48,13 @@ def test_a_bound_stands_beside_its_figure_with_met_or_missed() -> None:
     assert rss.endswith("  0.20  must 70 missed, aim 50 missed")
 
 
-def test_a_bound_on_the_row_itself_shows_what_was_compared() -> None:
+def test_bound_within_a_row_shows_the_figure_compared_with() -> None:
     verdict = times_own("CPU", "CPU of 10", must=2, aim=1.2).judge(OURS, THEIRS)
 
     assert table.show_verdict(verdict) == "1.20 times 'CPU of 10': must 2 met, aim 1.2 met"
 
 
-def test_two_bounds_of_a_figure_stand_side_by_side() -> None:
+def test_two_bounds_of_a_figure_are_shown_on_the_same_line() -> None:
     bounds = [at_most("CPU", must=10, aim=5), times_own("CPU", "CPU of 10", must=2, aim=1.2)]
     verdicts = [bound.judge(OURS, {}) for bound in bounds]
 
@@ -65,7 +65,7 @@ def test_two_bounds_of_a_figure_stand_side_by_side() -> None:
     )
 
 
-def test_a_bound_without_figures_is_shown_as_not_judged() -> None:
+def test_bound_without_figures_is_shown_as_not_judged() -> None:
     verdict = times_other("CPU", must=1.5, aim=1).judge({}, {})
 
     lines = table.render("row", ["a"], {"a": "failed: boom"}, [verdict]).splitlines()
@@ -77,7 +77,7 @@ def test_a_bound_without_figures_is_shown_as_not_judged() -> None:
     ]
 
 
-def test_the_summary_counts_and_names_what_is_not_met() -> None:
+def test_summary_counts_the_bounds_and_names_each_missed_bound() -> None:
     one = [times_other("CPU", must=1.5, aim=1), at_most("RSS", must=70, aim=50)]
     other = [times_other("p50", must=2, aim=1)]
     verdicts = {

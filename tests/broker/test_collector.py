@@ -34,7 +34,7 @@ def collector() -> Collector:
 
 
 @pytest.mark.parametrize("generation", [0, 1, 2])
-def test_what_survives_a_scan_is_frozen(generation: int) -> None:
+def test_objects_that_survive_a_full_collection_are_frozen(generation: int) -> None:
     look(collector(), generation, collected=1000)
 
     assert gc.get_freeze_count() > 1000
@@ -65,7 +65,7 @@ def _no_looks():
 
 
 @pytest.mark.usefixtures("_no_looks")
-def test_all_is_thawed_once_it_has_doubled_and_scanned_again() -> None:
+def test_frozen_objects_are_unfrozen_after_doubling_and_frozen_after_the_next_scan() -> None:
     clock = Clock()
     with long_lived_frozen(clock.elapsed) as collector:
         kept: list[list[object]] = []
@@ -92,7 +92,7 @@ def test_all_is_thawed_once_it_has_doubled_and_scanned_again() -> None:
         assert grow(bound, COUNT_S) == (6, 1)  # more live now
 
 
-def test_garbage_that_was_frozen_is_bounded() -> None:
+def test_amount_of_frozen_garbage_is_bounded() -> None:
     """As generations of a plugin: each is frozen while it lives, and is a cycle when it goes."""
     clock, most = Clock(), 0
     with long_lived_frozen(clock.elapsed) as collector:
@@ -112,7 +112,7 @@ def test_garbage_that_was_frozen_is_bounded() -> None:
     assert bound - first < 60 * each  # of what came, for the test's worth
 
 
-def test_a_block_has_its_objects_frozen_and_the_collector_is_as_before() -> None:
+def test_block_freezes_its_objects_and_restores_the_collector_at_the_end() -> None:
     before, thresholds = list(gc.callbacks), gc.get_threshold()
 
     with long_lived_frozen(lambda: 0.0) as collector:
@@ -125,7 +125,7 @@ def test_a_block_has_its_objects_frozen_and_the_collector_is_as_before() -> None
     assert gc.get_freeze_count() == 0
 
 
-def test_no_look_sees_much_while_many_objects_are_made() -> None:
+def test_collections_see_few_objects_while_many_objects_are_created() -> None:
     seen: list[int] = []
 
     def count(phase: str, info: dict[str, int]) -> None:
@@ -144,7 +144,7 @@ def test_no_look_sees_much_while_many_objects_are_made() -> None:
     assert max(seen) < SCANS[0] + 1000
 
 
-def test_the_tree_shows_looks_and_what_was_garbage() -> None:
+def test_tree_shows_collections_and_collected_garbage() -> None:
     made = collector()
     gc.collect()
     before = made.figures()

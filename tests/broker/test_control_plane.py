@@ -45,12 +45,14 @@ async def controlled(
         yield served
 
 
-async def test_without_the_setting_there_is_one_plane(autojump_clock: MockClock) -> None:
+async def test_broker_without_control_plane_listener_has_one_plane(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         assert [plane.name for plane in served.broker.planes] == ["data"]
 
 
-async def test_every_api_is_served_there(autojump_clock: MockClock) -> None:
+async def test_control_plane_serves_every_api(autojump_clock: MockClock) -> None:
     async with controlled(simulated_world()) as served, served.connect("CONTROL") as client:
         answer = await client.ask(ApiVersionsRequest("t", "1"), 3)
 
@@ -59,7 +61,7 @@ async def test_every_api_is_served_there(autojump_clock: MockClock) -> None:
         assert (await produce(client, "t", batch(b"x"))).error_code == 0
 
 
-async def test_its_sizes_and_names_are_those_that_kafkas_had(autojump_clock: MockClock) -> None:
+async def test_control_plane_has_the_sizes_and_names_of_kafka(autojump_clock: MockClock) -> None:
     async with controlled(simulated_world()) as served:
         plane = served.broker.planes[1]
         node = next(node for _, node in served.broker.node.walk() if node.name == "plane control")
@@ -77,7 +79,9 @@ async def test_its_sizes_and_names_are_those_that_kafkas_had(autojump_clock: Moc
         assert f"control-plane-kafka-socket-acceptor-CONTROL-PLAINTEXT-{port}" in found
 
 
-async def test_its_size_does_not_follow_that_of_the_data_plane(autojump_clock: MockClock) -> None:
+async def test_control_plane_size_does_not_follow_num_network_threads(
+    autojump_clock: MockClock,
+) -> None:
     async with controlled(simulated_world()) as served:
         changes = ("num.network.threads", SET, "6"), ("num.io.threads", SET, "16")
         assert await alter(served, BROKER, "", *changes) == (0, None)
@@ -87,7 +91,7 @@ async def test_its_size_does_not_follow_that_of_the_data_plane(autojump_clock: M
         assert len(control.processors) == 1
 
 
-async def test_clients_of_each_listener_are_told_of_that_listener(
+async def test_metadata_names_the_listener_of_the_clients_connection(
     autojump_clock: MockClock,
 ) -> None:
     async with controlled(simulated_world()) as served, served.connect("CONTROL") as client:
@@ -99,7 +103,7 @@ async def test_clients_of_each_listener_are_told_of_that_listener(
             assert told.port == endpoints[name].port
 
 
-async def test_it_serves_while_every_handler_of_the_data_plane_is_busy_and_its_channel_full(
+async def test_control_plane_serves_while_all_handlers_and_the_queue_of_the_data_plane_are_full(
     autojump_clock: MockClock,
 ) -> None:
     gate = trio.Event()
@@ -127,7 +131,7 @@ async def test_it_serves_while_every_handler_of_the_data_plane_is_busy_and_its_c
             one.close()
 
 
-async def test_what_is_in_hand_there_is_answered_when_the_broker_stops(
+async def test_request_in_flight_on_the_control_plane_is_answered_when_the_broker_stops(
     autojump_clock: MockClock,
 ) -> None:
     wait = waiting(lambda: trio.sleep(2), "done")
@@ -147,7 +151,7 @@ async def test_what_is_in_hand_there_is_answered_when_the_broker_stops(
     client.close()
 
 
-async def test_it_is_let_in_between_two_requests_of_the_data_plane(tmp_path: Path) -> None:
+async def test_control_request_is_served_between_two_data_requests(tmp_path: Path) -> None:
     """Over real sockets: what comes while a turn of the data plane runs is served before that turn
     is over.
     """
@@ -184,7 +188,9 @@ async def test_it_is_let_in_between_two_requests_of_the_data_plane(tmp_path: Pat
     assert order.index("control") == order.index("first") + 1
 
 
-async def test_it_is_let_in_between_the_pieces_of_a_large_produce(tmp_path: Path) -> None:
+async def test_control_request_is_served_between_the_pieces_of_a_large_produce(
+    tmp_path: Path,
+) -> None:
     """Over real sockets; also to write where the large one goes, and behind that."""
     world, seen = RealWorld(SkippingClock()), list[tuple[int, int]]()
     async with (
@@ -217,7 +223,9 @@ async def test_it_is_let_in_between_the_pieces_of_a_large_produce(tmp_path: Path
 
 
 @pytest.mark.slow
-async def test_fifty_data_connections_do_not_starve_it_nor_it_them(tmp_path: Path) -> None:
+async def test_fifty_data_connections_and_the_control_plane_do_not_starve_each_other(
+    tmp_path: Path,
+) -> None:
     world = RealWorld(SkippingClock())
     async with controlled(world, {"log.dirs": str(tmp_path)}) as served:
         await served.create_topic("t")

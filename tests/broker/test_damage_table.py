@@ -19,7 +19,7 @@ def damaged(row, name):
 
 
 @pytest.mark.parametrize(("row", "name"), CASES)
-def test_a_start_on_a_damaged_file_does_what_the_table_says(row, name, caplog):
+def test_start_on_a_damaged_file_has_the_outcome_of_the_damage_table(row, name, caplog):
     outcome = row.outcomes[name]
 
     seen = start_with(damaged(row, name), caplog)
@@ -37,13 +37,13 @@ def test_a_start_on_a_damaged_file_does_what_the_table_says(row, name, caplog):
         assert seen.aborted == outcome.aborted
 
 
-def test_the_page_shows_the_table():
+def test_data_directory_page_contains_the_damage_table():
     assert PAGE.read_text() == document(), (
         "python -m tests.broker.damage_table > docs/reference/data-directory.md"
     )
 
 
-def test_a_metadata_log_that_is_gone_is_not_formatted_again(caplog):
+def test_missing_metadata_log_is_refused_and_not_formatted_again(caplog):
     files = {path: content for path, content in written(clean=True).items() if META not in path}
 
     seen = start_with(files, caplog)
@@ -51,7 +51,7 @@ def test_a_metadata_log_that_is_gone_is_not_formatted_again(caplog):
     assert "/data/__cluster_metadata-0 has no log, want offsets up to 32" in seen.refused
 
 
-def test_a_high_start_offset_deletes_no_segment(caplog):
+def test_checkpointed_start_offset_above_the_log_end_deletes_no_segment(caplog):
     files = dict(written(clean=True)) | {"log-start-offset-checkpoint": b"0\n1\nt 0 999999\n"}
 
     seen = start_with(files, caplog)

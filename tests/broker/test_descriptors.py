@@ -10,7 +10,7 @@ from trio_kafka.world.descriptors import SMALLEST, Descriptors
 PARTITIONS = 3  # of `live_once`
 
 
-async def test_a_start_with_too_few_descriptors_names_the_limit_and_the_number_wanted(
+async def test_start_with_too_few_descriptors_is_refused_with_limit_and_required_number(
     autojump_clock, world
 ) -> None:
     config = config_of()
@@ -22,7 +22,7 @@ async def test_a_start_with_too_few_descriptors_names_the_limit_and_the_number_w
             pass
 
 
-async def test_a_start_with_just_enough_descriptors_has_all_partitions(
+async def test_start_with_the_minimum_of_descriptors_opens_all_partitions(
     autojump_clock, world
 ) -> None:
     config = config_of()
@@ -34,5 +34,5 @@ async def test_a_start_with_just_enough_descriptors_has_all_partitions(
         assert len(logs.logs) == PARTITIONS
 
 
-def test_a_limit_that_is_not_known_is_not_checked() -> None:
+def test_unknown_descriptor_limit_is_not_checked() -> None:
     check_descriptors(Descriptors())

@@ -46,7 +46,9 @@ async def listen(served: ServedBroker, listeners: str, **others: bool) -> tuple[
     return await alter(served, BROKER, "1", ("listeners", SET, listeners), **others)
 
 
-async def test_a_listener_serves_when_the_change_is_answered(autojump_clock: MockClock) -> None:
+async def test_new_listener_serves_as_soon_as_the_change_is_answered(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with a_broker(world) as served:
         assert await listen(served, TWO) == OK
@@ -57,7 +59,7 @@ async def test_a_listener_serves_when_the_change_is_answered(autojump_clock: Moc
         assert "listener IN://" + str(served.broker.endpoints["IN"]) in names_below(served.broker)
 
 
-async def test_a_new_listener_is_told_to_nobody_before_the_next_start(
+async def test_new_listener_is_not_advertised_before_the_next_start(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -75,7 +77,7 @@ async def test_a_new_listener_is_told_to_nobody_before_the_next_start(
     assert brokers == [False, True]
 
 
-async def test_an_address_that_is_taken_refuses_the_change_and_changes_nothing(
+async def test_address_in_use_refuses_the_change_of_listeners_and_keeps_them_unchanged(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -101,7 +103,7 @@ async def test_an_address_that_is_taken_refuses_the_change_and_changes_nothing(
         assert await listen(served, TWO) == OK
 
 
-async def test_what_is_only_asked_leaves_nothing_bound(autojump_clock: MockClock) -> None:
+async def test_validate_only_change_leaves_no_listener_bound(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with a_broker(world) as served:
         assert await listen(served, f"{ONE},IN://127.0.0.1:9099", validate_only=True) == OK
@@ -110,7 +112,7 @@ async def test_what_is_only_asked_leaves_nothing_bound(autojump_clock: MockClock
             await connect(world.network, Endpoint("127.0.0.1", 9099))
 
 
-async def test_a_change_that_is_refused_for_another_reason_binds_nothing(
+async def test_refused_change_binds_no_listener(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -127,7 +129,7 @@ async def test_a_change_that_is_refused_for_another_reason_binds_nothing(
 
 
 @pytest.mark.parametrize("way", ["set", "delete", "all"])
-async def test_a_listener_that_goes_ends_its_connections_and_no_others(
+async def test_removed_listener_closes_its_connections_and_no_other_connections(
     autojump_clock: MockClock, way: str
 ) -> None:
     world = simulated_world()
@@ -151,7 +153,7 @@ async def test_a_listener_that_goes_ends_its_connections_and_no_others(
         await served.ask(ApiVersionsRequest("t", "1"), 3)
 
 
-async def test_what_is_in_hand_on_a_listener_that_goes_is_answered(
+async def test_request_in_flight_on_a_removed_listener_is_answered(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -175,7 +177,7 @@ async def test_what_is_in_hand_on_a_listener_that_goes_is_answered(
             await client.wait_closed()
 
 
-async def test_what_is_advertised_cannot_go(autojump_clock: MockClock) -> None:
+async def test_registered_listener_cannot_be_removed(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with a_broker(world, listeners=TWO) as served:
         assert await listen(served, ONE) == (
@@ -185,7 +187,7 @@ async def test_what_is_advertised_cannot_go(autojump_clock: MockClock) -> None:
         assert list(served.broker.endpoints) == ["PLAINTEXT", "IN"]
 
 
-async def test_a_listener_that_stays_keeps_its_socket_until_the_next_start(
+async def test_unchanged_listener_keeps_its_socket_until_the_next_start(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -201,14 +203,14 @@ async def test_a_listener_that_stays_keeps_its_socket_until_the_next_start(
         assert served.broker.bootstrap == "127.0.0.1:9099"
 
 
-async def test_a_new_listener_takes_over_the_address_of_one_that_goes(
+async def test_new_listener_takes_over_the_address_of_a_removed_listener(
     autojump_clock: MockClock,
 ) -> None:
     await take_over(simulated_world())
 
 
 @pytest.mark.slow
-async def test_a_new_listener_takes_over_a_real_socket(tmp_path: Path) -> None:
+async def test_new_listener_takes_over_a_real_socket_of_a_removed_listener(tmp_path: Path) -> None:
     await take_over(RealWorld(SkippingClock()), log_dirs=str(tmp_path))
 
 
@@ -235,7 +237,7 @@ async def take_over(world: World, **settings: str) -> None:
             await connect(world.network, address)
 
 
-async def test_who_waits_in_the_queue_of_a_listener_that_goes_is_served_by_the_new_one(
+async def test_queued_connection_of_a_removed_listener_is_served_by_its_successor(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -254,7 +256,9 @@ async def test_who_waits_in_the_queue_of_a_listener_that_goes_is_served_by_the_n
                 await first.wait_closed()
 
 
-async def test_a_listener_that_stays_gives_its_port_to_nobody(autojump_clock: MockClock) -> None:
+async def test_address_of_an_unchanged_listener_is_refused_for_a_new_listener(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with a_broker(world) as served:
         port = served.broker.endpoint.port
@@ -265,14 +269,14 @@ async def test_a_listener_that_stays_gives_its_port_to_nobody(autojump_clock: Mo
         assert "in use" in text
 
 
-async def test_an_address_that_overlaps_with_one_that_goes_is_bound_when_that_is_closed(
+async def test_overlapping_address_is_bound_after_the_removed_listener_is_closed(
     autojump_clock: MockClock,
 ) -> None:
     await overlap(simulated_world())
 
 
 @pytest.mark.slow
-async def test_a_real_address_that_overlaps_with_one_that_goes_is_bound_when_that_is_closed(
+async def test_real_overlapping_address_is_bound_after_the_removed_listener_is_closed(
     tmp_path: Path,
 ) -> None:
     # A port that no client is given: between the two another process might get it.
@@ -299,7 +303,7 @@ async def overlap(world: World, port: int = 0, **settings: str) -> None:
         assert (figures["bound_late"], figures["failed"]) == (1, 0)
 
 
-async def test_what_was_in_force_when_the_power_went_is_served_again(
+async def test_changed_listeners_are_served_again_after_a_power_failure(
     autojump_clock: MockClock,
 ) -> None:
     async def first(world: SimulatedWorld) -> None:
@@ -317,7 +321,9 @@ async def test_what_was_in_force_when_the_power_went_is_served_again(
     await second(world.universe.machine(world.name))
 
 
-async def test_two_changes_at_once_come_one_after_the_other(autojump_clock: MockClock) -> None:
+async def test_two_concurrent_changes_of_listeners_are_applied_in_sequence(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with a_broker(world) as served, served.connect() as client:
         other = ServedBroker(broker=served.broker, client=client)
@@ -340,7 +346,7 @@ async def test_two_changes_at_once_come_one_after_the_other(autojump_clock: Mock
             await connect(world.network, Endpoint("127.0.0.1", *port.values()))
 
 
-async def test_a_new_listener_has_as_many_processors_as_its_own_setting_says(
+async def test_number_of_processors_of_a_new_listener_follows_its_own_setting(
     autojump_clock: MockClock,
 ) -> None:
     own = "listener.name.in.num.network.threads"
@@ -365,7 +371,7 @@ async def test_a_new_listener_has_as_many_processors_as_its_own_setting_says(
         assert sizes() == [2, 2]
 
 
-async def test_a_listener_that_nobody_had_bound_before_it_was_in_force_is_bound_then(
+async def test_listener_that_could_not_be_bound_is_bound_with_the_next_change(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -404,7 +410,7 @@ def appended(served: ServedBroker) -> int:
 
 
 @pytest.mark.slow
-async def test_fifty_changes_under_load_are_not_noticed_on_a_listener_that_stays(
+async def test_fifty_changes_under_load_do_not_disturb_an_unchanged_listener(
     tmp_path: Path,
 ) -> None:
     world = RealWorld(SkippingClock())
@@ -433,7 +439,7 @@ async def test_fifty_changes_under_load_are_not_noticed_on_a_listener_that_stays
 
 
 @pytest.mark.slow
-async def test_fifty_sizes_under_load_lose_nothing_that_was_asked(tmp_path: Path) -> None:
+async def test_fifty_changes_of_thread_counts_under_load_lose_no_request(tmp_path: Path) -> None:
     """Connections of a processor that goes end between two requests."""
     world = RealWorld(SkippingClock())
     sizes = {"num_network_threads": "4", "num_io_threads": "4"}
@@ -471,7 +477,7 @@ async def test_fifty_sizes_under_load_lose_nothing_that_was_asked(tmp_path: Path
 
 
 @pytest.mark.parametrize("others", ["", ",IN://127.0.0.1:7778"])
-async def test_a_stored_address_that_is_taken_at_the_start_is_replaced_by_that_of_the_files(
+async def test_stored_address_in_use_at_the_start_is_replaced_by_the_address_of_the_files(
     autojump_clock: MockClock, others: str
 ) -> None:
     world = simulated_world()

@@ -4,7 +4,7 @@ from trio_kafka.broker.errors import listen_error, storage_error
 from trio_kafka.errors import LogDirError
 
 
-def test_a_storage_error_names_directory_reason_and_advice() -> None:
+def test_storage_error_names_directory_cause_and_advice() -> None:
     error = LogDirError("/a", "cannot lock")
     error.__cause__ = BlockingIOError(errno.EAGAIN, "locked")
 
@@ -12,7 +12,7 @@ def test_a_storage_error_names_directory_reason_and_advice() -> None:
     assert str(storage_error(error)) == told
 
 
-def test_a_listener_is_named_with_its_address_and_the_reason() -> None:
+def test_listen_error_names_listener_address_cause_and_advice() -> None:
     error = OSError(errno.EADDRINUSE, "Address already in use", "PLAINTEXT://127.0.0.1:9092")
 
     assert str(listen_error(error)) == (

@@ -21,7 +21,7 @@ def raising(error: BaseException):
     return run
 
 
-def test_the_status_of_what_ends_is_its_own() -> None:
+def test_exit_status_is_the_status_that_the_function_returns() -> None:
     assert exit_status_of(lambda: 5) == 5
 
 
@@ -41,12 +41,14 @@ def test_the_status_of_what_ends_is_its_own() -> None:
         ),
     ],
 )
-def test_the_gravest_error_decides_and_is_told(error, status: int, told: str, caplog) -> None:
+def test_most_severe_error_decides_the_exit_status_and_is_logged(
+    error, status: int, told: str, caplog
+) -> None:
     assert exit_status_of(raising(error)) == status
     assert [record.getMessage() for record in caplog.records] == [told]
 
 
-def test_what_is_refused_is_told_in_the_words_of_what_was_asked(caplog) -> None:
+def test_refused_start_is_logged_with_the_given_message(caplog) -> None:
     assert exit_status_of(raising(START), refused="nothing was formatted") == NOT_STARTED
     assert exit_status_of(raising(LOST), refused="nothing was formatted") == LOST_STORAGE
 
@@ -54,6 +56,6 @@ def test_what_is_refused_is_told_in_the_words_of_what_was_asked(caplog) -> None:
     assert told == ["nothing was formatted", "storage is lost"]
 
 
-def test_a_bug_is_raised() -> None:
+def test_unexpected_exception_is_raised_and_not_converted_to_a_status() -> None:
     with pytest.raises(ZeroDivisionError):
         exit_status_of(raising(ZeroDivisionError()))

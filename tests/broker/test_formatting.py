@@ -15,7 +15,9 @@ async def format_once(world, config, *, cluster_id: str | None = None, again: bo
     assert world.locks == {}
 
 
-async def test_all_directories_get_one_cluster_and_ids_of_their_own(world, autojump_clock) -> None:
+async def test_formatted_directories_share_a_cluster_id_and_have_distinct_directory_ids(
+    world, autojump_clock
+) -> None:
     await format_once(world, config_of(log_dirs="/a,/b"), cluster_id="mine")
 
     first, second = [await read_meta_properties(world.directory(path)) for path in ("/a", "/b")]
@@ -25,7 +27,9 @@ async def test_all_directories_get_one_cluster_and_ids_of_their_own(world, autoj
     assert not world.directory("/b").exists("__cluster_metadata-0")
 
 
-async def test_what_is_formatted_is_refused_unless_it_is_ignored(world, autojump_clock) -> None:
+async def test_formatting_a_formatted_directory_is_refused_unless_ignored(
+    world, autojump_clock
+) -> None:
     config = config_of()
     await format_once(world, config, cluster_id="mine")
     before = content_of(world, "/data", "meta.properties")
@@ -37,7 +41,7 @@ async def test_what_is_formatted_is_refused_unless_it_is_ignored(world, autojump
     assert content_of(world, "/data", "meta.properties") == before
 
 
-async def test_a_directory_with_anything_in_it_is_not_formatted(world, autojump_clock) -> None:
+async def test_directory_that_is_not_empty_is_not_formatted(world, autojump_clock) -> None:
     world.directory("/b", create=True).create("photo.jpeg")
 
     with pytest.raises(StartError, match=r"^/b has no meta.properties and is not empty \(photo"):
@@ -46,7 +50,7 @@ async def test_a_directory_with_anything_in_it_is_not_formatted(world, autojump_
     assert world.directory("/a").names() == [".lock"]
 
 
-async def test_what_a_file_system_puts_there_does_not_count(world, autojump_clock) -> None:
+async def test_directory_with_only_lost_and_found_is_formatted(world, autojump_clock) -> None:
     world.directory("/data/lost+found", create=True)
 
     await format_once(world, config_of())
@@ -54,14 +58,16 @@ async def test_what_a_file_system_puts_there_does_not_count(world, autojump_cloc
     assert world.directory("/data").exists("meta.properties")
 
 
-async def test_a_lost_metadata_directory_is_not_made_anew(world, autojump_clock) -> None:
+async def test_lost_metadata_directory_is_not_formatted_again(world, autojump_clock) -> None:
     await format_once(world, config_of(log_dirs="/b"))
 
     with pytest.raises(StartError, match=r"^/a is not formatted, but /b is"):
         await format_once(world, config_of(log_dirs="/a,/b"), again=True)
 
 
-async def test_an_empty_directory_joins_formatted_ones(world, autojump_clock) -> None:
+async def test_empty_directory_joins_formatted_directories_at_the_start(
+    world, autojump_clock
+) -> None:
     await format_once(world, config_of(log_dirs="/a"), cluster_id="mine")
 
     async with Broker(config_of(log_dirs="/a,/b"), world, apis=APIS):
@@ -70,7 +76,9 @@ async def test_an_empty_directory_joins_formatted_ones(world, autojump_clock) ->
     assert (await read_meta_properties(world.directory("/b"))).cluster_id == "mine"
 
 
-async def test_an_identity_without_a_directory_id_gets_one(world, autojump_clock) -> None:
+async def test_identity_without_a_directory_id_gets_a_directory_id_by_formatting(
+    world, autojump_clock
+) -> None:
     old = MetaProperties(node_id=NodeId(1), cluster_id="mine")
     world.directory("/data", create=True).create("meta.properties").append([old.encode()])
 
@@ -80,7 +88,7 @@ async def test_an_identity_without_a_directory_id_gets_one(world, autojump_clock
     assert (found.cluster_id, len(found.directory_id)) == ("mine", 22)
 
 
-async def test_formatting_again_leaves_the_checkpoints_of_the_logs(world, autojump_clock) -> None:
+async def test_formatting_again_keeps_the_checkpoints_of_the_logs(world, autojump_clock) -> None:
     world = await live_once(world, config_of(), clean=True)
     before = content_of(world, "/data", "recovery-point-offset-checkpoint")
     assert b"t 0 1" in before
@@ -90,7 +98,9 @@ async def test_formatting_again_leaves_the_checkpoints_of_the_logs(world, autoju
     assert content_of(world, "/data", "recovery-point-offset-checkpoint") == before
 
 
-async def test_a_formatting_cut_off_after_the_identity_is_finished(world, autojump_clock) -> None:
+async def test_formatting_interrupted_after_the_identity_is_completed_by_the_next_start(
+    world, autojump_clock
+) -> None:
     config = config_of()
     logs = logs_of(world, config)
     storage = await open_storage(world, config, logs, format_if_empty=True)
@@ -103,7 +113,9 @@ async def test_a_formatting_cut_off_after_the_identity_is_finished(world, autoju
         assert broker.storage.identity == storage.identity
 
 
-def test_a_process_formats_and_says_so(tmp_path, caplog) -> None:
+def test_format_directories_returns_status_0_once_and_then_1_with_messages(
+    tmp_path, caplog
+) -> None:
     config = config_of(log_dirs=str(tmp_path / "data"))
 
     with caplog.at_level("INFO"):

@@ -87,7 +87,7 @@ async def speak(served: ServedBroker, seed: int, rounds: int) -> Counter[str]:
     return errors
 
 
-async def test_the_life_of_a_group_makes_no_cycles(autojump_clock: MockClock) -> None:
+async def test_life_of_a_group_creates_no_garbage_cycles(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world(), SETTINGS) as served:
         await stable_group(served, group="before")  # what is imported and compiled stays
         await trio.sleep(60)
@@ -102,7 +102,9 @@ async def test_the_life_of_a_group_makes_no_cycles(autojump_clock: MockClock) ->
     assert not found
 
 
-async def test_requests_and_their_errors_make_no_cycles(autojump_clock: MockClock) -> None:
+async def test_requests_and_their_errors_create_no_garbage_cycles(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world(), SETTINGS) as served:
         for name in TOPICS[:6]:
             await served.create_topic(name, 2)

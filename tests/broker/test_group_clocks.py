@@ -46,7 +46,7 @@ def joining(member: str) -> ConsumerGroupHeartbeatRequest:
 
 
 @JUMPS
-async def test_members_live_and_die_as_if_nothing_had_happened(
+async def test_session_timeouts_of_members_ignore_jumps_of_the_wall_clock(
     autojump_clock: MockClock, jump_s: float
 ) -> None:
     world = simulated_world()
@@ -74,7 +74,7 @@ async def test_members_live_and_die_as_if_nothing_had_happened(
 
 
 @JUMPS
-async def test_groups_rebalance_as_if_nothing_had_happened(
+async def test_rebalances_ignore_jumps_of_the_wall_clock(
     autojump_clock: MockClock, jump_s: float
 ) -> None:
     world = simulated_world()

@@ -35,7 +35,9 @@ async def commit(served: ServedBroker, metadata: str) -> int:
 
 
 @pytest.mark.parametrize("more", [-1, 0, 1])
-async def test_offset_metadata_max_bytes(autojump_clock: MockClock, more: int) -> None:
+async def test_offset_metadata_longer_than_offset_metadata_max_bytes_is_refused(
+    autojump_clock: MockClock, more: int
+) -> None:
     async with broker({"offset.metadata.max.bytes": "10"}) as served:
         await served.create_topic("t")
         await served.serve_groups("g")
@@ -46,7 +48,9 @@ async def test_offset_metadata_max_bytes(autojump_clock: MockClock, more: int) -
 
 @pytest.mark.parametrize("more", [-1, 0, 1])
 @pytest.mark.parametrize("bound", ["min", "max"])
-async def test_group_session_timeouts(autojump_clock: MockClock, bound: str, more: int) -> None:
+async def test_session_timeout_outside_of_the_group_limits_is_refused(
+    autojump_clock: MockClock, bound: str, more: int
+) -> None:
     settings = {"group.min.session.timeout.ms": "7000", "group.max.session.timeout.ms": "9000"}
     limit = int(settings[f"group.{bound}.session.timeout.ms"])
     async with broker(settings) as served:
@@ -58,7 +62,9 @@ async def test_group_session_timeouts(autojump_clock: MockClock, bound: str, mor
 
 
 @pytest.mark.parametrize("more", [-1, 0, 1])
-async def test_group_max_size(autojump_clock: MockClock, more: int) -> None:
+async def test_classic_group_has_at_most_group_max_size_members(
+    autojump_clock: MockClock, more: int
+) -> None:
     """Members that join at once, each on a connection of its own."""
     codes: list[int] = []
     async with broker({"group.max.size": "3"}) as served:
@@ -77,7 +83,9 @@ async def test_group_max_size(autojump_clock: MockClock, more: int) -> None:
 
 
 @pytest.mark.parametrize("more", [-1, 0, 1])
-async def test_group_consumer_max_size(autojump_clock: MockClock, more: int) -> None:
+async def test_consumer_group_has_at_most_group_consumer_max_size_members(
+    autojump_clock: MockClock, more: int
+) -> None:
     async with broker({"group.consumer.max.size": "3"}) as served:
         await served.create_topic("t")
         await served.serve_groups("g")
@@ -102,7 +110,7 @@ def joining(member: str) -> ConsumerGroupHeartbeatRequest:
         ("assignment.interval.ms", 900, 15_000),
     ],
 )
-async def test_what_a_group_may_set_for_itself(
+async def test_group_config_outside_of_the_broker_limits_is_refused(
     autojump_clock: MockClock, name: str, least: int, most: int, bound: str, more: int
 ) -> None:
     """The broker's group.consumer.min.… and max.… bound what a group says of itself."""
@@ -117,7 +125,7 @@ async def test_what_a_group_may_set_for_itself(
 
 
 @pytest.mark.parametrize(("after_s", "stays"), [(59, True), (62, False)])
-async def test_offsets_retention_minutes(
+async def test_committed_offsets_expire_after_offsets_retention_minutes(
     autojump_clock: MockClock, after_s: float, stays: bool
 ) -> None:
     """Looked for each second, so one that is a minute old goes within a second or two."""

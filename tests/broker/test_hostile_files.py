@@ -85,7 +85,7 @@ async def start(data: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 @pytest.mark.parametrize("name", [*SMALL_FILES, *BINARY_FILES])
-async def test_a_start_survives_other_bytes_in_a_file_or_names_it(
+async def test_start_with_random_bytes_in_a_file_succeeds_or_names_the_file(
     data: Path, name: str, content: bytes
 ) -> None:
     (data / name).unlink(missing_ok=True)
@@ -100,7 +100,7 @@ async def test_a_start_survives_other_bytes_in_a_file_or_names_it(
 @pytest.mark.slow
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("name", [*SMALL_FILES, *BINARY_FILES])
-async def test_a_start_names_a_file_that_is_no_regular_file(
+async def test_start_with_a_non_regular_file_is_refused_with_its_name(
     data: Path, name: str, make: Callable[[Path], object]
 ) -> None:
     (data / name).unlink(missing_ok=True)
@@ -114,7 +114,9 @@ async def test_a_start_names_a_file_that_is_no_regular_file(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*SMALL_FILES, *BINARY_FILES[3:]])
-async def test_a_file_of_absurd_size_takes_no_memory(data: Path, name: str) -> None:
+async def test_start_with_a_sparse_file_of_huge_size_succeeds_or_names_the_file(
+    data: Path, name: str
+) -> None:
     (data / name).unlink(missing_ok=True)
     make_sparse(data / name)
 
@@ -123,7 +125,7 @@ async def test_a_file_of_absurd_size_takes_no_memory(data: Path, name: str) -> N
     assert not error or Path(name).name in error
 
 
-async def test_an_epoch_that_no_later_one_can_follow_is_refused(data: Path) -> None:
+async def test_largest_possible_leader_epoch_in_quorum_state_is_refused(data: Path) -> None:
     state = (data / QUORUM_STATE).read_text()
     (data / QUORUM_STATE).write_text(state.replace('"leaderEpoch":1', '"leaderEpoch":2147483647'))
 
@@ -133,7 +135,7 @@ async def test_an_epoch_that_no_later_one_can_follow_is_refused(data: Path) -> N
 
 
 @pytest.mark.parametrize("target", ["t-9", "/nonexistent/directory"])
-async def test_a_link_to_no_directory_keeps_no_partition_from_starting(
+async def test_partition_link_without_a_directory_is_ignored_at_the_start(
     data: Path, target: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (data / "t-9").symlink_to(target)

@@ -15,7 +15,7 @@ from trio_kafka.replication.append import append
 from trio_kafka.world.simulated import SimulatedWorld
 
 
-async def test_old_segments_go_at_the_check(world, autojump_clock) -> None:
+async def test_expired_segments_are_deleted_at_the_retention_check(world, autojump_clock) -> None:
     config = config_of({"log.retention.ms": "1000", "log.retention.check.interval.ms": "10000"})
     async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker)
@@ -27,7 +27,7 @@ async def test_old_segments_go_at_the_check(world, autojump_clock) -> None:
         assert log.start_offset == 1
 
 
-async def test_recovery_points_are_written_down_now_and_then(world, autojump_clock) -> None:
+async def test_recovery_points_are_checkpointed_regularly(world, autojump_clock) -> None:
     config = config_of({"log.flush.offset.checkpoint.interval.ms": "60000"})
     async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker, partitions=1)
@@ -39,7 +39,7 @@ async def test_recovery_points_are_written_down_now_and_then(world, autojump_clo
         assert b"\n__cluster_metadata 0 " in content
 
 
-async def test_start_offsets_have_an_interval_of_their_own(world, autojump_clock) -> None:
+async def test_start_offsets_are_checkpointed_at_their_own_interval(world, autojump_clock) -> None:
     config = config_of(
         {
             "log.flush.offset.checkpoint.interval.ms": "60000000",
@@ -75,7 +75,7 @@ def written(world: SimulatedWorld) -> list[str]:
 
 
 @pytest.mark.parametrize("setting", CHECKPOINTS)
-async def test_each_checkpoint_is_written_at_its_own_interval(
+async def test_each_checkpoint_file_is_written_at_its_own_interval(
     world, autojump_clock, setting: str
 ) -> None:
     late = dict.fromkeys(CHECKPOINTS, "60000000")
@@ -94,7 +94,7 @@ async def test_each_checkpoint_is_written_at_its_own_interval(
         assert set(written(world)) == {setting, confirming}
 
 
-async def test_high_watermarks_are_written_every_5_s_and_only_if_one_has_moved(
+async def test_high_watermarks_are_checkpointed_every_5_s_only_if_changed(
     world, autojump_clock
 ) -> None:
     name = "replication-offset-checkpoint"
@@ -115,7 +115,7 @@ async def test_high_watermarks_are_written_every_5_s_and_only_if_one_has_moved(
         assert content_of(world, "/data", name) == b"0\n0\n"
 
 
-async def test_a_checkpoint_whose_interval_is_0_is_written_once(world, autojump_clock) -> None:
+async def test_checkpoint_job_with_interval_0_runs_once(world, autojump_clock) -> None:
     config = config_of(
         {"log.flush.offset.checkpoint.interval.ms": "0", "log.initial.task.delay.ms": "30000"}
     )
@@ -126,7 +126,7 @@ async def test_a_checkpoint_whose_interval_is_0_is_written_once(world, autojump_
     assert (job["runs"], job["failures"], job["next_in_s"]) == (1, 0, None)
 
 
-async def test_producers_that_are_silent_are_forgotten(world, autojump_clock) -> None:
+async def test_idle_producers_expire_after_producer_id_expiration_ms(world, autojump_clock) -> None:
     config = config_of(
         {"producer.id.expiration.ms": "60000", "producer.id.expiration.check.interval.ms": "10000"}
     )
@@ -144,7 +144,9 @@ async def test_producers_that_are_silent_are_forgotten(world, autojump_clock) ->
         assert len(partition.local_log().producers) == 0
 
 
-async def test_how_long_producers_are_kept_may_change_meanwhile(world, autojump_clock) -> None:
+async def test_change_of_producer_id_expiration_ms_applies_to_existing_producers(
+    world, autojump_clock
+) -> None:
     config = config_of({"producer.id.expiration.check.interval.ms": "10000"})
     async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker, partitions=1)
@@ -163,7 +165,7 @@ async def test_how_long_producers_are_kept_may_change_meanwhile(world, autojump_
         assert len(partition.local_log().producers) == 0
 
 
-async def test_logs_are_synced_by_time_where_that_is_set(world, autojump_clock) -> None:
+async def test_logs_are_synced_at_log_flush_interval_ms(world, autojump_clock) -> None:
     config = config_of({"log.flush.scheduler.interval.ms": "1000", "log.flush.interval.ms": "5000"})
     async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker)
@@ -176,7 +178,7 @@ async def test_logs_are_synced_by_time_where_that_is_set(world, autojump_clock) 
         assert early < log.recovery_point == 2
 
 
-async def test_the_files_of_a_deleted_topic_go_after_the_delay_and_nothing_ticks_after(
+async def test_files_of_a_deleted_topic_are_deleted_after_the_delay_and_the_job_ends(
     world, autojump_clock
 ) -> None:
     config = config_of({"log.segment.delete.delay.ms": "60000"})
@@ -195,7 +197,7 @@ async def test_the_files_of_a_deleted_topic_go_after_the_delay_and_nothing_ticks
         assert figures["kafka-delete-logs"]["next_in_s"] is None
 
 
-async def test_a_start_gives_files_of_deleted_topics_the_delay_that_was_set_meanwhile(
+async def test_next_start_deletes_files_of_deleted_topics_after_the_changed_delay(
     world, autojump_clock
 ) -> None:
     config = config_of({"log.segment.delete.delay.ms": "6000000"})

@@ -35,7 +35,7 @@ def lifecycle_of(controller) -> Lifecycle:
     return Lifecycle(1, b"i" * 16, controller, cache, Node("broker", "broker"))
 
 
-async def test_it_is_registered_unfenced_and_at_the_end_leads_nothing(
+async def test_broker_is_registered_unfenced_and_leads_no_partition_after_shutdown(
     world, autojump_clock
 ) -> None:
     async with Broker(
@@ -57,7 +57,7 @@ async def test_it_is_registered_unfenced_and_at_the_end_leads_nothing(
         assert broker.lifecycle.state == "fenced"
 
 
-async def test_a_broker_of_another_cluster_is_refused(world, autojump_clock) -> None:
+async def test_broker_of_another_cluster_is_refused_registration(world, autojump_clock) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         stranger = Lifecycle(
             7,
@@ -74,9 +74,7 @@ async def test_a_broker_of_another_cluster_is_refused(world, autojump_clock) -> 
     assert (stranger.epoch, stranger.state) == (-1, "starting")
 
 
-async def test_a_registration_that_takes_too_long_is_told_with_its_setting(
-    world, autojump_clock
-) -> None:
+async def test_registration_timeout_is_reported_with_its_setting(world, autojump_clock) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         image = broker.metadata.image
         late = Lifecycle(7, b"i" * 16, broker.controller, MetadataCache(image), Node("", "part"))
@@ -91,14 +89,16 @@ async def test_a_registration_that_takes_too_long_is_told_with_its_setting(
     assert late.epoch == -1
 
 
-async def test_a_broker_that_stays_fenced_after_it_caught_up_is_an_invariant_that_broke(
+async def test_broker_that_is_still_fenced_after_catching_up_raises_an_invariant_error(
     autojump_clock,
 ) -> None:
     with pytest.raises(InvariantError, match="broker 1 is fenced after it caught up"):
         await lifecycle_of(Answers(fenced=True)).unfence()
 
 
-async def test_leaders_are_asked_to_move_until_they_have(autojump_clock) -> None:
+async def test_controlled_shutdown_is_requested_until_all_leaders_have_moved(
+    autojump_clock,
+) -> None:
     controller = Answers(fenced=False, done_after=3)
 
     assert await lifecycle_of(controller).shut_down(trio.current_time() + 60)
@@ -106,7 +106,7 @@ async def test_leaders_are_asked_to_move_until_they_have(autojump_clock) -> None
     assert [beat.want_shutdown for beat in controller.beats] == [True] * 3
 
 
-async def test_leaders_that_do_not_move_are_waited_for_until_the_deadline(autojump_clock) -> None:
+async def test_controlled_shutdown_waits_for_leaders_until_its_deadline(autojump_clock) -> None:
     controller = Answers(fenced=False)
 
     assert not await lifecycle_of(controller).shut_down(trio.current_time() + 4.5)

@@ -42,7 +42,9 @@ async def limited(**settings: object) -> AsyncIterator[ServedBroker]:
 
 
 @pytest.mark.parametrize(("more", "fits"), AROUND)
-async def test_socket_request_max_bytes(autojump_clock: MockClock, more: int, fits: bool) -> None:
+async def test_frame_larger_than_socket_request_max_bytes_closes_the_connection(
+    autojump_clock: MockClock, more: int, fits: bool
+) -> None:
     head = len(frame(18, 0)) - 4  # the length does not count itself
     async with limited(socket_request_max_bytes=2000) as served, served.connect() as client:
         await client.send(frame(18, 0, bytes(2000 - head + more)))
@@ -54,7 +56,7 @@ async def test_socket_request_max_bytes(autojump_clock: MockClock, more: int, fi
 
 
 @pytest.mark.parametrize(("more", "fits"), AROUND)
-async def test_trio_admin_request_max_bytes(
+async def test_admin_request_larger_than_trio_admin_request_max_bytes_closes_the_connection(
     autojump_clock: MockClock, more: int, fits: bool
 ) -> None:
     head = len(frame(18, 0)) - 4  # the length does not count itself
@@ -72,7 +74,7 @@ async def test_trio_admin_request_max_bytes(
 
 @pytest.mark.parametrize("scope", ["broker", "topic"])
 @pytest.mark.parametrize(("more", "fits"), AROUND)
-async def test_message_max_bytes(
+async def test_batch_larger_than_message_max_bytes_is_refused(
     autojump_clock: MockClock, scope: str, more: int, fits: bool
 ) -> None:
     size = len(batch(bytes(1000)))
@@ -87,7 +89,9 @@ async def test_message_max_bytes(
 
 @pytest.mark.parametrize("scope", ["broker", "request"])
 @pytest.mark.parametrize("more", [-1, 0, 1])
-async def test_fetch_max_bytes(autojump_clock: MockClock, scope: str, more: int) -> None:
+async def test_fetch_response_has_at_most_fetch_max_bytes_of_all_partitions(
+    autojump_clock: MockClock, scope: str, more: int
+) -> None:
     """Of all partitions together. A batch of which only the beginning fits is left out, as Kafka
     leaves it out where another one is there already.
     """
@@ -106,7 +110,7 @@ async def test_fetch_max_bytes(autojump_clock: MockClock, scope: str, more: int)
 
 
 @pytest.mark.parametrize("scope", ["broker", "request", "partition"])
-async def test_the_first_batch_comes_whole_whatever_the_limit(
+async def test_first_batch_of_a_fetch_is_returned_whole_despite_size_limits(
     autojump_clock: MockClock, scope: str
 ) -> None:
     """KIP-74: or a consumer would never come past it."""
@@ -120,7 +124,7 @@ async def test_the_first_batch_comes_whole_whatever_the_limit(
 
 
 @pytest.mark.parametrize(("more", "fits"), AROUND)
-async def test_max_incremental_fetch_session_cache_slots(
+async def test_fetch_session_without_a_free_cache_slot_gets_no_id(
     autojump_clock: MockClock, more: int, fits: bool
 ) -> None:
     """A session that finds no slot is none: the fetch is answered in full, without an id."""
@@ -136,7 +140,9 @@ async def test_max_incremental_fetch_session_cache_slots(
     )
 
 
-async def test_connections_max_idle_ms(autojump_clock: MockClock) -> None:
+async def test_idle_connection_is_closed_after_connections_max_idle_ms(
+    autojump_clock: MockClock,
+) -> None:
     """Idle ones are looked for now and then: not before, and soon after."""
     async with limited(connections_max_idle_ms=10_000) as served, served.connect() as client:
         await trio.sleep(0.5)  # the other one is due, and looked for, when this one nearly is
@@ -153,7 +159,7 @@ async def test_connections_max_idle_ms(autojump_clock: MockClock) -> None:
     [("message.timestamp.before.max.ms", -1), ("message.timestamp.after.max.ms", 1)],
 )
 @pytest.mark.parametrize(("more", "fits"), AROUND)
-async def test_how_far_a_timestamp_may_be_from_now(
+async def test_timestamp_too_far_from_the_brokers_time_is_refused(
     autojump_clock: MockClock, setting: str, way: int, more: int, fits: bool
 ) -> None:
     world = simulated_world()
@@ -178,7 +184,7 @@ async def test_how_far_a_timestamp_may_be_from_now(
         ("replication", ErrorCode.INVALID_REPLICATION_FACTOR),
     ],
 )
-async def test_what_a_topic_may_be(
+async def test_topic_beyond_the_limits_of_partitions_name_or_replication_is_refused(
     autojump_clock: MockClock, what: str, refused: ErrorCode, more: int, fits: bool
 ) -> None:
     topic = CreatableTopic("t", 1, 1)
@@ -196,7 +202,7 @@ async def test_what_a_topic_may_be(
 
 @pytest.mark.parametrize(("more", "fits"), AROUND)
 @pytest.mark.parametrize("reason", ["compression.type", "cleanup.policy"])
-async def test_max_decompressed_message_bytes(
+async def test_record_larger_than_max_decompressed_message_bytes_is_refused(
     autojump_clock: MockClock, reason: str, more: int, fits: bool
 ) -> None:
     """Limit of each record of a batch that is decompressed for another codec or for its keys."""
@@ -213,7 +219,9 @@ async def test_max_decompressed_message_bytes(
 
 
 @pytest.mark.parametrize("more", [-1, 0, 1])
-async def test_num_io_threads_and_queued_max_requests(autojump_clock: MockClock, more: int) -> None:
+async def test_requests_beyond_handlers_and_queued_max_requests_wait_in_the_processor(
+    autojump_clock: MockClock, more: int
+) -> None:
     """Two are worked on and three wait in the channel; one more waits where it was received."""
     gate = trio.Event()
     apis, wait = installed_apis().copy(), api_of(waiting(gate.wait))
@@ -239,7 +247,9 @@ async def test_num_io_threads_and_queued_max_requests(autojump_clock: MockClock,
 
 
 @pytest.mark.parametrize(("more", "waits"), [(-1, True), (0, True), (1, False)])
-async def test_queued_max_request_bytes(autojump_clock: MockClock, more: int, waits: bool) -> None:
+async def test_request_waits_while_queued_max_request_bytes_are_in_use(
+    autojump_clock: MockClock, more: int, waits: bool
+) -> None:
     """As long as a byte is left a request takes all that it needs: so Kafka's pool works."""
     large, small = frame(18, 0, bytes(900)), frame(18, 0)
     size = len(large) - 4  # the length stands for itself
@@ -261,7 +271,7 @@ async def test_queued_max_request_bytes(autojump_clock: MockClock, more: int, wa
 
 
 @pytest.mark.parametrize(("more", "more_pages"), [(-1, True), (0, False), (1, False)])
-async def test_max_request_partition_size_limit(
+async def test_describe_topic_partitions_pages_at_max_request_partition_size_limit(
     autojump_clock: MockClock, more: int, more_pages: bool
 ) -> None:
     async with limited(max_request_partition_size_limit=3 + more) as served:

@@ -11,7 +11,7 @@ TWO = {
 }
 
 
-def test_listeners_are_those_of_the_settings_in_their_order() -> None:
+def test_listeners_are_read_from_the_settings_in_their_order() -> None:
     one, two = listener_settings(
         config_of(
             {
@@ -36,13 +36,13 @@ def test_listeners_are_those_of_the_settings_in_their_order() -> None:
     assert (one.send_buffer, one.receive_buffer, one.largest_buffer) == (None, 4096, 8192)
 
 
-def test_idle_connections_may_stay_for_ever() -> None:
+def test_connections_max_idle_ms_of_minus_1_never_closes_idle_connections() -> None:
     (listener,) = listener_settings(config_of({"connections.max.idle.ms": "-1"}))
 
     assert listener.idle_s == inf
 
 
-def test_what_is_not_told_is_what_was_bound_and_this_machines_name() -> None:
+def test_advertised_endpoint_defaults_to_the_bound_port_and_the_machine_name() -> None:
     bound = {"TWO": Endpoint("127.0.0.1", 9093), "ONE": Endpoint("0.0.0.0", 40001)}
 
     one, two = advertised_endpoints(config_of(TWO), bound, "here")
@@ -51,7 +51,7 @@ def test_what_is_not_told_is_what_was_bound_and_this_machines_name() -> None:
     assert (two.name, two.host, two.port) == ("TWO", "127.0.0.1", 9093)
 
 
-def test_advertised_addresses_go_over_bound_ones() -> None:
+def test_advertised_listeners_override_bound_addresses() -> None:
     config = config_of({"advertised.listeners": "PLAINTEXT://kafka.example:29092"})
 
     (told,) = advertised_endpoints(config, {"PLAINTEXT": Endpoint("127.0.0.1", 40001)}, "")
@@ -59,7 +59,7 @@ def test_advertised_addresses_go_over_bound_ones() -> None:
     assert (told.host, told.port) == ("kafka.example", 29092)
 
 
-def test_the_listener_of_the_control_plane_is_no_other_planes_and_has_one_processor() -> None:
+def test_control_plane_listener_belongs_to_no_other_plane_and_has_one_processor() -> None:
     config = config_of({**TWO, "control.plane.listener.name": "two", "num.network.threads": "5"})
 
     control = control_settings(config)

@@ -23,7 +23,7 @@ def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def test_it_runs_until_it_is_told_to_stop_and_leaves_nothing_open(data) -> None:
+def test_broker_serves_until_sigterm_and_leaves_no_descriptor_open(data) -> None:
     told: list[str] = []
 
     def ready(broker) -> None:
@@ -41,7 +41,7 @@ def test_it_runs_until_it_is_told_to_stop_and_leaves_nothing_open(data) -> None:
     assert open_ones[0] == open_ones[1]
 
 
-def test_a_second_signal_ends_it_at_once_and_the_next_start_recovers(data) -> None:
+def test_second_signal_ends_the_broker_at_once_and_the_next_start_recovers(data) -> None:
     def ready(broker) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGINT)
@@ -60,7 +60,7 @@ def test_a_second_signal_ends_it_at_once_and_the_next_start_recovers(data) -> No
     )
 
 
-def test_what_cannot_start_ends_with_a_status_and_one_line(data, caplog) -> None:
+def test_refused_start_ends_with_its_status_and_one_error_line(data, caplog) -> None:
     assert serve(config_of(log_dirs=str(data)), format_if_empty=False) == NOT_STARTED
 
     (line,) = [record for record in caplog.records if record.levelname == "ERROR"]
@@ -68,7 +68,7 @@ def test_what_cannot_start_ends_with_a_status_and_one_line(data, caplog) -> None
     assert "is not formatted: run `trio-kafka format`" in line.fields["reason"]
 
 
-def test_half_of_its_descriptors_may_be_files_of_old_segments(data) -> None:
+def test_half_of_the_descriptor_limit_is_the_budget_for_old_segment_files(data) -> None:
     figures: list[object] = []
 
     def ready(broker) -> None:

@@ -42,7 +42,7 @@ async def make(served: ServedBroker, topic_id: bytes) -> None:
         assert served.broker.groups.offsets.commit(asked) == [0]
 
 
-async def test_ten_thousand_empty_groups_cost_the_others_nothing(
+async def test_ten_thousand_empty_groups_do_not_delay_other_groups(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()

@@ -51,12 +51,12 @@ async def node_of(
     node.abandon()
 
 
-async def test_id_of_a_node_is_that_of_its_settings(world) -> None:
+async def test_node_id_is_that_of_the_settings(world) -> None:
     async with node_of(world, settings={"node.id": "5"}) as node:
         assert node.node_id == 5
 
 
-async def test_open_part_is_found_by_its_class_and_by_handlers(world) -> None:
+async def test_open_part_is_found_by_its_class_and_by_its_handlers_name(world) -> None:
     lamp = Lamp()
     role = (Part(kind=Lamp, open=at_once(lambda _: lamp)),)
 
@@ -68,7 +68,7 @@ async def test_open_part_is_found_by_its_class_and_by_handlers(world) -> None:
         assert node.handler_parts[Lamp] is lamp
 
 
-async def test_missing_part_is_named_with_the_roles_that_have_it(world) -> None:
+async def test_lookup_of_a_missing_part_fails_with_the_roles_of_that_part(world) -> None:
     async with node_of(world, ()) as node:
         assert node.get(Lifecycle) is None
         with pytest.raises(KeyError, match="Lifecycle on this tested: a node with the role broker"):
@@ -81,13 +81,13 @@ async def test_missing_part_is_named_with_the_roles_that_have_it(world) -> None:
             node[Lamp]
 
 
-async def test_part_of_the_own_role_that_is_not_open_is_named_as_such(world) -> None:
+async def test_part_that_is_not_open_is_refused_with_the_reason(world) -> None:
     async with node_of(world) as node:
         with pytest.raises(KeyError, match="Controller of this tested: it is not open, or switch"):
             node[Controller]
 
 
-async def test_part_that_settings_switch_off_is_not_found(world) -> None:
+async def test_part_that_settings_disable_is_not_found(world) -> None:
     async def nothing(node: Node) -> Lamp | None:
         await trio.lowlevel.checkpoint()
         return None
@@ -98,16 +98,14 @@ async def test_part_that_settings_switch_off_is_not_found(world) -> None:
         assert node.get(Lamp) is None
 
 
-async def test_part_of_another_class_than_declared_breaks_an_invariant(world) -> None:
+async def test_part_of_an_undeclared_class_raises_an_invariant_error(world) -> None:
     async with node_of(world, ()) as node:
         node.add(Timers, Scheduler(node.tree))  # type: ignore[arg-type]
         with pytest.raises(InvariantError, match="the part of Timers is a Scheduler"):
             node[Timers]
 
 
-async def test_adjacent_parts_of_a_step_share_its_time_and_others_have_none(
-    world, autojump_clock
-) -> None:
+async def test_step_duration_is_the_sum_of_its_adjacent_parts(world, autojump_clock) -> None:
     async def slow(node: Node) -> Lamp:
         await trio.sleep(2)
         return Lamp()
@@ -123,7 +121,7 @@ async def test_adjacent_parts_of_a_step_share_its_time_and_others_have_none(
         assert node.start.durations == {"light": 2.0}
 
 
-async def test_clients_are_let_in_when_all_parts_are_open(world) -> None:
+async def test_clients_are_served_only_after_all_parts_are_open(world) -> None:
     lamp = Lamp()
 
     async def last(node: Node) -> Timers:
@@ -141,7 +139,7 @@ async def test_clients_are_let_in_when_all_parts_are_open(world) -> None:
     assert lamp.seen == ["opened", "served"]
 
 
-async def test_stop_goes_by_stages_and_within_one_from_the_last_part_to_the_first(
+async def test_parts_stop_by_stage_and_within_a_stage_in_reverse_order(
     world, autojump_clock
 ) -> None:
     seen: list[str] = []
@@ -173,7 +171,7 @@ async def test_stop_goes_by_stages_and_within_one_from_the_last_part_to_the_firs
         assert list(node.stop.durations) == ["controlled shutdown", "handlers", "logs"]
 
 
-async def test_stage_that_exceeds_its_share_is_cancelled_and_the_next_one_runs(
+async def test_stop_stage_that_exceeds_its_time_is_cancelled_and_the_next_stage_runs(
     world, autojump_clock, caplog
 ) -> None:
     seen: list[str] = []
@@ -200,7 +198,7 @@ async def test_stage_that_exceeds_its_share_is_cancelled_and_the_next_one_runs(
     assert "stop step cancelled" in caplog.text
 
 
-async def test_parts_of_the_network_stop_together(world, autojump_clock) -> None:
+async def test_parts_of_the_network_stage_stop_concurrently(world, autojump_clock) -> None:
     waiting = trio.Event()
 
     async def wait(node: Node) -> None:
@@ -226,7 +224,7 @@ async def test_parts_of_the_network_stop_together(world, autojump_clock) -> None
         assert trio.current_time() == began
 
 
-async def test_abandoned_node_releases_in_the_order_of_the_start_reversed_and_only_once(
+async def test_abandoned_node_releases_resources_once_in_reverse_order(
     world,
 ) -> None:
     released: list[str] = []
@@ -243,7 +241,7 @@ async def test_abandoned_node_releases_in_the_order_of_the_start_reversed_and_on
 @pytest.mark.parametrize(
     ("error", "broken"), [(InvariantError("x"), True), (PluginError("x"), False)]
 )
-async def test_node_is_broken_by_the_failure_of_any_part_but_a_plugin(
+async def test_failure_of_any_part_except_a_plugin_breaks_the_node(
     world, error: Exception, broken: bool
 ) -> None:
     async with node_of(world, ()) as node:

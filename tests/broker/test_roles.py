@@ -22,34 +22,32 @@ from trio_kafka.requests.throttling.throttle import Throttle
 SOURCES = Path(__file__).parents[2] / "trio_kafka" / "broker" / "parts"
 
 
-def test_every_role_names_a_part_of_a_class_only_once() -> None:
+def test_every_role_has_at_most_one_part_of_each_class() -> None:
     for parts in ROLES.values():
         kinds = [part.kind for part in parts]
         assert len(set(kinds)) == len(kinds)
 
 
-def test_every_file_of_a_part_is_in_a_role() -> None:
+def test_every_module_of_a_part_is_used_by_a_role() -> None:
     files = {path.stem for path in SOURCES.glob("*.py")} - {"__init__"}
     named = set(re.findall(r"broker\.parts\.(\w+)", (SOURCES.parent / "roles.py").read_text()))
 
     assert files == named
 
 
-def test_every_stage_of_a_stop_has_a_share_and_concerns_a_part_of_a_broker() -> None:
+def test_every_stop_stage_has_a_time_share_and_a_part_of_the_broker() -> None:
     assert set(SHARES) == set(Stage)
     assert {stage for part in BROKER for stage in part.stops} == set(Stage)
 
 
-async def test_all_parts_of_a_started_broker_are_found_by_their_class(
-    world, autojump_clock
-) -> None:
+async def test_every_part_of_a_started_broker_is_found_by_its_class(world, autojump_clock) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         for part in BROKER:
             assert isinstance(broker[part.kind], part.kind)
             assert broker.parts[part.face or part.kind] is broker[part.kind]
 
 
-def test_what_handlers_are_made_with_is_open_before_the_planes() -> None:
+def test_throttle_and_connection_limits_open_before_the_planes() -> None:
     """A HandlerGroup keeps the throttle and the limits; a later one would never be asked."""
     kinds = [part.kind for part in BROKER]
 
@@ -58,7 +56,7 @@ def test_what_handlers_are_made_with_is_open_before_the_planes() -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"metadata.log.dir": "/m"}])
-async def test_controller_alone_writes_metadata_that_its_next_start_reads(
+async def test_controller_node_writes_metadata_that_its_next_start_reads(
     world, autojump_clock, settings: dict[str, str]
 ) -> None:
     change = ConfigChange("background.threads", Operation.SET, "5")

@@ -29,7 +29,9 @@ def lingering(files: list[SimulatedFile]) -> list[str]:
     return [file._path for file in files if not file._closed]
 
 
-async def test_it_serves_while_the_block_runs(world, files, autojump_clock) -> None:
+async def test_broker_serves_during_the_block_and_releases_everything_afterwards(
+    world, files, autojump_clock
+) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         assert broker.lifecycle.state == "running"
         assert set(broker.tasks.running) >= {"raft", "planes", "replication"}
@@ -42,7 +44,7 @@ async def test_it_serves_while_the_block_runs(world, files, autojump_clock) -> N
     assert lingering(files) == []
 
 
-async def test_the_order_of_start_and_stop_is_that_of_the_design(world, autojump_clock) -> None:
+async def test_steps_of_start_and_stop_have_the_designed_order(world, autojump_clock) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         pass
 
@@ -102,7 +104,7 @@ async def start_cut_off(world, config, steps: int) -> RunningBroker | None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("apart", [False, True])
-async def test_a_first_start_cancelled_anywhere_gives_back_locks_and_files(
+async def test_first_start_cancelled_at_any_step_releases_locks_and_files(
     autojump_clock, files, size, apart: bool
 ) -> None:
     config = config_of({"log.dirs": "/a,/b"} | ({"metadata.log.dir": "/m"} if apart else {}))
@@ -121,7 +123,7 @@ async def test_a_first_start_cancelled_anywhere_gives_back_locks_and_files(
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("clean", [False, True])
-async def test_a_restart_cancelled_anywhere_gives_back_locks_and_files(
+async def test_restart_cancelled_at_any_step_releases_locks_and_files(
     autojump_clock, files, size, clean: bool
 ) -> None:
     config = config_of({"log.dirs": "/a,/b"})
@@ -136,7 +138,7 @@ async def test_a_restart_cancelled_anywhere_gives_back_locks_and_files(
     assert lives > 10
 
 
-async def test_a_plugin_that_cannot_be_used_is_told_before_anything_is_touched(
+async def test_unusable_plugin_api_refuses_the_start_before_any_lock_is_taken(
     world, monkeypatch
 ) -> None:
     def refuse() -> Registry:

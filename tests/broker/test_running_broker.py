@@ -3,7 +3,7 @@ from trio_kafka.broker import Broker
 from trio_kafka.model import Endpoint
 
 
-async def test_clients_are_given_what_is_advertised_and_not_what_is_bound(
+async def test_bootstrap_is_the_advertised_address_and_not_the_bound_address(
     world, autojump_clock
 ) -> None:
     config = config_of({"advertised.listeners": "PLAINTEXT://[::1]:29092"})

@@ -28,7 +28,7 @@ def image_with(settings, before: MetadataImage | None = None) -> MetadataImage:
     return delta.apply(before.offset + 1, 0, 0)
 
 
-def test_a_topics_setting_goes_over_the_brokers_and_that_over_all_brokers_and_the_files() -> None:
+def test_topic_config_overrides_broker_config_then_cluster_default_then_file() -> None:
     of_topic = settings_of_topic(EffectiveConfig(config_of({"log.retention.ms": "1000"})))
     image = MetadataImage()
     found = [of_topic(image, "t").retention_ms]
@@ -42,7 +42,7 @@ def test_a_topics_setting_goes_over_the_brokers_and_that_over_all_brokers_and_th
     assert of_topic(image, "other").retention_ms == 3000
 
 
-def test_a_value_in_the_metadata_that_is_refused_counts_as_not_set(caplog) -> None:
+def test_invalid_value_in_the_metadata_is_ignored(caplog) -> None:
     of_topic = settings_of_topic(EffectiveConfig(config_of({"log.retention.ms": "1000"})))
 
     for settings in ({TOPIC: {"retention.ms": "soon"}}, {BROKER: {"log.retention.ms": "soon"}}):
@@ -63,7 +63,7 @@ def test_a_value_in_the_metadata_that_is_refused_counts_as_not_set(caplog) -> No
         (ConfigResourceType.BROKER, {"num.io.threads": "17"}, ErrorCode.INVALID_REQUEST),
     ],
 )
-async def test_settings_that_cannot_be_in_force_are_refused(world, kind, values, code) -> None:
+async def test_settings_that_cannot_take_effect_are_refused(world, kind, values, code) -> None:
     rules = controller_rules(config_of(), world)
 
     with pytest.raises(KafkaError) as caught:
@@ -72,14 +72,14 @@ async def test_settings_that_cannot_be_in_force_are_refused(world, kind, values,
     assert caught.value.code is code
 
 
-async def test_good_settings_are_not_refused(world) -> None:
+async def test_valid_settings_are_accepted(world) -> None:
     rules = controller_rules(config_of(), world)
 
     rules.validate(ConfigResourceType.TOPIC, "t", {"retention.ms": "5"}, MetadataImage())
     rules.validate(ConfigResourceType.BROKER, "1", {"log.retention.ms": "5"}, MetadataImage())
 
 
-async def test_a_change_is_judged_by_what_is_in_force_before_it(world) -> None:
+async def test_change_is_validated_against_the_current_broker_settings(world) -> None:
     rules = controller_rules(config_of({"num.io.threads": "8"}), world)
     more = image_with({COMMON: {"num.io.threads": "16"}})
 
@@ -88,7 +88,7 @@ async def test_a_change_is_judged_by_what_is_in_force_before_it(world) -> None:
         rules.validate(ConfigResourceType.BROKER, "1", {"num.io.threads": "32"}, MetadataImage())
 
 
-async def test_a_topic_is_judged_by_what_brokers_give_it_now(world) -> None:
+async def test_topic_config_is_validated_against_the_current_broker_defaults(world) -> None:
     rules = controller_rules(config_of(), world)
     lag = {"min.compaction.lag.ms": "10"}
     less = image_with({COMMON: {"log.cleaner.max.compaction.lag.ms": "5"}})
@@ -98,7 +98,7 @@ async def test_a_topic_is_judged_by_what_brokers_give_it_now(world) -> None:
         rules.validate(ConfigResourceType.TOPIC, "t", lag, less)
 
 
-async def test_lists_begin_with_what_the_files_say_of_topics_and_kafkas_default_of_brokers(
+async def test_list_settings_start_from_the_file_for_topics_and_the_default_for_brokers(
     world,
 ) -> None:
     lists = controller_rules(config_of({"log.cleanup.policy": "compact"}), world).lists
@@ -116,7 +116,7 @@ async def test_lists_begin_with_what_the_files_say_of_topics_and_kafkas_default_
         assert lists(kind, name) is None
 
 
-async def test_the_controller_decides_by_the_brokers_settings(world) -> None:
+async def test_controller_uses_the_settings_of_the_broker(world) -> None:
     config = config_of(
         {
             "num.partitions": "7",
@@ -135,7 +135,7 @@ async def test_the_controller_decides_by_the_brokers_settings(world) -> None:
     assert settings.broker_session_timeout_ms == 12340
 
 
-def test_the_metadata_log_has_settings_of_its_own() -> None:
+def test_metadata_log_has_its_own_settings() -> None:
     config = config_of(
         {
             "metadata.log.segment.bytes": "9000000",

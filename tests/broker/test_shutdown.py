@@ -39,7 +39,7 @@ def long_poll(topic: str = "t", offset: int = 1) -> FetchRequest:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("controlled", ["true", "false"])
-async def test_parked_long_polls_are_answered_and_not_cut(
+async def test_parked_long_polls_are_answered_when_the_broker_stops(
     world, autojump_clock, controlled: str
 ) -> None:
     answers: list[ErrorCode] = []
@@ -67,7 +67,7 @@ async def test_parked_long_polls_are_answered_and_not_cut(
 
 
 @pytest.mark.parametrize("after_ms", [0, 0.2, 0.4, 0.5, 0.6, 0.8, 1, 1.5, 2])
-async def test_a_long_poll_that_comes_while_the_broker_stops_holds_nothing_up(
+async def test_long_poll_sent_during_the_stop_does_not_delay_the_stop(
     world, autojump_clock, after_ms: float
 ) -> None:
     config = config_of({"controlled.shutdown.enable": "false"})
@@ -85,7 +85,7 @@ async def test_a_long_poll_that_comes_while_the_broker_stops_holds_nothing_up(
 
 
 @pytest.mark.slow
-async def test_clients_that_never_read_take_no_more_than_the_deadline(
+async def test_clients_that_never_read_delay_the_stop_at_most_until_its_deadline(
     world, autojump_clock
 ) -> None:
     async with trio.open_nursery() as nursery:
@@ -103,7 +103,7 @@ async def test_clients_that_never_read_take_no_more_than_the_deadline(
     assert broker.tasks.running == ()
 
 
-async def test_a_clean_stop_is_marked_with_the_epoch_and_the_next_start_reads_no_log(
+async def test_clean_stop_writes_a_marker_with_the_epoch_and_skips_log_recovery(
     world, autojump_clock
 ) -> None:
     config = config_of()
@@ -122,7 +122,7 @@ async def test_a_clean_stop_is_marked_with_the_epoch_and_the_next_start_reads_no
         assert broker.replicas.partition("t", 0).local_log().end_offset == 1
 
 
-async def test_after_a_crash_nothing_is_marked_and_the_logs_are_recovered(
+async def test_logs_are_recovered_after_a_crash_without_a_clean_shutdown_marker(
     world, autojump_clock
 ) -> None:
     config = config_of()
@@ -134,7 +134,9 @@ async def test_after_a_crash_nothing_is_marked_and_the_logs_are_recovered(
         assert broker.replicas.partition("t", 0).local_log().end_offset == 1
 
 
-async def test_cancelled_the_broker_ends_at_once_and_unmarked(world, autojump_clock) -> None:
+async def test_cancelled_broker_ends_at_once_without_a_clean_shutdown_marker(
+    world, autojump_clock
+) -> None:
     with trio.CancelScope() as scope:
         async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
             scope.cancel()
@@ -144,7 +146,7 @@ async def test_cancelled_the_broker_ends_at_once_and_unmarked(world, autojump_cl
     assert not world.directory("/data").exists(CLEAN)
 
 
-async def test_a_block_that_raises_has_its_broker_stopped_in_order(world, autojump_clock) -> None:
+async def test_exception_in_the_block_stops_the_broker_cleanly(world, autojump_clock) -> None:
     with pytest.raises(ZeroDivisionError):
         async with Broker(config_of(), world, format_if_empty=True, apis=APIS):
             raise ZeroDivisionError
@@ -152,7 +154,7 @@ async def test_a_block_that_raises_has_its_broker_stopped_in_order(world, autoju
     assert world.directory("/data").exists(CLEAN)
 
 
-async def test_a_broken_invariant_stops_in_order_and_leaves_recovery_to_the_next_start(
+async def test_broken_invariant_stops_in_order_without_a_clean_shutdown_marker(
     world, autojump_clock
 ) -> None:
     async with trio.open_nursery() as nursery:
@@ -170,7 +172,7 @@ async def test_a_broken_invariant_stops_in_order_and_leaves_recovery_to_the_next
     client.close()
 
 
-async def test_a_metadata_log_that_fails_stops_the_broker_and_spares_the_others(
+async def test_failed_metadata_log_stops_the_broker_and_keeps_other_directories_clean(
     world, autojump_clock
 ) -> None:
     config = config_of({"log.dirs": "/a,/b"})
@@ -188,7 +190,9 @@ async def test_a_metadata_log_that_fails_stops_the_broker_and_spares_the_others(
     assert world.locks == {}
 
 
-async def test_a_metadata_log_that_cannot_be_closed_is_told(world, autojump_clock) -> None:
+async def test_metadata_log_that_cannot_be_closed_raises_a_log_dir_error(
+    world, autojump_clock
+) -> None:
     config = config_of({"metadata.log.dir": "/m", "controlled.shutdown.enable": "false"})
 
     with pytest.raises(LogDirError, match="/m"):
@@ -202,7 +206,7 @@ async def test_a_metadata_log_that_cannot_be_closed_is_told(world, autojump_cloc
     assert world.directory("/data").exists(CLEAN)
 
 
-async def test_without_controlled_shutdown_partitions_keep_their_leader(
+async def test_partitions_keep_their_leader_with_controlled_shutdown_disabled(
     world, autojump_clock
 ) -> None:
     config = config_of({"controlled.shutdown.enable": "false"})

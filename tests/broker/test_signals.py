@@ -24,7 +24,7 @@ async def send(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-async def test_the_first_signal_asks_and_the_second_one_cancels(number: int) -> None:
+async def test_first_signal_requests_a_stop_and_the_second_signal_cancels(number: int) -> None:
     went_on = False
     async with stop_signals() as stop:
         stop.serving = True
@@ -40,7 +40,7 @@ async def test_the_first_signal_asks_and_the_second_one_cancels(number: int) -> 
     assert not went_on
 
 
-async def test_a_signal_during_the_start_cancels_it() -> None:
+async def test_signal_during_the_start_cancels_the_start() -> None:
     async with stop_signals() as stop:
         with stop.starting:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -50,7 +50,7 @@ async def test_a_signal_during_the_start_cancels_it() -> None:
     assert not stop.at_once
 
 
-async def test_without_a_signal_nothing_is_asked_and_handlers_are_as_before() -> None:
+async def test_signal_handlers_are_restored_when_no_signal_arrived() -> None:
     before = signal.getsignal(signal.SIGTERM)
     async with stop_signals() as stop:
         assert signal.getsignal(signal.SIGTERM) is not before
@@ -59,7 +59,7 @@ async def test_without_a_signal_nothing_is_asked_and_handlers_are_as_before() ->
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-async def test_sighup_asks_for_an_orderly_stop() -> None:
+async def test_sighup_requests_an_orderly_stop() -> None:
     async with stop_signals() as stop:
         stop.serving = True
         await send(signal.SIGHUP)
@@ -80,7 +80,7 @@ async def test_sighup_after_another_signal_does_not_end_the_broker_at_once(first
     assert not stop.at_once
 
 
-async def test_sigterm_after_sighup_is_the_first_of_its_kind_and_ends_nothing_at_once() -> None:
+async def test_sigterm_after_sighup_counts_as_the_first_signal() -> None:
     async with stop_signals() as stop:
         stop.serving = True
         await send(signal.SIGHUP)
@@ -92,7 +92,7 @@ async def test_sigterm_after_sighup_is_the_first_of_its_kind_and_ends_nothing_at
     assert stop.at_once
 
 
-async def test_sighup_stays_ignored_in_a_process_that_nohup_started() -> None:
+async def test_sighup_stays_ignored_in_a_process_started_by_nohup() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         async with stop_signals() as stop:

@@ -4,7 +4,7 @@ from trio_kafka.broker.step_timings import StepTimings
 from trio_kafka.introspect.tree import Node
 
 
-def test_each_step_has_its_duration_in_order_and_in_the_tree() -> None:
+def test_each_step_has_a_duration_in_the_order_of_execution_and_in_the_tree() -> None:
     times = iter([1.0, 1.5, 2.0, 2.25])
     root = Node("broker", "broker")
     steps = StepTimings("start", lambda: next(times), root)
@@ -20,7 +20,7 @@ def test_each_step_has_its_duration_in_order_and_in_the_tree() -> None:
     assert (node.name, node.figures()) == ("start", {"second": 500.0, "first": 250.0})
 
 
-def test_a_step_that_fails_counts_too() -> None:
+def test_failed_step_has_a_duration_too() -> None:
     times = iter([1.0, 3.0])
     steps = StepTimings("stop", lambda: next(times), Node("broker", "broker"))
 

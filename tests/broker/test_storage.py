@@ -28,7 +28,7 @@ async def overwrite(world, path: str, name: str, content: bytes) -> None:
     root.create(name).append([content])
 
 
-async def test_an_unformatted_directory_is_refused_with_what_to_do(world, autojump_clock) -> None:
+async def test_unformatted_directory_is_refused_with_advice(world, autojump_clock) -> None:
     reason = await refused(world, config_of())
 
     assert reason == (
@@ -36,9 +36,7 @@ async def test_an_unformatted_directory_is_refused_with_what_to_do(world, autoju
     )
 
 
-async def test_a_refused_start_creates_no_directory_and_leaves_no_file(
-    world, autojump_clock
-) -> None:
+async def test_refused_start_creates_no_directories(world, autojump_clock) -> None:
     settings = {"log.dirs": "/new,/other", "metadata.log.dir": "/meta"}
 
     assert (await refused(world, config_of(settings))).startswith("/meta is not formatted")
@@ -48,7 +46,7 @@ async def test_a_refused_start_creates_no_directory_and_leaves_no_file(
             world.directory(path)
 
 
-async def test_a_refused_start_leaves_an_empty_directory_empty(world, autojump_clock) -> None:
+async def test_refused_start_leaves_an_empty_directory_empty(world, autojump_clock) -> None:
     world.directory("/data", create=True)
 
     await refused(world, config_of())
@@ -56,7 +54,7 @@ async def test_a_refused_start_leaves_an_empty_directory_empty(world, autojump_c
     assert world.directory("/data").names() == []
 
 
-async def test_the_wrong_node_is_refused(world, autojump_clock) -> None:
+async def test_directory_of_another_node_id_is_refused(world, autojump_clock) -> None:
     world = await live_once(world, config_of(), clean=True)
 
     reason = await refused(world, config_of(node_id="7"))
@@ -76,7 +74,9 @@ async def test_directories_of_two_clusters_are_refused(world, autojump_clock) ->
     assert reason.endswith(": correct log.dirs or metadata.log.dir")
 
 
-async def test_one_directory_under_two_ids_is_refused(world, autojump_clock) -> None:
+async def test_two_directories_with_the_same_directory_id_are_refused(
+    world, autojump_clock
+) -> None:
     world = await live_once(world, config_of(), clean=True)
     same = content_of(world, "/data", "meta.properties")
     world.directory("/b", create=True).create("meta.properties").append([same])
@@ -87,7 +87,7 @@ async def test_one_directory_under_two_ids_is_refused(world, autojump_clock) -> 
 
 
 @pytest.mark.parametrize("used", ["/data", "/b", "/m"])
-async def test_a_directory_in_use_is_refused_wherever_it_stands(
+async def test_directory_locked_by_another_process_is_refused(
     world, autojump_clock, used: str
 ) -> None:
     config = config_of({"log.dirs": "/data,/b", "metadata.log.dir": "/m"})
@@ -109,7 +109,7 @@ async def test_a_directory_in_use_is_refused_wherever_it_stands(
         (b"version=1\nnode.id=one\n", "meta.properties: node.id is 'one', want a number. Restore"),
     ],
 )
-async def test_an_identity_that_cannot_be_read_is_told(
+async def test_unreadable_identity_is_refused_with_the_cause(
     world, autojump_clock, content: bytes, reason: str
 ) -> None:
     world = await live_once(world, config_of(), clean=True)
@@ -126,7 +126,7 @@ async def test_an_identity_that_cannot_be_read_is_told(
         (errno.ENOSPC, "make room on the disk"),
     ],
 )
-async def test_a_directory_that_cannot_be_written_is_told(
+async def test_directory_that_cannot_be_written_is_refused_with_cause_and_advice(
     world, autojump_clock, number: int, advice: str
 ) -> None:
     world.universe.fault = fault_on("lock", OSError(number, os.strerror(number)), "/data")
@@ -138,7 +138,7 @@ async def test_a_directory_that_cannot_be_written_is_told(
     assert reason.endswith(f": {advice}")
 
 
-async def test_a_full_disk_is_told_at_the_start(world, autojump_clock) -> None:
+async def test_full_disk_at_the_start_is_refused_with_advice(world, autojump_clock) -> None:
     world.capacity = 0
 
     reason = await refused(world, config_of(), format_if_empty=True)
@@ -147,7 +147,7 @@ async def test_a_full_disk_is_told_at_the_start(world, autojump_clock) -> None:
     assert reason.endswith(": make room on the disk")
 
 
-async def test_an_identity_without_a_directory_id_gets_one_by_formatting(
+async def test_identity_without_a_directory_id_is_refused_with_advice_to_format(
     world, autojump_clock
 ) -> None:
     world = await live_once(world, config_of(), clean=True)
@@ -158,7 +158,7 @@ async def test_an_identity_without_a_directory_id_gets_one_by_formatting(
     assert "has no directory.id: run `trio-kafka format" in await refused(world, config_of())
 
 
-async def test_a_metadata_log_of_another_directory_is_refused(world, autojump_clock) -> None:
+async def test_metadata_log_of_another_directory_is_refused(world, autojump_clock) -> None:
     world = await live_once(world, config_of(), clean=True)
     identity = await read_meta_properties(world.directory("/data"))
     changed = content_of(world, "/data", "meta.properties").replace(
@@ -172,7 +172,7 @@ async def test_a_metadata_log_of_another_directory_is_refused(world, autojump_cl
     assert reason.endswith("its metadata log belongs to another directory")
 
 
-async def test_the_metadata_log_may_live_apart(world, autojump_clock) -> None:
+async def test_metadata_log_may_have_its_own_directory(world, autojump_clock) -> None:
     config = config_of({"log.dirs": "/a,/b", "metadata.log.dir": "/m"})
 
     world = await live_once(world, config, clean=True)
@@ -194,7 +194,7 @@ async def test_the_metadata_log_may_live_apart(world, autojump_clock) -> None:
     assert not world.directory("/a").exists("__cluster_metadata-0")
 
 
-async def test_storage_that_was_opened_is_given_back(world, autojump_clock) -> None:
+async def test_abandoned_storage_releases_its_locks(world, autojump_clock) -> None:
     config = config_of({"metadata.log.dir": "/m"})
     logs = logs_of(world, config)
 

@@ -20,7 +20,7 @@ async def fails_at_once(error: Exception, *, task_status: trio.TaskStatus[None])
     raise error
 
 
-async def test_a_task_is_started_with_its_value_and_stopped_by_name(autojump_clock) -> None:
+async def test_task_returns_its_start_value_and_is_stopped_by_name(autojump_clock) -> None:
     async with trio.open_nursery() as nursery:
         tasks = Tasks(nursery)
         assert await tasks.start("one", waits, 1) == 1
@@ -36,7 +36,7 @@ async def test_a_task_is_started_with_its_value_and_stopped_by_name(autojump_clo
     assert tasks.failure is None
 
 
-async def test_a_task_that_is_never_ready_fails_its_start(autojump_clock) -> None:
+async def test_task_that_fails_before_being_ready_fails_its_start(autojump_clock) -> None:
     async with trio.open_nursery() as nursery:
         tasks = Tasks(nursery)
 
@@ -46,7 +46,7 @@ async def test_a_task_that_is_never_ready_fails_its_start(autojump_clock) -> Non
         assert (tasks.failure, tasks.running) == (None, ())
 
 
-async def test_a_failure_is_kept_and_cancels_the_guarded_only(autojump_clock) -> None:
+async def test_first_failure_is_kept_and_cancels_only_the_guarded_block(autojump_clock) -> None:
     first, second = ValueError("first"), ValueError("second")
     async with trio.open_nursery() as nursery:
         tasks = Tasks(nursery)

@@ -19,22 +19,22 @@ from trio_kafka.model import Endpoint
         ("h:65535", Endpoint("h", 65535)),
     ],
 )
-def test_an_address_is_host_and_port(text, address):
+def test_address_of_host_and_port_is_parsed(text, address):
     assert parse_address(text) == address
 
 
 @pytest.mark.parametrize("text", ["", "h", "h:", ":1", "h:0", "h:65536", "h:x", "::1:1", "h:²"])
-def test_anything_else_is_refused(text):
+def test_invalid_address_is_refused(text):
     with pytest.raises(BrokerClientError):
         parse_address(text)
 
 
-def test_an_error_code_has_its_name():
+def test_error_code_is_shown_by_its_name():
     assert error_name(3) == "UNKNOWN_TOPIC_OR_PARTITION"
     assert error_name(12345) == "error 12345"
 
 
-def test_what_a_broker_says_cannot_command_the_terminal(monkeypatch, capsys):
+def test_terminal_control_characters_in_a_brokers_message_are_escaped(monkeypatch, capsys):
     def fail(**_):
         raise BrokerClientError("h:1", "no topic \x1b[2J\x9b\r\n\u2028")
 

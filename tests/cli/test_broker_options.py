@@ -8,7 +8,7 @@ from trio_kafka.cli import COMMANDS, main
 from trio_kafka.cli.broker_options import declare_bootstrap, default_bootstrap
 
 
-def test_the_default_is_the_environments_and_then_loopback(monkeypatch):
+def test_default_bootstrap_is_the_environment_variable_or_else_loopback(monkeypatch):
     monkeypatch.delenv("TRIO_KAFKA_BOOTSTRAP", raising=False)
     assert default_bootstrap() == "127.0.0.1:9092"
     monkeypatch.setenv("TRIO_KAFKA_BOOTSTRAP", "")
@@ -21,7 +21,7 @@ def test_the_default_is_the_environments_and_then_loopback(monkeypatch):
     "command",
     ["tree", "top", "requests", "plugin list", "plugin reload x", "config diff {file} --running"],
 )
-def test_every_command_that_asks_a_broker_asks_that_of_the_environment(
+def test_every_command_with_a_broker_address_reads_the_environment_variable(
     command, tmp_path, monkeypatch, capsys
 ):
     file = tmp_path / "a.properties"
@@ -34,7 +34,7 @@ def test_every_command_that_asks_a_broker_asks_that_of_the_environment(
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "spark usage", "spark restore", "pipeline init"])
-def test_every_command_prints_json_if_asked(command, capsys):
+def test_every_command_has_the_json_option(command, capsys):
     if command.startswith("spark "):
         pytest.importorskip("pyspark", reason="pyspark is not installed: make test SPARK=yes")
 
@@ -43,7 +43,7 @@ def test_every_command_prints_json_if_asked(command, capsys):
     assert "--json" in capsys.readouterr().out
 
 
-def test_an_option_of_another_name_has_the_same_default(monkeypatch):
+def test_bootstrap_option_with_another_name_has_the_same_default(monkeypatch):
     monkeypatch.setenv("TRIO_KAFKA_BOOTSTRAP", "h:1")
     parser = ArgumentParser()
     declare_bootstrap(parser, "--to-bootstrap")

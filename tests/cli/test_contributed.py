@@ -84,7 +84,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         del sys.modules[name]
 
 
-def test_a_contributed_command_gets_its_arguments_and_gives_its_status(
+def test_contributed_command_gets_its_arguments_and_returns_its_status(
     install: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(tools={"tool": "tools"})
@@ -96,7 +96,7 @@ def test_a_contributed_command_gets_its_arguments_and_gives_its_status(
     assert "usage: trio-kafka tool hello [-h]" in capsys.readouterr().err
 
 
-def test_the_listing_shows_contributed_commands(
+def test_help_lists_contributed_commands(
     install: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(tools={"tool": "tools", "alone": "tools.alone"})
@@ -115,7 +115,7 @@ def test_the_listing_shows_contributed_commands(
     assert "tools.hello" not in sys.modules
 
 
-def test_a_command_may_be_one_word(install: Install) -> None:
+def test_contributed_command_may_have_one_word(install: Install) -> None:
     install(tools={"alone": "tools.alone"})
 
     assert main(["alone"]) == 0
@@ -130,7 +130,7 @@ def test_a_command_may_be_one_word(install: Install) -> None:
         ("no_such_module", "No module named 'no_such_module'"),
     ],
 )
-def test_a_broken_entry_point_is_named_and_others_work(
+def test_broken_entry_point_is_named_and_other_commands_work(
     install: Install, capsys: pytest.CaptureFixture[str], module: str, why: str
 ) -> None:
     install(tools={"tool": "tools", "broken": module})
@@ -146,7 +146,7 @@ def test_a_broken_entry_point_is_named_and_others_work(
     assert main(["tool", "hello"]) == 3
 
 
-def test_a_name_that_exists_is_refused_with_both_culprits(
+def test_command_name_that_is_taken_is_refused_with_both_entry_points(
     install: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(a={"config": "tools", "tool": "tools"}, b={"tool": "tools.alone"})
@@ -166,7 +166,7 @@ def test_a_name_that_exists_is_refused_with_both_culprits(
 
 
 @pytest.mark.parametrize("command", ["absent", "late"])
-def test_a_missing_module_is_named_with_what_to_install(
+def test_missing_module_is_named_with_its_install_command(
     install: Install, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     install(tools={"tool": "tools"})
@@ -182,7 +182,7 @@ def test_a_missing_module_is_named_with_what_to_install(
     ("command", "why"),
     [("typo", "No module named 'tools.no_such'"), ("bad", "ZeroDivisionError: division by zero")],
 )
-def test_a_command_that_cannot_be_imported_is_told_with_its_entry_point(
+def test_command_that_cannot_be_imported_is_named_with_its_entry_point(
     install: Install, capsys: pytest.CaptureFixture[str], command: str, why: str
 ) -> None:
     install(tools={"tool": "tools"})
@@ -195,7 +195,7 @@ def test_a_command_that_cannot_be_imported_is_told_with_its_entry_point(
     assert "pip install" not in error
 
 
-def test_an_unknown_command_of_a_plugin_is_told_what_there_is(
+def test_unknown_command_of_a_plugin_is_refused_with_a_suggestion(
     install: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(tools={"tool": "tools"})
@@ -207,7 +207,7 @@ def test_an_unknown_command_of_a_plugin_is_told_what_there_is(
 
 
 @pytest.mark.slow
-def test_a_command_of_trio_kafka_itself_reads_no_entry_point() -> None:
+def test_built_in_command_reads_no_entry_points() -> None:
     code = (
         "import sys; from trio_kafka.cli import main; main(['start', '--help']);"
         "print(*{'importlib.metadata', 'trio_kafka.cli.contributed'} & set(sys.modules))"
@@ -219,7 +219,7 @@ def test_a_command_of_trio_kafka_itself_reads_no_entry_point() -> None:
 
 
 @pytest.mark.slow
-def test_the_listing_imports_nothing_heavy() -> None:
+def test_help_imports_no_heavy_library() -> None:
     code = (
         "import sys; from trio_kafka.cli import main; main(['--help']);"
         "print(*{'pyspark', 'numpy', 'pyarrow', 'trio'} & set(sys.modules))"

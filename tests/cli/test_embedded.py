@@ -19,13 +19,13 @@ from trio_kafka_http.plugin import http
 from trio_kafka_metrics.plugin import metrics
 
 
-def test_the_usual_port_is_taken_if_it_is_free() -> None:
+def test_embedded_broker_uses_the_usual_port_if_free() -> None:
     port = unused_port()
 
     assert embedded_settings(port)["listeners"].text == f"PLAINTEXT://127.0.0.1:{port}"
 
 
-def test_a_port_in_use_is_left_to_the_system_to_choose() -> None:
+def test_embedded_broker_uses_any_free_port_if_the_usual_port_is_in_use() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -35,7 +35,7 @@ def test_a_port_in_use_is_left_to_the_system_to_choose() -> None:
     assert found["listeners"].text == "PLAINTEXT://127.0.0.1:0"
 
 
-def test_http_has_its_usual_port_if_it_is_free_and_any_other_if_not() -> None:
+def test_embedded_http_listener_uses_its_usual_port_or_any_free_port() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -50,13 +50,13 @@ def test_http_has_its_usual_port_if_it_is_free_and_any_other_if_not() -> None:
     assert found == [f"http://127.0.0.1:{free}", "http://127.0.0.1:0"]
 
 
-def test_without_an_http_server_the_plane_keeps_its_default(monkeypatch) -> None:
+def test_embedded_settings_without_an_http_server_have_no_http_listener(monkeypatch) -> None:
     monkeypatch.setattr("trio_kafka.cli.embedded.find_spec", lambda _: None)
 
     assert "plugin.http.listeners" not in embedded_settings(unused_port())
 
 
-async def test_the_banner_says_which_usual_port_was_taken(autojump_clock) -> None:
+async def test_banner_says_which_usual_ports_are_taken(autojump_clock) -> None:
     given = {
         "listeners": Given("PLAINTEXT://127.0.0.1:0", "--embedded"),
         "plugin.http.listeners": Given("http://127.0.0.1:0", "--embedded"),
@@ -71,7 +71,7 @@ async def test_the_banner_says_which_usual_port_was_taken(autojump_clock) -> Non
     assert "  port 9644 is taken: HTTP has a free port instead" in lines
 
 
-async def test_json_has_every_address(autojump_clock, capsys) -> None:
+async def test_json_banner_has_every_address_of_the_broker(autojump_clock, capsys) -> None:
     async with Broker(
         config_of(),
         simulated_world(),
@@ -87,7 +87,7 @@ async def test_json_has_every_address(autojump_clock, capsys) -> None:
     assert [f"{one}/admin" for one in found["http"]] == found["ui"] != []
 
 
-async def test_the_banner_says_where_and_how(autojump_clock, capsys) -> None:
+async def test_banner_shows_address_directory_and_example_commands(autojump_clock, capsys) -> None:
     async with Broker(
         config_of(), simulated_world(), format_if_empty=True, apis=APIS, plugins=()
     ) as broker:
@@ -102,7 +102,7 @@ async def test_the_banner_says_where_and_how(autojump_clock, capsys) -> None:
     ]
 
 
-async def test_where_there_is_http_the_banner_says_what_to_ask_and_where_to_look(
+async def test_banner_shows_the_readiness_url_and_the_admin_ui_url(
     autojump_clock,
 ) -> None:
     plugins = (http, metrics, admin)
@@ -118,7 +118,7 @@ async def test_where_there_is_http_the_banner_says_what_to_ask_and_where_to_look
 
 
 @pytest.mark.slow
-def test_a_broker_to_try_serves_from_an_empty_directory_and_prints_where(tmp_path) -> None:
+def test_embedded_start_serves_from_an_empty_directory_and_prints_its_address(tmp_path) -> None:
     command = [sys.executable, "-m", "trio_kafka", "start", "--embedded"]
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

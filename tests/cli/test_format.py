@@ -23,7 +23,7 @@ def formatted(monkeypatch):
     return calls
 
 
-def test_the_directories_of_the_settings_are_formatted(formatted, tmp_path):
+def test_format_command_formats_the_directories_of_the_settings(formatted, tmp_path):
     file = tmp_path / "server.properties"
     file.write_text("log.dirs=/a,/b\n")
 
@@ -32,7 +32,7 @@ def test_the_directories_of_the_settings_are_formatted(formatted, tmp_path):
     assert formatted == [(("/a", "/b"), None, False)]
 
 
-def test_cluster_id_and_formatted_directories_are_passed_on(formatted):
+def test_format_command_passes_on_cluster_id_and_ignore_formatted(formatted):
     options = ["--cluster-id", "4L6g3nShT-eMCtK--X86sw", "--ignore-formatted"]
 
     main(["format", "-c", "log.dirs=/a", *options])
@@ -40,7 +40,7 @@ def test_cluster_id_and_formatted_directories_are_passed_on(formatted):
     assert formatted == [(("/a",), "4L6g3nShT-eMCtK--X86sw", True)]
 
 
-def test_json_tells_the_identity_that_was_given(tmp_path, capsys):
+def test_format_json_shows_the_new_identity(tmp_path, capsys):
     data = str(tmp_path / "data")
 
     assert main(["format", "-c", f"log.dirs={data}", "-c", "node.id=3", "--json"]) == 0
@@ -51,14 +51,14 @@ def test_json_tells_the_identity_that_was_given(tmp_path, capsys):
     assert (found["node_id"], found["directories"]) == (3, [data])
 
 
-def test_refused_settings_end_with_status_2_before_anything_is_written(formatted, capsys):
+def test_format_with_refused_settings_ends_with_status_2_and_writes_nothing(formatted, capsys):
     assert main(["format", "-c", "log.dirs="]) == 2
 
     assert formatted == []
     assert capsys.readouterr().err == "trio-kafka: -c: log.dirs: must not be empty\n"
 
 
-def test_a_refused_formatting_says_so_and_not_that_a_broker_did_not_start(tmp_path, capsys):
+def test_format_of_a_formatted_directory_is_refused_with_the_cause(tmp_path, capsys):
     arguments = ["format", "-c", f"log.dirs={tmp_path / 'data'}"]
     assert main(arguments) == 0
     capsys.readouterr()

@@ -5,14 +5,14 @@ import pytest
 from trio_kafka.cli.machine import Machine
 
 
-def test_a_machine_has_the_environment_of_the_process_at_that_time(monkeypatch):
+def test_machine_reads_the_environment_of_the_process(monkeypatch):
     monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "5")
 
     assert Machine().variables == dict(os.environ)
     assert Machine({"a": "b"}).variables == {"a": "b"}
 
 
-def test_files_are_utf_8_with_the_line_ends_that_they_have(tmp_path):
+def test_machine_reads_files_as_utf_8_with_unchanged_line_ends(tmp_path):
     file = tmp_path / "f"
     file.write_bytes("é=1\r\nb=2".encode())
 

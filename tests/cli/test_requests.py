@@ -53,7 +53,7 @@ async def run(*arguments: str) -> int:
     return await trio.to_thread.run_sync(main, ["requests", *arguments])
 
 
-async def test_requests_in_hand_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_requests_in_flight_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     async with broker() as plane, connected(plane.world, plane.endpoint) as client:
         await client.send(request_frame(WaitRequest(60_000), 0))
         assert await run("--bootstrap", str(plane.endpoint)) == 0
@@ -64,7 +64,7 @@ async def test_requests_in_hand_are_printed(capsys: pytest.CaptureFixture[str]) 
     assert row.split()[-2:] == ["parked", "sleep"]
 
 
-async def test_the_latest_are_printed_of_the_apis_that_are_named(
+async def test_latest_requests_are_printed_for_the_named_apis(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     async with broker() as plane:
@@ -80,7 +80,7 @@ async def test_the_latest_are_printed_of_the_apis_that_are_named(
     assert capsys.readouterr().err.endswith("no API has the name or key 'fetch'\n")
 
 
-async def test_a_server_that_cannot_is_one_line_and_status_1(
+async def test_server_without_the_requests_api_is_reported_with_status_1(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     async with running_plane(RealWorld(SkippingClock()), [api_versions]) as plane:
@@ -89,7 +89,7 @@ async def test_a_server_that_cannot_is_one_line_and_status_1(
     assert capsys.readouterr().err.endswith("only a trio-kafka broker has it\n")
 
 
-def test_one_line_is_one_request() -> None:
+def test_each_request_is_printed_in_one_line() -> None:
     answer = DescribeRequestsResponse(requests=[LIFE], truncated=True)
 
     _, row, more = as_text(answer, "in-flight")
@@ -103,7 +103,7 @@ def test_one_line_is_one_request() -> None:
     assert over.endswith("UNKNOWN_TOPIC_OR_PARTITION")
 
 
-def test_a_plane_that_is_not_the_data_plane_is_named() -> None:
+def test_plane_of_a_request_is_shown_if_not_the_data_plane() -> None:
     LIFE.plane = "control"
     try:
         _, row = as_text(DescribeRequestsResponse(requests=[LIFE]), "in-flight")
@@ -113,6 +113,6 @@ def test_a_plane_that_is_not_the_data_plane_is_named() -> None:
     assert "PLAINTEXT (control)" in row
 
 
-def test_json_has_every_field() -> None:
+def test_requests_json_has_every_field() -> None:
     (one,) = json.loads(json.dumps(as_data(DescribeRequestsResponse(requests=[LIFE]))))["requests"]
     assert (one["waits_for"], one["age_us"], one["remote_us"]) == ("Fetch: t-0", 1500, -1)

@@ -11,7 +11,7 @@ def why_rejected(files: list[str], arguments: list[str]) -> str:
     return str(caught.value)
 
 
-def test_options_go_over_the_file(tmp_path):
+def test_options_override_the_settings_of_the_file(tmp_path):
     file = tmp_path / "server.properties"
     file.write_text("num.partitions=2\nnum.io.threads=3\n")
 
@@ -20,11 +20,11 @@ def test_options_go_over_the_file(tmp_path):
     assert (config.num_partitions, config.num_io_threads) == (5, 3)
 
 
-def test_without_file_and_options_the_node_is_embedded():
+def test_node_without_file_and_options_is_embedded():
     assert read_settings([], []).config.embedded
 
 
-def test_a_file_is_latin_1_with_any_line_ends(tmp_path):
+def test_properties_file_is_read_as_latin_1_with_any_line_ends(tmp_path):
     file = tmp_path / "server.properties"
     file.write_bytes(b"broker.rack=caf\xe9\rnum.partitions=2\r\nnum.io.\\\r\n  threads=3\n")
 
@@ -33,7 +33,7 @@ def test_a_file_is_latin_1_with_any_line_ends(tmp_path):
     assert (config.broker_rack, config.num_partitions, config.num_io_threads) == ("café", 2, 3)
 
 
-def test_a_refused_setting_is_told_with_file_and_line(tmp_path):
+def test_refused_setting_is_reported_with_file_and_line(tmp_path):
     file = tmp_path / "server.properties"
     file.write_text("# mine\nnum.partition=2\n")
 
@@ -42,18 +42,18 @@ def test_a_refused_setting_is_told_with_file_and_line(tmp_path):
     )
 
 
-def test_a_refused_option_is_told():
+def test_refused_option_is_reported():
     assert why_rejected([], ["num.partitions"]) == "-c: num.partitions: is not NAME=VALUE"
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path):
+def test_unreadable_settings_file_is_named(tmp_path):
     missing = tmp_path / "missing.properties"
 
     assert why_rejected([str(missing)], []) == f"{missing}: No such file or directory"
     assert why_rejected([str(tmp_path)], []) == f"{tmp_path}: Is a directory"
 
 
-def test_a_file_without_an_end_is_refused():
+def test_settings_file_without_an_end_is_refused():
     assert "name a file of settings" in why_rejected(["/dev/zero"], [])
 
 
@@ -71,7 +71,7 @@ def sources(tmp_path, monkeypatch):
     return str(properties), str(toml)
 
 
-def test_each_source_goes_over_those_before_it_in_whatever_order_they_are_named(sources):
+def test_sources_of_settings_have_a_fixed_precedence_in_any_order_of_files(sources):
     for files in (sources, sources[::-1]):
         config = read_settings(files, ["num.partitions=4"]).config
 
@@ -81,7 +81,7 @@ def test_each_source_goes_over_those_before_it_in_whatever_order_they_are_named(
         assert config.fetch_max_bytes == 1024
 
 
-def test_each_value_knows_where_it_is_from(sources):
+def test_each_setting_records_its_source(sources):
     given = read_settings(sources, ["num.partitions=4"]).config.given
 
     assert given["num.partitions"].where == "-c"
@@ -90,7 +90,7 @@ def test_each_value_knows_where_it_is_from(sources):
     assert given["fetch.max.bytes"].where == sources[1]
 
 
-def test_of_two_files_of_one_kind_the_later_wins(tmp_path):
+def test_later_of_two_files_of_the_same_kind_wins(tmp_path):
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_text("num.partitions=1")
     other.write_text("num.partitions=2")
@@ -99,7 +99,7 @@ def test_of_two_files_of_one_kind_the_later_wins(tmp_path):
     assert read_settings([str(other), str(one)], []).config.num_partitions == 1
 
 
-def test_a_variable_that_is_no_setting_is_a_warning(monkeypatch):
+def test_environment_variable_that_is_not_a_setting_is_a_warning(monkeypatch):
     monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "host:1")
 
     assert read_settings([], []).warnings == (
@@ -107,13 +107,13 @@ def test_a_variable_that_is_no_setting_is_a_warning(monkeypatch):
     )
 
 
-def test_a_misspelled_variable_is_refused(monkeypatch):
+def test_misspelled_environment_variable_is_refused(monkeypatch):
     monkeypatch.setenv("KAFKA_NUM_PARTITION", "5")
 
     assert "KAFKA_NUM_PARTITION: num.partition: no such setting" in why_rejected([], [])
 
 
-def test_secrets_are_looked_up_in_environment_and_files(tmp_path, monkeypatch):
+def test_secrets_are_read_from_environment_and_files(tmp_path, monkeypatch):
     secrets = tmp_path / "secrets"
     secrets.write_text("rack=é")
     monkeypatch.setenv("SECRET", "5")
@@ -130,7 +130,7 @@ def test_secrets_are_looked_up_in_environment_and_files(tmp_path, monkeypatch):
     assert (config.broker_rack, config.num_partitions) == ("é", 5)
 
 
-def test_a_toml_file_that_is_none_is_refused(tmp_path):
+def test_invalid_toml_file_is_refused(tmp_path):
     file = tmp_path / "a.toml"
     file.write_bytes(b"\xff")
     assert why_rejected([str(file)], []) == f"{file}: is not UTF-8, as a TOML file must be"

@@ -27,7 +27,7 @@ def served(monkeypatch):
     return calls
 
 
-def test_a_broker_runs_with_the_settings_of_file_and_options(served, tmp_path):
+def test_start_runs_a_broker_with_the_settings_of_file_and_options(served, tmp_path):
     file = tmp_path / "server.properties"
     file.write_text("num.partitions=2\nnum.io.threads=3\n")
 
@@ -41,7 +41,7 @@ def test_a_broker_runs_with_the_settings_of_file_and_options(served, tmp_path):
     assert format_if_empty is True
 
 
-def test_an_option_may_come_before_the_file_and_hold_any_characters(served, tmp_path):
+def test_option_may_precede_the_file_and_contain_any_characters(served, tmp_path):
     file = tmp_path / "server.properties"
     file.write_text("")
 
@@ -52,7 +52,7 @@ def test_an_option_may_come_before_the_file_and_hold_any_characters(served, tmp_
     assert format_if_empty is False
 
 
-def test_files_may_stand_on_both_sides_of_an_option(served, tmp_path):
+def test_files_may_be_given_before_and_after_an_option(served, tmp_path):
     one, other = tmp_path / "one.properties", tmp_path / "other.properties"
     one.write_text("num.partitions=2\n")
     other.write_text("num.io.threads=3\n")
@@ -64,14 +64,14 @@ def test_files_may_stand_on_both_sides_of_an_option(served, tmp_path):
     assert (config.broker_rack, config.node_id) == ("a", 7)
 
 
-def test_without_arguments_the_broker_is_embedded(served):
+def test_start_without_arguments_is_embedded(served):
     main(["start"])
 
     ((config, _),) = served
     assert config.embedded
 
 
-def test_warnings_and_the_brokers_own_events_are_logged(served, capsys):
+def test_warnings_and_broker_events_are_logged(served, capsys):
     main(["start", "-c", "share.coordinator.threads=2"])
 
     warning, event = capsys.readouterr().err.splitlines()
@@ -79,7 +79,7 @@ def test_warnings_and_the_brokers_own_events_are_logged(served, capsys):
     assert event.endswith("trio_kafka.broker: served")
 
 
-def test_refused_settings_end_with_status_2_before_anything_runs(served, capsys):
+def test_start_with_refused_settings_ends_with_status_2_and_runs_nothing(served, capsys):
     assert main(["start", "-c", "listeners=SSL://:9092"]) == 2
 
     assert served == []
@@ -88,7 +88,7 @@ def test_refused_settings_end_with_status_2_before_anything_runs(served, capsys)
     )
 
 
-def test_a_broker_to_try_has_defaults_below_all_settings(served, tmp_path, monkeypatch):
+def test_explicit_settings_override_the_defaults_of_start_embedded(served, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     main(["start", "--embedded"])
@@ -103,7 +103,7 @@ def test_a_broker_to_try_has_defaults_below_all_settings(served, tmp_path, monke
     assert third.directories == ("/b",)
 
 
-def test_a_broker_for_tests_has_free_ports_and_its_controls(served):
+def test_start_testing_uses_free_ports_and_enables_fault_controls(served):
     assert main(["start", "--testing", "-c", "num.partitions=5"]) == 7
 
     ((config, format_if_empty),) = served
@@ -113,7 +113,7 @@ def test_a_broker_for_tests_has_free_ports_and_its_controls(served):
     assert config.given["plugin.faults.enabled"].text == "true"
 
 
-def test_a_broker_for_tests_needs_an_http_server(served, monkeypatch, capsys):
+def test_start_testing_without_an_http_server_is_refused(served, monkeypatch, capsys):
     monkeypatch.setattr("trio_kafka.cli.testing_broker.find_spec", lambda _: None)
 
     assert main(["start", "--testing"]) == 2

@@ -24,7 +24,7 @@ from trio_kafka_http.plugin import http
 START = [sys.executable, "-m", "trio_kafka", "start", "--testing"]
 
 
-def test_files_are_in_memory_unless_a_setting_says_where() -> None:
+def test_testing_broker_keeps_files_in_memory_unless_a_directory_is_set() -> None:
     def world(*given: str) -> RealWorld:
         return machine_for(load(quick_settings(), options(given)).config)(1000)
 
@@ -34,7 +34,9 @@ def test_files_are_in_memory_unless_a_setting_says_where() -> None:
     assert all(isinstance(one.clock, SkippingClock) for one in (world(), world("log.dir=/a")))
 
 
-async def test_without_the_plugin_there_is_no_address_of_controls(autojump_clock, capsys) -> None:
+async def test_addresses_of_fault_controls_are_empty_if_the_plugin_is_disabled(
+    autojump_clock, capsys
+) -> None:
     async with Broker(
         config_of(),
         simulated_world(),
@@ -55,7 +57,7 @@ def _line(process: subprocess.Popen[bytes]) -> bytes:
 
 
 @pytest.mark.slow
-def test_it_prints_one_line_of_json_with_its_addresses_when_it_is_ready() -> None:
+def test_testing_broker_prints_its_addresses_as_one_json_line_when_ready() -> None:
     with subprocess.Popen(START, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         found = json.loads(_line(process))
         host, port = found["bootstrap"].split(":")
@@ -70,7 +72,7 @@ def test_it_prints_one_line_of_json_with_its_addresses_when_it_is_ready() -> Non
 
 
 @pytest.mark.slow
-def test_it_ends_when_its_parent_does() -> None:
+def test_testing_broker_ends_when_its_parent_process_ends() -> None:
     """The parent is a shell that is killed, so that it cannot tell its child."""
     script = f"{' '.join(START)} --with-parent 2>/dev/null & read line"
     with subprocess.Popen(

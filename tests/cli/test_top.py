@@ -48,7 +48,7 @@ def cells(line: str) -> list[str]:
     return line.split()
 
 
-def test_a_rate_is_what_was_counted_between_two_looks() -> None:
+def test_top_computes_rates_between_two_snapshots() -> None:
     shown = list(lines(look_at(100.0, 1), look_at(102.0, 3)))
 
     loop = cells(shown[1])
@@ -62,7 +62,7 @@ def test_a_rate_is_what_was_counted_between_two_looks() -> None:
     assert any(cells(line)[:2] == ["replicas/Fetch", "4"] for line in shown if line)
 
 
-def test_the_first_look_is_of_all_since_the_start() -> None:
+def test_first_snapshot_of_top_shows_totals_since_the_start() -> None:
     shown = list(lines(None, look_at(100.0, 2)))
 
     assert shown[-1].startswith("Totals since the start")
@@ -70,7 +70,7 @@ def test_the_first_look_is_of_all_since_the_start() -> None:
     assert (fetch[1], fetch[-2]) == ("-", "2.000")
 
 
-def test_what_came_since_the_last_look_counts_from_nothing() -> None:
+def test_node_that_is_new_since_the_last_snapshot_is_counted_from_zero() -> None:
     before = TreeSnapshot(100.0, {(*PLANE, "loop"): Node("part", "loop", {})})
     shown = list(lines(before, look_at(101.0, 1)))
 
@@ -78,13 +78,13 @@ def test_what_came_since_the_last_look_counts_from_nothing() -> None:
     assert (fetch[1], fetch[-2]) == ("5.0", "2.000")
 
 
-def test_a_broker_that_began_again_has_no_negative_rates() -> None:
+def test_rates_of_a_restarted_broker_are_not_negative() -> None:
     shown = list(lines(look_at(100.0, 3), look_at(101.0, 1)))
 
     assert not [one for line in shown for one in cells(line) if one.startswith("-") and one != "-"]
 
 
-def test_the_busiest_api_comes_first() -> None:
+def test_busiest_api_is_listed_first() -> None:
     before, after = look_at(0.0, 1), look_at(1.0, 2)
     nodes = dict(after.nodes)
     nodes[*PLANE, "requests", "Produce"] = Node("part", "Produce", {"count": 900})
@@ -94,7 +94,7 @@ def test_the_busiest_api_comes_first() -> None:
     assert ("Produce", "Fetch") in list(pairwise(starts))
 
 
-async def test_a_look_leaves_out_what_there_are_thousands_of() -> None:
+async def test_top_does_not_read_nodes_of_logs_and_connections() -> None:
     async with running_plane(RealWorld(SkippingClock()), [describe_tree, api_versions]) as plane:
         root = plane.parts.tree = plane.node
         logs = root.add("log-manager", "part")
@@ -106,7 +106,7 @@ async def test_a_look_leaves_out_what_there_are_thousands_of() -> None:
     assert not {"log", "connection"} & {node.kind for node in seen.nodes.values()}
 
 
-async def test_a_running_broker_is_shown_as_often_as_wanted(
+async def test_top_prints_a_running_broker_the_requested_number_of_times(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     async with running_plane(RealWorld(SkippingClock()), [describe_tree, api_versions]) as plane:
@@ -118,7 +118,7 @@ async def test_a_running_broker_is_shown_as_often_as_wanted(
     assert capsys.readouterr().out.count("what waits") == 2
 
 
-async def test_json_is_one_object_a_line_for_each_reading(
+async def test_top_json_is_one_object_per_snapshot(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     async with running_plane(RealWorld(SkippingClock()), [describe_tree, api_versions]) as plane:
@@ -132,7 +132,9 @@ async def test_json_is_one_object_a_line_for_each_reading(
     assert second["queues"][0].keys() >= {"path", "kind", "waiting", "bound"}
 
 
-def test_nobody_there_is_one_line_and_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_top_with_an_invalid_address_ends_with_one_line_and_status_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["top", "--bootstrap", "nowhere"]) == 1
     assert (
         capsys.readouterr().err

@@ -84,7 +84,7 @@ def api_versions_answer(*keys: int) -> bytes:
     return small_answer(1, body, flexible=False)
 
 
-async def test_the_live_tree_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_tree_prints_the_live_tree_of_a_broker(capsys: pytest.CaptureFixture[str]) -> None:
     async with broker() as plane:
         assert await run("--bootstrap", str(plane.endpoint)) == 0
 
@@ -95,7 +95,9 @@ async def test_the_live_tree_is_printed(capsys: pytest.CaptureFixture[str]) -> N
     ]
 
 
-async def test_path_and_depth_ask_for_less(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_tree_options_path_and_depth_restrict_the_output(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     async with broker() as plane:
         asked = ("--bootstrap", str(plane.endpoint))
         await run(*asked, "--path", "plane data")
@@ -106,7 +108,7 @@ async def test_path_and_depth_ask_for_less(capsys: pytest.CaptureFixture[str]) -
     )
 
 
-async def test_kinds_ask_for_nodes_and_what_leads_to_them(
+async def test_tree_option_kind_selects_nodes_and_their_ancestors(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     async with broker() as plane:
@@ -124,7 +126,7 @@ async def test_kinds_ask_for_nodes_and_what_leads_to_them(
     ]
 
 
-async def test_more_kinds_than_a_broker_takes_are_one_line_and_status_1(
+async def test_more_kinds_than_the_limit_are_refused_with_one_line_and_status_1(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     async with broker() as plane:
@@ -137,7 +139,7 @@ async def test_more_kinds_than_a_broker_takes_are_one_line_and_status_1(
     )
 
 
-async def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_tree_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     async with broker() as plane:
         assert await run("--bootstrap", str(plane.endpoint), "--json") == 0
 
@@ -166,7 +168,7 @@ async def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-async def test_a_path_that_leads_nowhere_is_one_line_and_status_1(
+async def test_unknown_tree_path_is_reported_with_one_line_and_status_1(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     async with broker() as plane:
@@ -178,7 +180,9 @@ async def test_a_path_that_leads_nowhere_is_one_line_and_status_1(
     )
 
 
-def test_a_refused_connection_is_one_line_and_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_refused_connection_is_reported_with_one_line_and_status_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         address = Endpoint(*unused.getsockname())
 
@@ -201,14 +205,14 @@ def test_a_refused_connection_is_one_line_and_status_1(capsys: pytest.CaptureFix
         ("a..b:9092", "'a..b' is not a host name"),
     ],
 )
-def test_an_address_that_is_none_is_one_line_and_status_1(
+def test_invalid_address_is_reported_with_one_line_and_status_1(
     capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
     assert main(["tree", "--bootstrap", text]) == 1
     assert capsys.readouterr().err == f"trio-kafka: {text}: {message}\n"
 
 
-def test_its_help_names_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_tree_names_its_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tree", "--help"]) == 0
 
     text = capsys.readouterr().out
@@ -216,12 +220,12 @@ def test_its_help_names_its_options(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"{option} " in text
 
 
-def test_an_address_is_host_and_port() -> None:
+def test_address_of_host_and_port_is_parsed() -> None:
     assert parse_address("h:1") == Endpoint("h", 1)
     assert parse_address("[::1]:9092") == Endpoint("::1", 9092)
 
 
-def test_a_server_without_a_tree_is_not_asked_for_it() -> None:
+def test_server_without_the_tree_api_is_not_sent_a_tree_request() -> None:
     def kafka(connection: socket.socket) -> None:
         connection.recv(1 << 16)
         connection.sendall(api_versions_answer(0, 1, 18))
@@ -235,7 +239,7 @@ def test_a_server_without_a_tree_is_not_asked_for_it() -> None:
 
 
 @pytest.mark.parametrize("keys", [(18, 10001), (18,)])
-def test_a_server_that_cannot_choose_by_kind_is_not_asked_to(keys: tuple[int, ...]) -> None:
+def test_kinds_are_not_requested_from_a_server_of_an_older_version(keys: tuple[int, ...]) -> None:
     def older(connection: socket.socket) -> None:
         connection.recv(1 << 16)
         connection.sendall(api_versions_answer(*keys))
@@ -247,7 +251,7 @@ def test_a_server_that_cannot_choose_by_kind_is_not_asked_to(keys: tuple[int, ..
     assert str(raised.value) == f"{address}: {NO_KINDS}"
 
 
-def test_a_server_that_cannot_choose_by_kind_is_asked_for_all() -> None:
+def test_whole_tree_is_requested_from_a_server_of_an_older_version() -> None:
     answered = DescribeTreeResponse(rows=ROWS)
 
     def older(connection: socket.socket) -> None:
@@ -271,7 +275,7 @@ def test_a_server_that_cannot_choose_by_kind_is_asked_for_all() -> None:
         (api_versions_answer(10001)[:-1], "the server closed the connection without an answer"),
     ],
 )
-def test_a_server_that_speaks_otherwise_is_an_error(data: bytes, message: str) -> None:
+def test_malformed_response_of_a_server_is_an_error(data: bytes, message: str) -> None:
     def answers(connection: socket.socket) -> None:
         connection.recv(1 << 16)
         connection.sendall(data)
@@ -281,7 +285,7 @@ def test_a_server_that_speaks_otherwise_is_an_error(data: bytes, message: str) -
 
 
 @pytest.mark.parametrize("drip", [b"", struct.pack(">i", 1000)])
-def test_a_silent_server_is_given_up_in_time(drip: bytes) -> None:
+def test_silent_server_times_out(drip: bytes) -> None:
     def silent(connection: socket.socket) -> None:
         connection.sendall(drip)
         while connection.recv(1 << 16):
@@ -294,7 +298,7 @@ def test_a_silent_server_is_given_up_in_time(drip: bytes) -> None:
         read_tree(address, timeout_s=0.05)
 
 
-def test_a_server_that_drips_does_not_prolong_the_deadline() -> None:
+def test_server_that_sends_single_bytes_does_not_prolong_the_timeout() -> None:
     def drips(connection: socket.socket) -> None:
         connection.sendall(struct.pack(">i", 1000))
         connection.settimeout(0.02)
@@ -316,7 +320,7 @@ def test_a_server_that_drips_does_not_prolong_the_deadline() -> None:
         read_tree(address, timeout_s=0.1)
 
 
-def test_columns_are_aligned_and_branches_lead_to_every_node() -> None:
+def test_tree_columns_are_aligned_and_branches_lead_to_every_node() -> None:
     assert list(as_text(DescribeTreeResponse(rows=ROWS, truncated=True))) == [
         "broker-1       broker    epoch=3",
         "├─ plane data  plane",
@@ -328,18 +332,18 @@ def test_columns_are_aligned_and_branches_lead_to_every_node() -> None:
     ]
 
 
-def test_nothing_is_shown_of_nothing() -> None:
+def test_empty_tree_is_printed_without_rows() -> None:
     nothing = DescribeTreeResponse(truncated=True)
 
     assert list(as_text(nothing)) == [MORE]
     assert as_data(nothing) == {"truncated": True, "tree": None}
 
 
-def test_branches_of_two_lone_nodes() -> None:
+def test_branches_of_two_nested_single_nodes_are_drawn() -> None:
     assert branches([TreeRow(0), TreeRow(1), TreeRow(2)]) == ["", "└─ ", "   └─ "]
 
 
-def test_what_a_terminal_would_obey_is_escaped() -> None:
+def test_terminal_control_characters_in_the_tree_are_escaped() -> None:
     row = TreeRow(0, "part", "a\x1b[2J", [TreeFigure("client_id", 4, "x\ny\u202e")])
 
     (line,) = as_text(DescribeTreeResponse(rows=[row]))
@@ -364,11 +368,11 @@ def test_what_a_terminal_would_obey_is_escaped() -> None:
         (9, "x", "x"),
     ],
 )
-def test_a_figure_is_shown_by_its_kind(kind: int, value: str, shown: str) -> None:
+def test_figure_is_shown_according_to_its_kind(kind: int, value: str, shown: str) -> None:
     assert show(TreeFigure("f", kind, value)) == shown
 
 
-def test_an_error_without_a_text_is_told_by_its_name() -> None:
+def test_error_without_a_message_is_reported_by_the_name_of_its_code() -> None:
     def refuses(code: int, connection: socket.socket) -> None:
         connection.recv(1 << 16)
         connection.sendall(api_versions_answer(10001))

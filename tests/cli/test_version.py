@@ -4,13 +4,13 @@ import re
 from trio_kafka.cli.version import version
 
 
-def test_the_version_is_one_line_with_ours_and_kafkas(capsys):
+def test_version_is_one_line_with_the_versions_of_trio_kafka_and_kafka(capsys):
     version()
 
     assert re.fullmatch(r"trio-kafka \d+\.\d+\.\S+ \(Kafka 4\.4\)\n", capsys.readouterr().out)
 
 
-def test_json_has_both_versions(capsys):
+def test_version_json_has_both_versions(capsys):
     version(json=True)
 
     found = json.loads(capsys.readouterr().out)

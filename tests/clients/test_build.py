@@ -18,7 +18,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-def test_a_program_is_built_once_beside_a_copy_of_its_sources(sources: Path) -> None:
+def test_a_program_is_built_once_next_to_a_copy_of_its_sources(sources: Path) -> None:
     builds: list[Path] = []
 
     homes = {built("sample", builds.append) for _ in range(3)}
@@ -29,7 +29,9 @@ def test_a_program_is_built_once_beside_a_copy_of_its_sources(sources: Path) -> 
 
 
 @pytest.mark.parametrize("changed", ["main", "lock", "another"])
-def test_another_source_or_lock_has_another_place(sources: Path, changed: str) -> None:
+def test_a_changed_source_or_lock_file_gets_another_build_directory(
+    sources: Path, changed: str
+) -> None:
     first = built("sample", lambda _: None)
 
     (sources / changed).write_text("two")
@@ -37,7 +39,9 @@ def test_another_source_or_lock_has_another_place(sources: Path, changed: str) -
     assert built("sample", lambda _: None) != first
 
 
-def test_what_the_build_depends_on_elsewhere_counts(sources: Path, tmp_path: Path) -> None:
+def test_a_changed_external_dependency_gets_another_build_directory(
+    sources: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "pom.xml"
     other.write_text("1")
     first = built("sample", lambda _: None, other)
@@ -47,7 +51,7 @@ def test_what_the_build_depends_on_elsewhere_counts(sources: Path, tmp_path: Pat
     assert built("sample", lambda _: None, other) != first
 
 
-def test_a_build_that_failed_is_done_again_from_nothing(sources: Path) -> None:
+def test_a_failed_build_is_repeated_from_an_empty_directory(sources: Path) -> None:
     def fail(home: Path) -> None:
         (home / "half").touch()
         raise RuntimeError("no compiler")
@@ -59,14 +63,16 @@ def test_a_build_that_failed_is_done_again_from_nothing(sources: Path) -> None:
     assert not (home / "half").exists()
 
 
-def test_what_is_missing_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_program_is_reported_with_its_install_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("PATH", "")
 
     with pytest.raises(MissingError, match="kcat is not installed: apt-get install kcat"):
         need("kcat")
 
 
-def test_directories_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_directories_follow_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TRIO_KAFKA_CLIENTS", "TRIO_KAFKA_CACHE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "/cache")

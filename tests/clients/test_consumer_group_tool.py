@@ -17,7 +17,9 @@ from tests.clients.test_group_tool import EACH, PARTITIONS, ask, offsets
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-def test_the_tool_sees_consumer_groups(clusters: Callable[[str], Cluster], tmp_path: Path) -> None:
+def test_kafka_consumer_groups_describes_and_deletes_consumer_groups(
+    clusters: Callable[[str], Cluster], tmp_path: Path
+) -> None:
     try:
         class_path("tools")
     except MissingError as missing:

@@ -20,14 +20,14 @@ SAMPLE = sampled(MEMBERS, lambda client: client.name == "confluent")
 
 
 @pytest.mark.parametrize("client", SAMPLE, ids=[client.name for client in MEMBERS])
-def test_every_record_is_processed_while_members_come_go_and_die(
+def test_every_record_is_processed_while_members_join_leave_and_are_killed(
     quick_cluster: Cluster, client: Client, tmp_path: Path, size: Size
 ) -> None:
     check_churn(quick_cluster, client, tmp_path, size(100, 2000), "consumer")
 
 
 @pytest.mark.parametrize("client", SAMPLE, ids=[client.name for client in MEMBERS])
-def test_members_change_the_protocol_one_by_one_and_back(
+def test_members_migrate_one_by_one_to_the_consumer_protocol_and_back(
     quick_cluster: Cluster, client: Client, tmp_path: Path, size: Size
 ) -> None:
     topic = quick_cluster.new_topic(PARTITIONS)
@@ -61,7 +61,7 @@ def test_members_change_the_protocol_one_by_one_and_back(
 
 
 @pytest.mark.parametrize("client", SAMPLE, ids=[client.name for client in MEMBERS])
-def test_assignments_stay_put_when_others_come_and_go(
+def test_assigned_partitions_stay_with_members_when_others_join_and_leave(
     quick_cluster: Cluster, client: Client, tmp_path: Path, size: Size
 ) -> None:
     topic = quick_cluster.new_topic(PARTITIONS)

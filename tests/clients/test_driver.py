@@ -38,12 +38,12 @@ def driver(tmp_path: Path) -> Iterator[Driver]:
         yield started
 
 
-def test_steps_are_answered_in_turn(driver: Driver) -> None:
+def test_steps_are_answered_in_order(driver: Driver) -> None:
     assert driver.ask("echo", topic="t") == {"topic": "t"}
     assert driver.ask("echo", topic="\u00fc") == {"topic": "\u00fc"}
 
 
-def test_a_step_that_lasts_is_answered_when_somebody_looks(driver: Driver) -> None:
+def test_a_step_in_the_background_returns_its_answer_on_finish(driver: Driver) -> None:
     driver.begin("echo", topic="t")
 
     assert driver.finish("echo") == {"topic": "t"}
@@ -54,7 +54,7 @@ def test_a_step_that_lasts_is_answered_when_somebody_looks(driver: Driver) -> No
         driver.finish("echo")
 
 
-def test_an_error_of_kafkas_is_known_by_its_code_and_the_program_goes_on(driver: Driver) -> None:
+def test_a_kafka_error_has_its_error_code_and_the_program_continues(driver: Driver) -> None:
     with pytest.raises(ClientError, match="TOPIC_ALREADY_EXISTS: no") as refused:
         driver.ask("refuse", code=36)
 
@@ -63,21 +63,23 @@ def test_an_error_of_kafkas_is_known_by_its_code_and_the_program_goes_on(driver:
 
 
 @pytest.mark.parametrize(("do", "said"), [("fail", "KeyError: 'a bug'"), ("refuse", "no")])
-def test_an_error_of_the_clients_own_has_no_code(driver: Driver, do: str, said: str) -> None:
+def test_an_error_of_the_client_itself_has_no_error_code(
+    driver: Driver, do: str, said: str
+) -> None:
     with pytest.raises(ClientError, match=said) as refused:
         driver.ask(do, code=-1)
 
     assert refused.value.code is None
 
 
-def test_a_program_that_ends_is_told_with_what_it_printed(driver: Driver) -> None:
+def test_the_end_of_a_program_is_reported_with_its_output(driver: Driver) -> None:
     with pytest.raises(ProcessError, match=r"status 7[\s\S]*the last words"):
         driver.ask("end")
     with pytest.raises(ProcessError, match="status 7"):
         driver.ask("echo")
 
 
-def test_a_program_that_hangs_is_ended_when_time_is_up(
+def test_a_hanging_program_is_killed_after_the_timeout(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(driver_module, "STEP_TIMEOUT_S", 0.2)

@@ -69,7 +69,7 @@ class Topics:
     sampled(MEMBERS, lambda one: (one[0].name, one[1]) in SAMPLE),
     ids=[f"{client.name}-{how}" for client, how in MEMBERS],
 )
-def test_topics_that_match_appear_while_members_come_go_and_die(
+def test_records_of_new_matching_topics_are_processed_while_members_join_leave_and_die(
     quick_cluster: Cluster, client: Client, protocol: str, tmp_path: Path, size: Size
 ) -> None:
     topics = Topics(quick_cluster, size(50, 1000))

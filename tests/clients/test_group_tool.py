@@ -31,7 +31,7 @@ def offsets(group: Group) -> dict[int, tuple[str, str, str]]:
     return {int(partition): (current, end, lag) for partition, current, end, lag in found}
 
 
-def test_the_tool_sees_and_changes_groups(
+def test_kafka_consumer_groups_lists_describes_resets_and_deletes_groups(
     clusters: Callable[[str], Cluster], tmp_path: Path
 ) -> None:
     try:

@@ -25,13 +25,13 @@ MEMBERS = [client for client in CLIENTS.values() if client.can("subscribe")]
     sampled(MEMBERS, lambda client: client.name == "confluent"),
     ids=[client.name for client in MEMBERS],
 )
-def test_every_record_is_processed_while_members_come_go_and_die(
+def test_every_record_is_processed_while_members_join_leave_and_are_killed(
     clusters: Clusters, client: Client, tmp_path: Path, size: Size
 ) -> None:
     check_churn(clusters("confluent"), client, tmp_path, size(100, 2000))
 
 
-def test_clients_of_all_kinds_share_one_group(
+def test_different_clients_with_the_range_assignor_share_one_group(
     clusters: Clusters, tmp_path: Path, size: Size
 ) -> None:
     """All that can agree on a way to assign."""

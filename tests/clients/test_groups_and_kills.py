@@ -21,7 +21,7 @@ REBALANCE_S = 5.0  # what a new member brings about lasts about as long
 SETTINGS = ("group.initial.rebalance.delay.ms=500",)
 
 
-def test_members_go_on_after_their_broker_was_killed(
+def test_every_record_is_processed_while_the_broker_is_killed_repeatedly(
     drivers: Callable[[Client], Driver], tmp_path: Path, size: Size
 ) -> None:
     """Each life ends somewhere in a rebalance: a member has come, and another one died."""

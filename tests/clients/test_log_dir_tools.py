@@ -45,7 +45,7 @@ def configs(broker: BrokerProcess, *arguments: str) -> str:
     return ask(broker, "kafka.admin.ConfigCommand", "--entity-type", "brokers", *arguments)
 
 
-def test_the_tools_move_replicas_and_delete_records(tmp_path: Path) -> None:
+def test_kafka_tools_move_replicas_and_delete_records(tmp_path: Path) -> None:
     try:
         class_path("tools")
     except MissingError as missing:

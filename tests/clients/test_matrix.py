@@ -103,14 +103,18 @@ def rich(client: Client) -> list[Record]:
 
 
 @clients_that("produce")
-def test_keys_headers_timestamps_and_tombstones_come_back(clusters: Clusters, name: str) -> None:
+def test_keys_headers_timestamps_and_tombstones_are_read_as_written(
+    clusters: Clusters, name: str
+) -> None:
     cluster = clusters(name)
 
     cluster.check(cluster.produce(cluster.new_topic(configs=KEPT), rich(cluster.client)))
 
 
 @clients_that("produce")
-def test_a_topic_may_stamp_records_as_they_arrive(clusters: Clusters, name: str) -> None:
+def test_a_topic_with_log_append_time_stamps_records_on_arrival(
+    clusters: Clusters, name: str
+) -> None:
     cluster = clusters(name)
     topic = cluster.new_topic(configs={"message.timestamp.type": "LogAppendTime"})
     plain = [Record(key=b"key", value=b"%d" % n) for n in range(50)]
@@ -124,7 +128,7 @@ def test_a_topic_may_stamp_records_as_they_arrive(clusters: Clusters, name: str)
 
 
 @clients_that("produce")
-def test_large_and_empty_records_come_back(clusters: Clusters, name: str) -> None:
+def test_large_and_empty_records_are_read_as_written(clusters: Clusters, name: str) -> None:
     cluster = clusters(name)
     topic = cluster.new_topic(configs={"max.message.bytes": str(4 << 20)})
     line = b"0123456789abcdef" * 64
@@ -139,7 +143,9 @@ def test_large_and_empty_records_come_back(clusters: Clusters, name: str) -> Non
 
 
 @clients_that("produce")
-def test_a_record_above_the_topics_limit_is_refused(clusters: Clusters, name: str) -> None:
+def test_a_record_above_max_message_bytes_of_its_topic_is_refused(
+    clusters: Clusters, name: str
+) -> None:
     cluster = clusters(name)
     topic = cluster.new_topic(configs={"max.message.bytes": "10000"})
 
@@ -150,7 +156,9 @@ def test_a_record_above_the_topics_limit_is_refused(clusters: Clusters, name: st
     assert cluster.ask("offsets", topic=topic, partition=0, times=["latest"]) == [0]
 
 
-def test_what_all_have_written_is_read_by_all(clusters: Clusters, size: Size) -> None:
+def test_records_written_by_each_client_are_read_by_every_client(
+    clusters: Clusters, size: Size
+) -> None:
     """A partition for each client and codec; each reader has them all in one assignment."""
     writers = [client for client in CLIENTS.values() if client.partitions]
     reference = clusters(REFERENCE.name)
@@ -176,7 +184,7 @@ def test_what_all_have_written_is_read_by_all(clusters: Clusters, size: Size) ->
 
 
 @clients_that("read")
-def test_reading_begins_at_any_offset(clusters: Clusters, name: str) -> None:
+def test_a_consumer_reads_from_any_offset(clusters: Clusters, name: str) -> None:
     cluster = clusters(name)
     topic = cluster.new_topic()
     written = cluster.produce(topic, many(500))
@@ -237,7 +245,7 @@ def settled(ask: Callable[[], Answer], wanted: Answer) -> Answer:
 
 
 @clients_that("create_topic")
-def test_a_topic_of_a_bad_name_or_setting_is_refused(clusters: Clusters, name: str) -> None:
+def test_a_topic_with_an_invalid_name_or_setting_is_refused(clusters: Clusters, name: str) -> None:
     cluster = clusters(name)
 
     for topic, configs, code in (
@@ -319,7 +327,7 @@ def described(clusters: Clusters, kind: str, name: str, settings: Iterable[str])
 
 
 @clients_that("create_partitions")
-def test_a_topic_grows_and_never_shrinks(clusters: Clusters, name: str) -> None:
+def test_partitions_of_a_topic_can_be_added_but_not_removed(clusters: Clusters, name: str) -> None:
     cluster = clusters(name)
     topic = cluster.new_topic(1)
 

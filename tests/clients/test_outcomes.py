@@ -19,13 +19,13 @@ def cases() -> Iterator[tuple[tuple[str, str], int]]:
             yield (name, client), prod(len(values) for values in marks.values())
 
 
-def test_the_page_is_of_the_tests_that_there_are_and_all_have_passed() -> None:
+def test_the_client_matrix_page_lists_every_test_as_passed() -> None:
     passed = {cell: Counter(passed=number) for cell, number in cases()}
 
     assert PAGE.read_text() == HEAD + table(passed), "run python -m tests.clients.outcomes"
 
 
-def test_what_did_not_pass_is_told() -> None:
+def test_failed_and_skipped_cases_are_shown_in_a_cell() -> None:
     assert said(Counter(passed=4, failed=1)) == "4, 1 failed"
     assert said(Counter(skipped=3)) == "0, 3 skipped"
     assert said(Counter()) == ""

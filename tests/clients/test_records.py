@@ -38,12 +38,12 @@ def read(written: Path, found: list[Found]) -> Path:
     return file
 
 
-def test_records_come_back_from_their_files(written: Path) -> None:
+def test_records_are_loaded_as_they_were_saved(written: Path) -> None:
     assert list(load_records(written)) == WRITTEN
     assert list(load_found(read(written, READ))) == READ
 
 
-def test_partitions_are_compared_each_in_its_order(written: Path) -> None:
+def test_records_are_compared_in_order_within_each_partition(written: Path) -> None:
     compare(written, read(written, READ), 100, 200)
     compare(written, read(written, READ[1:]), 100, 200, only={0})
 
@@ -62,7 +62,7 @@ def test_partitions_are_compared_each_in_its_order(written: Path) -> None:
         (2, {"record": evolve(READ[2].record, value=b"\x00\xfe")}),
     ],
 )
-def test_every_field_of_a_record_is_compared(
+def test_a_difference_in_any_field_of_a_record_fails_the_comparison(
     written: Path, n: int, change: dict[str, object]
 ) -> None:
     found = [*READ]
@@ -73,14 +73,14 @@ def test_every_field_of_a_record_is_compared(
 
 
 @pytest.mark.parametrize("found", [READ[:2], READ[1:], [*READ, READ[2]], READ[::-1]])
-def test_records_that_are_missing_repeated_or_out_of_order_are_found(
+def test_missing_repeated_or_reordered_records_fail_the_comparison(
     written: Path, found: list[Found]
 ) -> None:
     with pytest.raises(AssertionError):
         compare(written, read(written, found), 100, 200)
 
 
-def test_many_records_are_the_same_each_time_and_all_different() -> None:
+def test_many_generates_the_same_distinct_records_each_time() -> None:
     records = list(many(3000, 7))
 
     assert records == list(many(3000, 7))

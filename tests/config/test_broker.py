@@ -44,7 +44,7 @@ def in_order(text):
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
-def test_a_broker_setting_is_what_kafka_says(name):
+def test_each_broker_setting_has_the_type_default_and_bounds_of_kafka(name):
     setting, fact = settings_of(BrokerConfig)[name], BROKER[name]
 
     assert setting.kind.name.lower() == fact["type"]
@@ -59,7 +59,7 @@ def test_a_broker_setting_is_what_kafka_says(name):
 
 
 @pytest.mark.parametrize("name", sorted(TOPIC))
-def test_a_topic_setting_is_what_kafka_says(name):
+def test_each_topic_setting_has_the_type_default_and_bounds_of_kafka(name):
     setting, fact = settings_of(TopicConfig)[name], TOPIC[name]
 
     assert setting.kind.name.lower() == fact["type"]
@@ -71,17 +71,17 @@ def test_a_topic_setting_is_what_kafka_says(name):
     assert setting.doc.endswith(".")
 
 
-def test_every_topic_setting_of_kafka_is_there_and_no_other():
+def test_topic_settings_are_exactly_the_topic_settings_of_kafka():
     assert settings_of(TopicConfig).keys() == TOPIC.keys()
 
 
-def test_every_broker_setting_that_gives_a_topics_default_is_honoured():
+def test_every_broker_setting_that_defaults_a_topic_setting_is_supported():
     names = {name for s in settings_of(TopicConfig).values() for name, _ in s.server}
 
     assert names <= OURS
 
 
-def test_without_roles_a_node_is_embedded():
+def test_a_node_without_process_roles_is_embedded():
     config = broker_config()
 
     assert config.embedded
@@ -92,7 +92,7 @@ def test_without_roles_a_node_is_embedded():
     assert config.transaction_state_log_min_isr == 1
 
 
-def test_beside_the_embedded_ones_every_default_is_kafkas():
+def test_broker_defaults_except_for_embedded_settings_equal_the_defaults_of_kafka():
     config = broker_config()
 
     for name in OURS - EMBEDDED.keys():
@@ -100,16 +100,16 @@ def test_beside_the_embedded_ones_every_default_is_kafkas():
         assert setting.show(getattr(config, setting.field)) == BROKER[name]["default"]
 
 
-def test_log_dirs_goes_before_log_dir():
+def test_log_dirs_takes_precedence_over_log_dir():
     assert broker_config().directories == ("/tmp/kafka-logs",)
     assert broker_config({"log.dir": "/a"}).directories == ("/a",)
     assert broker_config({"log.dir": "/a", "log.dirs": "/b, /c"}).directories == ("/b", "/c")
 
 
-def test_the_metadata_log_is_in_the_first_directory_unless_it_has_its_own():
+def test_the_metadata_log_uses_the_first_log_directory_unless_metadata_log_dir_is_set():
     assert broker_config({"log.dirs": "/b,/c"}).metadata_directory == "/b"
     assert broker_config({"log.dirs": "/b", "metadata.log.dir": "/m"}).metadata_directory == "/m"
 
 
-def test_values_do_not_appear_in_the_text_of_a_configuration_unless_they_are_in_force():
+def test_the_repr_of_a_configuration_does_not_contain_secrets():
     assert "hunter2" not in repr(broker_config({"ssl.key.password": "hunter2"}))

@@ -17,12 +17,12 @@ from trio_kafka.config.catalogue import base_of, every_setting, has_prefix, sett
         ("listener.name..num.io.threads", "listener.name..num.io.threads"),
     ],
 )
-def test_a_prefix_of_a_listener_or_of_its_mechanism_is_taken_off(name, base):
+def test_base_of_removes_the_prefix_of_a_listener_and_its_mechanism(name, base):
     assert base_of(name) == base
     assert has_prefix(name) == (name != base)
 
 
-def test_a_setting_is_found_by_its_name_and_behind_a_prefix():
+def test_a_setting_is_found_by_its_name_with_or_without_a_listener_prefix():
     assert setting_of("num.io.threads").name == "num.io.threads"
     assert setting_of("log.cleaner.threads").name == "log.cleaner.threads"
     assert setting_of("listener.name.a.ssl.key.password").name == "ssl.key.password"
@@ -31,13 +31,13 @@ def test_a_setting_is_found_by_its_name_and_behind_a_prefix():
     assert setting_of("nothing") is None
 
 
-def test_an_unknown_name_is_told_with_the_nearest_one():
+def test_the_message_of_an_unknown_setting_suggests_the_nearest_name():
     assert unknown("num.io.thread") == "no such setting: did you mean num.io.threads?"
     assert unknown("log.cleaner.thread") == "no such setting: did you mean log.cleaner.threads?"
     assert unknown("x") == "no such setting"
 
 
-def test_all_of_kafkas_settings_and_ours_are_in_one_table():
+def test_the_catalogue_has_supported_unsupported_and_trio_kafka_settings():
     found = every_setting()
 
     assert {"num.io.threads", "log.cleaner.threads", "trio.log.format"} <= found.keys()

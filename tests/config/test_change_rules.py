@@ -18,11 +18,11 @@ def refusal(wanted, **arguments):
 
 
 @pytest.mark.parametrize("per_broker", [True, False])
-def test_what_all_brokers_may_have_one_may_have_too(per_broker):
+def test_cluster_wide_settings_can_be_changed_for_one_broker_or_for_all(per_broker):
     assert change({"message.max.bytes": "5", "log.roll.ms": "7"}, per_broker=per_broker) == ()
 
 
-def test_what_is_read_only_is_refused():
+def test_a_change_of_a_read_only_setting_is_refused():
     assert refusal({"num.partitions": "5"}) == (
         "num.partitions: is read when the broker starts: change it"
         " in the broker's file, and restart"
@@ -30,21 +30,21 @@ def test_what_is_read_only_is_refused():
     assert "when the broker starts" in refusal({"log.retention.hours": "5"})
 
 
-def test_an_unknown_name_is_refused_with_the_nearest():
+def test_a_change_of_an_unknown_setting_is_refused_with_the_nearest_name():
     assert refusal({"num.io.thread": "5"}) == (
         "num.io.thread: no such setting: did you mean num.io.threads?"
     )
 
 
 @pytest.mark.parametrize("name", ["sasl.jaas.config", "listener.name.a.sasl.jaas.config"])
-def test_what_is_one_brokers_own_needs_its_id(name):
+def test_a_per_broker_setting_cannot_be_changed_for_all_brokers(name):
     assert refusal({name: "x"}, per_broker=False) == (
         f"{name}: can only be set for one broker: name the broker's id"
     )
     assert change({name: "x"}) == (f"{name} is not supported yet: SASL is not implemented",)
 
 
-def test_settings_of_tls_are_changed_by_listener():
+def test_tls_settings_can_be_changed_only_with_a_listener_prefix():
     assert refusal({"ssl.keystore.type": "PEM"}) == (
         "ssl.keystore.type: can only be set for one listener:"
         " use listener.name.<listener>.ssl.keystore.type"
@@ -58,20 +58,20 @@ MAP = "PLAINTEXT:PLAINTEXT,IN:PLAINTEXT,CONTROL:PLAINTEXT"
 TWO = {"listeners": "PLAINTEXT://h:1,IN://h:2", "listener.security.protocol.map": MAP}
 
 
-def test_a_listener_is_added_by_one_broker():
+def test_a_listener_can_be_added_for_one_broker_but_not_for_all():
     assert change(TWO) == ()
     assert refusal(TWO, per_broker=False).endswith(
         "can only be set for one broker: name the broker's id"
     )
 
 
-def test_a_listener_without_a_protocol_is_refused():
+def test_a_new_listener_without_a_protocol_in_the_map_is_refused():
     assert refusal({"listeners": TWO["listeners"]}) == (
         "listeners: IN has no protocol: add IN:PLAINTEXT to listener.security.protocol.map"
     )
 
 
-def test_what_is_advertised_stays():
+def test_removing_a_listener_registered_with_the_cluster_is_refused():
     only = {**TWO, "listeners": "PLAINTEXT://h:1"}
 
     assert refusal(only, given=TWO, registered=["PLAINTEXT", "IN"]) == (
@@ -81,18 +81,18 @@ def test_what_is_advertised_stays():
     assert change({}, dynamic=TWO, registered=["PLAINTEXT"]) == ()
 
 
-def test_what_was_told_before_and_is_not_served_hinders_no_change():
+def test_a_registered_listener_that_is_not_open_does_not_block_other_changes():
     assert change({"message.max.bytes": "5"}, registered=["OLD"]) == ()
 
 
-def test_the_listener_that_brokers_use_stays():
+def test_removing_the_inter_broker_listener_is_refused():
     assert refusal({**TWO, "listeners": "IN://h:2"}) == (
         "security.inter.broker.protocol: no advertised listener is called PLAINTEXT:"
         " set inter.broker.listener.name"
     )
 
 
-def test_a_listener_keeps_its_protocol():
+def test_changing_the_protocol_of_an_open_listener_is_refused():
     assert refusal({"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,IN:SSL"}, given=TWO) == (
         "listener.security.protocol.map: IN is open with PLAINTEXT: a restart can change that"
     )
@@ -112,14 +112,14 @@ def test_the_processors_of_each_listener_change_by_at_most_a_factor_of_two(per_b
     assert refusal({own: "0"}, given=given, per_broker=per_broker).startswith(f"{own}: ")
 
 
-def test_processors_of_a_new_listener_and_of_the_control_plane_may_be_any():
+def test_a_new_listener_and_the_control_plane_may_have_any_number_of_processors():
     own = "listener.name.in.num.network.threads"
 
     assert change({**TWO, own: "30"}) == ()
     assert change({own: "30"}, given={**TWO, "control.plane.listener.name": "IN"}) == ()
 
 
-def test_nobody_makes_a_running_broker_read_files():
+def test_config_providers_cannot_be_set_while_the_broker_runs():
     assert "is read when the broker starts" in refusal(
         {"config.providers": "file"}, per_broker=False
     )
@@ -129,19 +129,19 @@ def test_nobody_makes_a_running_broker_read_files():
     ("name", "text"),
     [("message.max.bytes", "-1"), ("log.roll.ms", "x"), ("max.connections", "-1")],
 )
-def test_bounds_hold(name, text):
+def test_a_change_to_a_value_out_of_bounds_is_refused(name, text):
     assert refusal({name: text}).startswith(f"{name}: ")
     assert name in refusal({name: text}, per_broker=False)
 
 
-def test_values_that_were_set_before_are_not_judged_again():
+def test_invalid_stored_values_do_not_block_other_changes():
     old = {"of.another.release": "x", "num.io.threads": "none"}
 
     assert change({**old, "message.max.bytes": "5"}, dynamic=old) == ()
     assert "no such setting" in refusal(old)
 
 
-def test_settings_may_not_contradict_each_other():
+def test_a_change_that_contradicts_another_setting_is_refused():
     text = refusal(
         {"log.cleaner.min.compaction.lag.ms": "9"},
         dynamic_default={"log.cleaner.max.compaction.lag.ms": "8"},
@@ -174,7 +174,7 @@ def test_settings_may_not_contradict_each_other():
         (1, 3, False),
     ],
 )
-def test_a_pool_changes_by_at_most_a_factor_of_two(name, old, new, allowed):
+def test_the_size_of_a_thread_pool_changes_by_at_most_a_factor_of_two(name, old, new, allowed):
     given = {name: str(old)}
 
     if allowed:
@@ -183,12 +183,12 @@ def test_a_pool_changes_by_at_most_a_factor_of_two(name, old, new, allowed):
         assert f"{name}: {new} is too far from {old}" in refusal({name: str(new)}, given=given)
 
 
-def test_a_pool_may_not_be_empty():
+def test_a_thread_pool_of_size_zero_is_refused():
     assert "too far" in refusal({"log.cleaner.threads": "0"})
     assert "too small" in refusal({"num.io.threads": "0"})
 
 
-def test_a_pool_is_compared_with_what_is_in_force():
+def test_a_new_pool_size_is_compared_with_the_effective_value():
     dynamic = {"dynamic_default": {"num.io.threads": "16"}}
 
     assert "too far from 16" in refusal({"num.io.threads": "7"}, **dynamic)
@@ -197,7 +197,7 @@ def test_a_pool_is_compared_with_what_is_in_force():
     change({"num.io.threads": "99"}, per_broker=False, dynamic={"num.io.threads": "8"})
 
 
-def test_taking_a_value_away_is_a_change_too():
+def test_removing_a_dynamic_pool_size_is_checked_against_the_default():
     assert "too far from 64" in refusal({}, dynamic={"num.io.threads": "64"})
 
 
@@ -214,7 +214,7 @@ def test_taking_a_value_away_is_a_change_too():
     ],
 )
 @pytest.mark.parametrize("unit", ["ms", "bytes"])
-def test_no_more_is_kept_here_than_at_all(unit, whole, local, allowed):
+def test_local_retention_above_total_retention_is_refused(unit, whole, local, allowed):
     wanted = {f"log.retention.{unit}": whole, f"log.local.retention.{unit}": local}
 
     if allowed:
@@ -223,7 +223,7 @@ def test_no_more_is_kept_here_than_at_all(unit, whole, local, allowed):
         assert refusal(wanted).startswith(f"log.local.retention.{unit}: {local} is not within")
 
 
-def test_local_retention_is_compared_in_the_unit_that_was_written_down():
+def test_local_retention_is_compared_with_retention_given_in_minutes_or_hours():
     wanted = {"log.local.retention.ms": "60001"}
 
     assert "is 60000" in refusal(wanted, given={"log.retention.minutes": "1"})
@@ -233,7 +233,7 @@ def test_local_retention_is_compared_in_the_unit_that_was_written_down():
     change(wanted, given={"log.retention.hours": "1"})
 
 
-def test_no_refusal_shows_a_secret():
+def test_a_refused_change_does_not_show_a_secret():
     text = refusal({"listener.name.a.ssl.key.password": "hidden", "num.io.threads": "0"})
 
     assert "hidden" not in text
@@ -242,25 +242,25 @@ def test_no_refusal_shows_a_secret():
 @pytest.mark.parametrize("name", ["max.connections", "max.connection.creation.rate"])
 @pytest.mark.parametrize("prefix", ["", "listener.name.plaintext."])
 @pytest.mark.parametrize("per_broker", [True, False])
-def test_limits_of_connections_stay_above_zero_while_a_broker_runs(name, prefix, per_broker):
+def test_a_change_of_a_connection_limit_to_zero_is_refused(name, prefix, per_broker):
     reason = f"{prefix}{name}: 0 would reject every connection: want at least 1"
 
     assert refusal({prefix + name: "0"}, per_broker=per_broker) == reason
     assert change({prefix + name: "1"}, per_broker=per_broker) == ()
 
 
-def test_a_limit_of_zero_that_was_written_down_is_not_judged():
+def test_a_connection_limit_of_zero_from_the_file_does_not_block_changes():
     given = {"max.connections": "0"}
 
     assert change({"message.max.bytes": "5"}, given=given) == ()
     assert change({"max.connections": "0"}, given=given) == ()
 
 
-def test_a_limit_of_another_listener_is_no_matter():
+def test_the_limit_of_a_listener_that_is_not_open_may_be_zero():
     assert change({"listener.name.other.max.connections": "0"}) == ()
 
 
-def test_a_broker_that_lets_nobody_in_needs_overrides_also_while_it_runs():
+def test_a_limit_per_ip_of_zero_is_refused_without_overrides():
     none, some = "max.connections.per.ip", "max.connections.per.ip.overrides"
 
     assert "0 rejects every connection" in refusal({none: "0"})
@@ -269,7 +269,7 @@ def test_a_broker_that_lets_nobody_in_needs_overrides_also_while_it_runs():
 
 
 @pytest.mark.parametrize("name", ["max.connections", "max.connection.creation.rate"])
-def test_the_brokers_own_limit_shuts_nobody_out_where_listeners_have_limits_of_their_own(name):
+def test_a_broker_limit_of_zero_is_refused_even_if_listeners_have_their_own_limits(name):
     given = {f"listener.name.plaintext.{name}": "5"}
 
     assert (
@@ -279,7 +279,7 @@ def test_the_brokers_own_limit_shuts_nobody_out_where_listeners_have_limits_of_t
     assert change({name: "1"}, given=given) == ()
 
 
-def test_a_plugins_settings_are_set_at_the_start():
+def test_plugin_settings_cannot_be_changed_while_the_broker_runs():
     assert refusal({"plugin.audit.topic": "t"}).startswith(
         "plugin.audit.topic: is read when the broker starts"
     )

@@ -20,7 +20,7 @@ OVERRIDES = "max.connections.per.ip.overrides"
         ("h:1,h:2147483647", {"h": 2147483647}),
     ],
 )
-def test_overrides_are_hosts_and_counts(text, found):
+def test_connection_overrides_are_parsed_as_hosts_and_counts(text, found):
     assert overrides_of(text) == found
     assert broker_config({OVERRIDES: text}).max_connections_per_ip_overrides == text
 
@@ -28,17 +28,17 @@ def test_overrides_are_hosts_and_counts(text, found):
 @pytest.mark.parametrize(
     "text", ["h", "h:", ":1", "h:-1", "h:x", "[::1]:5", "a b:1", "a:1,x", "h:٣"]
 )
-def test_nothing_else_is(text):
+def test_malformed_connection_overrides_are_refused(text):
     with pytest.raises(ConfigError, match="is not HOST:COUNT"):
         broker_config({OVERRIDES: text})
 
 
-def test_a_count_is_no_larger_than_kafkas():
+def test_an_override_count_above_32_bits_is_refused():
     with pytest.raises(ConfigError, match="is too large: want at most 2147483647"):
         broker_config({OVERRIDES: "h:2147483648"})
 
 
-def test_a_listener_has_its_own_limit_or_that_of_the_broker():
+def test_a_listener_uses_its_own_connection_limit_or_the_limit_of_the_broker():
     own = "listener.name.inside.max.connections"
     config = broker_config({"max.connections": "5", own: "7"})
 

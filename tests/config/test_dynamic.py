@@ -32,11 +32,11 @@ def layers(given=None, **dynamic):
 @pytest.mark.parametrize(
     "fact", FACTS["broker"] + FACTS["brokerDynamicOnly"], ids=lambda fact: fact["name"]
 )
-def test_where_a_setting_may_be_changed_is_as_kafka_says(fact):
+def test_the_update_mode_of_each_setting_is_that_of_kafka(fact):
     assert update_of(fact["name"]).value == fact["update"]
 
 
-def test_with_a_listeners_prefix_a_setting_is_the_brokers_own():
+def test_a_setting_with_a_listener_prefix_is_per_broker():
     assert update_of("listener.name.a.ssl.key.password") is Update.PER_BROKER
     assert update_of("listener.name.a.plain.sasl.jaas.config") is Update.PER_BROKER
     assert update_of("listener.name.a.num.io.threads") is Update.PER_BROKER
@@ -45,11 +45,11 @@ def test_with_a_listeners_prefix_a_setting_is_the_brokers_own():
 @pytest.mark.parametrize(
     "name", ["num.network.threads", "max.connections", "max.connection.creation.rate"]
 )
-def test_these_are_for_all_brokers_with_a_listeners_prefix_too(name):
+def test_processor_and_connection_settings_with_a_listener_prefix_are_cluster_wide(name):
     assert update_of(f"listener.name.a.{name}") is Update.CLUSTER_WIDE
 
 
-def test_a_prefix_makes_no_setting_changeable():
+def test_a_listener_prefix_does_not_make_a_read_only_setting_changeable():
     assert update_of("listener.name.a.queued.max.requests") is Update.READ_ONLY
     assert update_of("listener.name.a.nothing") is None
     assert update_of("nothing") is None
@@ -65,14 +65,14 @@ def test_a_prefix_makes_no_setting_changeable():
         ({"message.max.bytes": "1"}, {}, {"message.max.bytes": "3"}, 3),
     ],
 )
-def test_the_nearest_layer_gives_the_value(given, common, own, value):
+def test_the_value_comes_from_the_layer_of_highest_precedence(given, common, own, value):
     found = layers(given, dynamic_default=common, dynamic=own)
 
     assert value_of("message.max.bytes", found) == value
     assert found.effective().message_max_bytes == value
 
 
-def test_a_setting_without_effect_has_a_value_too():
+def test_value_of_returns_values_of_settings_without_effect():
     found = layers({"log.cleaner.threads": "2"}, dynamic={"max.connections": "5"})
 
     assert value_of("log.cleaner.threads", found) == 2
@@ -83,7 +83,7 @@ def test_a_setting_without_effect_has_a_value_too():
         value_of("nothing", found)
 
 
-def test_a_source_counts_before_the_order_of_names():
+def test_synonyms_are_ordered_by_source_before_name():
     found = layers(
         {"log.retention.hours": "2", "log.retention.minutes": "7"},
         dynamic_default={"log.retention.ms": "9"},
@@ -97,7 +97,7 @@ def test_a_source_counts_before_the_order_of_names():
     )
 
 
-def test_what_stands_before_the_own_name_is_left_out():
+def test_synonyms_before_the_own_name_of_a_setting_are_left_out():
     found = layers({"log.retention.hours": "2", "log.retention.minutes": "7"})
 
     assert broker_synonyms("log.retention.ms", found) == ()
@@ -107,7 +107,7 @@ def test_what_stands_before_the_own_name_is_left_out():
     )
 
 
-def test_behind_a_listeners_setting_comes_that_of_all_listeners():
+def test_the_general_setting_follows_the_listener_setting_in_synonyms():
     found = layers(
         {"ssl.keystore.type": "PEM"},
         dynamic={"listener.name.a.ssl.keystore.type": "PKCS12"},
@@ -121,7 +121,7 @@ def test_behind_a_listeners_setting_comes_that_of_all_listeners():
     assert [one.value for one in broker_synonyms("ssl.keystore.type", found)] == ["PEM", "JKS"]
 
 
-def test_a_secret_is_in_no_synonym():
+def test_synonyms_do_not_contain_secrets():
     name = "listener.name.a.ssl.key.password"
     found = layers({"ssl.key.password": "hidden"}, dynamic={name: "hidden"})
 
@@ -146,13 +146,13 @@ def test_a_secret_is_in_no_synonym():
         ),
     ],
 )
-def test_the_finest_unit_gives_a_topics_default(given, value):
+def test_the_topic_retention_default_comes_from_the_finest_unit_that_is_set(given, value):
     from trio_kafka.config.topic import topic_config
 
     assert topic_config({}, layers(given).effective()).retention_ms == value
 
 
-def test_a_topics_own_value_stands_before_the_brokers():
+def test_the_own_value_of_a_topic_precedes_broker_synonyms():
     found = layers({"log.retention.ms": "5", "log.retention.minutes": "1"})
 
     assert topic_synonyms("retention.ms", {"retention.ms": " 7 "}, found) == (
@@ -165,7 +165,7 @@ def test_a_topics_own_value_stands_before_the_brokers():
     assert topic_synonyms("remote.storage.enable", {}, found) == ()
 
 
-def test_values_that_cannot_be_read_are_passed_over_one_by_one():
+def test_invalid_dynamic_values_are_left_out_and_the_others_are_used():
     found = layers(
         dynamic={"message.max.bytes": "7", "of.another.release": "x"},
         dynamic_default={"num.io.threads": "none", "log.roll.ms": "8"},
@@ -191,7 +191,7 @@ NUMBERS = sorted(
 
 
 @given(st.data())
-def test_value_first_synonym_and_configuration_agree_whatever_is_set_where(data):
+def test_value_first_synonym_and_configuration_agree_for_any_layers(data):
     name = data.draw(st.sampled_from(NUMBERS))
     setting = every_setting()[name]
     low = 2**20 if setting.low is None else int(setting.low)
@@ -234,7 +234,7 @@ def test_value_first_synonym_and_configuration_agree_whatever_is_set_where(data)
         ("listener.name.a.num.network.threads", str(MOST_AT_RUN_TIME["num.network.threads"] + 1)),
     ],
 )
-def test_a_stored_value_that_no_client_could_set_counts_as_not_set(name, text):
+def test_a_stored_value_that_no_client_could_set_is_ignored(name, text):
     found = layers(dynamic={name: text, "message.max.bytes": "7"}, dynamic_default={name: text})
 
     usable, refused = found.usable()
@@ -243,7 +243,7 @@ def test_a_stored_value_that_no_client_could_set_counts_as_not_set(name, text):
     assert [error.name for error in refused] == [name, name]
 
 
-def test_what_is_one_brokers_own_counts_as_not_set_where_it_is_stored_for_all():
+def test_a_per_broker_setting_stored_for_all_brokers_is_ignored():
     usable, refused = layers(dynamic_default={"listeners": "PLAINTEXT://h:1"}).usable()
 
     assert usable.dynamic_default == {}
@@ -251,14 +251,14 @@ def test_what_is_one_brokers_own_counts_as_not_set_where_it_is_stored_for_all():
 
 
 @pytest.mark.parametrize("name", sorted(MOST_AT_RUN_TIME))
-def test_a_pool_may_be_as_large_as_its_bound_while_a_broker_runs_and_larger_from_the_start(name):
+def test_a_pool_size_above_the_dynamic_bound_is_allowed_only_at_the_start(name):
     most = str(MOST_AT_RUN_TIME[name])
 
     assert layers(dynamic={name: most}).usable()[1] == ()
     assert value_of(name, layers({name: f"{most}0"})) == int(f"{most}0")
 
 
-def test_a_variable_of_a_provider_in_a_dynamic_value_is_never_looked_up():
+def test_a_provider_variable_in_a_dynamic_value_is_not_resolved():
     name, text = "listener.name.a.ssl.keystore.location", "${env:HOME}"
     found = layers({"config.providers": ""}, dynamic={name: text})
 

@@ -52,7 +52,7 @@ def shown(endpoints):
         ("", None, None, None),
     ],
 )
-def test_an_endpoint_is_name_host_and_port(text, name, host, port):
+def test_an_endpoint_is_parsed_into_name_host_and_port_or_refused(text, name, host, port):
     if name is None:
         with pytest.raises(ConfigError, match="listeners"):
             parse_endpoint(text, "listeners")
@@ -61,13 +61,13 @@ def test_an_endpoint_is_name_host_and_port(text, name, host, port):
 
 
 @given(st.ip_addresses(), st.integers(0, 65535))
-def test_every_address_comes_back(address, port):
+def test_every_ip_address_and_port_survives_a_round_trip_through_endpoint_text(address, port):
     endpoint = Endpoint(str(address), port)
 
     assert parse_endpoint(f"X://{endpoint}", "listeners") == ("X", endpoint)
 
 
-def test_the_default_is_one_listener_for_clients_and_brokers():
+def test_the_default_listener_serves_clients_and_brokers():
     found = resolve("PLAINTEXT://:9092")
 
     assert shown(found.broker) == shown(found.advertised) == ["PLAINTEXT://:9092"]
@@ -75,14 +75,14 @@ def test_the_default_is_one_listener_for_clients_and_brokers():
     assert found.broker[0].protocol is SecurityProtocol.PLAINTEXT
 
 
-def test_a_controllers_listener_is_plaintext_by_default_and_not_for_clients():
+def test_the_controller_listener_is_plaintext_by_default_and_not_advertised():
     found = resolve("PLAINTEXT://:9092", "CONTROLLER://:9093", controller_names=("controller",))
 
     assert shown(found.broker) == shown(found.advertised) == ["PLAINTEXT://:9092"]
     assert shown(found.controller) == ["CONTROLLER://:9093"]
 
 
-def test_advertised_listeners_come_in_the_order_of_the_listeners():
+def test_advertised_listeners_are_in_the_order_of_listeners():
     found = resolve(
         "A://:1",
         "B://:2",
@@ -103,11 +103,11 @@ def test_advertised_listeners_come_in_the_order_of_the_listeners():
         ("PLAINTEXT://127.0.0.1:9092", "CONTROLLER://[::1]:9092"),
     ],
 )
-def test_a_port_is_shared_where_the_system_chooses_and_by_an_address_of_each_family(listeners):
+def test_two_listeners_may_share_port_0_or_one_port_of_ipv4_and_ipv6(listeners):
     assert len(resolve(*listeners, controller_names=("CONTROLLER",)).broker) == 1
 
 
-def test_every_address_may_be_bound_where_another_one_is_told():
+def test_a_wildcard_address_is_allowed_when_another_address_is_advertised():
     found = resolve(
         "PLAINTEXT://0.0.0.0:1",
         "CONTROLLER://0.0.0.0:2",
@@ -119,7 +119,7 @@ def test_every_address_may_be_bound_where_another_one_is_told():
     assert shown(found.controller) == ["CONTROLLER://0.0.0.0:2"]
 
 
-def test_listeners_of_several_names_and_families_are_served_side_by_side():
+def test_listeners_of_several_names_and_address_families_are_resolved_together():
     found = resolve(
         "IN://[::1]:9092",
         "IN4://127.0.0.1:9092",
@@ -136,12 +136,12 @@ def test_listeners_of_several_names_and_families_are_served_side_by_side():
 
 
 @pytest.mark.parametrize(("port", "other"), [(9092, 9091), (9092, 9093), (0, 0)])
-def test_neighbours_of_a_port_are_other_ports(port, other):
+def test_listeners_of_one_host_may_have_neighbouring_ports(port, other):
     assert len(resolve(f"PLAINTEXT://h:{port}", f"SSL://h:{other}", protocol_map=PLAIN).broker) == 2
 
 
 @pytest.mark.parametrize("host", ["", "h", "127.0.0.1", "[::1]"])
-def test_one_port_of_two_hosts_is_refused(host):
+def test_two_listeners_with_the_same_port_are_refused(host):
     with pytest.raises(ConfigError, match="have the same port: change one"):
         resolve(f"PLAINTEXT://{host}:9092", "SSL://other:9092", protocol_map=PLAIN)
 
@@ -324,7 +324,7 @@ def test_listeners_that_cannot_be_served_are_refused(listeners, others, name, re
     assert (caught.value.name, caught.value.reason) == (name, reason)
 
 
-def test_no_listener_is_ever_plaintext_that_was_mapped_to_another_protocol():
+def test_a_listener_mapped_to_an_unsupported_protocol_is_refused():
     for protocol in SecurityProtocol.__members__:
         if protocol == "PLAINTEXT":
             continue
@@ -361,7 +361,7 @@ def test_the_protocol_map_ignores_case_and_blanks():
 CONTROLLED = {"protocol_map": f"{MAP},CONTROL:PLAINTEXT", "control_plane_name": "control"}
 
 
-def test_the_control_plane_has_one_of_the_advertised_listeners():
+def test_the_control_plane_uses_an_advertised_listener():
     found = resolve("PLAINTEXT://h:1", "CONTROL://h:2", **CONTROLLED)
 
     assert found.control == "CONTROL"

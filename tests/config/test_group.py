@@ -25,12 +25,12 @@ def layers(**settings: str) -> Layers:
     return Layers(config=broker_config(given))
 
 
-def test_the_settings_are_those_of_kafka() -> None:
+def test_group_settings_are_exactly_the_group_settings_of_kafka() -> None:
     assert sorted(group_settings()) == sorted(GROUP)
 
 
 @pytest.mark.parametrize("name", sorted(GROUP))
-def test_a_setting_is_what_kafka_says(name: str) -> None:
+def test_each_group_setting_has_the_type_default_and_bounds_of_kafka(name: str) -> None:
     setting, fact = group_settings()[name], GROUP[name]
 
     assert setting.kind.name.lower() == fact["type"]
@@ -43,7 +43,7 @@ def test_a_setting_is_what_kafka_says(name: str) -> None:
     assert setting.doc.endswith(".")
 
 
-def test_what_a_group_does_not_say_the_broker_says() -> None:
+def test_settings_missing_in_a_group_come_from_the_broker() -> None:
     broker = layers(group_consumer_session_timeout_ms="50000")
 
     values = group_values({HEARTBEAT: "6000"}, broker)
@@ -52,7 +52,7 @@ def test_what_a_group_does_not_say_the_broker_says() -> None:
     assert values["share.session.timeout.ms"] == 45000
 
 
-def test_what_lies_outside_of_the_brokers_bounds_counts_as_the_nearest_that_does_not() -> None:
+def test_a_group_value_outside_of_the_broker_bounds_becomes_the_nearest_bound() -> None:
     given = {SESSION: "70000", HEARTBEAT: "10"}
 
     values = group_values(given, layers())
@@ -60,7 +60,7 @@ def test_what_lies_outside_of_the_brokers_bounds_counts_as_the_nearest_that_does
     assert (values[SESSION], values[HEARTBEAT]) == (60000, 5000)
 
 
-def test_what_cannot_be_read_counts_as_not_given() -> None:
+def test_an_invalid_group_value_is_ignored() -> None:
     assert group_values({SESSION: "x", "no.such": "1"}, layers())[SESSION] == 45000
 
 
@@ -76,14 +76,16 @@ def test_what_cannot_be_read_counts_as_not_given() -> None:
         ({"share.auto.offset.reset": "soon"}, "not one of latest"),
     ],
 )
-def test_what_cannot_be_is_refused(given: dict[str, str], reason: str) -> None:
+def test_unknown_or_out_of_bounds_group_settings_are_refused(
+    given: dict[str, str], reason: str
+) -> None:
     with pytest.raises(KafkaError, match=reason) as error:
         validate_group_configs(given, layers())
 
     assert error.value.code is ErrorCode.INVALID_CONFIG
 
 
-def test_a_session_is_longer_than_the_pause_between_two_heartbeats() -> None:
+def test_a_heartbeat_interval_not_below_the_session_timeout_is_refused() -> None:
     broker = layers(
         group_consumer_min_session_timeout_ms="5000",
         group_consumer_session_timeout_ms="6000",

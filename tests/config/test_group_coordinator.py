@@ -6,7 +6,7 @@ from trio_kafka.config.load import broker_config
 from trio_kafka.config.setting import ConfigError
 
 
-def test_they_are_settings_of_the_broker() -> None:
+def test_group_coordinator_settings_are_fields_of_the_broker_configuration() -> None:
     config = broker_config(
         {"group.consumer.assignors": "range", "offsets.topic.num.partitions": "3"}
     )
@@ -25,6 +25,6 @@ def test_they_are_settings_of_the_broker() -> None:
         ("offsets.retention.minutes", "0"),
     ],
 )
-def test_what_is_out_of_bounds_is_refused(name: str, text: str) -> None:
+def test_group_coordinator_settings_out_of_bounds_are_refused(name: str, text: str) -> None:
     with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
         broker_config({name: text})

@@ -26,7 +26,7 @@ log.retention.hours=24
 """
 
 
-def test_a_single_nodes_file_of_kafkas_kind_is_accepted():
+def test_a_server_properties_file_of_a_single_kafka_node_is_accepted():
     loaded = load(parse_properties(SINGLE_NODE, "server.properties"))
 
     assert loaded.config.num_network_threads == 4
@@ -38,7 +38,7 @@ def test_a_single_nodes_file_of_kafkas_kind_is_accepted():
     ]
 
 
-def test_a_later_layer_goes_over_an_earlier_one():
+def test_a_later_layer_overrides_an_earlier_layer():
     file = parse_properties("num.partitions=2\nnum.io.threads=3", "f")
 
     config = load(file, options(["num.partitions=5"])).config
@@ -83,7 +83,7 @@ def test_a_later_layer_goes_over_an_earlier_one():
         ),
     ],
 )
-def test_an_error_names_place_setting_and_reason(text, message):
+def test_a_load_error_names_the_file_line_setting_and_reason(text, message):
     with pytest.raises(ConfigError) as caught:
         load(parse_properties(text, "f"))
 
@@ -91,12 +91,12 @@ def test_an_error_names_place_setting_and_reason(text, message):
 
 
 @pytest.mark.parametrize("argument", ["num.partitions", "=5", " =5", ""])
-def test_an_option_that_is_no_pair_is_refused(argument):
+def test_an_option_that_is_not_name_and_value_is_refused(argument):
     with pytest.raises(ConfigError, match=r"-c: .*is not NAME=VALUE"):
         options([argument])
 
 
-def test_what_stands_behind_a_name_is_not_told():
+def test_the_error_of_a_malformed_option_does_not_show_its_value():
     with pytest.raises(ConfigError) as caught:
         options(["ssl.key.password: hunter22"])
 
@@ -107,7 +107,7 @@ def test_an_option_keeps_equals_signs_of_its_value():
     assert options(["plugin.a.b=x=y"])["plugin.a.b"].text == "x=y"
 
 
-def test_each_setting_without_effect_is_one_warning():
+def test_each_setting_without_effect_gives_one_warning():
     loaded = load(options(["metric.reporters=A", "super.users=User:a", "num.partitions=2"]))
 
     assert loaded.warnings == (
@@ -117,13 +117,13 @@ def test_each_setting_without_effect_is_one_warning():
     assert loaded.config.given["super.users"].text == "User:a"
 
 
-def test_an_older_broker_id_is_the_nodes():
+def test_broker_id_sets_the_node_id():
     config = broker_config({"broker.id": "7"})
 
     assert config.node_id == 7
 
 
-def test_settings_that_change_while_the_broker_runs_lie_over_what_was_written():
+def test_dynamic_settings_override_the_loaded_configuration_and_are_checked():
     config = broker_config({"log.retention.ms": "5"})
 
     changed = overlaid(config, {"log.retention.ms": "9", "log.cleaner.threads": "3"})
@@ -143,7 +143,7 @@ ALONE_REFUSED = {"node.id", "log.roll.hours", "max.connections.per.ip", "log.cle
 
 
 @given(st.data())
-def test_any_value_within_its_bounds_reaches_its_field(data):
+def test_any_value_within_bounds_is_stored_in_the_field_of_its_setting(data):
     numbers = {
         name: s
         for name, s in BROKER_SETTINGS.items()

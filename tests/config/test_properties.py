@@ -37,11 +37,11 @@ def values(text):
         ("", {}),
     ],
 )
-def test_lines_are_read_as_java_reads_them(text, found):
+def test_properties_lines_are_parsed_as_by_java(text, found):
     assert values(text) == found
 
 
-def test_each_value_knows_the_line_it_begins_on():
+def test_each_property_has_the_number_of_its_first_line():
     text = "# head\na=1\n\nb=x,\\\n  y\nc=3"
 
     assert parse_properties(text, "server.properties") == {
@@ -84,7 +84,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]))
 
 @pytest.mark.slow
 @given(st.dictionaries(texts.filter(bool), texts))
-def test_what_is_written_with_escapes_comes_back(settings):
+def test_escaped_names_and_values_survive_a_round_trip(settings):
     text = "\n".join(
         f"{escape(name, name=True)}={escape(value, name=False)}" for name, value in settings.items()
     )
@@ -93,7 +93,7 @@ def test_what_is_written_with_escapes_comes_back(settings):
 
 
 @given(st.text())
-def test_any_text_without_escapes_is_read(text):
+def test_any_text_without_escapes_is_parsed_without_error(text):
     found = parse_properties(text.replace("\\", "").replace("=", "").replace(":", ""), "f")
 
     assert all(given.where.startswith("f:") for given in found.values())

@@ -128,7 +128,7 @@ JAVA = "names a Java class, which this broker cannot run: leave it out"
         ),
     ],
 )
-def test_what_cannot_be_honoured_is_refused_by_name(settings, name, reason):
+def test_unsupported_or_contradictory_settings_are_refused_by_name(settings, name, reason):
     with pytest.raises(ConfigError) as caught:
         broker_config(settings)
 
@@ -155,7 +155,7 @@ def test_one_node_with_both_roles_is_accepted(more):
 
 
 @pytest.mark.parametrize("text", ["", " ", "false", "False"])
-def test_what_is_switched_off_need_not_be_refused(text):
+def test_an_unsupported_setting_that_is_empty_or_false_is_accepted(text):
     reject_unsupported("remote.log.storage.system.enable", Given(text, "f:1"))
     reject_unsupported("authorizer.class.name", Given(text, "f:1"))
 
@@ -206,7 +206,7 @@ def test_what_is_switched_off_need_not_be_refused(text):
         ),
     ],
 )
-def test_what_no_part_obeys_yet_keeps_kafkas_rules(settings, reason):
+def test_cross_setting_rules_of_kafka_are_checked(settings, reason):
     if reason is None:
         broker_config(settings)
     else:

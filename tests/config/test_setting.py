@@ -39,7 +39,7 @@ class Example:
 EXAMPLE = settings_of(Example)
 
 
-def test_a_settings_name_is_the_fields_with_dots():
+def test_the_name_of_a_setting_is_its_field_name_with_dots():
     assert list(EXAMPLE) == [
         "max.wait.ms",
         "level",
@@ -54,7 +54,7 @@ def test_a_settings_name_is_the_fields_with_dots():
     assert EXAMPLE["max.wait.ms"].update is Update.PER_BROKER
 
 
-def test_a_setting_like_another_one_is_the_same_but_for_what_is_said():
+def test_a_derived_setting_copies_the_original_except_for_given_arguments():
     @frozen(kw_only=True)
     class Alike:
         wait_ms: int = derived_from(EXAMPLE["max.wait.ms"])
@@ -85,7 +85,7 @@ def test_a_setting_like_another_one_is_the_same_but_for_what_is_said():
         ("bytes.of.text", Kind.STRING, None),
     ],
 )
-def test_the_unit_is_a_word_of_the_name_of_a_number(name, kind, unit):
+def test_the_unit_of_a_numeric_setting_follows_from_a_word_of_its_name(name, kind, unit):
     assert Setting(name=name, kind=kind, default=0, doc="").unit == unit
 
 
@@ -104,7 +104,7 @@ def test_the_unit_is_a_word_of_the_name_of_a_number(name, kind, unit):
         ("dirs", "/a,,/b", "'/a,,/b' has an empty item: remove a comma"),
     ],
 )
-def test_a_value_out_of_bounds_is_refused_with_what_was_found_and_wanted(name, text, reason):
+def test_an_invalid_value_is_refused_with_the_found_value_and_the_bounds(name, text, reason):
     with pytest.raises(ConfigError) as caught:
         EXAMPLE[name].parse(text)
 
@@ -124,7 +124,7 @@ def test_a_value_out_of_bounds_is_refused_with_what_was_found_and_wanted(name, t
         ("policies", "compact,delete", ("compact", "delete")),
     ],
 )
-def test_bounds_themselves_are_allowed(name, text, value):
+def test_values_at_the_bounds_are_allowed(name, text, value):
     assert EXAMPLE[name].parse(text) == value
 
 
@@ -134,7 +134,7 @@ def test_a_secret_is_never_shown():
     assert not EXAMPLE["level"].sensitive
 
 
-def test_an_error_names_the_place_first():
+def test_the_text_of_a_config_error_begins_with_its_place():
     error = ConfigError("num.partitions", "is odd", "server.properties:7")
 
     assert str(error) == "server.properties:7: num.partitions: is odd"
@@ -151,7 +151,7 @@ def past(setting, bound, step):
 
 
 @pytest.mark.parametrize("setting", [s for s in ALL if s.low is not None], ids=lambda s: s.name)
-def test_the_lower_bound_of_each_setting_is_allowed_and_what_is_below_is_not(setting):
+def test_each_setting_allows_its_lower_bound_and_refuses_smaller_values(setting):
     assert setting.parse(setting.text_of(setting.low)) == setting.low
     assert setting.parse(setting.text_of(past(setting, setting.low, 1))) > setting.low
     below = past(setting, setting.low, -1)
@@ -163,7 +163,7 @@ def test_the_lower_bound_of_each_setting_is_allowed_and_what_is_below_is_not(set
 
 
 @pytest.mark.parametrize("setting", [s for s in ALL if s.high is not None], ids=lambda s: s.name)
-def test_the_upper_bound_of_each_setting_is_allowed_and_what_is_above_is_not(setting):
+def test_each_setting_allows_its_upper_bound_and_refuses_larger_values(setting):
     assert setting.parse(setting.text_of(setting.high)) == setting.high
     assert setting.parse(setting.text_of(past(setting, setting.high, -1))) < setting.high
     with pytest.raises(ConfigError, match="is too large"):
@@ -174,7 +174,7 @@ BITS = {Kind.SHORT: 16, Kind.INT: 32, Kind.LONG: 64}
 
 
 @pytest.mark.parametrize("setting", [s for s in ALL if s.kind in BITS], ids=lambda s: s.name)
-def test_each_number_has_the_width_of_its_type(setting):
+def test_each_numeric_setting_refuses_values_beyond_the_width_of_its_type(setting):
     most = (1 << (BITS[setting.kind] - 1)) - 1
 
     with pytest.raises(ConfigError, match="is out of range"):
@@ -186,7 +186,7 @@ def test_each_number_has_the_width_of_its_type(setting):
 
 
 @pytest.mark.parametrize("setting", [s for s in ALL if s.choices], ids=lambda s: s.name)
-def test_each_choice_is_allowed_and_nothing_else(setting):
+def test_each_setting_with_choices_accepts_only_its_choices(setting):
     for choice in setting.choices:
         assert setting.parse(choice) in (choice, (choice,))
     with pytest.raises(ConfigError, match="is not one of"):
@@ -194,20 +194,20 @@ def test_each_choice_is_allowed_and_nothing_else(setting):
 
 
 @pytest.mark.parametrize("setting", [s for s in ALL if s.not_empty], ids=lambda s: s.name)
-def test_what_must_not_be_empty_is_not(setting):
+def test_settings_that_must_not_be_empty_refuse_an_empty_text(setting):
     with pytest.raises(ConfigError, match="must not be empty"):
         setting.parse("")
 
 
 @pytest.mark.parametrize("setting", [s for s in ALL if not s.required], ids=lambda s: s.name)
-def test_each_default_is_allowed(setting):
+def test_each_default_is_a_valid_value(setting):
     if setting.default is not None:
         setting.check_value(setting.default)
 
 
 @pytest.mark.parametrize("outside", Outside)
 @pytest.mark.parametrize("update", [Update.PER_BROKER, Update.CLUSTER_WIDE])
-def test_what_names_something_outside_the_broker_is_set_at_the_start_only(outside, update):
+def test_a_setting_that_names_something_outside_the_broker_must_be_read_only(outside, update):
     kind, common = Kind.STRING, {"name": "a", "default": None, "doc": ""}
 
     assert Setting(kind=kind, names=outside, **common).update is Update.READ_ONLY
@@ -215,7 +215,7 @@ def test_what_names_something_outside_the_broker_is_set_at_the_start_only(outsid
         Setting(kind=kind, names=outside, update=update, **common)
 
 
-def test_a_list_is_changed_from_its_default_and_nothing_else_is():
+def test_only_list_settings_have_a_default_list():
     known = every_setting()
 
     assert TOPIC_SETTINGS["cleanup.policy"].default_list() == "delete"

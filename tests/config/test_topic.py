@@ -14,7 +14,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 BROKER = broker_config()
 
 
-def test_a_topic_without_settings_has_the_brokers_which_are_kafkas():
+def test_a_topic_without_settings_has_the_default_values_of_kafka():
     assert topic_defaults(BROKER) == validate_topic_configs({}, BROKER) == TopicConfig()
 
 
@@ -37,11 +37,11 @@ def test_a_topic_without_settings_has_the_brokers_which_are_kafkas():
         ({"log.local.retention.ms": "-2"}, "local_retention_ms", -2),
     ],
 )
-def test_a_default_is_the_first_of_the_brokers_synonyms_that_is_set(broker, field, value):
+def test_a_topic_default_comes_from_the_first_broker_synonym_that_is_set(broker, field, value):
     assert getattr(topic_defaults(broker_config(broker)), field) == value
 
 
-def test_what_a_topic_was_given_goes_before_the_brokers():
+def test_settings_of_a_topic_override_broker_settings():
     broker = broker_config({"log.retention.ms": "5", "log.segment.bytes": "2097152"})
 
     config = topic_config({"retention.ms": "0", "cleanup.policy": ""}, broker)
@@ -81,7 +81,7 @@ def test_what_a_topic_was_given_goes_before_the_brokers():
         ),
     ],
 )
-def test_settings_that_a_topic_cannot_have_are_an_answer_that_names_them(configs, text):
+def test_invalid_topic_settings_raise_invalid_config_with_the_setting_name(configs, text):
     with pytest.raises(KafkaError) as caught:
         validate_topic_configs(configs, BROKER)
 
@@ -89,13 +89,13 @@ def test_settings_that_a_topic_cannot_have_are_an_answer_that_names_them(configs
 
 
 @pytest.mark.parametrize("replicas", ["*", "0:1", "0:1,1:2", ""])
-def test_throttled_replicas_are_pairs_or_all(replicas):
+def test_throttled_replicas_may_be_pairs_or_a_star_or_empty(replicas):
     name = "follower.replication.throttled.replicas"
 
     validate_topic_configs({name: replicas}, BROKER)
 
 
-def test_a_given_lag_is_compared_with_the_brokers():
+def test_the_compaction_lag_of_a_topic_is_compared_with_the_broker_maximum():
     broker = broker_config({"log.cleaner.max.compaction.lag.ms": "100"})
 
     with pytest.raises(
@@ -130,12 +130,12 @@ def test_a_given_lag_is_compared_with_the_brokers():
         ),
     ],
 )
-def test_a_broker_setting_that_no_topic_could_have_is_refused_by_its_own_name(broker, text):
+def test_a_broker_default_invalid_for_topics_is_refused_by_its_broker_name(broker, text):
     with pytest.raises(ConfigError) as caught:
         broker_config(broker)
 
     assert f"{caught.value.name}: {caught.value.reason}" == text
 
 
-def test_the_defaults_themselves_are_in_bounds():
+def test_broker_defaults_are_valid_topic_settings():
     check_topic_defaults(BROKER)

@@ -6,7 +6,7 @@ from trio_kafka.config.trio_settings import MOST_FILTERS, TrioSettings
 from trio_kafka.introspect.log import FORMATS, LEVELS
 
 
-def test_every_setting_of_ours_begins_with_trio_and_has_a_default():
+def test_every_trio_kafka_setting_has_the_trio_prefix_and_a_valid_default():
     for name, setting in settings_of(TrioSettings).items():
         assert name.startswith("trio.") or name == "control.plane.listener.name"
         assert setting.doc
@@ -22,7 +22,7 @@ def test_every_setting_of_ours_begins_with_trio_and_has_a_default():
         ("trio.record.validation", ("header", "full")),
     ],
 )
-def test_only_values_that_have_a_meaning_are_taken(name, values):
+def test_trio_settings_with_choices_refuse_other_values(name, values):
     for value in values:
         assert getattr(broker_config({name: value}), name.replace(".", "_")) == value
     with pytest.raises(ConfigError, match=f"{name}: 'other' is not one of {', '.join(values)}"):
@@ -33,12 +33,12 @@ def test_only_values_that_have_a_meaning_are_taken(name, values):
     "topic",
     ["__consumer_offsets", "__transaction_state", "__cluster_metadata", "a/b", "", ".", "x\ny"],
 )
-def test_the_request_log_has_no_internal_topic_and_no_name_that_no_topic_has(topic):
+def test_the_request_log_topic_must_be_a_valid_and_not_internal_name(topic):
     with pytest.raises(ConfigError, match=r"trio\.request\.log\.topic"):
         broker_config({"trio.request.log.topic": topic})
 
 
-def test_a_filter_of_requests_has_few_items_because_each_request_is_compared_with_it():
+def test_request_log_filters_above_the_maximum_number_of_items_are_refused():
     for name in ("trio.request.log.apis", "trio.request.log.clients"):
         most = ",".join(map(str, range(MOST_FILTERS)))
         assert broker_config({name: most})

@@ -31,18 +31,18 @@ BROKER = {r["name"]: r for r in FACTS["broker"] + FACTS["brokerDynamicOnly"]} | 
 KNOWN = unsupported_settings()
 
 
-def test_each_setting_of_kafka_is_honoured_or_known_and_not_both():
+def test_each_kafka_setting_is_either_supported_or_declared_unsupported():
     honoured = settings_of(BrokerConfig).keys()
 
     assert KNOWN.keys() == BROKER.keys() - honoured
 
 
-def test_what_no_part_obeys_is_declared_all_the_same():
+def test_unsupported_fields_are_declared_in_the_broker_configuration():
     assert settings_of(BrokerConfig).keys() > UNSUPPORTED_FIELDS
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
-def test_a_known_setting_is_what_kafka_says(name):
+def test_each_unsupported_setting_has_the_type_default_and_bounds_of_kafka(name):
     setting, fact = KNOWN[name], BROKER[name]
 
     assert setting.kind.name.lower() == fact["type"]
@@ -67,7 +67,7 @@ def in_words(text):
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
-def test_a_known_setting_says_why_it_has_no_effect(name):
+def test_each_unsupported_setting_has_a_reason(name):
     found, why = support(name)
 
     assert found in (Support.NOT_YET, Support.NOT_APPLICABLE)
@@ -97,11 +97,11 @@ def test_a_known_setting_says_why_it_has_no_effect(name):
         ("listener.names", None),
     ],
 )
-def test_a_setting_without_effect_has_a_reason(name, why):
+def test_the_reason_for_an_unsupported_setting_has_the_expected_text(name, why):
     assert why_unsupported(name) == why
 
 
-def test_a_start_with_settings_that_are_obeyed_does_without_the_tables():
+def test_the_tables_of_unsupported_settings_are_loaded_only_when_needed():
     code = """
 from trio_kafka.config.load import broker_config
 from trio_kafka.config.unsupported import tables
@@ -114,11 +114,11 @@ assert tables.cache_info().currsize
 
 
 @pytest.mark.parametrize("text", ["DISABLED", "disabled", "Bidirectional"])
-def test_some_choices_may_be_written_in_any_case(text):
+def test_the_group_migration_policy_is_accepted_in_any_case(text):
     assert settings_of(BrokerConfig)["group.consumer.migration.policy"].parse(text) == text
 
 
-def test_others_may_not():
+def test_other_choices_are_case_sensitive_and_unknown_policies_are_refused():
     with pytest.raises(ConfigError, match="is not one of required, requested, none"):
         KNOWN["ssl.client.auth"].parse("Required")
     with pytest.raises(ConfigError, match="is not one of DISABLED"):

@@ -10,12 +10,12 @@ FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").r
 NAMES = {fact["name"] for fact in FACTS["broker"]}
 
 
-def test_what_is_gone_is_none_of_kafkas_settings():
+def test_removed_settings_are_not_among_current_settings():
     assert [name for name in NAMES if replacement_of(name)] == []
     assert [name for name in every_setting() if replacement_of(name)] == []
 
 
-def test_what_is_deprecated_is_there_still():
+def test_deprecated_settings_are_still_settings_of_kafka():
     assert deprecated_settings().keys() <= NAMES
 
 
@@ -30,10 +30,10 @@ def test_what_is_deprecated_is_there_still():
         ("inter.broker.protocol.version", None),
     ],
 )
-def test_what_is_gone_is_told_with_what_to_do(name, message):
+def test_the_message_of_a_removed_setting_names_its_replacement(name, message):
     assert unknown(name) == (message or f"Kafka 4 removed this setting: {replacement_of(name)}")
 
 
-def test_a_setting_of_topics_is_told_with_the_brokers():
+def test_the_message_of_a_topic_setting_names_the_broker_setting():
     assert unknown("retention.ms") == "is a topic setting: use log.retention.ms for a broker"
     assert unknown("remote.storage.enable") == "is a topic setting"

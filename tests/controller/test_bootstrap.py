@@ -15,16 +15,16 @@ def names(image: MetadataImage, level: int = 33) -> list[list[str]]:
     return [[type(record).__name__.removesuffix("Record") for record in one] for one in made]
 
 
-def test_a_log_that_has_begun_gets_a_registration_only() -> None:
+def test_the_first_records_in_a_non_empty_log_are_only_a_controller_registration() -> None:
     assert names(image_of(broker(1))) == [["RegisterController"]]
 
 
-def test_an_old_level_knows_neither_transactions_nor_controllers() -> None:
+def test_first_records_of_old_metadata_versions_omit_unsupported_record_types() -> None:
     assert names(MetadataImage(), 10) == [["FeatureLevel"]]
     assert names(MetadataImage(), 14) == [["BeginTransaction", "FeatureLevel", "EndTransaction"]]
 
 
-def test_without_bootstrap_records_the_newest_level_is_taken() -> None:
+def test_the_newest_metadata_version_is_used_without_bootstrap_records() -> None:
     made = list(first_records(MetadataImage(), (), ME, ControllerSettings()))
 
     assert level_in(made[0]) == 33

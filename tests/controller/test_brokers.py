@@ -33,7 +33,7 @@ def beat(image: MetadataImage, **changes: object) -> tuple[object, MetadataImage
     return made.result, after(image, made.records)
 
 
-def test_a_registration_is_fenced_and_its_epoch_is_its_offset() -> None:
+def test_a_registered_broker_is_fenced_and_its_epoch_is_the_record_offset() -> None:
     image = image_of()
 
     made = register(image, new_broker(), offset=42, alive=False, settings=SETTINGS)
@@ -44,7 +44,7 @@ def test_a_registration_is_fenced_and_its_epoch_is_its_offset() -> None:
     assert found.endpoints == new_broker().endpoints
 
 
-def test_what_the_life_before_led_has_no_leader_until_this_one_serves() -> None:
+def test_partitions_have_no_leader_after_their_leader_registers_again() -> None:
     image = image_of(broker(1))
     partition = PartitionRecord(partition_id=0, topic_id=ID, replicas=[1], isr=[1], leader=1)
     image = after(image, [TopicRecord(name="t", topic_id=ID), partition])
@@ -54,7 +54,7 @@ def test_what_the_life_before_led_has_no_leader_until_this_one_serves() -> None:
     assert after(image, made.records).topics["t"].partitions[0].leader == NO_NODE
 
 
-def test_the_same_life_is_registered_once() -> None:
+def test_a_repeated_registration_of_the_same_incarnation_writes_no_records() -> None:
     image = image_of(evolve(broker(1), incarnation_id=bytes([1] * 16)))
 
     made = register(image, new_broker(1, life=1), offset=42, alive=True, settings=SETTINGS)
@@ -75,7 +75,9 @@ def test_the_same_life_is_registered_once() -> None:
         ),
     ],
 )
-def test_a_registration_that_cannot_be_is_refused(changes, alive: bool, code: ErrorCode) -> None:
+def test_an_invalid_or_duplicate_broker_registration_is_refused(
+    changes, alive: bool, code: ErrorCode
+) -> None:
     with pytest.raises(KafkaError) as caught:
         register(
             image_of(broker(1)),
@@ -88,7 +90,7 @@ def test_a_registration_that_cannot_be_is_refused(changes, alive: bool, code: Er
     assert caught.value.code is code
 
 
-def test_a_broker_is_unfenced_when_it_has_read_its_own_registration() -> None:
+def test_a_broker_is_unfenced_when_its_metadata_offset_reaches_its_registration() -> None:
     image = image_of(broker(1, active=False))
 
     behind, still = beat(image, metadata_offset=9)
@@ -98,14 +100,14 @@ def test_a_broker_is_unfenced_when_it_has_read_its_own_registration() -> None:
     assert (ahead.caught_up, ahead.fenced, now.brokers[ONE].fenced) == (True, False, False)
 
 
-def test_a_broker_may_ask_to_be_fenced() -> None:
+def test_a_heartbeat_with_want_fence_fences_the_broker() -> None:
     answer, image = beat(image_of(broker(1)), want_fence=True)
 
     assert answer.fenced
     assert image.brokers[ONE].fenced
 
 
-def test_a_controlled_shutdown_has_two_steps() -> None:
+def test_a_controlled_shutdown_first_marks_the_broker_and_then_fences_the_broker() -> None:
     first, leaving = beat(image_of(broker(1)), want_shutdown=True)
     second, gone = beat(leaving, want_shutdown=True)
     third, _ = beat(gone, want_shutdown=True)
@@ -115,14 +117,14 @@ def test_a_controlled_shutdown_has_two_steps() -> None:
     assert third.should_shut_down
 
 
-def test_the_words_of_an_old_life_are_refused() -> None:
+def test_a_heartbeat_with_an_old_broker_epoch_is_refused() -> None:
     with pytest.raises(KafkaError) as caught:
         beat(image_of(broker(1)), epoch=9)
 
     assert caught.value.code is ErrorCode.STALE_BROKER_EPOCH
 
 
-def test_fencing_is_one_record_for_a_broker_that_leads_nothing() -> None:
+def test_fencing_a_broker_without_partitions_writes_one_record() -> None:
     image = image_of(broker(1))
     one: BrokerRegistration = image.brokers[ONE]
 

@@ -37,7 +37,7 @@ def codes(errors: Sequence[KafkaError | None]) -> list[int]:
     return [0 if error is None else error.code for error in errors]
 
 
-async def test_a_change_is_made_for_each_resource_and_answered_position_by_position(
+async def test_each_resource_of_a_config_change_has_its_own_result_in_request_order(
     world, autojump_clock
 ) -> None:
     await format_root(world)
@@ -68,7 +68,9 @@ async def test_a_change_is_made_for_each_resource_and_answered_position_by_posit
         assert running.image.config(BROKER, "1") == {"c": "3"}
 
 
-async def test_a_change_that_takes_too_long_is_answered(world, autojump_clock) -> None:
+async def test_a_config_change_beyond_its_timeout_returns_request_timed_out(
+    world, autojump_clock
+) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         await running.join()
@@ -80,7 +82,9 @@ async def test_a_change_that_takes_too_long_is_answered(world, autojump_clock) -
             assert codes(errors) == [ErrorCode.REQUEST_TIMED_OUT]
 
 
-async def test_of_loggers_all_are_changed_or_none(world, autojump_clock) -> None:
+async def test_a_logger_change_with_an_unknown_logger_changes_no_logger(
+    world, autojump_clock
+) -> None:
     await format_root(world)
     logger = logging.getLogger("trio_kafka.tests.admin")
     async with running_controller(world) as running:
@@ -100,7 +104,9 @@ async def test_of_loggers_all_are_changed_or_none(world, autojump_clock) -> None
             logger.setLevel(logging.NOTSET)
 
 
-async def test_where_nobody_decides_nothing_is_changed(world, autojump_clock) -> None:
+async def test_a_config_change_without_an_active_controller_returns_not_controller(
+    world, autojump_clock
+) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         controller = running.controller
@@ -112,7 +118,7 @@ async def test_where_nobody_decides_nothing_is_changed(world, autojump_clock) ->
 
 
 @pytest.mark.parametrize("name", ["2", "-1", "", "x", "1.0", "\u0661", "99999999999", "--1", "+1"])
-def test_other_brokers_are_not_this_one(name: str) -> None:
+def test_check_broker_refuses_every_name_but_the_own_broker_id(name: str) -> None:
     with pytest.raises(KafkaError) as caught:
         check_broker(name, NodeId(1))
 
@@ -121,7 +127,9 @@ def test_other_brokers_are_not_this_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("good", [True, False])
-async def test_thousands_of_resources_let_others_run(world, autojump_clock, good: bool) -> None:
+async def test_other_tasks_run_during_a_config_change_of_a_thousand_resources(
+    world, autojump_clock, good: bool
+) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         await running.join()

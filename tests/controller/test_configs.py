@@ -44,13 +44,13 @@ def changed(records) -> dict[str, str | None]:
     return {record.name: record.value for record in records if isinstance(record, ConfigRecord)}
 
 
-def test_setting_all_takes_away_what_is_not_named() -> None:
+def test_set_configs_removes_settings_that_are_not_named() -> None:
     made = set_configs(image(a="1", b="2"), T, {"b": "2", "c": "3"}, validate)
 
     assert changed(made.records) == {"a": None, "c": "3"}
 
 
-def test_single_changes_leave_the_rest() -> None:
+def test_alter_configs_changes_only_the_named_settings() -> None:
     changes = [
         ConfigChange("a", Operation.DELETE),
         ConfigChange("c", Operation.SET, "3"),
@@ -71,7 +71,7 @@ def test_single_changes_leave_the_rest() -> None:
         (Operation.SUBTRACT, "other", None),
     ],
 )
-def test_lists_are_changed_item_by_item(
+def test_append_and_subtract_change_single_items_of_a_list(
     operation: Operation, value: str, result: str | None
 ) -> None:
     change = ConfigChange("cleanup.policy", operation, value)
@@ -101,14 +101,16 @@ def test_lists_are_changed_item_by_item(
         (T, [ConfigChange("a", Operation.DELETE)] * 2, ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_what_cannot_be_is_refused(resource, changes, code: ErrorCode) -> None:
+def test_invalid_config_changes_are_refused_with_the_error_code(
+    resource, changes, code: ErrorCode
+) -> None:
     with pytest.raises(KafkaError) as caught:
         alter_configs(image(), resource, changes, validate, lists)
 
     assert caught.value.code is code
 
 
-def test_a_new_min_insync_replicas_clears_who_was_eligible() -> None:
+def test_changing_min_insync_replicas_clears_eligible_leader_replicas() -> None:
     topic = config_records(image(), T, {"min.insync.replicas": "2"})
     cluster = config_records(image(), (4, ""), {"min.insync.replicas": "2"})
     node = config_records(image(), (4, "1"), {"min.insync.replicas": "2"})
@@ -118,13 +120,13 @@ def test_a_new_min_insync_replicas_clears_who_was_eligible() -> None:
     assert len(node) == 1
 
 
-def test_a_value_may_be_as_long_as_a_string_of_the_protocol() -> None:
+def test_a_config_value_of_32767_bytes_is_accepted() -> None:
     change = ConfigChange("a", Operation.SET, "x" * 32767)
 
     assert alter_configs(image(), T, [change], validate, lists).records
 
 
-def test_a_list_that_is_not_set_begins_with_what_is_there_without_it() -> None:
+def test_append_and_subtract_on_an_unset_list_start_from_its_default() -> None:
     more = ConfigChange("cleanup.policy", Operation.APPEND, " compact,delete")
     less = ConfigChange("cleanup.policy", Operation.SUBTRACT, "delete,none")
 
@@ -135,7 +137,7 @@ def test_a_list_that_is_not_set_begins_with_what_is_there_without_it() -> None:
     assert changed(subtracted.records) == {"cleanup.policy": ""}
 
 
-def test_appending_nothing_is_an_item_without_a_name() -> None:
+def test_appending_an_empty_text_adds_an_empty_item() -> None:
     change = ConfigChange("cleanup.policy", Operation.APPEND, "")
 
     made = alter_configs(image(), T, [change], validate, lists)
@@ -143,7 +145,7 @@ def test_appending_nothing_is_an_item_without_a_name() -> None:
     assert changed(made.records) == {"cleanup.policy": "delete,"}  # which is no value of it
 
 
-def test_a_brokers_settings_are_written_also_where_they_stay() -> None:
+def test_unchanged_broker_settings_are_written_and_unchanged_topic_settings_are_not() -> None:
     before = evolve(image(), configs=image().configs.updated({(4, "1"): {"a": "1"}}))
     same = ConfigChange("a", Operation.SET, "1")
     nothing = ConfigChange("b", Operation.DELETE)
@@ -156,7 +158,7 @@ def test_a_brokers_settings_are_written_also_where_they_stay() -> None:
     assert changed(whole.records) == {"a": "1"}
 
 
-def test_min_insync_replicas_is_one_for_all_brokers_where_replicas_are_eligible() -> None:
+def test_min_insync_replicas_must_be_cluster_wide_when_elr_is_enabled() -> None:
     name = "min.insync.replicas"
     plain = image_of(broker(1), elr=0)
 
@@ -174,7 +176,7 @@ def test_min_insync_replicas_is_one_for_all_brokers_where_replicas_are_eligible(
     assert alter_configs(everywhere, (4, ""), more, validate, lists).records
 
 
-def test_eligible_replicas_begin_with_one_min_insync_replicas_for_all() -> None:
+def test_enabling_elr_moves_min_insync_replicas_of_brokers_to_the_cluster() -> None:
     name = "min.insync.replicas"
     own = evolve(image(), configs=image().configs.updated({(4, "1"): {name: "2", "a": "1"}}))
     done = evolve(image(), configs=image().configs.updated({(4, ""): {name: "2"}}))
@@ -188,7 +190,7 @@ def test_eligible_replicas_begin_with_one_min_insync_replicas_for_all() -> None:
     assert list(elr_safety_records(done, 3)) == []
 
 
-def test_a_new_topics_settings_have_values() -> None:
+def test_null_settings_of_a_new_topic_are_refused() -> None:
     assert new_topic_configs("t", {"a": "1"}, validate, image()) == {"a": "1"}
     with pytest.raises(KafkaError):
         new_topic_configs("t", {"a": None}, validate, image())
@@ -219,7 +221,7 @@ def after(there: str | None, change: ConfigChange) -> str | None:
 
 
 @given(st.lists(CHANGES, max_size=8))
-def test_any_changes_leave_in_the_metadata_what_they_say(
+def test_any_sequence_of_config_changes_gives_the_metadata_of_a_simple_model(
     requests: list[list[ConfigChange]],
 ) -> None:
     now, model = image(), dict[str, str]()
@@ -249,7 +251,9 @@ def test_any_changes_leave_in_the_metadata_what_they_say(
 
 
 @pytest.mark.parametrize(("operation", "left"), [(Operation.APPEND, 6000), (Operation.SUBTRACT, 0)])
-def test_long_lists_are_changed_in_linear_time(operation: Operation, left: int) -> None:
+def test_lists_of_6000_items_are_changed_in_less_than_100_ms(
+    operation: Operation, left: int
+) -> None:
     items = ",".join(map(str, range(6000)))
     change = ConfigChange("cleanup.policy", operation, items)
     before = time.process_time()
@@ -261,7 +265,7 @@ def test_long_lists_are_changed_in_linear_time(operation: Operation, left: int) 
     assert time.process_time() - before < 0.1
 
 
-def test_a_resource_has_so_many_settings_and_no_more() -> None:
+def test_settings_of_a_resource_above_the_maximum_number_are_refused() -> None:
     def set_many(count: int) -> None:
         changes = [ConfigChange(f"a{number}", Operation.SET, "1") for number in range(count)]
         alter_configs(image(), T, changes, lambda *_: None, lists)

@@ -13,7 +13,9 @@ from trio_kafka.testing.simulation import run_simulated, run_until_crash
 from trio_kafka.world.simulated import SimulatedWorld, Universe
 
 
-async def test_names_of_the_life_before_collide_as_any_others(world, autojump_clock) -> None:
+async def test_a_topic_name_that_collides_with_a_topic_from_before_a_restart_is_refused(
+    world, autojump_clock
+) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         await running.join()
@@ -25,7 +27,9 @@ async def test_names_of_the_life_before_collide_as_any_others(world, autojump_cl
     assert code_of(found["a_b"]) is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-async def test_a_new_cluster_begins_as_kafkas_do(world, autojump_clock) -> None:
+async def test_a_new_cluster_begins_with_the_bootstrap_records_of_kafka(
+    world, autojump_clock
+) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         first = [type(r).__name__ for b in await running.driver.read(1) for r in b.records]
@@ -43,7 +47,7 @@ async def test_a_new_cluster_begins_as_kafkas_do(world, autojump_clock) -> None:
     assert list(image.controllers) == [ONE]
 
 
-async def test_an_old_metadata_version_gets_no_records_that_it_does_not_know(
+async def test_a_cluster_at_an_old_metadata_version_writes_no_newer_records(
     world, autojump_clock
 ) -> None:
     await format_root(world, level=10)
@@ -76,7 +80,7 @@ async def test_a_topic_can_be_deleted_by_id_and_created_again(world, autojump_cl
     assert code_of(gone["a.b"]) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-async def test_a_controller_that_does_not_run_is_not_the_controller(world, autojump_clock) -> None:
+async def test_a_stopped_controller_answers_not_controller(world, autojump_clock) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         controller = running.controller
@@ -85,7 +89,9 @@ async def test_a_controller_that_does_not_run_is_not_the_controller(world, autoj
     assert code_of(made["t"]) is ErrorCode.NOT_CONTROLLER
 
 
-async def test_settings_and_features_change(world, autojump_clock) -> None:
+async def test_the_controller_changes_topic_settings_and_refuses_an_unsupported_feature_level(
+    world, autojump_clock
+) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         await running.join()
@@ -102,7 +108,9 @@ async def test_settings_and_features_change(world, autojump_clock) -> None:
             await controller.update_features([FeatureChange("share.version", 9)])
 
 
-async def test_producer_ids_are_never_given_twice(world, autojump_clock) -> None:
+async def test_producer_id_blocks_are_never_allocated_twice_across_restarts(
+    world, autojump_clock
+) -> None:
     await format_root(world)
     firsts = []
     for life in range(1, 4):

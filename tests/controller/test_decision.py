@@ -3,11 +3,11 @@
 from trio_kafka.controller.decision import ControllerSettings, Decision
 
 
-def test_a_decision_without_records_changes_nothing() -> None:
+def test_a_decision_has_no_records_by_default() -> None:
     assert Decision("answer").records == ()
 
 
-def test_defaults_are_kafkas() -> None:
+def test_controller_settings_have_the_defaults_of_kafka() -> None:
     settings = ControllerSettings()
 
     assert (settings.num_partitions, settings.default_replication_factor) == (1, 1)

@@ -36,7 +36,7 @@ def refusal(*arguments) -> ErrorCode:
     return caught.value.code
 
 
-def test_the_directory_of_one_replica_changes() -> None:
+def test_assign_directory_changes_only_the_directory_of_one_replica() -> None:
     (record,) = assign_directory(image(), ONE, 10, (ID, 0), THERE).records
 
     assert (record.topic_id, record.partition_id) == (ID, 0)
@@ -45,15 +45,15 @@ def test_the_directory_of_one_replica_changes() -> None:
     assert record.isr is None
 
 
-def test_what_is_known_already_is_no_change() -> None:
+def test_assigning_the_present_directory_writes_no_records() -> None:
     assert list(assign_directory(image(), ONE, 10, (ID, 0), UNASSIGNED_DIRECTORY).records) == []
 
 
-def test_metadata_without_directories_do_not_change() -> None:
+def test_partitions_without_directories_in_metadata_are_not_changed() -> None:
     assert list(assign_directory(image(directories=False), ONE, 10, (ID, 0), THERE).records) == []
 
 
-def test_a_report_of_a_stranger_is_refused() -> None:
+def test_a_directory_report_of_an_invalid_broker_or_partition_is_refused() -> None:
     assert refusal(ONE, 9, (ID, 0), THERE) is ErrorCode.STALE_BROKER_EPOCH
     assert refusal(NodeId(9), 9, (ID, 0), THERE) is ErrorCode.BROKER_ID_NOT_REGISTERED
     assert refusal(ONE, 10, (TopicId(b"?" * 16), 0), THERE) is ErrorCode.UNKNOWN_TOPIC_ID

@@ -9,7 +9,9 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.metadata.image import ConfigResourceType
 
 
-async def test_a_created_topic_is_published_before_it_is_answered(world, autojump_clock) -> None:
+async def test_a_created_topic_is_in_the_metadata_image_before_the_response(
+    world, autojump_clock
+) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         await running.join()
@@ -26,7 +28,9 @@ async def test_a_created_topic_is_published_before_it_is_answered(world, autojum
     assert image.config(ConfigResourceType.TOPIC, "t") == {"retention.ms": "5"}
 
 
-async def test_an_answer_waits_for_a_loader_that_has_much_to_replay(world, autojump_clock) -> None:
+async def test_a_response_waits_until_a_topic_of_2000_partitions_is_replayed(
+    world, autojump_clock
+) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         await running.join()
@@ -35,7 +39,9 @@ async def test_an_answer_waits_for_a_loader_that_has_much_to_replay(world, autoj
         assert len(running.image.topics["t"].partitions) == 2000
 
 
-async def test_each_topic_of_a_request_succeeds_or_fails_for_itself(world, autojump_clock) -> None:
+async def test_each_topic_of_a_create_request_succeeds_or_fails_on_its_own(
+    world, autojump_clock
+) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         await running.join()
@@ -61,7 +67,7 @@ async def test_each_topic_of_a_request_succeeds_or_fails_for_itself(world, autoj
     assert code_of(made["sad"]) is ErrorCode.INVALID_CONFIG
 
 
-async def test_validate_only_changes_nothing(world, autojump_clock) -> None:
+async def test_creating_topics_with_validate_only_writes_no_records(world, autojump_clock) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         await running.join()
@@ -72,7 +78,7 @@ async def test_validate_only_changes_nothing(world, autojump_clock) -> None:
         assert running.driver.next_offset == before
 
 
-async def test_a_deadline_that_passes_is_answered_by_request_timed_out(
+async def test_a_create_request_past_its_deadline_returns_request_timed_out(
     world, autojump_clock
 ) -> None:
     await format_root(world)
@@ -85,7 +91,9 @@ async def test_a_deadline_that_passes_is_answered_by_request_timed_out(
     assert code_of(made["t"]) is ErrorCode.REQUEST_TIMED_OUT
 
 
-async def test_many_topics_at_once_share_few_syncs(world, autojump_clock) -> None:
+async def test_creating_200_topics_in_one_request_needs_at_most_5_syncs(
+    world, autojump_clock
+) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         await running.join()

@@ -52,17 +52,17 @@ def refusal(found: Levels, *changes: FeatureChange) -> str:
     return caught.value.message or ""
 
 
-def test_a_level_that_every_node_supports_is_set() -> None:
+def test_a_feature_level_that_every_node_supports_is_set() -> None:
     assert update(levels(), FeatureChange(SHARE, 2)) == [(SHARE, 2)]
 
 
-def test_the_present_level_needs_no_record() -> None:
+def test_setting_the_present_feature_level_writes_no_record() -> None:
     assert update(levels(), FeatureChange(MV, 33), FeatureChange("kraft.version", 1)) == []
     assert update(levels(), FeatureChange(MV, 33, Upgrade.SAFE_DOWNGRADE)) == []
 
 
 @pytest.mark.parametrize("upgrade", [Upgrade.SAFE_DOWNGRADE, Upgrade.UNSAFE_DOWNGRADE])
-def test_a_downgrade_must_be_asked_for(upgrade: Upgrade) -> None:
+def test_a_lower_feature_level_needs_a_downgrade_type(upgrade: Upgrade) -> None:
     found = levels(at(share_version=2))
 
     assert update(found, FeatureChange(SHARE, 1, upgrade)) == [(SHARE, 1)]
@@ -70,13 +70,13 @@ def test_a_downgrade_must_be_asked_for(upgrade: Upgrade) -> None:
     assert "request a safe" in refusal(found, FeatureChange(SHARE, 1))
 
 
-def test_a_downgrade_does_not_go_up() -> None:
+def test_a_downgrade_to_a_higher_feature_level_is_refused() -> None:
     assert "request an upgrade" in refusal(
         levels(), FeatureChange(SHARE, 1, Upgrade.SAFE_DOWNGRADE)
     )
 
 
-def test_a_type_of_upgrade_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_upgrade_type_is_refused() -> None:
     assert [Upgrade.of(number) for number in (-1, 0, 1, 2, 3, 4)] == [0, 0, 1, 2, 3, 0]
     assert "type" in refusal(levels(), FeatureChange(SHARE, 1, Upgrade.UNKNOWN))
 
@@ -94,18 +94,20 @@ def test_a_type_of_upgrade_that_nobody_knows_is_refused() -> None:
         (FeatureChange("kraft.version", 2), "0 to 1"),
     ],
 )
-def test_what_this_software_cannot_do_is_refused(change: FeatureChange, reason: str) -> None:
+def test_unsupported_feature_levels_are_refused_with_a_reason(
+    change: FeatureChange, reason: str
+) -> None:
     assert reason in refusal(levels(), change)
 
 
-def test_the_voters_of_a_static_quorum_are_not_written_down() -> None:
+def test_kraft_version_cannot_be_raised_with_static_voters() -> None:
     found = levels(kraft=0)
 
     assert update(found, FeatureChange("kraft.version", 0)) == []
     assert "voters are static" in refusal(found, FeatureChange("kraft.version", 1))
 
 
-def test_every_broker_must_support_a_level() -> None:
+def test_a_feature_level_that_one_broker_does_not_support_is_refused() -> None:
     old = evolve(broker(2), features={MV: SUPPORTED[MV], SHARE: VersionRange(0, 1)})
     found = levels(image_of(broker(1), old))
 
@@ -114,7 +116,7 @@ def test_every_broker_must_support_a_level() -> None:
     assert "broker 2" in refusal(found, FeatureChange("group.version", 1))
 
 
-def test_every_controller_must_support_a_level_once_they_register() -> None:
+def test_registered_controllers_must_support_a_new_feature_level() -> None:
     old = ControllerRegistration(id=NodeId(2), incarnation_id=bytes(16))
     me = ControllerRegistration(id=NodeId(1), incarnation_id=bytes(16))  # of an older life
     new = evolve(image_of(broker(1)), controllers={NodeId(1): me, NodeId(2): old})
@@ -124,7 +126,7 @@ def test_every_controller_must_support_a_level_once_they_register() -> None:
     assert update(levels(before), FeatureChange(SHARE, 1)) == [(SHARE, 1)]
 
 
-def test_metadata_goes_down_only_where_no_record_is_lost() -> None:
+def test_a_metadata_version_downgrade_that_may_lose_records_is_refused() -> None:
     down, anyhow = Upgrade.SAFE_DOWNGRADE, Upgrade.UNSAFE_DOWNGRADE
     same = levels(at(metadata_version=29))
 
@@ -136,7 +138,7 @@ def test_metadata_goes_down_only_where_no_record_is_lost() -> None:
     assert update(levels(at(metadata_version=20)), FeatureChange(MV, 33)) == [(MV, 33)]
 
 
-def test_what_a_level_depends_on_must_be_in_use_or_come_with_it() -> None:
+def test_the_required_level_of_a_feature_must_be_present_or_in_the_same_request() -> None:
     old = levels(at(metadata_version=22))
     up = FeatureChange(MV, 23)
 
@@ -145,7 +147,7 @@ def test_what_a_level_depends_on_must_be_in_use_or_come_with_it() -> None:
         assert set(update(old, *changes)) == {("min.insync.replicas", "2"), (MV, 23), (ELR, 1)}
 
 
-def test_eligible_replicas_come_with_one_min_insync_replicas_for_all() -> None:
+def test_enabling_elr_also_sets_a_cluster_wide_min_insync_replicas() -> None:
     found = levels(at())
 
     assert update(found, FeatureChange(ELR, 1)) == [("min.insync.replicas", "2"), (ELR, 1)]
@@ -153,14 +155,16 @@ def test_eligible_replicas_come_with_one_min_insync_replicas_for_all() -> None:
     assert update(levels(), FeatureChange(ELR, 0, Upgrade.SAFE_DOWNGRADE)) == [(ELR, 0)]
 
 
-def test_one_that_is_refused_refuses_all_and_the_later_of_two_counts() -> None:
+def test_one_refused_feature_change_refuses_all_and_the_last_duplicate_applies() -> None:
     found = levels(at(share_version=1))
 
     assert "nosuch" in refusal(found, FeatureChange(SHARE, 2), FeatureChange("nosuch", 1))
     assert update(found, FeatureChange(SHARE, 9), FeatureChange(SHARE, 2)) == [(SHARE, 2)]
 
 
-async def test_a_cluster_of_an_old_release_is_raised_while_it_runs(world, autojump_clock) -> None:
+async def test_a_cluster_at_an_old_metadata_version_is_upgraded_while_running(
+    world, autojump_clock
+) -> None:
     await format_root(world, level=14)
     async with running_controller(world) as running:
         await running.join()

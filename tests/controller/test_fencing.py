@@ -11,7 +11,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import NodeId
 
 
-async def test_a_broker_that_is_silent_too_long_is_fenced_and_leads_no_more(
+async def test_a_broker_without_heartbeats_for_its_session_is_fenced_and_loses_leadership(
     world, autojump_clock
 ) -> None:
     await format_root(world)
@@ -31,7 +31,7 @@ async def test_a_broker_that_is_silent_too_long_is_fenced_and_leads_no_more(
         assert running.image.topics["t"].partitions[0].leader == 2
 
 
-async def test_a_broker_that_was_heard_while_others_were_decided_on_is_not_fenced(
+async def test_a_heartbeat_that_waits_for_another_decision_prevents_fencing(
     world, autojump_clock
 ) -> None:
     await format_root(world)
@@ -48,7 +48,7 @@ async def test_a_broker_that_was_heard_while_others_were_decided_on_is_not_fence
         assert running.image.brokers[NodeId(2)].fenced
 
 
-async def test_the_broker_of_the_controllers_own_process_is_never_silent(
+async def test_the_broker_in_the_process_of_the_controller_is_never_fenced_for_silence(
     world, autojump_clock
 ) -> None:
     await format_root(world)
@@ -59,7 +59,9 @@ async def test_the_broker_of_the_controllers_own_process_is_never_silent(
         assert not running.image.brokers[ONE].fenced
 
 
-async def test_a_second_life_of_a_living_broker_must_wait(world, autojump_clock) -> None:
+async def test_a_new_incarnation_of_a_live_broker_is_refused_until_its_session_ends(
+    world, autojump_clock
+) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         await running.join(2, life=1)
@@ -73,7 +75,7 @@ async def test_a_second_life_of_a_living_broker_must_wait(world, autojump_clock)
     assert epoch > 0
 
 
-async def test_each_broker_has_its_own_session(world, autojump_clock) -> None:
+async def test_only_the_broker_without_heartbeats_is_fenced(world, autojump_clock) -> None:
     await format_root(world)
     async with running_controller(world) as running:
         epoch = await running.join(2)

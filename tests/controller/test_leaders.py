@@ -35,7 +35,7 @@ def state(image: MetadataImage) -> PartitionState:
     return image.topics["t"].partitions[0]
 
 
-def test_the_only_replica_leaves_an_empty_isr_and_stays_eligible() -> None:
+def test_the_last_replica_leaves_the_isr_but_stays_in_the_elr_and_leads_again_on_return() -> None:
     image = with_topic(image_of(broker(1)), [1])
 
     gone = after(image, leave(image, ONE, ControllerSettings()))
@@ -48,7 +48,7 @@ def test_the_only_replica_leaves_an_empty_isr_and_stays_eligible() -> None:
     assert (led.leader_epoch, led.partition_epoch) == (2, 2)
 
 
-def test_without_eligible_replicas_the_last_one_stays_in_sync() -> None:
+def test_the_last_replica_stays_in_the_isr_when_elr_is_disabled() -> None:
     image = with_topic(image_of(broker(1), elr=0), [1])
 
     gone = after(image, leave(image, ONE, ControllerSettings()))
@@ -58,7 +58,7 @@ def test_without_eligible_replicas_the_last_one_stays_in_sync() -> None:
     assert state(back).leader == 1
 
 
-def test_another_in_sync_replica_leads_on() -> None:
+def test_another_in_sync_replica_becomes_leader_when_the_leader_leaves() -> None:
     image = with_topic(image_of(broker(1), broker(2)), [1, 2])
 
     gone = after(image, leave(image, ONE, ControllerSettings()))
@@ -66,7 +66,7 @@ def test_another_in_sync_replica_leads_on() -> None:
     assert (state(gone).isr, state(gone).leader, state(gone).elr) == ((2,), 2, ())
 
 
-def test_an_isr_below_the_minimum_leaves_its_members_eligible() -> None:
+def test_a_replica_leaving_an_isr_below_the_minimum_joins_the_elr() -> None:
     image = with_topic(image_of(broker(1), broker(2)), [1, 2])
 
     gone = after(image, leave(image, ONE, ControllerSettings(min_insync_replicas=2)))
@@ -74,7 +74,7 @@ def test_an_isr_below_the_minimum_leaves_its_members_eligible() -> None:
     assert (state(gone).isr, state(gone).elr) == ((2,), (1,))
 
 
-def test_the_minimum_of_a_partition_follows_from_its_own_replicas() -> None:
+def test_the_effective_min_isr_of_a_partition_depends_on_its_own_replicas() -> None:
     image = with_topic(image_of(broker(1), broker(2), broker(3)), [3])
     wide = PartitionRecord(partition_id=1, topic_id=ID, replicas=[1, 2, 3], isr=[1, 2], leader=1)
     wide.leader_epoch = wide.partition_epoch = 0
@@ -101,14 +101,14 @@ def test_a_fenced_replica_is_not_elected() -> None:
     assert state(gone).leader == -1
 
 
-def test_a_broker_that_holds_nothing_changes_nothing() -> None:
+def test_a_broker_without_replicas_leaving_or_returning_changes_no_partition() -> None:
     image = with_topic(image_of(broker(1), broker(2)), [1])
 
     assert not list(leave(image, TWO, ControllerSettings()))
     assert not list(arrive(image, TWO))
 
 
-def test_partitions_without_a_change_are_looked_at_in_steps() -> None:
+def test_unchanged_partitions_are_scanned_in_steps() -> None:
     image = image_of(broker(1), broker(2))
     records = [
         PartitionRecord(partition_id=number, topic_id=ID, replicas=[1], isr=[1], leader=1)

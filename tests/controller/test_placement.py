@@ -16,14 +16,14 @@ def brokers(*racks: str | None, fenced: tuple[int, ...] = ()) -> list[UsableBrok
     return [UsableBroker(NodeId(n), rack, n not in fenced) for n, rack in enumerate(racks)]
 
 
-def test_leaders_are_spread_evenly() -> None:
+def test_leaders_and_followers_are_spread_evenly_over_brokers() -> None:
     placed = place(brokers(None, None, None), 9, 2, Random(3).randrange)
 
     assert Counter(replicas[0] for replicas in placed) == {0: 3, 1: 3, 2: 3}
     assert Counter(replicas[1] for replicas in placed) == {0: 3, 1: 3, 2: 3}
 
 
-def test_replicas_lie_on_different_racks() -> None:
+def test_replicas_of_a_partition_are_on_different_racks() -> None:
     placed = place(brokers("a", "a", "b", "b", "c"), 12, 3, Random(3).randrange)
 
     racks = "aabbc"
@@ -36,7 +36,7 @@ def test_replicas_lie_on_different_racks() -> None:
     st.integers(1, 8),
     st.integers(),
 )
-def test_replicas_are_distinct_and_an_active_broker_leads(
+def test_replicas_are_distinct_and_an_active_broker_is_the_leader(
     nodes: list[tuple[str, bool]], partitions: int, factor: int, seed: int
 ) -> None:
     known = [UsableBroker(NodeId(n), rack, up) for n, (rack, up) in enumerate(nodes)]
@@ -56,7 +56,7 @@ def test_replicas_are_distinct_and_an_active_broker_leads(
         assert ups == sorted(ups, reverse=True)
 
 
-def test_the_same_seed_places_the_same() -> None:
+def test_the_same_seed_gives_the_same_placement() -> None:
     known = brokers("a", "b", "c", None)
 
     assert place(known, 5, 2, Random(7).randrange) == place(known, 5, 2, Random(7).randrange)

@@ -6,7 +6,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 TOPIC = TopicToCreate(name="t", partitions=1, replication_factor=1, assignments=None, configs={})
 
 
-def test_nobody_is_asked_where_there_is_nobody() -> None:
+def test_every_request_is_approved_without_policies() -> None:
     policies = Policies()
 
     assert policies.approvals("User:a").topic is approved
@@ -14,7 +14,7 @@ def test_nobody_is_asked_where_there_is_nobody() -> None:
     approved(TOPIC)
 
 
-def test_every_one_is_told_of_the_principal_and_must_agree() -> None:
+def test_every_policy_gets_the_principal_and_one_refusal_refuses() -> None:
     policies, seen = Policies(), []
 
     def refuse(wanted: TopicToCreate, principal: str) -> None:
@@ -28,7 +28,7 @@ def test_every_one_is_told_of_the_principal_and_must_agree() -> None:
     assert seen == [(TOPIC, "User:a")]
 
 
-def test_one_that_fails_refuses() -> None:
+def test_a_policy_that_raises_refuses_with_unknown_server_error() -> None:
     policies = Policies()
     policies.topics.append(lambda wanted, principal: 1 / 0)  # type: ignore[arg-type, return-value]
 

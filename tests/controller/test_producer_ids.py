@@ -11,7 +11,7 @@ from trio_kafka.model import NodeId
 ONE = NodeId(1)
 
 
-def test_the_next_block_begins_where_the_last_ended() -> None:
+def test_the_next_producer_id_block_begins_where_the_last_ended() -> None:
     made = allocate(evolve(image_of(broker(1)), next_producer_id=5000), ONE, 10)
 
     assert made.result == ProducerIdBlock(5000, 1000)
@@ -22,13 +22,15 @@ def test_the_next_block_begins_where_the_last_ended() -> None:
     ("node", "epoch", "code"),
     [(1, 9, ErrorCode.STALE_BROKER_EPOCH), (2, 10, ErrorCode.BROKER_ID_NOT_REGISTERED)],
 )
-def test_only_a_living_broker_gets_ids(node: int, epoch: int, code: ErrorCode) -> None:
+def test_an_unregistered_broker_or_old_epoch_gets_no_producer_ids(
+    node: int, epoch: int, code: ErrorCode
+) -> None:
     with pytest.raises(KafkaError) as caught:
         allocate(image_of(broker(1)), NodeId(node), epoch)
 
     assert caught.value.code is code
 
 
-def test_after_the_last_id_there_is_none() -> None:
+def test_allocating_producer_ids_beyond_the_last_id_fails() -> None:
     with pytest.raises(KafkaError):
         allocate(evolve(image_of(broker(1)), next_producer_id=(1 << 63) - 10), ONE, 10)

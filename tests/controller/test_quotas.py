@@ -47,7 +47,7 @@ def refused(change: QuotaChange) -> KafkaError:
     return found.value
 
 
-def test_quotas_are_set_changed_and_removed() -> None:
+def test_quotas_of_an_entity_can_be_set_changed_and_removed() -> None:
     first = QuotaChange(APP, {PRODUCER_BYTE_RATE: 1000.0, REQUEST_PERCENTAGE: 12.5})
     second = QuotaChange(APP, {PRODUCER_BYTE_RATE: 2000.0, REQUEST_PERCENTAGE: None})
 
@@ -56,13 +56,13 @@ def test_quotas_are_set_changed_and_removed() -> None:
     assert after(image(), first, QuotaChange(APP, dict.fromkeys(first.values))) == {}
 
 
-def test_what_is_so_already_is_not_written() -> None:
+def test_unchanged_quotas_write_no_records() -> None:
     there = image({APP: {PRODUCER_BYTE_RATE: 1000.0}})
     change = QuotaChange(APP, {PRODUCER_BYTE_RATE: 1000.0, CONSUMER_BYTE_RATE: None})
     assert not list(alter_quotas(there, change).records)
 
 
-def test_a_key_that_is_not_known_may_be_removed() -> None:
+def test_an_unknown_quota_key_can_be_removed() -> None:
     assert not list(alter_quotas(image(), QuotaChange(APP, {"old": None})).records)
     there = image({APP: {"old": 1.0}})
     assert after(there, QuotaChange(APP, {"old": None})) == {}
@@ -82,7 +82,7 @@ def test_a_key_that_is_not_known_may_be_removed() -> None:
         (("ip", "10.0.0.256"),),
     ],
 )
-def test_there_are_no_such_entities(entity: QuotaEntity) -> None:
+def test_invalid_quota_entities_are_refused(entity: QuotaEntity) -> None:
     refused(QuotaChange(entity, {}))
 
 
@@ -98,13 +98,15 @@ def test_there_are_no_such_entities(entity: QuotaEntity) -> None:
     ],
 )
 @pytest.mark.parametrize("key", CLIENT_KEYS)
-def test_users_and_clients_have_these_quotas(entity: QuotaEntity, key: str) -> None:
+def test_users_and_clients_accept_client_quota_keys_but_no_connection_rate(
+    entity: QuotaEntity, key: str
+) -> None:
     assert after(image(), QuotaChange(entity, {key: 5.0})) == {entity: {key: 5.0}}
     refused(QuotaChange(entity, {CONNECTION_CREATION_RATE: 5.0}))
 
 
 @pytest.mark.parametrize("address", ["10.0.0.1", "::1", None])
-def test_addresses_have_one_quota(address: str | None) -> None:
+def test_ip_addresses_accept_only_the_connection_rate_quota(address: str | None) -> None:
     entity: QuotaEntity = (("ip", address),)
     change = QuotaChange(entity, {CONNECTION_CREATION_RATE: 5.0})
     assert after(image(), change) == {entity: {CONNECTION_CREATION_RATE: 5.0}}
@@ -114,7 +116,7 @@ def test_addresses_have_one_quota(address: str | None) -> None:
 
 @pytest.mark.parametrize("key", [*CLIENT_KEYS, *IP_KEYS])
 @pytest.mark.parametrize("value", [0.0, -1.0, -0.5, -inf, nan])
-def test_a_quota_is_more_than_nothing(key: str, value: float) -> None:
+def test_a_quota_that_is_not_positive_is_refused(key: str, value: float) -> None:
     refused(QuotaChange(APP if key in CLIENT_KEYS else HOST, {key: value}))
 
 
@@ -128,7 +130,9 @@ def test_a_quota_is_more_than_nothing(key: str, value: float) -> None:
         (CONNECTION_CREATION_RATE, [1.0, 2.0**31 - 1], [0.5, 2.0**31, inf]),
     ],
 )
-def test_bounds_and_fractions(key: str, good: list[float], bad: list[float]) -> None:
+def test_quotas_out_of_bounds_or_with_a_disallowed_fraction_are_refused(
+    key: str, good: list[float], bad: list[float]
+) -> None:
     entity = HOST if key in IP_KEYS else APP
     for value in good:
         assert after(image(), QuotaChange(entity, {key: value})) == {entity: {key: value}}
@@ -136,7 +140,7 @@ def test_bounds_and_fractions(key: str, good: list[float], bad: list[float]) -> 
         refused(QuotaChange(entity, {key: value}))
 
 
-def test_one_bad_key_leaves_an_entity_as_it_is() -> None:
+def test_one_invalid_or_repeated_quota_key_refuses_the_whole_change() -> None:
     refused(QuotaChange(APP, {PRODUCER_BYTE_RATE: 5.0, CONSUMER_BYTE_RATE: 0.0}))
     assert "named twice" in str(refused(QuotaChange(APP, {}, repeated=PRODUCER_BYTE_RATE)))
 
@@ -152,7 +156,7 @@ def test_one_bad_key_leaves_an_entity_as_it_is() -> None:
         max_size=12,
     )
 )
-def test_what_is_replayed_is_what_was_asked_for(
+def test_any_sequence_of_quota_changes_gives_the_quotas_of_a_simple_model(
     wanted: list[tuple[QuotaEntity, dict[str, float | None]]],
 ) -> None:
     expected: dict[QuotaEntity, dict[str, float]] = {}

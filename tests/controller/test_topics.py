@@ -41,7 +41,7 @@ def create(
     return made.result, delta.apply(100, 1, 1)
 
 
-def test_defaults_come_from_the_settings() -> None:
+def test_partitions_and_replication_of_a_new_topic_default_to_the_settings() -> None:
     settings = ControllerSettings(num_partitions=4, default_replication_factor=2)
 
     created, image = create(THREE, NewTopic(name="t"), settings)
@@ -50,7 +50,7 @@ def test_defaults_come_from_the_settings() -> None:
     assert all(len(state.replicas) == 2 for state in image.topics["t"].partitions.values())
 
 
-def test_assignments_are_taken_as_they_are_and_an_active_broker_leads() -> None:
+def test_given_assignments_are_kept_and_an_active_broker_is_the_leader() -> None:
     image = image_of(broker(1, active=False), broker(2))
 
     _, after = create(image, NewTopic(name="t", assignments={0: [1, 2], 1: [2, 1]}))
@@ -61,7 +61,7 @@ def test_assignments_are_taken_as_they_are_and_an_active_broker_leads() -> None:
     assert (first.leader_epoch, first.partition_epoch) == (0, 0)
 
 
-def test_a_broker_with_several_directories_chooses_itself() -> None:
+def test_a_replica_on_a_broker_with_several_directories_is_unassigned() -> None:
     from attrs import evolve
 
     image = image_of(evolve(broker(1), log_dirs=(bytes([7] * 16), bytes([8] * 16))))
@@ -90,14 +90,14 @@ def test_a_broker_with_several_directories_chooses_itself() -> None:
         ({"name": "a/b"}, ErrorCode.INVALID_TOPIC_EXCEPTION),
     ],
 )
-def test_what_cannot_be_is_refused(changes: dict, code: ErrorCode) -> None:
+def test_invalid_new_topics_are_refused_with_the_error_code(changes: dict, code: ErrorCode) -> None:
     with pytest.raises(KafkaError) as caught:
         create(THREE, NewTopic(**{"name": "t", **changes}))
 
     assert caught.value.code is code
 
 
-def test_with_all_brokers_fenced_nothing_is_created() -> None:
+def test_no_topic_is_created_when_all_brokers_are_fenced() -> None:
     image = image_of(broker(1, active=False))
     for topic, code in (
         (NewTopic(name="t"), ErrorCode.INVALID_REPLICATION_FACTOR),
@@ -108,7 +108,7 @@ def test_with_all_brokers_fenced_nothing_is_created() -> None:
         assert caught.value.code is code
 
 
-def test_a_topic_grows_behind_its_last_partition() -> None:
+def test_new_partitions_are_numbered_after_the_last_partition() -> None:
     _, image = create(THREE, NewTopic(name="t", partitions=2, replication_factor=2))
 
     made = create_partitions(image, "t", 5, None, Random(1).randrange)
@@ -135,7 +135,9 @@ def test_a_topic_grows_behind_its_last_partition() -> None:
         ("t", 2**31 - 1, None, ErrorCode.POLICY_VIOLATION),
     ],
 )
-def test_growth_that_is_none_is_refused(name, count, given, code: ErrorCode) -> None:
+def test_invalid_partition_counts_or_assignments_are_refused(
+    name, count, given, code: ErrorCode
+) -> None:
     _, image = create(THREE, NewTopic(name="t"))
 
     with pytest.raises(KafkaError) as caught:
@@ -144,7 +146,7 @@ def test_growth_that_is_none_is_refused(name, count, given, code: ErrorCode) -> 
     assert caught.value.code is code
 
 
-def test_topics_are_not_deleted_where_that_is_turned_off() -> None:
+def test_deleting_a_topic_is_refused_when_deletion_is_disabled() -> None:
     created, image = create(THREE, NewTopic(name="t"))
 
     with pytest.raises(KafkaError) as caught:
@@ -153,7 +155,7 @@ def test_topics_are_not_deleted_where_that_is_turned_off() -> None:
     assert caught.value.code is ErrorCode.TOPIC_DELETION_DISABLED
 
 
-def test_ids_are_random_uuids_and_never_begin_with_a_dash() -> None:
+def test_topic_ids_are_random_uuids_whose_text_never_begins_with_a_dash() -> None:
     random = Random(1)
     found = {new_topic_id(random.randbytes) for _ in range(500)}
 
@@ -161,7 +163,7 @@ def test_ids_are_random_uuids_and_never_begin_with_a_dash() -> None:
     assert all(one[0] >> 2 != 62 and one[6] >> 4 == 4 and one[8] >> 6 == 2 for one in found)
 
 
-def test_an_id_that_would_begin_with_a_dash_is_drawn_again() -> None:
+def test_a_topic_id_whose_text_would_begin_with_a_dash_is_drawn_again() -> None:
     drawn = iter([b"\xfb" + bytes(15), bytes([1] * 16)])
 
     assert new_topic_id(lambda _: next(drawn))[0] == 1

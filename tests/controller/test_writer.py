@@ -56,7 +56,7 @@ class Passes:
 
 
 @pytest.mark.parametrize(("partitions", "pauses"), [(1, 0), (1000, 62)])
-async def test_a_large_change_lets_others_run(
+async def test_other_tasks_run_during_a_large_metadata_change(
     world: World, autojump_clock: object, partitions: int, pauses: int
 ) -> None:
     async with writing(world) as (writer, driver), trio.open_nursery() as nursery:
@@ -75,7 +75,7 @@ async def test_a_large_change_lets_others_run(
         nursery.cancel_scope.cancel()
 
 
-async def test_a_decision_waits_for_the_one_before_and_sees_it(
+async def test_a_decision_waits_for_the_previous_decision_and_sees_its_result(
     world: World, autojump_clock: object
 ) -> None:
     seen: list[str] = []
@@ -93,7 +93,7 @@ async def test_a_decision_waits_for_the_one_before_and_sees_it(
     assert seen == ["t"]
 
 
-async def test_what_is_cancelled_before_its_append_has_not_happened(
+async def test_a_change_cancelled_before_its_append_changes_nothing(
     world: World, autojump_clock: object
 ) -> None:
     async with writing(world) as (writer, driver):
@@ -114,7 +114,7 @@ async def test_what_is_cancelled_before_its_append_has_not_happened(
         assert list(writer.present.topics) == ["after"]
 
 
-async def test_who_resigns_meanwhile_has_written_nothing(
+async def test_a_controller_that_resigns_during_a_change_writes_nothing(
     world: World, autojump_clock: object
 ) -> None:
     async with writing(world) as (writer, driver):
@@ -133,7 +133,7 @@ async def test_who_resigns_meanwhile_has_written_nothing(
             await writer.write(lambda: Decision(writer.present))
 
 
-async def test_a_change_waits_while_the_metadata_log_is_rolled_in_a_thread(
+async def test_a_change_waits_for_a_roll_of_the_metadata_log_in_a_thread(
     world: World, autojump_clock: object
 ) -> None:
     async with writing(world) as (writer, driver), trio.open_nursery() as nursery:
@@ -147,7 +147,7 @@ async def test_a_change_waits_while_the_metadata_log_is_rolled_in_a_thread(
         assert driver.store.log.end_offset == writer.present.offset
 
 
-async def test_a_controller_that_resigns_while_its_log_is_rolled_has_written_nothing(
+async def test_a_controller_that_resigns_while_the_log_is_rolled_writes_nothing(
     world: World, autojump_clock: object
 ) -> None:
     async with writing(world) as (writer, driver), trio.open_nursery() as nursery:
@@ -168,7 +168,7 @@ async def test_a_controller_that_resigns_while_its_log_is_rolled_has_written_not
         assert driver.next_offset == start
 
 
-async def test_others_run_where_much_was_looked_at_and_nothing_has_to_change(
+async def test_other_tasks_run_during_a_long_scan_without_changes(
     world: World, autojump_clock: object
 ) -> None:
     async with writing(world) as (writer, driver), trio.open_nursery() as nursery:
@@ -184,7 +184,7 @@ async def test_others_run_where_much_was_looked_at_and_nothing_has_to_change(
         nursery.cancel_scope.cancel()
 
 
-async def test_what_was_begun_in_one_epoch_is_not_written_in_the_next(
+async def test_a_change_begun_in_an_old_epoch_is_not_written_in_a_new_epoch(
     world: World, autojump_clock: object
 ) -> None:
     async with writing(world) as (writer, driver):
@@ -201,7 +201,7 @@ async def test_what_was_begun_in_one_epoch_is_not_written_in_the_next(
         assert driver.next_offset == start
 
 
-async def test_what_would_be_is_told_without_making_its_records(
+async def test_validate_only_returns_the_result_without_making_records(
     world: World, autojump_clock: object
 ) -> None:
     def records() -> Iterator[MetadataRecord]:
@@ -215,7 +215,7 @@ async def test_what_would_be_is_told_without_making_its_records(
         assert (result, end, driver.next_offset) == ("would", start, start)
 
 
-async def test_a_decision_that_is_refused_is_in_nobodys_way(
+async def test_a_refused_decision_does_not_block_later_decisions(
     world: World, autojump_clock: object
 ) -> None:
     def refuse() -> Decision[None]:
@@ -230,7 +230,7 @@ async def test_a_decision_that_is_refused_is_in_nobodys_way(
         assert driver.next_offset == start
 
 
-async def test_few_decisions_go_on_at_once_and_many_let_others_run(
+async def test_other_tasks_run_after_about_every_eighth_small_decision(
     world: World, autojump_clock: object
 ) -> None:
     async with writing(world) as (writer, _), trio.open_nursery() as nursery:

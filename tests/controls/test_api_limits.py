@@ -54,7 +54,9 @@ async def test_an_api_is_switched_off_and_on(autojump_clock: MockClock) -> None:
         assert await offered(served, 12) is not None
 
 
-async def test_of_two_limits_the_narrower_one_remains(autojump_clock: MockClock) -> None:
+async def test_two_version_limits_of_an_api_leave_their_common_versions(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         limits = ApiLimits(served.broker)
         limits.cap_versions("Heartbeat", 3)
@@ -68,7 +70,7 @@ async def test_of_two_limits_the_narrower_one_remains(autojump_clock: MockClock)
         assert limits.limited == {}
 
 
-async def test_a_limit_that_leaves_nothing_is_rejected(autojump_clock: MockClock) -> None:
+async def test_version_limit_that_leaves_no_version_is_rejected(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         limits = ApiLimits(served.broker)
 

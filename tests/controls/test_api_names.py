@@ -16,12 +16,12 @@ def apis() -> Registry:
     return registry
 
 
-def test_an_api_has_a_name_a_key_and_a_class() -> None:
+def test_api_is_found_by_name_key_and_request_class() -> None:
     assert {key_of_api(one, apis()) for one in ("Produce", 0, ProduceRequest)} == {0}
     assert name_of_api(12, apis()) == "Heartbeat"
 
 
-def test_an_api_that_is_switched_off_is_still_known() -> None:
+def test_api_that_is_switched_off_is_still_found_by_name() -> None:
     registry = apis()
     registry.narrow({0: (0, -1)})
 
@@ -37,6 +37,6 @@ def test_an_api_that_is_switched_off_is_still_known() -> None:
         (FetchRequest, "this broker does not serve FetchRequest"),
     ],
 )
-def test_other_names_are_rejected(api: ApiName, why: str) -> None:
+def test_unknown_api_names_keys_and_classes_are_rejected(api: ApiName, why: str) -> None:
     with pytest.raises(UnknownApiError, match=why):
         key_of_api(api, apis())

@@ -6,7 +6,7 @@ from trio_kafka.controls.values import Record
 from trio_kafka.errors import ErrorCode, KafkaError
 
 
-def test_errors_are_those_of_kafka(kafka):
+def test_kit_calls_raise_kafka_errors_with_kafkas_error_codes(kafka):
     with pytest.raises(KafkaError) as caught:
         kafka.records("missing")
     assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -23,6 +23,6 @@ def test_clients_are_named_by_id_software_and_address():
         assert found.pop().startswith("'mine' (confluent-kafka-python ")
 
 
-def test_without_clients_there_are_none():
+def test_broker_without_connections_lists_no_clients():
     with running_broker() as kafka:
         assert kafka.look(connected_clients) == []

@@ -10,7 +10,7 @@ from trio_kafka.testing.kafka.threaded import running_broker
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_connected_member_stays_over_a_day_unless_asked_otherwise(protocol):
+def test_connected_member_survives_a_day_advance_unless_hold_is_false(protocol):
     with running_broker(topics=["orders"]) as kafka:
         client = consumer(kafka, **{"group.protocol": protocol})
         try:
@@ -30,7 +30,7 @@ def test_a_connected_member_stays_over_a_day_unless_asked_otherwise(protocol):
             client.close()
 
 
-def test_long_polls_and_sessions_of_two_consumers_do_not_split_the_way_of_the_clock():
+def test_advance_of_a_day_takes_few_steps_despite_two_connected_consumers():
     with running_broker(topics=["orders"]) as kafka:
         clients = [
             consumer(kafka, group, **{"group.protocol": group}) for group in ("classic", "consumer")
@@ -91,7 +91,7 @@ while True:
 """
 
 
-def test_a_member_whose_client_is_gone_is_not_held():
+def test_member_of_a_killed_client_expires_when_the_clock_advances():
     with running_broker(topics=["orders"]) as kafka:
         with subprocess.Popen([sys.executable, "-c", CONSUMES, kafka.bootstrap]) as client:
             kafka.wait_for_group("g", state="Stable", members=1)

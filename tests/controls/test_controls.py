@@ -22,7 +22,9 @@ MOVED = ErrorCode.NOT_LEADER_OR_FOLLOWER
 BEAT = HeartbeatRequest("g", 1, "m")
 
 
-async def test_everything_is_undone_at_once(autojump_clock: MockClock) -> None:
+async def test_clear_undoes_all_rules_recordings_limits_and_interceptors(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         controls = Controls(served.broker)
         controls.faults.add(FaultRule(api="Heartbeat", error=MOVED))
@@ -43,7 +45,9 @@ async def test_everything_is_undone_at_once(autojump_clock: MockClock) -> None:
         assert controls.failures == []
 
 
-async def test_failures_of_predicates_and_coroutines_are_kept(autojump_clock: MockClock) -> None:
+async def test_exceptions_of_predicates_and_interceptors_are_kept_until_clear(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         controls = Controls(served.broker)
         controls.faults.add(FaultRule(observe=True, where=lambda *_: 1 / 0))
@@ -82,7 +86,7 @@ def send(kafka: Kafka, value: bytes) -> Producer:
     return producer
 
 
-def test_a_rule_is_waited_for_released_and_removed(
+def test_another_thread_waits_for_releases_and_removes_a_rule(
     kafka: Kafka, controls: BlockingControls
 ) -> None:
     controls.record()
@@ -107,7 +111,9 @@ def test_a_rule_is_waited_for_released_and_removed(
         controls.wait_for_requests(100, timeout_s=0.01)
 
 
-def test_a_rule_that_matched_nothing_is_known_at_the_end(controls: BlockingControls) -> None:
+def test_rule_without_a_matching_request_is_unmatched_until_clear(
+    controls: BlockingControls,
+) -> None:
     with controls.fault(api="Produce", topic="odrers", error=MOVED) as fault:
         pass
 
@@ -117,7 +123,9 @@ def test_a_rule_that_matched_nothing_is_known_at_the_end(controls: BlockingContr
     assert controls.unmatched == []
 
 
-def test_a_coroutine_runs_in_the_brokers_loop(kafka: Kafka, controls: BlockingControls) -> None:
+def test_interceptor_coroutine_of_another_thread_runs_in_the_broker_loop(
+    kafka: Kafka, controls: BlockingControls
+) -> None:
     seen: list[str] = []
 
     @controls.on("Produce")
@@ -140,7 +148,7 @@ def test_versions_are_capped_and_restored(kafka: Kafka, controls: BlockingContro
     assert {one.version for one in controls.requests("Produce")} == {9}
 
 
-def test_a_rule_and_a_coroutine_go_on_after_a_kill() -> None:
+def test_rule_and_interceptor_apply_after_the_broker_is_killed_and_started() -> None:
     with running_broker(topics=["orders"]) as kafka:
         moved = kafka.fault(api="Produce", error=MOVED, times=1)
 

@@ -11,7 +11,7 @@ from trio_kafka.controls.groups import describe_group
 from trio_kafka.testing.kafka.in_loop import NotReachedError
 
 
-def test_groups_are_described_and_waited_for(kafka):
+def test_group_description_has_members_offsets_and_lag(kafka):
     client = consumer(kafka)
     try:
         kafka.produce("orders", *[b"x"] * 6)
@@ -44,7 +44,7 @@ def test_a_consumer_group_of_the_new_protocol_is_described(kafka):
         client.close()
 
 
-async def test_committed_offset_of_minus_one_has_no_lag_and_a_cut_log_none_below_zero(
+async def test_lag_is_zero_beyond_the_log_end_and_absent_for_committed_offset_minus_one(
     autojump_clock: MockClock,
 ) -> None:
     async with harness() as it:
@@ -60,7 +60,7 @@ async def test_committed_offset_of_minus_one_has_no_lag_and_a_cut_log_none_below
     assert group.lag == {("t", 0): 2, ("t", 2): 0}
 
 
-def test_groups_are_listed_once_their_coordinators_are_loaded(kafka):
+def test_listing_groups_retries_while_coordinators_load(kafka):
     rule = {"api": "ListGroups", "client_id": "trio-kafka-testing", "times": 2}
     with kafka.fault(error="COORDINATOR_LOAD_IN_PROGRESS", **rule) as fault:
         assert kafka.group("g").state == "Dead"

@@ -21,7 +21,7 @@ def wait(request: WaitRequest, context: Context) -> WaitResponse:
     return WaitResponse()
 
 
-def test_an_owner_records_failures() -> None:
+def test_recording_owner_keeps_failures_with_their_place() -> None:
     owner = RecordingOwner()
     error = ValueError("x")
 
@@ -30,7 +30,9 @@ def test_an_owner_records_failures() -> None:
     assert owner.failures == [(error, "before Echo")]
 
 
-async def test_a_coroutine_waits_and_changes_the_response(autojump_clock: MockClock) -> None:
+async def test_interceptor_delays_and_changes_the_response_until_its_removal(
+    autojump_clock: MockClock,
+) -> None:
     async with PluginHarness(handlers=[echo, wait]) as harness:
         interceptors, event = Interceptors(harness), trio.Event()
 
@@ -56,7 +58,9 @@ async def test_a_coroutine_waits_and_changes_the_response(autojump_clock: MockCl
         assert len(harness.interceptors) == 0
 
 
-async def test_a_coroutine_for_all_apis_ends_with_its_block(autojump_clock: MockClock) -> None:
+async def test_interceptor_for_all_apis_is_removed_at_the_end_of_its_block(
+    autojump_clock: MockClock,
+) -> None:
     async with PluginHarness(handlers=[echo, wait]) as harness:
         interceptors = Interceptors(harness)
 

@@ -36,13 +36,13 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_the_argument_that_was_meant_is_named(kafka, name):
+def test_error_for_a_misspelled_argument_suggests_the_right_name(kafka, name):
     call, meant = CALLS[name]
     with pytest.raises(TypeError, match=f"did you mean '{meant}'"):
         call(kafka)
 
 
-def test_awaited_methods_and_those_in_the_loop_name_it_too(kafka):
+def test_misspelled_argument_of_async_methods_gets_a_suggestion(kafka):
     async def in_asyncio():
         await kafka.aio.wait_for_records("orders", 1, timeout=1)
 
@@ -54,12 +54,12 @@ def test_awaited_methods_and_those_in_the_loop_name_it_too(kafka):
             call()
 
 
-def test_an_argument_like_no_other_gets_the_list_of_them(kafka):
+def test_error_for_an_unknown_argument_lists_all_arguments(kafka):
     with pytest.raises(TypeError, match=r"'xyz': There are partition, start$"):
         check_keywords("records", ["xyz"], ["self", "partition", "start"])
 
 
-def test_a_function_that_takes_any_argument_is_left_alone():
+def test_function_with_arbitrary_keyword_arguments_is_not_wrapped():
     def takes_all(**conditions):
         return conditions
 

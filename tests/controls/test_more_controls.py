@@ -49,7 +49,9 @@ async def metadata(served: ServedBroker, *topics: str, **more: Any) -> MetadataR
 # --- coroutines
 
 
-async def test_a_coroutine_answers_closes_or_never_answers(autojump_clock: MockClock) -> None:
+async def test_interceptor_can_answer_close_the_connection_or_send_no_answer(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         interceptors, outcome = Interceptors(served.broker), list[Any]()
 
@@ -71,7 +73,9 @@ async def test_a_coroutine_answers_closes_or_never_answers(autojump_clock: MockC
                 await other.ask(HeartbeatRequest("g", 1, "m"), 0)
 
 
-async def test_a_coroutine_adds_rules_while_it_runs(autojump_clock: MockClock) -> None:
+async def test_interceptor_can_remove_itself_and_add_rules_while_running(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         await served.create_topic("t")
         interceptors, faults = Interceptors(served.broker), Faults(served.broker)
@@ -87,7 +91,9 @@ async def test_a_coroutine_adds_rules_while_it_runs(autojump_clock: MockClock) -
         assert found == [0, MOVED, 0]
 
 
-async def test_a_coroutine_tells_of_a_stale_leader(autojump_clock: MockClock) -> None:
+async def test_interceptor_can_answer_metadata_with_a_stale_leader(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         await served.create_topic("t")
         interceptors = Interceptors(served.broker)
@@ -107,7 +113,9 @@ async def test_a_coroutine_tells_of_a_stale_leader(autojump_clock: MockClock) ->
         assert now.partitions[0].leader_id == 1
 
 
-async def test_controls_go_on_in_the_next_life_of_a_broker(autojump_clock: MockClock) -> None:
+async def test_controls_attached_to_a_restarted_broker_stay_in_force(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         await served.create_topic("t")
@@ -203,14 +211,14 @@ async def tells_address_and_rack(served: ServedBroker) -> bool:
     ],
     ids=lambda one: next(iter(one)) if isinstance(one, dict) else "",
 )
-async def test_settings_of_kafka_are_settings_of_the_test(
+async def test_broker_of_a_test_applies_the_given_kafka_settings(
     autojump_clock: MockClock, settings: Mapping[str, str], holds: Check
 ) -> None:
     async with served_broker(simulated_world(), settings) as served:
         assert await holds(served)
 
 
-async def test_topics_are_not_created_by_their_names_unless_the_setting_says_so(
+async def test_unknown_topics_are_not_created_when_auto_create_is_off(
     autojump_clock: MockClock,
 ) -> None:
     settings = {"auto.create.topics.enable": "false", "num.partitions": "5"}
@@ -218,7 +226,7 @@ async def test_topics_are_not_created_by_their_names_unless_the_setting_says_so(
         assert not await has_new_topics(served)
 
 
-def test_a_broker_has_the_topics_and_the_port_of_its_arguments() -> None:
+def test_running_broker_has_the_topics_and_port_of_its_arguments() -> None:
     port = unused_port()
     with running_broker(topics={"orders": 3, "other": 1}, port=port) as kafka:
         assert kafka.bootstrap == f"127.0.0.1:{port}"
@@ -228,7 +236,7 @@ def test_a_broker_has_the_topics_and_the_port_of_its_arguments() -> None:
         assert kafka.topics() == ["orders"]
 
 
-def test_a_group_is_assigned_at_once_unless_a_delay_is_set() -> None:
+def test_consumer_of_a_running_broker_gets_its_assignment_without_rebalance_delay() -> None:
     with running_broker(topics=["orders"]) as kafka:
         consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "g"})
         consumer.subscribe(["orders"])
@@ -239,7 +247,7 @@ def test_a_group_is_assigned_at_once_unless_a_delay_is_set() -> None:
         consumer.close()
 
 
-async def test_a_client_connects_to_the_address_that_it_is_told(autojump_clock: MockClock) -> None:
+async def test_described_cluster_address_accepts_connections(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         (broker,) = (await served.ask(DescribeClusterRequest())).brokers
         assert f"{broker.host}:{broker.port}" == served.broker.bootstrap

@@ -8,7 +8,7 @@ from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.simulation import simulated_world
 
 
-async def test_a_broker_and_a_harness_have_parts(autojump_clock: MockClock) -> None:
+async def test_broker_and_plugin_harness_both_have_parts(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served, PluginHarness() as harness:
         running: list[HasParts] = [served.broker, harness]
 

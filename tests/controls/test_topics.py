@@ -14,7 +14,7 @@ from trio_kafka.testing.kafka.threaded import running_broker
 from trio_kafka.world.simulated import Universe
 
 
-def test_a_topic_is_created_when_it_is_produced_to(kafka):
+def test_producing_to_a_missing_topic_creates_the_topic(kafka):
     kafka.produce("new", b"a")
     assert kafka.topics() == ["new", "orders"]
     assert kafka.topic("new").offsets == {0: (0, 1)}
@@ -22,7 +22,7 @@ def test_a_topic_is_created_when_it_is_produced_to(kafka):
     assert kafka.topics() == ["orders"]
 
 
-def test_records_before_an_offset_are_deleted(kafka):
+def test_delete_records_deletes_the_records_before_an_offset(kafka):
     kafka.produce("new", b"a", b"b", b"c")
 
     assert kafka.delete_records("new", before=2) == {0: 2}
@@ -33,7 +33,7 @@ def test_records_before_an_offset_are_deleted(kafka):
     kafka.delete_topic("new")
 
 
-def test_two_threads_produce_to_a_topic_that_neither_has_created(kafka):
+def test_threads_produce_concurrently_to_a_missing_topic(kafka):
     texts = [str(number) for number in range(8)]
     with ThreadPoolExecutor(len(texts)) as pool:
         for job in [pool.submit(kafka.produce, "new", text) for text in texts]:
@@ -41,7 +41,7 @@ def test_two_threads_produce_to_a_topic_that_neither_has_created(kafka):
     assert sorted(one.text for one in kafka.records("new")) == texts
 
 
-def test_two_tasks_produce_to_a_topic_that_neither_has_created(kafka):
+def test_tasks_produce_concurrently_to_a_missing_topic(kafka):
     async def both():
         await asyncio.gather(kafka.aio.produce("new", "a"), kafka.aio.produce("new", "b"))
         return await kafka.aio.records("new")
@@ -50,7 +50,7 @@ def test_two_tasks_produce_to_a_topic_that_neither_has_created(kafka):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_records_are_waited_for_while_their_topic_is_created_and_deleted(seed):
+def test_waiting_for_records_survives_creation_and_deletion_of_the_topic(seed):
     async def main(universe):
         how = LifeSettings(settings={"num.partitions": "3"})
         async with kafka_in_loop(SimulatedMachine(universe), how) as kafka:
@@ -66,7 +66,7 @@ def test_records_are_waited_for_while_their_topic_is_created_and_deleted(seed):
     assert Universe(seed).run(main) == 6
 
 
-def test_a_topic_that_exists_is_accepted_if_the_test_says_so_and_it_is_the_same(kafka):
+def test_exist_ok_accepts_an_existing_topic_with_the_same_partition_count_only(kafka):
     kafka.create_topic("orders", 3, exist_ok=True)
     with pytest.raises(KafkaError, match="orders has 3 partitions, not 2"):
         kafka.create_topic("orders", 2, exist_ok=True)
@@ -77,7 +77,7 @@ def test_a_topic_that_exists_is_accepted_if_the_test_says_so_and_it_is_the_same(
     assert refused.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-def test_the_topics_of_a_directory_that_is_used_again_are_accepted(tmp_path):
+def test_running_broker_accepts_the_existing_topics_of_a_reused_directory(tmp_path):
     for number in (1, 2):
         with running_broker(topics={"orders": 2}, directory=str(tmp_path)) as kafka:
             kafka.produce("orders", "a")

@@ -5,7 +5,7 @@ import pytest
 from trio_kafka.controls.values import Group, Member, StoredRecord, as_bytes
 
 
-def test_a_str_is_utf_8_and_a_value_is_text():
+def test_str_is_encoded_and_record_text_is_decoded_as_utf_8():
     assert as_bytes("é") == "é".encode()
     assert as_bytes(b"x") == b"x"
     assert as_bytes(None) is None
@@ -23,7 +23,7 @@ def test_members_are_sorted_by_id():
     assert min(Member(member_id="b"), Member(member_id="a", client_id="z")).member_id == "a"
 
 
-def test_the_total_lag_is_that_of_all_partitions():
+def test_total_lag_is_the_sum_over_all_partitions():
     group = Group(group_id="g", state="Stable", lag={("a", 0): 3, ("b", 1): 4})
 
     assert group.total_lag == 7

@@ -3,13 +3,13 @@
 from trio_kafka.coordinators.runtime import LONGEST_S, Backoff
 
 
-def test_the_first_failure_costs_nothing_and_each_further_one_twice_as_much() -> None:
+def test_first_failure_waits_zero_seconds_and_later_waits_double() -> None:
     backoff = Backoff()
 
     assert [backoff.failed(1000.0) for _ in range(5)] == [0, 0.1, 0.2, 0.4, 0.8]
 
 
-def test_no_wait_is_longer_than_a_minute() -> None:
+def test_backoff_wait_is_at_most_a_minute() -> None:
     backoff, now = Backoff(), 1000.0
     for _ in range(2000):
         wait = backoff.failed(now)
@@ -18,7 +18,7 @@ def test_no_wait_is_longer_than_a_minute() -> None:
     assert wait == LONGEST_S == 60
 
 
-def test_who_has_gone_well_for_long_begins_anew() -> None:
+def test_backoff_resets_after_a_long_time_without_failures() -> None:
     backoff = Backoff()
     for _ in range(12):
         wait = backoff.failed(1000.0)

@@ -42,7 +42,7 @@ async def scene() -> Scene:
     return Scene()
 
 
-async def test_events_are_one_batch_and_leave_nothing_behind(scene: Scene) -> None:
+async def test_events_of_a_batch_are_written_together_and_cleared(scene: Scene) -> None:
     assert scene.add("a", "b")
     assert scene.add()
     assert scene.add("c")
@@ -58,7 +58,7 @@ async def test_events_are_one_batch_and_leave_nothing_behind(scene: Scene) -> No
     assert scene.timers.waiting == 0
 
 
-async def test_what_has_no_records_opens_nothing(scene: Scene) -> None:
+async def test_event_without_records_opens_no_batch(scene: Scene) -> None:
     assert not scene.add()
     assert not scene.accumulator.is_open
     assert scene.timers.waiting == 0
@@ -66,7 +66,7 @@ async def test_what_has_no_records_opens_nothing(scene: Scene) -> None:
         scene.accumulator.write(8)
 
 
-async def test_what_nobody_waits_for_is_not_kept(scene: Scene) -> None:
+async def test_effects_without_answers_or_followups_are_not_kept(scene: Scene) -> None:
     scene.add("a")
 
     assert scene.accumulator.add(Effects(), 7)
@@ -77,7 +77,7 @@ async def test_what_nobody_waits_for_is_not_kept(scene: Scene) -> None:
 
 @pytest.mark.parametrize("opened", [False, True])
 @pytest.mark.parametrize(("records", "answers"), [(101, 0), (0, 101), (3, 1)])
-async def test_what_is_too_much_is_left_to_others(
+async def test_too_large_event_is_not_added_to_the_batch(
     scene: Scene, records: int, answers: int, opened: bool
 ) -> None:
     scene.log.room = 2 if records == 3 else 1000
@@ -89,7 +89,7 @@ async def test_what_is_too_much_is_left_to_others(
     assert len(scene.accumulator.effects) == opened
 
 
-async def test_a_log_that_takes_nothing_says_so_before_anything_is_replayed(scene: Scene) -> None:
+async def test_closed_log_refuses_an_event_before_a_batch_is_opened(scene: Scene) -> None:
     scene.log.closed = LOST
 
     with pytest.raises(KafkaError, match="NOT_ENOUGH_REPLICAS"):
@@ -101,7 +101,7 @@ async def test_a_log_that_takes_nothing_says_so_before_anything_is_replayed(scen
 @pytest.mark.parametrize(
     ("records", "answers", "most"), [(1, 1, 99), (0, 1, 149), (100, 0, 3), (1, 100, 3)]
 )
-async def test_it_is_full_before_it_takes_long(
+async def test_batch_is_full_at_a_bounded_number_of_records_and_answers(
     scene: Scene, records: int, answers: int, most: int
 ) -> None:
     scene.add("first")
@@ -115,7 +115,7 @@ async def test_it_is_full_before_it_takes_long(
     assert not scene.accumulator.is_full
 
 
-async def test_it_is_due_so_long_after_its_first_event(autojump_clock: MockClock) -> None:
+async def test_batch_is_due_after_the_linger_of_its_first_event(autojump_clock: MockClock) -> None:
     scene = Scene()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(scene.timers.run)
@@ -138,7 +138,7 @@ async def test_it_is_due_so_long_after_its_first_event(autojump_clock: MockClock
 
 
 @pytest.mark.parametrize("end", [BatchAccumulator.drop, BatchAccumulator.close])
-async def test_what_is_dropped_is_never_due(
+async def test_dropped_or_closed_batch_is_never_due(
     autojump_clock: MockClock, end: Callable[[BatchAccumulator], None]
 ) -> None:
     scene = Scene()
@@ -155,7 +155,7 @@ async def test_what_is_dropped_is_never_due(
     assert scene.log.records == []
 
 
-async def test_without_a_linger_there_is_no_timer() -> None:
+async def test_without_a_linger_no_timer_is_set() -> None:
     timers = Timers(Node("test", "broker"))
     accumulator = BatchAccumulator(KeptLog(), timers, 0, lambda: None)
 
@@ -165,7 +165,7 @@ async def test_without_a_linger_there_is_no_timer() -> None:
     assert timers.waiting == 0
 
 
-async def test_a_batch_that_is_refused_is_closed_all_the_same(scene: Scene) -> None:
+async def test_refused_batch_is_closed(scene: Scene) -> None:
     scene.add("a")
     scene.log.error = LOST
 
@@ -176,7 +176,7 @@ async def test_a_batch_that_is_refused_is_closed_all_the_same(scene: Scene) -> N
     assert scene.accumulator.figures()["batches"] == 0
 
 
-def test_whoever_waited_for_a_lost_batch_is_told_once() -> None:
+def test_each_waiting_request_of_a_lost_batch_gets_a_single_answer() -> None:
     def refused(error: KafkaError, now_ms: int) -> Effects:
         return Effects(answers=[("b", error.code), ("c", now_ms)])
 

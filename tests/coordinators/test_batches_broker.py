@@ -65,7 +65,7 @@ async def sizes(served: ServedBroker) -> list[int]:
 
 
 @pytest.mark.parametrize("linger_ms", [5, -1, 0])
-async def test_commits_at_once_are_few_batches_with_a_linger(
+async def test_concurrent_commits_share_batches_only_with_a_positive_linger(
     autojump_clock: MockClock, linger_ms: int
 ) -> None:
     async with broker(linger_ms) as (served, clients):
@@ -90,7 +90,7 @@ async def commit_in_one_round(clients: list[ScriptedClient]) -> list[int]:
 
 
 @pytest.mark.parametrize("linger_ms", [-1, 0])
-async def test_commits_of_one_round_are_one_batch(
+async def test_commits_of_a_reader_round_share_a_batch_unless_the_linger_is_zero(
     autojump_clock: MockClock, linger_ms: int
 ) -> None:
     async with broker(linger_ms, num_network_threads="2") as (served, clients):
@@ -112,7 +112,7 @@ async def test_commits_of_one_round_are_one_batch(
     ("linger_ms", "pause_ms", "batches"),
     [(20, 19, [2]), (20, 21, [1, 1]), (1, 0.5, [2]), (1, 2, [1, 1]), (0, 0, [1, 1])],
 )
-async def test_what_comes_before_the_linger_is_over_is_gathered(
+async def test_commits_share_a_batch_only_within_the_linger(
     autojump_clock: MockClock, linger_ms: int, pause_ms: float, batches: list[int]
 ) -> None:
     async with broker(linger_ms) as (served, clients), trio.open_nursery() as nursery:
@@ -128,7 +128,7 @@ async def test_what_comes_before_the_linger_is_over_is_gathered(
 
 
 @pytest.mark.slow
-async def test_over_sockets_commits_at_once_are_fewer_batches(tmp_path: Path) -> None:
+async def test_concurrent_commits_over_sockets_share_batches(tmp_path: Path) -> None:
     async with broker(5, log_dirs=str(tmp_path / "log")) as (served, clients):
         for _ in range(3):
             assert await commit_at_once(clients) == [0] * MANY
@@ -138,7 +138,9 @@ async def test_over_sockets_commits_at_once_are_fewer_batches(tmp_path: Path) ->
         assert len(found) < 3 * MANY / 2
 
 
-async def test_what_was_gathered_is_there_after_a_restart(autojump_clock: MockClock) -> None:
+async def test_offsets_written_in_shared_batches_survive_a_restart(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with served_broker(world, {SETTING: "5"}) as served, AsyncExitStack() as stack:
         await served.create_topic("t", MANY)
@@ -151,7 +153,7 @@ async def test_what_was_gathered_is_there_after_a_restart(autojump_clock: MockCl
         assert [stored(served, "g", "t", n) for n in range(MANY)] == [100 + n for n in range(MANY)]
 
 
-async def test_who_waits_for_an_open_batch_is_told_when_the_broker_stops(
+async def test_stopping_the_broker_refuses_the_commits_of_an_open_batch(
     autojump_clock: MockClock,
 ) -> None:
     async with broker(60_000) as (served, clients), trio.open_nursery() as nursery:
@@ -170,7 +172,7 @@ async def test_who_waits_for_an_open_batch_is_told_when_the_broker_stops(
         assert await sizes(served) == []
 
 
-async def test_a_batch_that_is_refused_is_told_and_its_shard_is_loaded_anew(
+async def test_refused_batch_fails_its_commits_and_reloads_the_shard(
     autojump_clock: MockClock,
 ) -> None:
     """Somebody makes `max.message.bytes` very small while a batch is open."""

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.leaves(
 )
 
 
-async def test_whoever_is_in_a_refused_batch_is_told_and_the_shard_is_loaded_anew(
+async def test_refused_batch_fails_its_requests_and_reloads_the_shard(
     autojump_clock: MockClock,
 ) -> None:
     parked: list[Ticket] = []
@@ -63,7 +63,7 @@ async def test_whoever_is_in_a_refused_batch_is_told_and_the_shard_is_loaded_ane
         assert stage.timers.waiting == 0
 
 
-async def test_an_event_that_finds_no_room_in_a_batch_that_is_refused_is_told() -> None:
+async def test_event_without_room_fails_when_the_full_batch_is_refused() -> None:
     stage = staged(5)
     stage.log.room = 3
     stage.submit(many(2))
@@ -77,7 +77,7 @@ async def test_an_event_that_finds_no_room_in_a_batch_that_is_refused_is_told() 
     assert stage.shard.figures()["waiting"] == 0
 
 
-async def test_a_log_that_takes_nothing_refuses_before_anything_is_replayed() -> None:
+async def test_closed_log_refuses_an_event_before_its_replay() -> None:
     stage = staged(5)
     stage.log.closed = REFUSED
 
@@ -88,7 +88,7 @@ async def test_a_log_that_takes_nothing_refuses_before_anything_is_replayed() ->
     assert stage.submit(read) == []
 
 
-async def test_records_that_are_lost_after_they_were_written_are_told(
+async def test_requests_fail_when_their_written_records_are_lost(
     autojump_clock: MockClock,
 ) -> None:
     async with lingering() as stage:
@@ -104,7 +104,7 @@ async def test_records_that_are_lost_after_they_were_written_are_told(
         assert stage.failures == [stage.shard]
 
 
-async def test_what_would_follow_is_forgotten_when_what_is_behind_it_is_lost(
+async def test_followup_of_a_commit_is_dropped_when_later_records_are_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     followed: list[int] = []
@@ -133,7 +133,7 @@ async def test_what_would_follow_is_forgotten_when_what_is_behind_it_is_lost(
     assert not stage.shard.busy
 
 
-async def test_what_breaks_when_a_batch_is_written_loads_the_shard_anew(
+async def test_exception_while_writing_a_batch_reloads_the_shard(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def breaks(*_arguments: Any) -> None:
@@ -148,7 +148,7 @@ async def test_what_breaks_when_a_batch_is_written_loads_the_shard_anew(
         assert stage.failures == [stage.shard]
 
 
-async def test_an_event_that_breaks_takes_the_open_batch_with_it() -> None:
+async def test_exception_in_an_event_discards_the_open_batch() -> None:
     def breaks(_machine: Words, _ticket: Ticket, _now_ms: int) -> Effects:
         raise ValueError("a bug")
 
@@ -162,7 +162,9 @@ async def test_an_event_that_breaks_takes_the_open_batch_with_it() -> None:
     assert stage.timers.waiting == 0
 
 
-async def test_unloaded_it_writes_nothing_more_and_tells_all(autojump_clock: MockClock) -> None:
+async def test_unloaded_shard_discards_its_open_batch_and_fails_waiting_requests(
+    autojump_clock: MockClock,
+) -> None:
     async with lingering() as stage:
         stage.submit(write("a"))
         stage.submit(read)
@@ -175,7 +177,7 @@ async def test_unloaded_it_writes_nothing_more_and_tells_all(autojump_clock: Moc
         assert not stage.shard.busy
 
 
-async def test_a_lost_batch_of_what_has_queued_up_ends_the_slice() -> None:
+async def test_refused_batch_of_queued_events_fails_all_queued_events() -> None:
     stage = staged(ADAPTIVE)
     stage.submit(slowly)
     for word in "abc":
@@ -192,7 +194,9 @@ async def test_a_lost_batch_of_what_has_queued_up_ends_the_slice() -> None:
     assert not stage.shard.busy
 
 
-async def test_a_broken_invariant_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_invariant_error_while_writing_a_batch_propagates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def breaks(*_arguments: Any) -> None:
         raise InvariantError("what can never be")
 

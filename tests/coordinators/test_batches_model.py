@@ -119,7 +119,7 @@ async def drive(
     st.sampled_from((0, 3, 50)),
     st.booleans(),
 )
-def test_whoever_asks_sees_no_difference(
+def test_batching_does_not_change_answers_records_or_state(
     acts: list[Act], linger_ms: int, room: int, turns: int, knows: bool
 ) -> None:
     (plain, told), (gathered, deferred_reply) = (

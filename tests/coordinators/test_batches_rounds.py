@@ -55,7 +55,9 @@ def answers(tickets: list[PendingReply]) -> list[Any]:
 FIRST = "x"  # of a round: it is written alone
 
 
-async def test_the_first_is_written_at_once_and_the_rest_at_the_end(stage: Stage) -> None:
+async def test_first_event_of_a_round_is_written_at_once_and_the_rest_at_the_end(
+    stage: Stage,
+) -> None:
     with a_round(stage):
         tickets = ask(stage, "a", "b", "c", "d")
         assert answers(tickets) == ["a", None, None, None]
@@ -68,7 +70,7 @@ async def test_the_first_is_written_at_once_and_the_rest_at_the_end(stage: Stage
     assert stage.shard.figures()["waiting"] == 0
 
 
-async def test_reads_wait_for_what_they_have_seen_and_are_not_the_first(stage: Stage) -> None:
+async def test_reads_wait_for_gathered_writes_and_do_not_count_as_first_event(stage: Stage) -> None:
     with a_round(stage):
         assert answers([stage.shard.ask(read)]) == [[]]
         ask(stage, FIRST, "a")
@@ -77,7 +79,7 @@ async def test_reads_wait_for_what_they_have_seen_and_are_not_the_first(stage: S
     assert answers(told) == [["x", "a"]] * 3
 
 
-async def test_one_in_each_round_is_written_and_answered_at_once(stage: Stage) -> None:
+async def test_single_event_of_a_round_is_written_and_answered_at_once(stage: Stage) -> None:
     for word in "abc":
         with a_round(stage):
             assert answers(ask(stage, word)) == [word]
@@ -85,7 +87,7 @@ async def test_one_in_each_round_is_written_and_answered_at_once(stage: Stage) -
     assert stage.log.batches == [["a"], ["b"], ["c"]]
 
 
-async def test_a_sign_of_life_waits_for_what_it_has_seen(stage: Stage) -> None:
+async def test_heartbeat_waits_for_gathered_writes_of_its_round(stage: Stage) -> None:
     def lives(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         return Effects().answer(ticket, "lives").set_timer(("session", "m"), 1000)
 
@@ -98,7 +100,7 @@ async def test_a_sign_of_life_waits_for_what_it_has_seen(stage: Stage) -> None:
     assert len(stage.shard.keyed_timers) == 1
 
 
-async def test_who_waits_for_others_is_not_answered_soon(stage: Stage) -> None:
+async def test_reply_that_waits_for_replicas_is_not_marked_as_soon(stage: Stage) -> None:
     stage.log.end = 0
     with a_round(stage):
         (ticket,) = ask(stage, "a")
@@ -106,13 +108,13 @@ async def test_who_waits_for_others_is_not_answered_soon(stage: Stage) -> None:
         assert not ticket.soon
 
 
-async def test_outside_of_rounds_nothing_is_gathered(stage: Stage) -> None:
+async def test_events_outside_of_rounds_are_written_at_once(stage: Stage) -> None:
     assert answers(ask(stage, "a", "b", "c")) == ["a", "b", "c"]
     assert stage.log.batches == [["a"], ["b"], ["c"]]
 
 
 @pytest.mark.parametrize(("linger_ms", "batches"), [(0, 3), (5, 0)])
-async def test_a_linger_has_the_last_word(
+async def test_configured_linger_overrides_gathering_by_rounds(
     autojump_clock: MockClock, linger_ms: int, batches: int
 ) -> None:
     stage = Stage(linger_ms=linger_ms)
@@ -125,7 +127,7 @@ async def test_a_linger_has_the_last_word(
     assert not any(ticket.soon for ticket in tickets)
 
 
-async def test_where_appends_wait_for_their_turn_each_has_its_own(stage: Stage) -> None:
+async def test_events_are_written_separately_when_appends_are_queued(stage: Stage) -> None:
     """A full queue refuses one of them, before it is replayed, and the shard goes on."""
     stage.log.is_calm, stage.log.end = False, 0
     with a_round(stage):
@@ -141,7 +143,7 @@ async def test_where_appends_wait_for_their_turn_each_has_its_own(stage: Stage) 
     assert stage.failures == []
 
 
-async def test_what_is_not_committed_at_the_end_is_told_later(stage: Stage) -> None:
+async def test_events_uncommitted_at_the_end_of_a_round_are_answered_later(stage: Stage) -> None:
     stage.log.end = 0
     with a_round(stage):
         tickets = ask(stage, FIRST, "a", "b")
@@ -153,7 +155,9 @@ async def test_what_is_not_committed_at_the_end_is_told_later(stage: Stage) -> N
     assert answers(tickets) == [FIRST, "a", "b"]
 
 
-async def test_a_batch_that_is_refused_is_told_and_the_shard_is_loaded_anew(stage: Stage) -> None:
+async def test_refused_batch_of_a_round_fails_its_requests_and_reloads_the_shard(
+    stage: Stage,
+) -> None:
     with a_round(stage):
         tickets = ask(stage, FIRST, "a", "b")
         stage.log.error = REFUSED
@@ -162,7 +166,7 @@ async def test_a_batch_that_is_refused_is_told_and_the_shard_is_loaded_anew(stag
     assert stage.failures == [stage.shard]
 
 
-async def test_a_log_that_takes_nothing_says_so_to_each(stage: Stage) -> None:
+async def test_closed_log_refuses_each_event_of_a_round(stage: Stage) -> None:
     with a_round(stage):
         tickets = ask(stage, FIRST)
         stage.log.closed = REFUSED
@@ -173,7 +177,9 @@ async def test_a_log_that_takes_nothing_says_so_to_each(stage: Stage) -> None:
     assert stage.failures == []
 
 
-async def test_unloaded_in_the_middle_nothing_is_written_and_all_are_told(stage: Stage) -> None:
+async def test_unloading_within_a_round_discards_the_batch_and_fails_its_requests(
+    stage: Stage,
+) -> None:
     with a_round(stage):
         tickets = ask(stage, FIRST, "a", "b")
         stage.unload()
@@ -182,7 +188,9 @@ async def test_unloaded_in_the_middle_nothing_is_written_and_all_are_told(stage:
     assert [ticket.answer.code for ticket in tickets[1:]] == [ErrorCode.NOT_COORDINATOR] * 2
 
 
-async def test_what_breaks_when_it_is_written_loads_the_shard_anew(stage: Stage) -> None:
+async def test_exception_after_the_batch_of_a_round_is_written_reloads_the_shard(
+    stage: Stage,
+) -> None:
     with a_round(stage):
         tickets = ask(stage, FIRST, "a")
         stage.log.committed = broken  # type: ignore[method-assign]
@@ -196,7 +204,7 @@ def broken(_written: int) -> bool:
     raise ValueError("broken")
 
 
-async def test_a_broken_invariant_is_not_swallowed(stage: Stage) -> None:
+async def test_second_answer_of_an_event_raises_an_invariant_error(stage: Stage) -> None:
     def twice(machine: Words, ticket: Any, now_ms: int) -> Effects:
         made = write("b")(machine, ticket, now_ms)
         assert isinstance(made, Effects)
@@ -207,7 +215,7 @@ async def test_a_broken_invariant_is_not_swallowed(stage: Stage) -> None:
         stage.shard.ask(twice)
 
 
-async def test_few_steps_join_the_batch_of_their_round(stage: Stage) -> None:
+async def test_short_stepwise_event_joins_the_batch_of_its_round(stage: Stage) -> None:
     with a_round(stage):
         tickets = ask(stage, FIRST, "a")
         tickets.append(stage.shard.ask(slowly))
@@ -218,7 +226,7 @@ async def test_few_steps_join_the_batch_of_their_round(stage: Stage) -> None:
     assert stage.log.batches == [["x"], ["a", "slow", "b"]]
 
 
-async def test_many_steps_are_left_to_the_worker_and_the_batch_to_the_round() -> None:
+async def test_long_stepwise_event_is_left_to_the_worker() -> None:
     stage = staged(ADAPTIVE)  # where time is so far on that a slice is one step
     with a_round(stage):
         tickets = ask(stage, FIRST, "a")
@@ -231,7 +239,7 @@ async def test_many_steps_are_left_to_the_worker_and_the_batch_to_the_round() ->
     assert [record.key for record in stage.log.records] == answers(tickets)
 
 
-async def test_what_follows_a_commit_of_a_round_is_done(stage: Stage) -> None:
+async def test_followup_of_a_commit_in_a_round_is_performed(stage: Stage) -> None:
     def followed(_machine: Words, ticket: Any, _now_ms: int) -> Effects:
         more = Effects(records=[CoordinatorRecord("c")], answers=[(ticket, "c")])
         return Effects(records=[CoordinatorRecord("b")], committed=lambda _now_ms: more)

@@ -37,7 +37,7 @@ def fails(_machine: Words, _ticket: Ticket, _now_ms: int) -> Effects:
 # By time
 
 
-async def test_events_of_one_linger_are_one_batch(autojump_clock: MockClock) -> None:
+async def test_events_within_a_linger_share_a_batch(autojump_clock: MockClock) -> None:
     async with lingering() as stage:
         for word in "abc":
             assert isinstance(stage.submit(write(word)), Delayed)
@@ -53,7 +53,7 @@ async def test_events_of_one_linger_are_one_batch(autojump_clock: MockClock) -> 
         assert (figures["records"], figures["waiting"], stage.timers.waiting) == (3, 0, 0)
 
 
-async def test_what_comes_later_is_another_batch(autojump_clock: MockClock) -> None:
+async def test_event_after_the_linger_starts_another_batch(autojump_clock: MockClock) -> None:
     async with lingering() as stage:
         stage.submit(write("a"))
         await trio.sleep(0.006)
@@ -65,7 +65,7 @@ async def test_what_comes_later_is_another_batch(autojump_clock: MockClock) -> N
         assert stage.told == ["a", "b"]
 
 
-async def test_reads_and_errors_wait_for_what_they_have_seen(autojump_clock: MockClock) -> None:
+async def test_reads_and_errors_wait_for_the_open_batch(autojump_clock: MockClock) -> None:
     async with lingering() as stage:
         assert stage.submit(read) == []  # nothing is open
         stage.submit(write("a"))
@@ -80,7 +80,7 @@ async def test_reads_and_errors_wait_for_what_they_have_seen(autojump_clock: Moc
         assert stage.submit(read) == ["a", "b"]
 
 
-async def test_a_batch_that_is_written_is_told_when_it_is_committed(
+async def test_events_of_a_written_batch_are_answered_when_committed(
     autojump_clock: MockClock,
 ) -> None:
     async with lingering() as stage:
@@ -113,7 +113,7 @@ async def test_a_full_batch_is_written_at_once() -> None:
     assert stage.timers.waiting == 0
 
 
-async def test_records_that_have_no_room_are_the_first_of_the_next_batch() -> None:
+async def test_records_without_room_start_the_next_batch() -> None:
     stage = staged(5)
     stage.log.room = 3
     stage.submit(many(2))
@@ -126,7 +126,7 @@ async def test_records_that_have_no_room_are_the_first_of_the_next_batch() -> No
 
 @pytest.mark.parametrize(("count", "room"), [(4, 3), (250, 1000)])
 @pytest.mark.parametrize("atomic", [True, False])
-async def test_what_is_no_part_of_a_batch_goes_its_own_way_behind_it(
+async def test_too_large_event_is_written_separately_after_the_open_batch(
     count: int, room: int, atomic: bool
 ) -> None:
     stage = staged(5)
@@ -142,7 +142,7 @@ async def test_what_is_no_part_of_a_batch_goes_its_own_way_behind_it(
     assert stage.shard.figures()["open"] == stage.shard.figures()["waiting"] == 0
 
 
-async def test_an_event_in_steps_joins_the_batch_at_its_end(autojump_clock: MockClock) -> None:
+async def test_stepwise_event_joins_the_open_batch_when_finished(autojump_clock: MockClock) -> None:
     async with lingering() as stage:
         stage.submit(write("a"))
         stage.submit(slowly)
@@ -155,7 +155,7 @@ async def test_an_event_in_steps_joins_the_batch_at_its_end(autojump_clock: Mock
         assert stage.told == ["a", "slow", "b"]
 
 
-async def test_a_batch_is_written_in_time_though_an_event_works_in_steps(
+async def test_open_batch_is_written_in_time_during_a_stepwise_event(
     autojump_clock: MockClock,
 ) -> None:
     def endless(_machine: Words, _ticket: Ticket, _now_ms: int) -> Steps[Effects]:
@@ -177,7 +177,9 @@ async def test_a_batch_is_written_in_time_though_an_event_works_in_steps(
     stage.unload()
 
 
-async def test_many_answers_are_given_behind_the_batch(autojump_clock: MockClock) -> None:
+async def test_event_with_many_answers_is_answered_after_the_open_batch(
+    autojump_clock: MockClock,
+) -> None:
     tickets: list[Ticket] = []
 
     def park(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
@@ -195,7 +197,7 @@ async def test_many_answers_are_given_behind_the_batch(autojump_clock: MockClock
         assert stage.told == ["a"] + ["told"] * 250
 
 
-async def test_what_follows_a_commit_is_the_next_event() -> None:
+async def test_followups_of_a_commit_run_as_the_next_event() -> None:
     def follows(name: str) -> Event[Words]:
         def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
             records = [CoordinatorRecord(name)]
@@ -218,7 +220,7 @@ async def test_what_follows_a_commit_is_the_next_event() -> None:
     assert stage.shard.figures()["open"] == 1
 
 
-async def test_records_that_are_not_replayed_are_written_as_others(
+async def test_records_without_replay_are_written_in_the_batch(
     autojump_clock: MockClock,
 ) -> None:
     def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
@@ -238,7 +240,9 @@ async def test_records_that_are_not_replayed_are_written_as_others(
 
 
 @pytest.mark.parametrize("linger_ms", [ADAPTIVE, 0])
-async def test_alone_each_event_is_written_and_answered_at_once(linger_ms: int) -> None:
+async def test_single_event_is_written_and_answered_at_once_without_a_linger(
+    linger_ms: int,
+) -> None:
     stage = staged(linger_ms)
 
     assert [stage.submit(write(word)) for word in "abc"] == ["a", "b", "c"]
@@ -252,7 +256,7 @@ async def test_alone_each_event_is_written_and_answered_at_once(linger_ms: int) 
         (0, [["slow"], ["a"], ["b"], ["slow"], ["c"]]),
     ],
 )
-async def test_what_has_queued_up_behind_steps_is_one_batch(
+async def test_events_queued_behind_a_stepwise_event_share_a_batch_unless_linger_is_zero(
     linger_ms: int, batches: list[list[str]]
 ) -> None:
     stage = staged(linger_ms)
@@ -267,7 +271,7 @@ async def test_what_has_queued_up_behind_steps_is_one_batch(
     assert stage.submit(write("d")) == "d"  # as ever
 
 
-async def test_what_is_gathered_behind_steps_is_written_when_the_slice_ends() -> None:
+async def test_events_gathered_behind_steps_are_written_at_the_end_of_the_slice() -> None:
     times = [far_on()]
     stage = Stage(lambda: times.pop(0) if len(times) > 1 else times[0])
     stage.activate()
@@ -286,7 +290,7 @@ async def test_what_is_gathered_behind_steps_is_written_when_the_slice_ends() ->
     assert stage.log.batches[2:] == [["c"], ["d"]]
 
 
-async def test_one_that_another_waits_behind_is_written_with_it() -> None:
+async def test_stepwise_event_is_written_with_the_event_queued_behind() -> None:
     stage = staged(ADAPTIVE)
     stage.submit(slowly)
     stage.submit(write("a"))
@@ -296,7 +300,7 @@ async def test_one_that_another_waits_behind_is_written_with_it() -> None:
     assert stage.log.batches == [["slow", "a"]]
 
 
-async def test_a_full_batch_of_what_has_queued_up_is_written_before_the_next() -> None:
+async def test_full_batch_of_queued_events_is_written_before_the_next_batch() -> None:
     stage = staged(ADAPTIVE)
     stage.submit(slowly)
     for number in range(150):

@@ -27,7 +27,7 @@ class Scene:
         return [one.answers[0][0] for one in self.queue.take_committed()]
 
 
-def test_what_is_committed_need_not_wait() -> None:
+def test_committed_effects_are_not_held() -> None:
     scene = Scene()
     scene.log.end = 3
 
@@ -37,7 +37,7 @@ def test_what_is_committed_need_not_wait() -> None:
     assert scene.log.changed is None
 
 
-def test_the_log_is_watched_for_the_first_of_the_queue() -> None:
+def test_log_is_watched_for_the_first_record_of_the_queue() -> None:
     scene = Scene()
 
     assert scene.hold(1, "a")
@@ -51,7 +51,7 @@ def test_the_log_is_watched_for_the_first_of_the_queue() -> None:
     assert scene.log.changed is None
 
 
-def test_what_wrote_nothing_waits_for_the_last_records_before_it() -> None:
+def test_effects_without_records_wait_for_the_last_earlier_records() -> None:
     scene = Scene()
     scene.hold(1, "a")
     scene.hold(2, "b")
@@ -63,7 +63,7 @@ def test_what_wrote_nothing_waits_for_the_last_records_before_it() -> None:
     assert scene.taken() == ["b", "read"]
 
 
-def test_what_comes_later_stays_behind_even_if_it_is_committed() -> None:
+def test_committed_effects_stay_behind_earlier_effects_in_the_queue() -> None:
     scene = Scene()
     scene.hold(1, "a")
     scene.log.end = 2
@@ -72,7 +72,7 @@ def test_what_comes_later_stays_behind_even_if_it_is_committed() -> None:
     assert scene.taken() == ["a", "b"]
 
 
-def test_a_loss_is_raised_where_it_is_found() -> None:
+def test_lost_records_raise_the_error_of_the_log() -> None:
     scene = Scene()
     scene.hold(1, "a")
     scene.log.lost = LOST
@@ -84,7 +84,7 @@ def test_a_loss_is_raised_where_it_is_found() -> None:
         scene.hold(2, "b")
 
 
-def test_closed_it_forgets_all_and_hears_nothing() -> None:
+def test_closed_queue_drops_its_effects_and_stops_watching_the_log() -> None:
     scene = Scene()
     scene.hold(1, "a")
     told = scene.log.changed

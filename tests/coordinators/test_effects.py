@@ -12,7 +12,7 @@ from trio_kafka.coordinators.effects import (
 RECORD = CoordinatorRecord("a")
 
 
-def test_two_are_one_in_their_order() -> None:
+def test_joined_effects_keep_their_order() -> None:
     one = Effects().answer("x", 1).set_timer(("a",), 5)
     other = Effects(records=[RECORD]).answer("y", 2).cancel_timer(("a",))
 
@@ -23,7 +23,7 @@ def test_two_are_one_in_their_order() -> None:
     assert both.timers == [SetTimer(("a",), 5), CancelTimer(("a",))]
 
 
-def test_what_is_said_of_records_is_said_of_both() -> None:
+def test_joined_effects_take_the_flags_of_their_records() -> None:
     loose = Effects(records=[RECORD], atomic=False)
 
     assert not Effects().join(loose).atomic
@@ -31,7 +31,7 @@ def test_what_is_said_of_records_is_said_of_both() -> None:
     assert not Effects().join(Effects(records=[RECORD], replays=False)).replays
 
 
-def test_what_cannot_be_one_is_refused() -> None:
+def test_joining_incompatible_effects_raises_a_value_error() -> None:
     with pytest.raises(ValueError, match="with records that are not"):
         Effects(records=[RECORD]).join(Effects(records=[RECORD], replays=False))
     with pytest.raises(ValueError, match="what becomes of their records"):

@@ -23,7 +23,7 @@ async def stage() -> Stage:
     return made
 
 
-async def test_what_is_written_and_committed_is_answered_at_once(stage: Stage) -> None:
+async def test_event_with_committed_records_is_answered_at_once(stage: Stage) -> None:
     assert stage.submit(write("a")) == "a"
 
     assert stage.submit(read) == ["a"]
@@ -47,7 +47,7 @@ async def test_an_answer_waits_until_its_records_are_committed(stage: Stage) -> 
 
 
 @pytest.mark.parametrize("knows", [True, False])
-async def test_nobody_is_answered_before_those_who_came_before(stage: Stage, knows: bool) -> None:
+async def test_answers_are_given_in_the_order_of_the_events(stage: Stage, knows: bool) -> None:
     stage.log.end, stage.log.knows = 0, knows
     stage.submit(write("a"))
     stage.log.end = 2  # and nobody has been told yet
@@ -58,7 +58,7 @@ async def test_nobody_is_answered_before_those_who_came_before(stage: Stage, kno
     assert stage.told == ["a", "b"]
 
 
-async def test_a_read_waits_for_what_it_has_seen(stage: Stage) -> None:
+async def test_read_waits_until_earlier_records_are_committed(stage: Stage) -> None:
     stage.log.end = 0
     stage.submit(write("a"))
 
@@ -77,7 +77,7 @@ async def test_refused_records_are_not_replayed_and_the_error_is_the_answer(stag
     assert stage.machine.words == []
 
 
-async def test_who_wants_to_know_of_a_refusal_answers_itself(
+async def test_callback_for_refused_records_determines_the_answer(
     autojump_clock: MockClock,
 ) -> None:
     stage = Stage(trio.current_time)
@@ -95,7 +95,7 @@ async def test_who_wants_to_know_of_a_refusal_answers_itself(
     assert stage.submit(event) is ErrorCode.KAFKA_STORAGE_ERROR
 
 
-async def test_what_follows_a_commit_follows_it(
+async def test_followup_of_a_commit_is_written_and_answered(
     autojump_clock: MockClock,
 ) -> None:
     stage = Stage(trio.current_time)
@@ -113,7 +113,7 @@ async def test_what_follows_a_commit_follows_it(
     assert stage.machine.words == ["a", "b"]
 
 
-async def test_records_whose_machine_has_changed_already_are_not_replayed(stage: Stage) -> None:
+async def test_records_without_replay_are_written_but_not_replayed(stage: Stage) -> None:
     def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         return Effects(records=[CoordinatorRecord("a")], answers=[(ticket, "a")], replays=False)
 
@@ -123,7 +123,7 @@ async def test_records_whose_machine_has_changed_already_are_not_replayed(stage:
     assert len(stage.log.records) == 1
 
 
-async def test_much_is_written_in_steps_and_others_wait(stage: Stage) -> None:
+async def test_many_records_are_written_in_steps_while_other_events_wait(stage: Stage) -> None:
     def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         records = [CoordinatorRecord(f"w{number}") for number in range(250)]
         return Effects(records=records, answers=[(ticket, "all")])
@@ -143,7 +143,7 @@ async def test_much_is_written_in_steps_and_others_wait(stage: Stage) -> None:
     assert stage.machine.words[-1] == "last"
 
 
-async def test_lost_records_make_it_load_anew(stage: Stage) -> None:
+async def test_lost_records_unload_the_shard_and_fail_its_requests(stage: Stage) -> None:
     stage.log.end = 0
     stage.submit(write("a"))
 
@@ -158,7 +158,7 @@ async def test_lost_records_make_it_load_anew(stage: Stage) -> None:
 @pytest.mark.parametrize(
     "way", ["at once", "in steps", "when committed", "when committed, in steps"]
 )
-async def test_many_are_answered_and_many_timers_set_in_slices(stage: Stage, way: str) -> None:
+async def test_many_answers_and_timers_are_performed_in_slices(stage: Stage, way: str) -> None:
     """Of 250 nobody is forgotten, and no slice has more than 100."""
     tickets: list[Ticket] = []
     made: list[str] = []
@@ -205,7 +205,7 @@ async def test_many_are_answered_and_many_timers_set_in_slices(stage: Stage, way
     assert stage.machine.words == (["a"] if "committed" in way else [])
 
 
-async def test_the_timers_of_many_that_were_loaded_are_set_in_slices() -> None:
+async def test_many_timers_after_loading_are_set_in_slices() -> None:
     stage = Stage()
     effects = Effects()
     for number in range(250):
@@ -221,7 +221,7 @@ async def test_the_timers_of_many_that_were_loaded_are_set_in_slices() -> None:
     assert found == [0, 0, 100, 200, 250]
 
 
-async def test_what_breaks_when_an_answer_becomes_due_loads_the_shard_anew(stage: Stage) -> None:
+async def test_exception_in_a_followup_of_a_commit_reloads_the_shard(stage: Stage) -> None:
     def follow(_now_ms: int) -> Effects:
         raise ValueError("a bug")
 

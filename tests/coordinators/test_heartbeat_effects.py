@@ -24,13 +24,13 @@ async def stage() -> Stage:
     return staged(0)
 
 
-async def test_it_is_told_at_once_and_sets_its_timer(stage: Stage) -> None:
+async def test_heartbeat_is_answered_at_once_and_sets_the_session_timer(stage: Stage) -> None:
     assert stage.submit(lives) == "lives"
     assert stage.shard.keyed_timers.figures() == {"session g m": 3.0}
     assert stage.log.records == []
 
 
-async def test_its_timer_begins_anew_each_time(autojump_clock: MockClock) -> None:
+async def test_each_heartbeat_restarts_the_session_timer(autojump_clock: MockClock) -> None:
     async with lingering() as stage:
         for _ in range(3):
             assert stage.submit(lives) == "lives"
@@ -40,7 +40,7 @@ async def test_its_timer_begins_anew_each_time(autojump_clock: MockClock) -> Non
         assert [key for key, _ in stage.machine.due] == [KEY]
 
 
-async def test_it_is_not_told_before_what_was_written_before_it(stage: Stage) -> None:
+async def test_heartbeat_is_answered_after_earlier_written_records(stage: Stage) -> None:
     stage.log.end = 0
     assert isinstance(stage.submit(write("a")), Delayed)
 
@@ -51,7 +51,7 @@ async def test_it_is_not_told_before_what_was_written_before_it(stage: Stage) ->
     assert stage.told == ["a", "lives"]
 
 
-async def test_it_is_not_told_before_what_is_gathered(autojump_clock: MockClock) -> None:
+async def test_heartbeat_is_answered_after_the_open_batch(autojump_clock: MockClock) -> None:
     async with lingering() as stage:
         assert isinstance(stage.submit(write("a")), Delayed)
 
@@ -62,7 +62,7 @@ async def test_it_is_not_told_before_what_is_gathered(autojump_clock: MockClock)
         assert stage.submit(lives) == "lives"
 
 
-async def test_it_waits_for_its_turn_and_nobody_waits_then(stage: Stage) -> None:
+async def test_heartbeat_waits_behind_a_stepwise_event(stage: Stage) -> None:
     stage.submit(slowly)
     assert isinstance(stage.submit(lives), Delayed)
     drain(stage)

@@ -37,7 +37,7 @@ async def a_bell() -> AsyncIterator[Bell]:
         nursery.cancel_scope.cancel()
 
 
-async def test_one_rings_when_it_is_due_and_once(autojump_clock: MockClock) -> None:
+async def test_due_timer_fires_exactly_once(autojump_clock: MockClock) -> None:
     async with a_bell() as bell:
         bell.keyed_timers.set(A, 0.1)
         await trio.sleep(1.0)
@@ -48,7 +48,7 @@ async def test_one_rings_when_it_is_due_and_once(autojump_clock: MockClock) -> N
         assert len(bell.keyed_timers) == 0
 
 
-async def test_one_that_is_put_off_costs_no_timer_until_it_would_have_been_due(
+async def test_postponed_timer_keeps_a_single_underlying_timer(
     autojump_clock: MockClock,
 ) -> None:
     async with a_bell() as bell:
@@ -63,7 +63,9 @@ async def test_one_that_is_put_off_costs_no_timer_until_it_would_have_been_due(
         assert bell.rang == [(A, 0.35)]
 
 
-async def test_one_that_is_set_already_may_be_kept(autojump_clock: MockClock) -> None:
+async def test_setting_a_timer_with_keep_does_not_change_a_set_timer(
+    autojump_clock: MockClock,
+) -> None:
     async with a_bell() as bell:
         bell.keyed_timers.set(A, 0.1, keep=True)
         await trio.sleep(0.05)
@@ -77,7 +79,7 @@ async def test_one_that_is_set_already_may_be_kept(autojump_clock: MockClock) ->
         assert bell.keyed_timers.claim(A)
 
 
-async def test_one_that_is_set_earlier_rings_earlier(autojump_clock: MockClock) -> None:
+async def test_timer_reset_to_an_earlier_time_fires_earlier(autojump_clock: MockClock) -> None:
     async with a_bell() as bell:
         bell.keyed_timers.set(A, 1.0)
         bell.keyed_timers.set(A, 0.1)
@@ -86,7 +88,7 @@ async def test_one_that_is_set_earlier_rings_earlier(autojump_clock: MockClock) 
         assert bell.rang == [(A, 0.1)]
 
 
-async def test_what_is_cancelled_or_cleared_does_not_ring(autojump_clock: MockClock) -> None:
+async def test_cancelled_or_cleared_timer_does_not_fire(autojump_clock: MockClock) -> None:
     async with a_bell() as bell:
         bell.keyed_timers.set(A, 0.1)
         bell.keyed_timers.cancel(A)
@@ -99,7 +101,7 @@ async def test_what_is_cancelled_or_cleared_does_not_ring(autojump_clock: MockCl
         assert bell.rang == []
 
 
-async def test_one_that_becomes_due_while_all_are_cleared_does_not_ring(
+async def test_timer_that_becomes_due_while_clearing_does_not_fire(
     autojump_clock: MockClock,
 ) -> None:
     async with a_bell() as bell:
@@ -113,7 +115,7 @@ async def test_one_that_becomes_due_while_all_are_cleared_does_not_ring(
         assert bell.timers.figures()["waiting"] == 0
 
 
-async def test_who_waits_for_its_turn_is_not_taken_if_it_was_set_or_cancelled(
+async def test_fired_timer_cannot_be_claimed_after_a_reset_or_cancellation(
     autojump_clock: MockClock,
 ) -> None:
     async with a_bell() as bell:
@@ -125,7 +127,7 @@ async def test_who_waits_for_its_turn_is_not_taken_if_it_was_set_or_cancelled(
             bell.keyed_timers.cancel(A)
 
 
-async def test_chosen_timers_are_put_off_with_their_deadlines(autojump_clock: MockClock) -> None:
+async def test_selected_timers_are_postponed(autojump_clock: MockClock) -> None:
     async with a_bell() as bell:
         bell.keyed_timers.set(A, 1.0)
         bell.keyed_timers.set(B, 1.0)

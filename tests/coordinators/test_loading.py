@@ -76,7 +76,7 @@ async def read(log: Log, buffer: int = 1 << 20) -> tuple[list[object], Loaded]:
     return reader.seen, loaded
 
 
-async def test_all_records_are_replayed_in_their_order(autojump_clock: MockClock) -> None:
+async def test_loading_replays_all_records_in_order(autojump_clock: MockClock) -> None:
     async with a_partition({"log.segment.bytes": "1048576"}) as partition:
         for number in range(0, 300, 3):
             put(partition, stored(number), stored(number + 1), stored(number + 2))
@@ -87,7 +87,7 @@ async def test_all_records_are_replayed_in_their_order(autojump_clock: MockClock
             assert (loaded.end, loaded.records, loaded.unknown, loaded.broken) == (300, 300, 0, 0)
 
 
-async def test_an_unknown_type_is_skipped_and_a_broken_record_told(
+async def test_loading_skips_and_logs_unknown_types_and_malformed_records(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with a_partition() as partition:
@@ -108,7 +108,7 @@ async def test_an_unknown_type_is_skipped_and_a_broken_record_told(
     assert sum("unreadable record" in line for line in told) == 2
 
 
-async def test_a_broken_batch_costs_no_other(autojump_clock: MockClock) -> None:
+async def test_corrupt_batch_does_not_affect_other_batches(autojump_clock: MockClock) -> None:
     async with a_partition() as partition:
         put(partition, stored(0))
         broken = bytearray(encode_batch([stored(1), stored(2)]))
@@ -122,7 +122,9 @@ async def test_a_broken_batch_costs_no_other(autojump_clock: MockClock) -> None:
     assert (loaded.broken, loaded.end) == (1, 4)
 
 
-async def test_records_of_transactions_wait_for_their_marker(autojump_clock: MockClock) -> None:
+async def test_transactional_records_are_replayed_with_their_producer_and_marker(
+    autojump_clock: MockClock,
+) -> None:
     async with a_partition() as partition:
         transaction = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
         put(partition, stored(0), transactional=True, **transaction)
@@ -146,7 +148,7 @@ class Passes(trio.abc.Instrument):
         self.count += 1
 
 
-async def test_loading_lets_others_run(autojump_clock: MockClock) -> None:
+async def test_loading_yields_to_other_tasks(autojump_clock: MockClock) -> None:
     async with a_partition() as partition:
         for _ in range(5):
             put(partition, *(stored(number) for number in range(100)))
@@ -173,7 +175,7 @@ def kafkas_log() -> bytes:
         return segment.read()
 
 
-async def test_what_kafka_wrote_is_read(autojump_clock: MockClock) -> None:
+async def test_log_written_by_kafka_is_loaded_completely(autojump_clock: MockClock) -> None:
     machine = Groups((ClassicGroups,), simple=simple_group)
     async with a_partition() as partition:
         write(partition, kafkas_log())
@@ -193,7 +195,7 @@ async def test_what_kafka_wrote_is_read(autojump_clock: MockClock) -> None:
     assert machine.offsets.pending.open == 0
 
 
-def test_what_is_written_here_is_what_kafka_writes() -> None:
+def test_reencoded_records_equal_the_bytes_written_by_kafka() -> None:
     content, seen = kafkas_log(), set()
     for position, header in iterate_headers(content):
         for record in [] if header.is_control else read_records(content, position, header):
@@ -206,7 +208,7 @@ def test_what_is_written_here_is_what_kafka_writes() -> None:
     assert {OffsetCommitKey, GroupMetadataKey, ConsumerGroupMetadataKey} <= seen
 
 
-async def test_a_replica_may_move_to_another_directory_meanwhile(
+async def test_loading_continues_when_the_replica_moves_to_another_directory(
     autojump_clock: MockClock,
 ) -> None:
     async with broker({"log.dirs": "/one,/two"}) as served:

@@ -26,7 +26,7 @@ def record(number: int, size: int | None) -> CoordinatorRecord:
 
 
 @given(EVENTS, st.integers(150, 3000))
-def test_what_is_taken_in_fits_and_nothing_is_in_it_by_half(
+def test_batch_contains_only_complete_events_within_its_size_limit(
     events: list[tuple[list[int | None], int]], room: int
 ) -> None:
     written: list[tuple[BatchBody, int]] = []
@@ -51,7 +51,7 @@ def test_what_is_taken_in_fits_and_nothing_is_in_it_by_half(
         assert len(content) <= room
 
 
-def test_one_more_byte_has_no_room() -> None:
+def test_record_fits_exactly_up_to_the_size_limit() -> None:
     one = [record(1, 10)]
     sizes = [size for size in range(400) if EncodedBatch(size, print).add(one, 7)]
 

@@ -86,7 +86,7 @@ async def batches(log: PartitionLog) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-async def test_records_of_one_event_are_one_batch(
+async def test_records_of_an_event_share_a_batch(
     autojump_clock: MockClock, append: Append, codec: Codec
 ) -> None:
     async with a_log(codec=codec) as log:
@@ -102,7 +102,9 @@ async def test_records_of_one_event_are_one_batch(
         assert {header.codec for header in headers} == {codec}
 
 
-async def test_what_is_too_large_is_refused_whole_or_parted(autojump_clock: MockClock) -> None:
+async def test_too_large_event_is_refused_if_atomic_and_otherwise_split(
+    autojump_clock: MockClock,
+) -> None:
     async with a_log() as log:
         many = [record(number, 1000) for number in range(25)]
 
@@ -119,14 +121,14 @@ async def test_what_is_too_large_is_refused_whole_or_parted(autojump_clock: Mock
         assert [len(part) for part in found] == [9, 9, 7]
 
 
-async def test_much_is_encoded_in_steps(autojump_clock: MockClock) -> None:
+async def test_many_records_are_encoded_in_steps(autojump_clock: MockClock) -> None:
     async with a_log() as log:
         steps = log.encode([record(number) for number in range(250)], 5, atomic=False)
 
         assert sum(1 for _ in steps) == 2
 
 
-async def test_what_is_written_in_part_is_told_from_what_is_refused(
+async def test_partial_write_raises_a_partly_written_error(
     autojump_clock: MockClock,
 ) -> None:
     async with a_log() as log:
@@ -141,7 +143,7 @@ async def test_what_is_written_in_part_is_told_from_what_is_refused(
             whole(log.write(lose_it([*first, *second])))
 
 
-async def test_what_is_not_durable_yet_is_not_committed(
+async def test_records_are_not_committed_before_they_are_durable(
     autojump_clock: MockClock, append: Append
 ) -> None:
     async with a_log({"log.flush.interval.messages": "1"}) as log:
@@ -158,7 +160,7 @@ async def test_what_is_not_durable_yet_is_not_committed(
         assert log.partition not in log._purgatory.watchers
 
 
-async def test_what_waits_for_its_turn_is_committed_when_it_has_had_it(
+async def test_queued_append_is_committed_after_its_execution(
     autojump_clock: MockClock,
 ) -> None:
     async with a_log() as log:
@@ -183,7 +185,7 @@ async def test_what_waits_for_its_turn_is_committed_when_it_has_had_it(
         assert log.committed(written)
 
 
-async def test_what_is_committed_at_once_need_not_be_waited_for(
+async def test_append_returns_none_when_committed_at_once(
     autojump_clock: MockClock,
 ) -> None:
     async with a_log() as log:
@@ -195,7 +197,7 @@ async def test_what_is_committed_at_once_need_not_be_waited_for(
         assert not log.committed(written)
 
 
-async def test_what_is_in_the_queue_of_a_slow_directory_waits_for_its_turn(
+async def test_append_to_a_slow_directory_is_queued(
     autojump_clock: MockClock,
 ) -> None:
     async with a_log() as log:
@@ -214,7 +216,7 @@ async def test_what_is_in_the_queue_of_a_slow_directory_waits_for_its_turn(
         assert await batches(log) == [[1]]
 
 
-async def test_who_watches_is_told_of_a_partition_that_is_lost(
+async def test_watcher_is_called_when_the_partition_fails(
     autojump_clock: MockClock, append: Append
 ) -> None:
     async with a_log() as log:
@@ -226,7 +228,7 @@ async def test_who_watches_is_told_of_a_partition_that_is_lost(
         assert moved
 
 
-async def test_too_few_replicas_in_sync_make_a_coordinator_unavailable(
+async def test_append_with_too_few_in_sync_replicas_raises_coordinator_not_available(
     autojump_clock: MockClock, append: Append
 ) -> None:
     async with a_log() as log:
@@ -239,7 +241,7 @@ async def test_too_few_replicas_in_sync_make_a_coordinator_unavailable(
         assert error.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-async def test_another_epoch_has_another_coordinator(
+async def test_append_in_another_leader_epoch_raises_not_coordinator(
     autojump_clock: MockClock, append: Append
 ) -> None:
     async with a_log() as log:
@@ -269,13 +271,13 @@ async def test_another_epoch_has_another_coordinator(
         (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.FENCED_INSTANCE_ID),
     ],
 )
-def test_a_logs_errors_are_told_as_coordinators_tell_them(code: ErrorCode, told: ErrorCode) -> None:
+def test_log_errors_are_mapped_to_coordinator_errors(code: ErrorCode, told: ErrorCode) -> None:
     assert as_coordinator(KafkaError(code)).code is told
 
 
 @pytest.mark.parametrize("limit", [10_000, 1 << 20])
 @pytest.mark.parametrize("codec", Codec)
-async def test_what_is_gathered_fits_whatever_becomes_of_it(
+async def test_gathered_batch_fits_the_message_limit_with_every_codec(
     autojump_clock: MockClock, codec: Codec, limit: int
 ) -> None:
     chance = Random(7)
@@ -300,7 +302,9 @@ def noise(chance: Random, number: int) -> CoordinatorRecord:
     )
 
 
-async def test_what_has_no_room_is_left_out_whole(autojump_clock: MockClock) -> None:
+async def test_event_without_room_is_left_out_of_the_batch_completely(
+    autojump_clock: MockClock,
+) -> None:
     async with a_log() as log:
         batch = log.open()
         assert batch.add([record(1, 4000)], 5)
@@ -312,7 +316,7 @@ async def test_what_has_no_room_is_left_out_whole(autojump_clock: MockClock) -> 
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
-async def test_each_record_of_a_batch_has_the_time_of_its_event(
+async def test_records_of_a_batch_have_the_timestamps_of_their_events(
     autojump_clock: MockClock, codec: Codec
 ) -> None:
     async with a_log(codec=codec) as log:
@@ -328,7 +332,9 @@ async def test_each_record_of_a_batch_has_the_time_of_its_event(
         assert (header.max_timestamp, header.base_sequence) == (1003, 0)
 
 
-async def test_no_batch_is_opened_where_it_would_be_refused(autojump_clock: MockClock) -> None:
+async def test_opening_a_batch_that_would_be_refused_raises_the_error(
+    autojump_clock: MockClock,
+) -> None:
     async with a_log() as log:
         log.partition.isr = ()
         with pytest.raises(KafkaError) as error:
@@ -349,7 +355,7 @@ async def test_no_batch_is_opened_where_it_would_be_refused(autojump_clock: Mock
         assert error.value.code is ErrorCode.NOT_COORDINATOR
 
 
-async def test_a_batch_that_is_lost_when_it_is_written_is_told(autojump_clock: MockClock) -> None:
+async def test_append_of_a_refused_batch_raises_the_error(autojump_clock: MockClock) -> None:
     async with a_log() as log:
         batch = log.open()
         batch.add([record(1)], 5)

@@ -39,13 +39,13 @@ class Place:
         self.purgatory.watch(delayed, self.purgatory.check, self.told.append)
 
 
-async def test_an_answer_that_is_there_is_given_at_once() -> None:
+async def test_value_or_raise_returns_values_and_raises_errors() -> None:
     assert value_or_raise(3) == 3
     with pytest.raises(KafkaError, match="UNKNOWN_MEMBER_ID"):
         value_or_raise(ERROR)
 
 
-async def test_one_that_comes_later_is_given_later() -> None:
+async def test_late_answer_is_delivered_through_the_purgatory() -> None:
     place, ticket, wrong = Place(), PendingReply(), PendingReply()
     for reply in (ticket, wrong):
         place.park(then(wait_for_answers([reply], place.purgatory, 1.0), the_value))
@@ -58,7 +58,7 @@ async def test_one_that_comes_later_is_given_later() -> None:
     assert place.purgatory.waiting == 0
 
 
-async def test_errors_are_told_as_answers_are_where_they_are_wanted(
+async def test_errors_are_delivered_as_answers_without_a_value_step(
     autojump_clock: MockClock,
 ) -> None:
     """What has no time does not end by itself."""
@@ -80,7 +80,7 @@ async def test_errors_are_told_as_answers_are_where_they_are_wanted(
     assert not place.purgatory.watchers
 
 
-async def test_all_answers_are_one_when_the_last_is_there() -> None:
+async def test_combined_answer_is_given_when_the_last_reply_arrives() -> None:
     place, first, last = Place(), PendingReply(), PendingReply()
     tickets = [first, PendingReply(ERROR), last]
     place.park(wait_for_answers(tickets, place.purgatory, 1.0))
@@ -93,7 +93,7 @@ async def test_all_answers_are_one_when_the_last_is_there() -> None:
     assert wait_for_answers([PendingReply(1), PendingReply(2)], place.purgatory, 1.0) == [1, 2]
 
 
-async def test_what_does_not_come_in_time_is_an_error(autojump_clock: MockClock) -> None:
+async def test_reply_after_the_timeout_is_answered_with_an_error(autojump_clock: MockClock) -> None:
     place, ticket = Place(), PendingReply()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(place.timers.run)
@@ -112,7 +112,7 @@ async def test_what_does_not_come_in_time_is_an_error(autojump_clock: MockClock)
     assert len(place.told) == 2
 
 
-async def test_who_has_an_answer_does_not_know_what_waits_for_the_others() -> None:
+async def test_answered_reply_keeps_no_reference_to_the_delayed_operation() -> None:
     place, there, wanting = Place(), PendingReply(1), PendingReply()
 
     place.park(wait_for_answers([there, wanting], place.purgatory, 1.0))

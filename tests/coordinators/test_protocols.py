@@ -7,7 +7,7 @@ from trio_kafka.errors import ErrorCode
 
 
 @pytest.mark.parametrize("state", ShardState)
-def test_each_state_but_one_has_an_error_that_makes_clients_ask_again(state: ShardState) -> None:
+def test_every_state_except_active_has_a_retriable_error(state: ShardState) -> None:
     told = REFUSALS.get(state)
 
     if state is ShardState.ACTIVE:

@@ -62,7 +62,9 @@ async def settle() -> None:
     await trio.sleep(1.0)
 
 
-async def test_each_partition_that_is_led_here_has_a_shard(autojump_clock: MockClock) -> None:
+async def test_every_partition_led_by_this_broker_has_an_active_shard(
+    autojump_clock: MockClock,
+) -> None:
     async with broker({"offsets.topic.num.partitions": "7"}) as served:
         runtime = served.broker.groups.runtime
         assert runtime.count is None
@@ -74,7 +76,7 @@ async def test_each_partition_that_is_led_here_has_a_shard(autojump_clock: MockC
         assert runtime.count == 7
 
 
-async def test_what_was_committed_is_there_after_a_restart(autojump_clock: MockClock) -> None:
+async def test_committed_offsets_survive_a_restart(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         await serve(served)
@@ -86,7 +88,9 @@ async def test_what_was_committed_is_there_after_a_restart(autojump_clock: MockC
         assert served.broker.groups.runtime.count == 50  # as many as the topic has
 
 
-async def test_partitions_that_are_led_elsewhere_have_none(autojump_clock: MockClock) -> None:
+async def test_shard_is_unloaded_when_another_broker_leads_its_partition(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await serve(served)
         groups = served.broker.groups
@@ -100,7 +104,9 @@ async def test_partitions_that_are_led_elsewhere_have_none(autojump_clock: MockC
         assert groups.leader_of("g") == 7
 
 
-async def test_new_metadata_wait_for_an_event_that_is_half_done(autojump_clock: MockClock) -> None:
+async def test_new_metadata_image_waits_for_a_stepwise_event_to_finish(
+    autojump_clock: MockClock,
+) -> None:
     seen = []
 
     def slowly(machine: Groups, _ticket: object, _now_ms: int) -> Steps[Effects]:
@@ -122,7 +128,7 @@ async def test_new_metadata_wait_for_an_event_that_is_half_done(autojump_clock: 
         assert shard.machine.image is served.broker.groups.runtime.image is not old
 
 
-async def test_in_a_new_epoch_it_is_another_shard_with_the_same_groups(
+async def test_new_leader_epoch_replaces_the_shard_and_keeps_its_groups(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -138,7 +144,7 @@ async def test_in_a_new_epoch_it_is_another_shard_with_the_same_groups(
         await commit(served, "g", "t", 0, 8)
 
 
-async def test_one_that_goes_is_freed_in_steps_beside_the_one_that_comes(
+async def test_unloaded_shard_is_freed_in_steps_while_its_successor_loads(
     autojump_clock: MockClock,
 ) -> None:
     async with broker({"offsets.topic.num.partitions": "1"}) as served:
@@ -159,7 +165,7 @@ async def test_one_that_goes_is_freed_in_steps_beside_the_one_that_comes(
         assert stored(served, "g999", "t", 0) == 999
 
 
-async def test_one_that_is_led_elsewhere_while_it_is_loaded_does_not_begin(
+async def test_shard_that_loses_leadership_while_loading_does_not_become_active(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -178,7 +184,9 @@ async def test_one_that_is_led_elsewhere_while_it_is_loaded_does_not_begin(
         assert shard.figures()["timers"] == 0
 
 
-async def test_what_is_loaded_is_told_when_it_is_committed(autojump_clock: MockClock) -> None:
+async def test_loaded_offsets_are_returned_only_after_their_commit(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await serve(served)
         groups = served.broker.groups
@@ -200,7 +208,7 @@ async def test_what_is_loaded_is_told_when_it_is_committed(autojump_clock: MockC
         assert topic.partitions[0].offset == 7
 
 
-async def test_with_their_topic_all_shards_go(autojump_clock: MockClock) -> None:
+async def test_deleting_the_offsets_topic_removes_all_shards(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await serve(served)
         await commit(served, "g", "t", 0, 7)
@@ -212,7 +220,7 @@ async def test_with_their_topic_all_shards_go(autojump_clock: MockClock) -> None
         assert stored(served, "g", "t", 0) is None
 
 
-async def test_an_event_that_fails_makes_its_shard_load_anew(
+async def test_exception_in_an_event_reloads_its_shard(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with broker() as served:
@@ -233,7 +241,7 @@ async def test_an_event_that_fails_makes_its_shard_load_anew(
     assert "event failed" in caplog.text
 
 
-async def test_one_that_fails_again_and_again_waits_longer_each_time(
+async def test_repeated_failures_of_a_shard_delay_its_reload_exponentially(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -258,7 +266,7 @@ async def test_one_that_fails_again_and_again_waits_longer_each_time(
         assert groups.shard_of("g").state is ShardState.ACTIVE
 
 
-async def test_one_that_waits_to_be_loaded_begins_at_once_with_a_new_leader_epoch(
+async def test_new_leader_epoch_ends_the_reload_delay_of_a_shard(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -283,7 +291,7 @@ async def test_one_that_waits_to_be_loaded_begins_at_once_with_a_new_leader_epoc
         assert groups.runtime.figures()["to_load"] == 0
 
 
-async def test_a_broken_invariant_is_not_swallowed(autojump_clock: MockClock) -> None:
+async def test_invariant_error_in_an_event_propagates(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await serve(served)
 
@@ -294,7 +302,7 @@ async def test_a_broken_invariant_is_not_swallowed(autojump_clock: MockClock) ->
             served.broker.groups.shard_of("g").apply(fail)
 
 
-async def test_what_takes_steps_is_worked_on_beside_others(autojump_clock: MockClock) -> None:
+async def test_stepwise_event_finishes_before_a_later_commit(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await serve(served)
         shard = served.broker.groups.shard_of("g")
@@ -313,7 +321,7 @@ async def test_what_takes_steps_is_worked_on_beside_others(autojump_clock: MockC
         assert stored(served, "g", "t", 0) == 7
 
 
-async def test_a_disk_that_fails_costs_its_groups_alone(autojump_clock: MockClock) -> None:
+async def test_failed_disk_affects_only_groups_on_that_disk(autojump_clock: MockClock) -> None:
     world = simulated_world()
     settings = {"log.dirs": "/a,/b", "metadata.log.dir": "/a"}
     async with served_broker(world, settings) as served:
@@ -337,7 +345,7 @@ async def test_a_disk_that_fails_costs_its_groups_alone(autojump_clock: MockCloc
             assert code == (ErrorCode.NOT_COORDINATOR if name in lost else 0)
 
 
-async def test_who_waits_is_told_to_look_elsewhere_when_the_broker_stops(
+async def test_waiting_requests_get_not_coordinator_when_the_broker_stops(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -351,7 +359,7 @@ async def test_who_waits_is_told_to_look_elsewhere_when_the_broker_stops(
         assert groups.runtime.shards == {}
 
 
-async def test_the_tree_shows_shards_and_their_groups(autojump_clock: MockClock) -> None:
+async def test_inspection_tree_shows_shards_and_their_groups(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await serve(served)
         await commit(served, "g", "t", 0, 7)

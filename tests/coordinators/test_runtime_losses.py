@@ -31,7 +31,7 @@ async def commit_all(served: ServedBroker, offset: int) -> None:
 
 
 @pytest.mark.slow
-async def test_deleting_their_topic_at_any_moment_of_their_load_harms_nothing(
+async def test_offsets_topic_can_be_deleted_at_any_moment_of_a_shard_load(
     autojump_clock: MockClock,
 ) -> None:
     async with broker(FEW) as served, served.connect() as other:
@@ -60,7 +60,7 @@ async def test_deleting_their_topic_at_any_moment_of_their_load_harms_nothing(
         assert {shard.state for shard in runtime.shards.values()} == {ShardState.ACTIVE}
 
 
-async def test_a_partition_that_goes_before_the_coordinator_is_told_of_it_ends_no_broker(
+async def test_removed_partition_of_a_failed_shard_does_not_crash_the_broker(
     autojump_clock: MockClock,
 ) -> None:
     async with broker(FEW) as served:
@@ -78,7 +78,7 @@ async def test_a_partition_that_goes_before_the_coordinator_is_told_of_it_ends_n
             served.broker.groups.shard_of("g1")
 
 
-async def test_a_replica_that_is_there_later_than_the_metadata_say_gets_its_shard(
+async def test_replica_created_later_than_the_metadata_gets_its_shard(
     autojump_clock: MockClock,
 ) -> None:
     async with broker(FEW) as served:
@@ -99,7 +99,7 @@ async def test_a_replica_that_is_there_later_than_the_metadata_say_gets_its_shar
         assert {stored(served, group, "t", 0) for group in GROUPS} == {7}
 
 
-async def test_a_topic_that_is_made_anew_in_one_change_has_new_shards(
+async def test_topic_recreated_in_a_single_metadata_change_gets_new_shards(
     autojump_clock: MockClock,
 ) -> None:
     """Deleted and made again before the coordinator looks: with the same leader epochs."""
@@ -128,7 +128,7 @@ async def test_a_topic_that_is_made_anew_in_one_change_has_new_shards(
         assert runtime.count == 2
 
 
-async def test_a_load_that_fails_is_tried_again_until_it_succeeds(
+async def test_failed_load_is_retried_until_success(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the same leader epoch; clients are told that another one may be the coordinator."""
@@ -165,7 +165,7 @@ async def test_a_load_that_fails_is_tried_again_until_it_succeeds(
         await commit(served, "g", "t", 0, 8)
 
 
-async def test_one_that_cannot_begin_is_tried_again_with_longer_and_longer_waits(
+async def test_failed_activation_of_a_shard_is_retried_with_growing_delays(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fails, tries = True, []
@@ -190,7 +190,9 @@ async def test_one_that_cannot_begin_is_tried_again_with_longer_and_longer_waits
         assert stored(served, "g", "t", 0) == 7
 
 
-async def test_a_load_whose_disk_fails_costs_its_groups_alone(autojump_clock: MockClock) -> None:
+async def test_load_from_a_failed_disk_affects_only_groups_on_that_disk(
+    autojump_clock: MockClock,
+) -> None:
     settings = {**FEW, "log.dirs": "/a,/b", "metadata.log.dir": "/a"}
     async with broker(settings) as served:
         await served.create_topic("t")

@@ -26,7 +26,7 @@ async def stage() -> Stage:
     return made
 
 
-async def test_what_was_loaded_is_not_told_before_it_is_committed() -> None:
+async def test_loaded_state_is_not_returned_before_its_commit() -> None:
     stage = Stage()
     stage.log.end = 0
     stage.machine.words.append("a")
@@ -38,7 +38,7 @@ async def test_what_was_loaded_is_not_told_before_it_is_committed() -> None:
     assert stage.told == [["a"]]
 
 
-async def test_what_was_loaded_and_is_lost_at_once_is_loaded_again() -> None:
+async def test_shard_fails_on_activation_when_its_loaded_records_are_lost() -> None:
     begun: list[int] = []
 
     def loaded(now_ms: int) -> Effects:
@@ -56,7 +56,7 @@ async def test_what_was_loaded_and_is_lost_at_once_is_loaded_again() -> None:
     assert stage.log.changed is None
 
 
-async def test_who_asks_while_the_machine_begins_waits_for_it() -> None:
+async def test_request_during_activation_waits_until_the_shard_is_active() -> None:
     stage = Stage()
     stage.machine.begin = lambda _now_ms: Effects(records=[CoordinatorRecord("begun")])
     stage.shard.activate()
@@ -67,7 +67,7 @@ async def test_who_asks_while_the_machine_begins_waits_for_it() -> None:
     assert stage.told == [["begun"]]
 
 
-async def test_unloaded_while_the_machine_begins_nothing_comes_of_it() -> None:
+async def test_unloading_during_activation_writes_nothing_and_fails_requests() -> None:
     stage = Stage()
     stage.machine.begin = lambda _now_ms: Effects(records=[CoordinatorRecord("begun")])
     stage.shard.activate()
@@ -79,7 +79,7 @@ async def test_unloaded_while_the_machine_begins_nothing_comes_of_it() -> None:
     assert stage.log.records == []
 
 
-async def test_an_error_of_the_machine_is_the_answer(stage: Stage) -> None:
+async def test_kafka_error_of_an_event_is_the_answer(stage: Stage) -> None:
     def event(_machine: Words, _ticket: Ticket, _now_ms: int) -> Effects:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
 
@@ -87,7 +87,7 @@ async def test_an_error_of_the_machine_is_the_answer(stage: Stage) -> None:
         stage.submit(event)
 
 
-async def test_unloaded_in_the_middle_of_steps_it_ends_there(stage: Stage) -> None:
+async def test_unloading_within_a_stepwise_event_aborts_the_event(stage: Stage) -> None:
     def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         records = [CoordinatorRecord(f"w{number}") for number in range(250)]
         return Effects(records=records, answers=[(ticket, "all")])
@@ -101,7 +101,7 @@ async def test_unloaded_in_the_middle_of_steps_it_ends_there(stage: Stage) -> No
     assert stage.log.records == []
 
 
-async def test_what_nobody_waits_for_is_done_however_many_wait(stage: Stage) -> None:
+async def test_event_without_a_request_is_accepted_when_the_queue_is_full(stage: Stage) -> None:
     def slowly(_machine: Words, _ticket: Ticket, _now_ms: int) -> Steps[Effects]:
         yield
         return Effects()
@@ -124,7 +124,7 @@ async def test_what_nobody_waits_for_is_done_however_many_wait(stage: Stage) -> 
     assert stage.machine.words[-1] == "late"
 
 
-async def test_events_wait_for_one_that_works_in_steps(stage: Stage) -> None:
+async def test_events_wait_for_a_stepwise_event_to_finish(stage: Stage) -> None:
     def slowly(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:
         yield
         yield
@@ -143,7 +143,7 @@ async def test_events_wait_for_one_that_works_in_steps(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("again", "due"), [(True, [("session",)]), (False, [])])
-async def test_a_timer_that_is_set_or_cancelled_before_its_turn_is_not_due(
+async def test_due_timer_that_is_reset_or_cancelled_before_its_turn_does_not_fire(
     autojump_clock: MockClock, again: bool, due: list[TimerKey]
 ) -> None:
     """A member is heard of, or leaves, while its session's end waits behind an event that takes
@@ -177,7 +177,7 @@ async def test_a_timer_that_is_set_or_cancelled_before_its_turn_is_not_due(
     assert [key for key, _ in stage.machine.due] == due
 
 
-async def test_a_timer_that_is_put_off_is_due_later_and_one_that_is_cancelled_never(
+async def test_postponed_timer_fires_later_and_cancelled_timer_never(
     autojump_clock: MockClock,
 ) -> None:
     stage = Stage()
@@ -204,14 +204,16 @@ async def test_a_timer_that_is_put_off_is_due_later_and_one_that_is_cancelled_ne
         nursery.cancel_scope.cancel()
 
 
-async def test_whoever_looks_sees_what_is_due(stage: Stage, autojump_clock: MockClock) -> None:
+async def test_inspection_shows_the_remaining_time_of_timers(
+    stage: Stage, autojump_clock: MockClock
+) -> None:
     stage.shard.apply(lambda _machine, _now_ms: Effects().set_timer(("session", "g", "m"), 2500))
     await trio.sleep(1)
 
     assert stage.shard.keyed_timers.figures() == {"session g m": 1.5}
 
 
-async def test_who_waits_too_long_is_told_so_and_what_was_written_stays(
+async def test_request_that_times_out_fails_but_its_records_stay(
     autojump_clock: MockClock,
 ) -> None:
     stage = Stage()
@@ -228,7 +230,7 @@ async def test_who_waits_too_long_is_told_so_and_what_was_written_stays(
     assert stage.machine.words == ["a"]
 
 
-async def test_unloaded_it_tells_all_who_wait_and_who_come(stage: Stage) -> None:
+async def test_unloaded_shard_refuses_waiting_and_new_requests(stage: Stage) -> None:
     stage.log.end = 0
     stage.submit(write("a"))
 
@@ -240,7 +242,7 @@ async def test_unloaded_it_tells_all_who_wait_and_who_come(stage: Stage) -> None
     assert stage.log.changed is None
 
 
-async def test_unloaded_it_leaves_no_timer_behind(stage: Stage) -> None:
+async def test_unloaded_shard_has_no_timers(stage: Stage) -> None:
     stage.submit(lambda _machine, ticket, _now: Effects().set_timer(("t",), 1).answer(ticket, 0))
     assert stage.shard.figures()["timers"] == 1
 
@@ -249,12 +251,12 @@ async def test_unloaded_it_leaves_no_timer_behind(stage: Stage) -> None:
     assert stage.shard.figures()["timers"] == 0
 
 
-async def test_one_that_loads_says_so() -> None:
+async def test_loading_shard_refuses_requests_with_load_in_progress() -> None:
     with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
         Stage().submit(read)
 
 
-async def test_what_waits_for_its_turn_has_it_in_slices(stage: Stage) -> None:
+async def test_queued_events_are_processed_in_slices(stage: Stage) -> None:
     def slowly(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:
         yield
         return Effects(answers=[(ticket, "done")])
@@ -284,7 +286,7 @@ def in_steps(pauses: int) -> Event[Words]:
     return event
 
 
-async def test_the_steps_of_a_request_are_taken_at_once_while_they_are_few() -> None:
+async def test_few_steps_of_a_request_are_executed_at_once() -> None:
     times = count(0, 0.0001)
     stage = Stage(lambda: next(times))
     stage.activate()
@@ -300,7 +302,7 @@ async def test_the_steps_of_a_request_are_taken_at_once_while_they_are_few() -> 
     assert stage.told == ["done", "done"]
 
 
-async def test_an_event_that_breaks_in_steps_that_are_taken_at_once_is_told() -> None:
+async def test_exception_in_immediate_steps_fails_the_request_and_the_shard() -> None:
     def breaks(_machine: Words, _ticket: Ticket, _now_ms: int) -> Steps[Effects]:
         yield
         raise ValueError("a bug")
@@ -314,7 +316,7 @@ async def test_an_event_that_breaks_in_steps_that_are_taken_at_once_is_told() ->
 
 
 @pytest.mark.parametrize("waits", [False, True])
-async def test_an_event_that_breaks_is_told_and_its_shard_is_loaded_anew(
+async def test_exception_in_an_event_fails_its_request_and_the_shard(
     stage: Stage, waits: bool
 ) -> None:
     def slowly(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:
@@ -336,7 +338,7 @@ async def test_an_event_that_breaks_is_told_and_its_shard_is_loaded_anew(
     assert stage.failures == [stage.shard]
 
 
-async def test_one_that_cannot_begin_is_a_failure_after_which_it_is_loaded_anew(
+async def test_exception_during_activation_fails_the_shard_and_its_requests(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def loaded(_machine: Words, _now_ms: int) -> Steps[Effects]:

@@ -32,7 +32,7 @@ def test_a_key_begins_with_its_type_and_a_value_with_its_version() -> None:
     assert decode_record(key, value) == CoordinatorRecord(record.key, record.value, 4)
 
 
-def test_group_metadata_stay_in_the_last_version_that_is_not_flexible() -> None:
+def test_group_metadata_are_encoded_in_the_last_inflexible_version() -> None:
     _, value = encode_record(
         CoordinatorRecord(GroupMetadataKey("g"), GroupMetadataValue("consumer", 1, None, None, 3))
     )
@@ -48,17 +48,17 @@ def test_a_tombstone_has_no_value() -> None:
     assert decode_record(key, None) == CoordinatorRecord(GroupMetadataKey("g"))
 
 
-def test_every_type_of_kafka_is_known() -> None:
+def test_every_record_type_of_kafka_is_known() -> None:
     assert sorted(group_records()) == [*range(9), *range(10, 18), *range(19, 24)]
 
 
-def test_records_of_groups_that_are_not_served_are_read() -> None:
+def test_records_of_unserved_group_types_are_decoded() -> None:
     record = CoordinatorRecord(ShareGroupMetadataKey("g"), ShareGroupMetadataValue(3, 7), 0)
 
     assert decode_record(*encode_record(record)) == record
 
 
-def test_an_unknown_type_is_told_from_a_broken_record() -> None:
+def test_unknown_type_and_malformed_record_raise_different_errors() -> None:
     with pytest.raises(UnknownTypeError, match="type 99"):
         decode_record(b"\x00\x63", None)
     for key, value in ((b"\x00", None), (b"\x00\x02", None), (b"\x00\x02\x00\x01g", b"\x00")):

@@ -101,7 +101,7 @@ def test_every_page_is_shown_without_an_error(driver: Chrome, ui: str) -> None:
         driver.back()
 
 
-def test_a_page_that_is_looked_at_stays_up_to_date(
+def test_open_page_shows_new_requests_without_being_loaded_again(
     driver: Chrome, served: tuple[BrokerProcess, str]
 ) -> None:
     broker, ui = served
@@ -116,7 +116,7 @@ def test_a_page_that_is_looked_at_stays_up_to_date(
     assert driver.execute_script("return window.stays")  # the page itself was not loaded again
 
 
-def test_a_table_stays_sorted(driver: Chrome, ui: str) -> None:
+def test_table_stays_sorted_after_a_refresh(driver: Chrome, ui: str) -> None:
     driver.get(f"{ui}/plugins")
     usual = first_cells(driver, "plugins")
 
@@ -137,7 +137,7 @@ def test_a_table_stays_sorted(driver: Chrome, ui: str) -> None:
     assert texts(driver, "th[aria-sort=descending]") == ["order"]
 
 
-def test_what_has_the_focus_keeps_it(driver: Chrome, ui: str) -> None:
+def test_focused_element_keeps_the_focus_after_a_refresh(driver: Chrome, ui: str) -> None:
     driver.get(f"{ui}/plugins")
     driver.execute_script("document.querySelectorAll('th button')[2].focus()")
 
@@ -151,7 +151,9 @@ SHOWN = "return [...live.querySelectorAll('tbody tr')].map((one) => one.cells[0]
 
 
 @pytest.mark.parametrize("focused", [0, 1])
-def test_a_row_that_moves_is_still_the_same(driver: Chrome, ui: str, focused: int) -> None:
+def test_moved_table_row_keeps_its_element_and_focus_after_a_refresh(
+    driver: Chrome, ui: str, focused: int
+) -> None:
     """Whoever is about to click it, or has the focus on it, does not come to another one."""
     show_paused(driver, f"{ui}/queues")
     change = """
@@ -175,7 +177,9 @@ def test_a_row_that_moves_is_still_the_same(driver: Chrome, ui: str, focused: in
     assert driver.execute_script("return document.activeElement === row.querySelector('a')")
 
 
-def test_a_leaf_of_the_tree_is_still_the_same_when_others_go(driver: Chrome, ui: str) -> None:
+def test_focused_tree_leaf_keeps_its_element_when_other_leaves_are_removed(
+    driver: Chrome, ui: str
+) -> None:
     show_paused(driver, f"{ui}/tree")
     driver.execute_script("""
         const wanted = live.cloneNode(true);
@@ -192,7 +196,7 @@ def test_a_leaf_of_the_tree_is_still_the_same_when_others_go(driver: Chrome, ui:
     assert driver.execute_script("return document.activeElement === link && link.href === href")
 
 
-def test_what_is_not_there_any_more_goes(driver: Chrome, ui: str) -> None:
+def test_elements_missing_in_the_new_page_are_removed(driver: Chrome, ui: str) -> None:
     show_paused(driver, f"{ui}/overview")
     driver.execute_script("""
         const wanted = live.cloneNode(true);
@@ -205,7 +209,7 @@ def test_what_is_not_there_any_more_goes(driver: Chrome, ui: str) -> None:
     assert find(driver, "#live").text.endswith("words")
 
 
-def test_what_was_folded_stays_folded(driver: Chrome, ui: str) -> None:
+def test_folded_tree_node_stays_folded_after_a_refresh(driver: Chrome, ui: str) -> None:
     driver.get(f"{ui}/tree")
     scheduler = "details[id='broker-1/scheduler']"
     assert find(driver, scheduler).get_attribute("open")
@@ -220,7 +224,7 @@ def test_what_was_folded_stays_folded(driver: Chrome, ui: str) -> None:
     assert find(driver, scheduler).get_attribute("open")
 
 
-def test_a_filter_hides_what_has_not_its_words(driver: Chrome, ui: str) -> None:
+def test_filter_hides_rows_without_its_words_also_after_a_refresh(driver: Chrome, ui: str) -> None:
     driver.get(f"{ui}/queues")
     total = len(first_cells(driver, "queues"))
 
@@ -237,7 +241,7 @@ def test_a_filter_hides_what_has_not_its_words(driver: Chrome, ui: str) -> None:
     wait_until(driver, lambda _: len(shown()) == total)
 
 
-def test_a_page_that_is_paused_asks_no_more(driver: Chrome, ui: str) -> None:
+def test_paused_page_sends_no_requests(driver: Chrome, ui: str) -> None:
     driver.get(f"{ui}/plugins")
     wait_for_refresh(driver)
 
@@ -252,7 +256,7 @@ def test_a_page_that_is_paused_asks_no_more(driver: Chrome, ui: str) -> None:
     assert asked(ui) > before
 
 
-def test_a_page_that_is_paused_shows_no_answer_that_was_on_its_way(driver: Chrome, ui: str) -> None:
+def test_paused_page_does_not_show_a_response_that_arrives_later(driver: Chrome, ui: str) -> None:
     driver.get(f"{ui}/plugins")
     wait_for_refresh(driver)
 
@@ -278,7 +282,7 @@ def asked(ui: str) -> int:
 
 
 @pytest.mark.parametrize("marked", ["#queues td", "body"])
-def test_words_that_are_marked_are_not_taken_away(driver: Chrome, ui: str, marked: str) -> None:
+def test_page_is_not_refreshed_while_text_is_selected(driver: Chrome, ui: str, marked: str) -> None:
     driver.get(f"{ui}/queues")
     wait_for_refresh(driver)
     driver.execute_script(
@@ -294,7 +298,7 @@ def test_words_that_are_marked_are_not_taken_away(driver: Chrome, ui: str, marke
     wait_until(driver, lambda page: not page.find_elements(By.CSS_SELECTOR, "[data-old]"))
 
 
-def test_a_broker_that_does_not_answer_is_told_of_until_it_does(
+def test_page_shows_a_message_while_the_broker_does_not_answer(
     started: Chrome, served: tuple[BrokerProcess, str]
 ) -> None:
     broker, ui = served
@@ -312,7 +316,7 @@ def test_a_broker_that_does_not_answer_is_told_of_until_it_does(
     wait_until(started, lambda page: find(page, "#said").text == "")
 
 
-def test_whoever_has_the_token_sees_the_pages(
+def test_pages_are_shown_only_with_the_token(
     started: Chrome, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     address = f"127.0.0.1:{unused_port()}"
@@ -333,7 +337,7 @@ def test_whoever_has_the_token_sees_the_pages(
         assert find(started, "#said").text == ""
 
 
-def test_a_screenshot_shows_a_broker_at_work(started: Chrome, tmp_path: Path) -> None:
+def test_screenshot_shows_a_broker_under_load(started: Chrome, tmp_path: Path) -> None:
     """`make screenshot` keeps it."""
     target = Path(os.environ.get("TRIO_KAFKA_SCREENSHOT", tmp_path / "admin-ui.png"))
     http = f"http://127.0.0.1:{unused_port()}"

@@ -86,7 +86,7 @@ def lines_with(broker: BrokerProcess, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("source", [BLOCKS_IN_ITS_IMPORT, BLOCKS_IN_ITS_START])
-def test_a_plugin_that_blocks_before_it_serves_is_named(
+def test_plugin_that_blocks_the_loop_during_import_or_start_is_named_in_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
     install(tmp_path, source)
@@ -99,7 +99,7 @@ def test_a_plugin_that_blocks_before_it_serves_is_named(
         assert "plugin=harm" in line
 
 
-def test_a_new_generation_that_blocks_in_its_start_fails_and_the_old_one_goes_on(
+def test_reload_that_blocks_in_its_start_fails_and_the_old_generation_keeps_serving(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(tmp_path, HARMLESS)
@@ -120,7 +120,7 @@ def test_a_new_generation_that_blocks_in_its_start_fails_and_the_old_one_goes_on
 
 
 @pytest.mark.parametrize("source", [FAILS_IN_ITS_START, FAILS_IN_A_TASK])
-def test_one_failure_is_one_traceback(
+def test_failed_plugin_logs_exactly_one_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
     install(tmp_path, source)
@@ -133,7 +133,7 @@ def test_one_failure_is_one_traceback(
         assert lines_with(broker, "ValueError: as it says")
 
 
-def test_a_reload_that_fails_is_one_traceback(
+def test_failed_plugin_reload_logs_exactly_one_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(tmp_path, HARMLESS)

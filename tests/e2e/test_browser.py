@@ -23,7 +23,7 @@ def driver() -> Iterator[Chrome]:
         yield started
 
 
-def test_errors_of_a_page_are_those_of_its_console(driver: Chrome) -> None:
+def test_page_errors_are_the_errors_of_the_browser_console(driver: Chrome) -> None:
     errors_of(driver)
     driver.get(page("document.title = 'fine'; console.log('a word')"))
     assert (driver.title, errors_of(driver)) == ("fine", [])
@@ -34,7 +34,7 @@ def test_errors_of_a_page_are_those_of_its_console(driver: Chrome) -> None:
     assert errors_of(driver) == []
 
 
-def test_what_comes_later_is_waited_for(driver: Chrome) -> None:
+def test_wait_until_waits_for_a_true_value_or_times_out(driver: Chrome) -> None:
     found = iter([None, "", "there"])
 
     assert wait_until(driver, lambda _: next(found)) == "there"
@@ -43,13 +43,13 @@ def test_what_comes_later_is_waited_for(driver: Chrome) -> None:
 
 
 @pytest.mark.parametrize("other", ["kafka.example", "127.0.0.2"])
-def test_it_asks_no_other_machine(other: str, driver: Chrome) -> None:
+def test_browser_resolves_no_other_host(other: str, driver: Chrome) -> None:
     with pytest.raises(WebDriverException, match="ERR_NAME_NOT_RESOLVED"):
         driver.get(f"http://{other}/")
 
 
 @pytest.mark.parametrize("how", ["a failed test", "a dead driver"])
-def test_nothing_is_left_of_it(how: str) -> None:
+def test_browser_leaves_no_processes_and_no_directory_after_a_failure(how: str) -> None:
     with pytest.raises(AssertionError, match=how), browser() as driver:
         directory = driver.capabilities["chrome"]["userDataDir"].removesuffix("/data")
         assert processes_of(directory)
@@ -62,7 +62,7 @@ def test_nothing_is_left_of_it(how: str) -> None:
 
 
 @pytest.mark.parametrize("missing", ["chromium", "chromedriver"])
-def test_a_test_is_skipped_where_there_is_no_browser(
+def test_browser_test_is_skipped_without_an_installed_browser(
     missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else f"/{name}")

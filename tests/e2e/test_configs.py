@@ -84,7 +84,7 @@ def test_librdkafka_sets_all_settings_of_a_topic(shared_broker: BrokerProcess) -
     ("name", "setting", "value"),
     [("t", RETENTION, "soon"), ("t", "no.such", "1"), ("none", RETENTION, "1")],
 )
-def test_librdkafka_is_told_what_cannot_be(
+def test_librdkafka_gets_an_error_for_an_invalid_setting_or_unknown_topic(
     shared_broker: BrokerProcess, name: str, setting: str, value: str
 ) -> None:
     topic = new_topic(shared_broker)
@@ -108,7 +108,7 @@ def refused(broker: BrokerProcess, topic: str, size: int) -> bool:
 
 
 @pytest.mark.slow
-def test_a_kill_keeps_what_was_changed(
+def test_changed_settings_survive_a_kill_of_the_broker(
     own_broker: BrokerProcess, restart: Callable[[BrokerProcess], BrokerProcess]
 ) -> None:
     topic, other = new_topic(own_broker), new_topic(own_broker)

@@ -60,7 +60,9 @@ def test_an_idempotent_producer_writes_each_record_once_and_in_order(
         assert end_offset(shared_broker, topic, partition) == len(written)
 
 
-def test_keys_headers_timestamps_and_tombstones_come_back(shared_broker: BrokerProcess) -> None:
+def test_consumer_reads_keys_headers_timestamps_and_tombstones_as_produced(
+    shared_broker: BrokerProcess,
+) -> None:
     topic = new_topic(shared_broker, retention_ms="-1")
     producer = Producer(settings(shared_broker))
     headers = [("trace", b"\x00\xff"), ("trace", b"again"), ("none", None)]
@@ -99,7 +101,7 @@ def test_offsets_are_found_by_time(shared_broker: BrokerProcess) -> None:
     assert offset_at(start + 99_001) == -1  # none: librdkafka's OFFSET_END
 
 
-def test_fifty_clients_at_once_lose_nothing_and_keep_their_order(
+def test_fifty_concurrent_producers_lose_no_records_and_keep_their_order(
     shared_broker: BrokerProcess, size: Size
 ) -> None:
     topic, each = new_topic(shared_broker), size(200, 4000)
@@ -117,7 +119,9 @@ def test_fifty_clients_at_once_lose_nothing_and_keep_their_order(
     assert all(found == [b"%d" % n for n in range(each)] for found in written.values())
 
 
-def test_fifty_consumers_at_once_read_the_same(shared_broker: BrokerProcess, size: Size) -> None:
+def test_fifty_concurrent_consumers_read_the_same_records(
+    shared_broker: BrokerProcess, size: Size
+) -> None:
     topic, written = new_topic(shared_broker), values(size(1000, 20_000))
     produce(Producer(settings(shared_broker)), topic, written)
     consumers = [Consumer(settings(shared_broker, group_id="none")) for _ in range(50)]
@@ -137,7 +141,7 @@ def test_fifty_consumers_at_once_read_the_same(shared_broker: BrokerProcess, siz
             consumer.close()
 
 
-def test_a_consumer_that_waits_at_the_end_gets_what_is_written_then(
+def test_consumer_waiting_at_the_log_end_gets_a_new_record_at_once(
     shared_broker: BrokerProcess,
 ) -> None:
     topic = new_topic(shared_broker)
@@ -165,7 +169,7 @@ def test_topics_are_listed_described_and_deleted(shared_broker: BrokerProcess) -
     assert topic not in admin.list_topics(timeout=30).topics
 
 
-def test_records_outlive_a_restart(
+def test_records_survive_a_restart_of_the_broker(
     own_broker: BrokerProcess, restart: Callable[..., BrokerProcess]
 ) -> None:
     topic, written = new_topic(own_broker), values(10_000)

@@ -35,7 +35,7 @@ def is_closed(one: socket.socket) -> bool:
         return True
 
 
-def test_producers_share_memory_for_one_large_request(tmp_path: Path) -> None:
+def test_producers_share_request_memory_sized_for_one_largest_request(tmp_path: Path) -> None:
     size = f"queued.max.request.bytes={LARGEST}"
     with broker_process(tmp_path, f"socket.request.max.bytes={LARGEST}", size) as broker:
         topic, written = new_topic(broker, 4), [b"%d" % n + b"=" * 900 for n in range(20_000)]
@@ -54,7 +54,9 @@ def test_producers_share_memory_for_one_large_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.kafka(settings={"max.connections.per.ip": "20"}, topics=["orders"])
-def test_a_crowd_from_one_address_leaves_its_first_clients_alone(kafka: Kafka) -> None:
+def test_connections_above_the_limit_of_an_address_close_without_harm_to_earlier_clients(
+    kafka: Kafka,
+) -> None:
     producer = Producer({"bootstrap.servers": kafka.bootstrap})
     produce(producer, "orders", [b"before"])
     first = len(kafka.look(connected_clients))
@@ -72,7 +74,7 @@ def test_a_crowd_from_one_address_leaves_its_first_clients_alone(kafka: Kafka) -
 
 
 @pytest.mark.kafka(settings={"max.connections": "5"})
-def test_who_finds_all_places_taken_waits(kafka: Kafka) -> None:
+def test_connection_above_max_connections_waits_until_others_close(kafka: Kafka) -> None:
     crowd = held(kafka, 5)
     kafka.wait_until(lambda: len(connected_clients(kafka.broker)) == 5)
     with pytest.raises(OSError, match="timed out"):

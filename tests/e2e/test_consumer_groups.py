@@ -104,7 +104,7 @@ def closing(group: Group) -> Iterator[Group]:
 
 
 @pytest.mark.long  # tests/clients/test_expressions.py has the same client, under churn
-def test_a_pattern_takes_in_the_topics_that_come_later(group: Group) -> None:
+def test_pattern_subscription_reads_topics_created_later(group: Group) -> None:
     early = group.create("early", 2)
     group.write(early, [b"1", b"2"])
     group.add("one")
@@ -118,7 +118,7 @@ def test_a_pattern_takes_in_the_topics_that_come_later(group: Group) -> None:
     assert len(group.held("one")) == 5
 
 
-def test_who_comes_and_goes_moves_no_more_than_it_must(group: Group) -> None:
+def test_join_and_leave_of_a_member_move_only_the_necessary_partitions(group: Group) -> None:
     group.create("a", 12)
     group.add("one")
     group.wait_for(12)
@@ -139,7 +139,7 @@ def test_who_comes_and_goes_moves_no_more_than_it_must(group: Group) -> None:
     assert group.held("two") > other
 
 
-def test_a_static_member_comes_back_to_its_partitions(group: Group) -> None:
+def test_static_member_that_rejoins_gets_its_former_partitions(group: Group) -> None:
     group.create("a", 4)
     group.add("one", group_instance_id="one")
     group.add("two", group_instance_id="two")
@@ -153,7 +153,7 @@ def test_a_static_member_comes_back_to_its_partitions(group: Group) -> None:
     assert group.held("two") == mine
 
 
-def test_a_range_is_assigned_where_members_ask_for_it(group: Group) -> None:
+def test_range_assignor_is_used_when_members_request_range(group: Group) -> None:
     for name in ("a", "b"):
         group.create(name, 3)
     group.add("one", group_remote_assignor="range")
@@ -162,7 +162,9 @@ def test_a_range_is_assigned_where_members_ask_for_it(group: Group) -> None:
     group.wait_for(4, 2)
 
 
-def test_a_group_has_settings_of_its_own(group: Group, shared_broker: BrokerProcess) -> None:
+def test_heartbeat_interval_can_be_set_per_group(
+    group: Group, shared_broker: BrokerProcess
+) -> None:
     group.create("a", 1)
     admin = AdminClient(settings(shared_broker))
     resource = ConfigResource(ResourceType.GROUP, group.prefix)

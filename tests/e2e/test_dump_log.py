@@ -61,7 +61,9 @@ def test_segments_hold_every_record_in_valid_batches(partition: Path, kafka_tool
     ]
 
 
-def test_indexes_point_where_their_segments_say(partition: Path, kafka_tool: Path) -> None:
+def test_index_entries_match_the_batches_of_their_segments(
+    partition: Path, kafka_tool: Path
+) -> None:
     indexes = sorted([*partition.glob("*.index"), *partition.glob("*.timeindex")])
 
     sane = dump(kafka_tool, indexes, "--index-sanity-check")
@@ -84,7 +86,7 @@ def test_offset_index_has_entries_for_every_sealed_segment(
     assert all(count > 10 for count in entries), entries
 
 
-def test_the_metadata_log_is_read_by_its_decoder(
+def test_kafkas_metadata_decoder_reads_the_metadata_log(
     own_broker: BrokerProcess, kafka_tool: Path
 ) -> None:
     topic = new_topic(own_broker, 2, retention_ms="123456789")
@@ -100,7 +102,7 @@ def test_the_metadata_log_is_read_by_its_decoder(
     assert set(re.findall(r"isvalid: (\w+)", text)) == {"true"}
 
 
-def test_committed_offsets_are_what_kafkas_decoder_reads(
+def test_kafkas_decoder_reads_the_committed_offsets(
     own_broker: BrokerProcess, kafka_tool: Path
 ) -> None:
     topic = new_topic(own_broker, 2)

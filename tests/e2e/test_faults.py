@@ -107,7 +107,7 @@ def produce(
     ],
     ids=lambda rule: "-".join(map(str, next(iter(rule.items())))),
 )
-def test_librdkafka_writes_each_record_once_whatever_becomes_of_a_produce(
+def test_librdkafka_writes_each_record_once_despite_faults_of_produce_requests(
     broker: Controlled, rule: dict[str, Any]
 ) -> None:
     topic = broker.topic(2)
@@ -121,7 +121,7 @@ def test_librdkafka_writes_each_record_once_whatever_becomes_of_a_produce(
     assert broker.values(topic, 1) == [b"c"]
 
 
-def test_librdkafka_is_told_of_its_throttle_time(broker: Controlled) -> None:
+def test_librdkafka_reports_the_throttle_time_of_a_fault_rule(broker: Controlled) -> None:
     topic, told = broker.topic(), list[float]()
     broker.fault(api="Produce", topic=topic, throttle_s=0.3, times=1)
 
@@ -162,7 +162,7 @@ def test_librdkafka_reads_all_records_after_errors_and_damage(broker: Controlled
     assert "_BAD_MSG" in errors, "of the damaged records"
 
 
-def test_a_held_join_lets_the_others_wait_until_it_is_released(broker: Controlled) -> None:
+def test_consumer_gets_no_assignment_until_its_held_join_is_released(broker: Controlled) -> None:
     topic = broker.topic()
     name = broker.fault(api="JoinGroup", group="held", hold=True)
     consumer = Consumer(broker.client(group_id="held", client_id="app"))
@@ -197,7 +197,7 @@ def java(broker: Controlled, tool: str, *arguments: str, stdin: bytes = b"") -> 
     return done.stdout
 
 
-def test_java_writes_and_reads_each_record_once_whatever_becomes_of_a_request(
+def test_java_client_writes_and_reads_each_record_once_despite_request_faults(
     broker: Controlled,
 ) -> None:
     topic = broker.topic()

@@ -44,7 +44,7 @@ def lasting(tree: Tree) -> list[tuple[str, str]]:
         pytest.param(NARROW, 2, (500, 20_000), id="with one of each"),
     ],
 )
-def test_whatever_comes_nothing_hangs_breaks_or_stays(
+def test_broker_survives_fuzzed_requests_without_hangs_errors_or_leaks(
     tmp_path: Path, size: Size, settings: tuple[str, ...], seed: int, bursts: tuple[int, int]
 ) -> None:
     with broker_process(tmp_path, *SETTINGS, *settings) as broker:
@@ -106,7 +106,7 @@ def check_log(broker: BrokerProcess) -> None:
                 assert "reason=" in line
 
 
-def test_bursts_are_the_same_again_and_name_every_api_and_harm(
+def test_fuzzer_bursts_are_reproducible_and_cover_every_api_version(
     shared_broker: BrokerProcess,
 ) -> None:
     served: dict[int, tuple[int, int]] = Fuzzer(shared_broker.address)._served

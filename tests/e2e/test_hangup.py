@@ -21,7 +21,7 @@ def hangup_is_not_ignored() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(60)
-def test_a_terminal_that_closes_stops_its_broker_in_order(tmp_path: Path) -> None:
+def test_broker_shuts_down_cleanly_when_its_terminal_closes(tmp_path: Path) -> None:
     command = trio_kafka_command(0, tmp_path / "data", ["plugin.http.listeners="])
     process, terminal = pty.fork()
     if not process:

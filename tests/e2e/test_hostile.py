@@ -56,7 +56,7 @@ def wait_for_log(broker: BrokerProcess, text: str) -> None:
         time.sleep(0.02)  # another process writes it
 
 
-def test_random_bodies_of_every_api_are_answered_or_end_their_connection(
+def test_requests_with_random_bodies_are_answered_or_close_their_connection(
     own_broker: BrokerProcess, size: Size
 ) -> None:
     chance, topic = Random(1), new_topic(own_broker)
@@ -78,7 +78,7 @@ def test_random_bodies_of_every_api_are_answered_or_end_their_connection(
     assert "Traceback" not in log_of(own_broker)
 
 
-def test_bytes_that_are_no_frames_end_their_connection_and_the_reason_is_logged(
+def test_invalid_frame_closes_its_connection_and_the_reason_is_logged(
     own_broker: BrokerProcess, size: Size
 ) -> None:
     chance, topic = Random(2), new_topic(own_broker)
@@ -143,7 +143,7 @@ def batch_with(position: int, layout: str, *values: int) -> bytes:
         pytest.param(b"\0" * 61, id="zeros"),
     ],
 )
-def test_a_batch_that_lies_is_refused_and_nothing_is_written(
+def test_batch_with_an_invalid_header_is_rejected_and_not_appended(
     shared_broker: BrokerProcess, batch: bytes
 ) -> None:
     topic = new_topic(shared_broker)
@@ -162,7 +162,7 @@ def test_a_batch_that_lies_is_refused_and_nothing_is_written(
     assert end_offset(shared_broker, topic, 0) == 1
 
 
-def test_sequences_with_a_hole_are_refused(shared_broker: BrokerProcess) -> None:
+def test_produce_with_a_sequence_gap_or_old_epoch_is_rejected(shared_broker: BrokerProcess) -> None:
     topic, now = new_topic(shared_broker), int(time.time() * 1000)
 
     def produce(connection: Connection, sequence: int, epoch: int = 5) -> int:
@@ -185,7 +185,9 @@ def test_sequences_with_a_hole_are_refused(shared_broker: BrokerProcess) -> None
     assert end_offset(shared_broker, topic, 0) == 2
 
 
-def test_promises_of_large_frames_cost_what_was_sent(own_broker: BrokerProcess) -> None:
+def test_incomplete_large_frames_take_memory_only_for_the_received_bytes(
+    own_broker: BrokerProcess,
+) -> None:
     topic = new_topic(own_broker)
     promise = struct.pack(">i", 90 * MIB) + struct.pack(">hhi", 0, 7, 1) + bytes(64 << 10)
 
@@ -200,7 +202,9 @@ def test_promises_of_large_frames_cost_what_was_sent(own_broker: BrokerProcess) 
     assert grown < 40 * MIB
 
 
-def test_readers_that_never_read_cost_little(own_broker: BrokerProcess) -> None:
+def test_clients_that_never_read_their_responses_take_little_memory(
+    own_broker: BrokerProcess,
+) -> None:
     topic, other = new_topic(own_broker), new_topic(own_broker)
     batch = protocol.record_batch([bytes(900_000)])
     with connect(own_broker.address, SMALL) as connection:
@@ -220,7 +224,9 @@ def test_readers_that_never_read_cost_little(own_broker: BrokerProcess) -> None:
     assert grown < 100 * MIB
 
 
-def test_frames_that_come_byte_by_byte_hold_up_nobody(own_broker: BrokerProcess) -> None:
+def test_clients_that_send_byte_by_byte_do_not_delay_other_clients(
+    own_broker: BrokerProcess,
+) -> None:
     topic = new_topic(own_broker)
     request = protocol.metadata_request(topic)
 
@@ -234,7 +240,7 @@ def test_frames_that_come_byte_by_byte_hold_up_nobody(own_broker: BrokerProcess)
             assert len(connection.answer()) > 20
 
 
-def test_a_flood_of_requests_without_reading_stops_at_the_sockets(
+def test_requests_of_clients_that_do_not_read_stay_in_the_socket_buffers(
     own_broker: BrokerProcess,
 ) -> None:
     topic = new_topic(own_broker)

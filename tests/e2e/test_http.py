@@ -77,7 +77,7 @@ def stalled(port: int) -> socket.socket:
     return client
 
 
-def test_100_clients_that_stopped_reading_do_not_hold_the_stop(
+def test_broker_stops_in_time_despite_100_http_clients_that_stopped_reading(
     broker: BrokerProcess, port: int
 ) -> None:
     with ExitStack() as clients:
@@ -98,7 +98,7 @@ def test_100_clients_that_stopped_reading_do_not_hold_the_stop(
     assert "plugin=http generation=1 state=stopped" in log
 
 
-def test_where_it_listens_is_printed_beside_the_address(tmp_path: Path) -> None:
+def test_start_prints_the_address_of_the_http_listener(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "trio_kafka", "start", "--embedded"]
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

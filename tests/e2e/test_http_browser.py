@@ -36,7 +36,7 @@ def driver() -> Iterator[Chrome]:
         yield started
 
 
-def test_a_page_is_shown_to_a_browser_that_has_the_token(plane: str, driver: Chrome) -> None:
+def test_browser_sees_a_page_only_with_the_token(plane: str, driver: Chrome) -> None:
     for without in ("", "any:wrong@", f"{TOKEN}@"):
         driver.get(f"http://{without}{plane}/metrics")
         assert "kafka_server" not in driver.page_source
@@ -49,7 +49,7 @@ def test_a_page_is_shown_to_a_browser_that_has_the_token(plane: str, driver: Chr
     assert "kafka_server_" in driver.page_source
 
 
-def test_a_browser_that_has_the_token_does_not_write_for_pages_of_strangers(
+def test_post_from_a_page_of_another_origin_is_refused_despite_the_token(
     plane: str, driver: Chrome
 ) -> None:
     driver.get(f"http://{USER}{plane}/metrics")

@@ -151,7 +151,7 @@ async def write(broker: ServedBroker, topic: str, mib: int, *, age_s: float = 0.
 
 
 @held_by_nobody
-async def test_retention_holds_nobody_up(tmp_path: Path, size: Size) -> None:
+async def test_retention_does_not_block_the_loop(tmp_path: Path, size: Size) -> None:
     async with a_broker(tmp_path, log_segment_bytes=str(1 << 20)) as broker:
         await broker.create_topic("t", configs={"retention.ms": "1000"})
         await write(broker, "t", size(60, 1000), age_s=3600)
@@ -161,7 +161,7 @@ async def test_retention_holds_nobody_up(tmp_path: Path, size: Size) -> None:
 
 
 @held_by_nobody
-async def test_checkpoints_hold_nobody_up(tmp_path: Path, size: Size) -> None:
+async def test_checkpoints_do_not_block_the_loop(tmp_path: Path, size: Size) -> None:
     async with a_broker(tmp_path) as broker:
         await broker.create_topic("t", size(300, 3000))
 
@@ -170,7 +170,7 @@ async def test_checkpoints_hold_nobody_up(tmp_path: Path, size: Size) -> None:
 
 
 @held_by_nobody
-async def test_a_sync_holds_nobody_up(tmp_path: Path, size: Size) -> None:
+async def test_sync_of_a_log_does_not_block_the_loop(tmp_path: Path, size: Size) -> None:
     async with a_broker(tmp_path) as broker:
         await broker.create_topic("t")
         await write(broker, "t", size(60, 1000))
@@ -181,7 +181,7 @@ async def test_a_sync_holds_nobody_up(tmp_path: Path, size: Size) -> None:
 
 
 @held_by_nobody
-async def test_removal_of_deleted_files_holds_nobody_up(tmp_path: Path, size: Size) -> None:
+async def test_removal_of_deleted_files_does_not_block_the_loop(tmp_path: Path, size: Size) -> None:
     async with a_broker(tmp_path, log_segment_bytes=str(1 << 20)) as broker:
         await broker.create_topic("t")
         await write(broker, "t", size(60, 1000))
@@ -197,7 +197,7 @@ async def test_removal_of_deleted_files_holds_nobody_up(tmp_path: Path, size: Si
 
 
 @held_by_nobody
-async def test_snapshots_hold_nobody_up(tmp_path: Path, size: Size) -> None:
+async def test_metadata_snapshots_do_not_block_the_loop(tmp_path: Path, size: Size) -> None:
     more = {"metadata_log_max_record_bytes_between_snapshots": "2000"}
     async with a_broker(tmp_path, **more) as broker:
         for number in range(size(20, 300)):
@@ -223,7 +223,7 @@ async def wait_for_another_snapshot(path: Path, broker: ServedBroker) -> None:
 
 
 @held_by_nobody
-async def test_recovery_of_a_large_log_holds_nobody_up(tmp_path: Path, size: Size) -> None:
+async def test_recovery_of_a_large_log_does_not_block_the_loop(tmp_path: Path, size: Size) -> None:
     mib = size(100, 2000)
     with trio.CancelScope() as scope:  # its end is none: the log is read at the next start
         async with a_broker(tmp_path / "crashed") as broker:
@@ -244,7 +244,9 @@ async def test_recovery_of_a_large_log_holds_nobody_up(tmp_path: Path, size: Siz
 
 
 @held_by_nobody
-async def test_a_start_with_many_partitions_holds_nobody_up(tmp_path: Path, size: Size) -> None:
+async def test_start_with_many_partitions_does_not_block_the_loop(
+    tmp_path: Path, size: Size
+) -> None:
     count = size(100, 1000)
     async with a_broker(tmp_path / "many") as broker:
         await broker.create_topic("t", count)
@@ -260,7 +262,9 @@ async def test_a_start_with_many_partitions_holds_nobody_up(tmp_path: Path, size
 
 @pytest.mark.parametrize("codec", ["uncompressed", "gzip", "snappy", "lz4", "zstd"])
 @held_by_nobody
-async def test_recompression_holds_nobody_up(tmp_path: Path, size: Size, codec: str) -> None:
+async def test_recompression_of_batches_does_not_block_the_loop(
+    tmp_path: Path, size: Size, codec: str
+) -> None:
     configs = {"compression.type": codec, "cleanup.policy": "compact"}
     records = [Record(key=b"%d" % n, value=b"some value %d " % n * 5) for n in range(10_000)]
     sent = Codec.GZIP if codec == "zstd" else Codec.ZSTD
@@ -278,7 +282,9 @@ async def test_recompression_holds_nobody_up(tmp_path: Path, size: Size, codec: 
 
 
 @held_by_nobody
-async def test_a_load_of_committed_offsets_holds_nobody_up(tmp_path: Path, size: Size) -> None:
+async def test_loading_committed_offsets_does_not_block_the_loop(
+    tmp_path: Path, size: Size
+) -> None:
     """In slices of 2 ms at most; the echo is of a group that is served meanwhile."""
     count = size(20_000, 100_000)
     async with a_broker(tmp_path, offsets_topic_num_partitions="2") as broker:
@@ -319,7 +325,9 @@ async def test_a_load_of_committed_offsets_holds_nobody_up(tmp_path: Path, size:
 
 @pytest.mark.parametrize("kind", ["classic", "consumer"])
 @held_by_nobody
-async def test_rebalances_hold_nobody_up(tmp_path: Path, size: Size, kind: str) -> None:
+async def test_rebalances_of_a_large_group_do_not_block_the_loop(
+    tmp_path: Path, size: Size, kind: str
+) -> None:
     """100 members over 1,000 partitions."""
     more = {
         "offsets_topic_num_partitions": "1",
@@ -337,7 +345,7 @@ async def test_rebalances_hold_nobody_up(tmp_path: Path, size: Size, kind: str) 
 
 
 @held_by_nobody
-async def test_the_expiry_of_ten_thousand_groups_holds_nobody_up(tmp_path: Path) -> None:
+async def test_expiry_of_ten_thousand_groups_does_not_block_the_loop(tmp_path: Path) -> None:
     async with a_broker(tmp_path, offsets_topic_num_partitions="1") as broker:
         await broker.serve_groups("g")
         groups = broker.broker.groups
@@ -358,7 +366,9 @@ async def test_the_expiry_of_ten_thousand_groups_holds_nobody_up(tmp_path: Path)
 
 
 @held_by_nobody
-async def test_offsets_of_many_partitions_hold_nobody_up(tmp_path: Path, size: Size) -> None:
+async def test_commit_and_fetch_of_offsets_of_many_partitions_do_not_block_the_loop(
+    tmp_path: Path, size: Size
+) -> None:
     count = size(1000, 3000)
     async with a_broker(tmp_path) as broker:
         await broker.create_topic("t", count)

@@ -61,7 +61,9 @@ def numbered(first: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("first", ["apache-kafka", "trio-kafka"])
-def test_each_goes_on_with_what_the_other_has_written(tmp_path: Path, first: str) -> None:
+def test_apache_kafka_and_trio_kafka_continue_each_others_data_directory(
+    tmp_path: Path, first: str
+) -> None:
     order = ["apache-kafka", "trio-kafka", "apache-kafka", "trio-kafka"]
     topic, expected = "", list[bytes]()
     data = tmp_path / "data"

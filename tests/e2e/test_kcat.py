@@ -25,7 +25,7 @@ def run(*command: str, stdin: str = "") -> str:
     return done.stdout
 
 
-def test_kcat_writes_to_a_topic_that_comes_into_being_and_reads_it_back(
+def test_kcat_writes_to_an_auto_created_topic_and_reads_the_records_back(
     shared_broker: BrokerProcess, kcat: str
 ) -> None:
     at = ["-b", shared_broker.bootstrap, "-t", f"kcat-{uuid4().hex[:12]}"]

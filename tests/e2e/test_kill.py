@@ -92,7 +92,9 @@ def new_clients(seed: int) -> Clients:
     )
 
 
-async def test_what_was_acknowledged_outlives_a_kill_under_load(tmp_path: Path, size: Size) -> None:
+async def test_acknowledged_records_survive_kills_of_the_broker_under_load(
+    tmp_path: Path, size: Size
+) -> None:
     clients, kills = new_clients(1), size(3, 20)
 
     for _ in range(kills):
@@ -104,7 +106,7 @@ async def test_what_was_acknowledged_outlives_a_kill_under_load(tmp_path: Path, 
     print(f"{clients.ledger.acknowledged} records, {clients.ledger.made} topics, {kills} kills")
 
 
-async def test_compaction_deletions_and_moves_lose_nothing_at_a_kill(
+async def test_no_data_is_lost_by_kills_during_compaction_deletions_and_moves(
     tmp_path: Path, size: Size
 ) -> None:
     clients, kills = new_clients(7), size(4, 200)
@@ -132,7 +134,7 @@ async def test_compaction_deletions_and_moves_lose_nothing_at_a_kill(
     )
 
 
-async def test_committed_offsets_never_go_back_when_the_broker_is_killed(
+async def test_committed_offsets_never_decrease_when_the_broker_is_killed(
     tmp_path: Path, size: Size
 ) -> None:
     chance, kills = Random(5), size(4, 50)
@@ -149,7 +151,9 @@ async def test_committed_offsets_never_go_back_when_the_broker_is_killed(
     print(f"{committers.acknowledged} commits, {kills} kills")
 
 
-async def test_a_start_that_is_killed_at_any_time_costs_nothing(tmp_path: Path, size: Size) -> None:
+async def test_no_data_is_lost_when_a_start_is_killed_at_any_time(
+    tmp_path: Path, size: Size
+) -> None:
     clients, kills = new_clients(2), size(4, 40)
     async with a_life(tmp_path, clients) as broker:
         start_s = broker.start_s
@@ -173,7 +177,9 @@ def start_and_kill(directory: Path, after_s: float) -> None:
         process.wait()
 
 
-async def test_the_first_start_may_be_killed_at_any_time(tmp_path: Path, size: Size) -> None:
+async def test_broker_starts_after_its_first_start_was_killed_at_any_time(
+    tmp_path: Path, size: Size
+) -> None:
     clients, kills = new_clients(3), size(2, 20)
     for number in range(kills):
         directory = tmp_path / str(number)
@@ -185,7 +191,9 @@ async def test_the_first_start_may_be_killed_at_any_time(tmp_path: Path, size: S
             assert clients.ledger.topics == {}
 
 
-def test_an_idempotent_producer_of_librdkafka_outlives_kills(tmp_path: Path, size: Size) -> None:
+def test_idempotent_producer_of_librdkafka_writes_each_record_once_despite_kills(
+    tmp_path: Path, size: Size
+) -> None:
     port, count = unused_port(), size(3, 10)
     written = [b"%07d" % n for n in range(4000 * count)]
     refused: list[object] = []

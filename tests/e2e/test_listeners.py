@@ -48,7 +48,7 @@ def read(bootstrap: str) -> list[bytes]:
     not has_ipv6(), reason="no IPv6 loopback: sysctl net.ipv6.conf.lo.disable_ipv6=0"
 )
 @pytest.mark.kafka(settings=SETTINGS, topics=["t"])
-def test_a_client_stays_on_the_listener_that_it_came_to(kafka: Kafka) -> None:
+def test_metadata_names_the_address_of_the_listener_that_the_client_uses(kafka: Kafka) -> None:
     six, four = (kafka.broker.endpoints[name] for name in ("SIX", "FOUR"))
     assert (six.host, four.host) == ("::1", "127.0.0.1")
     assert six.port != four.port != 0

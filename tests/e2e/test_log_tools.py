@@ -61,7 +61,7 @@ def kafkas_view(tool: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def test_both_tools_read_the_same(
+def test_trio_kafka_and_apache_kafka_log_tools_read_the_same_contents(
     own_broker: BrokerProcess, kafka_tool: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fill(own_broker)
@@ -110,7 +110,7 @@ def produced_meanwhile(broker: BrokerProcess, topic: str) -> Iterator[None]:
         thread.join()
 
 
-def test_the_files_of_a_running_broker_are_read(
+def test_log_tools_read_the_files_of_a_running_broker_without_errors(
     own_broker: BrokerProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topic = new_topic(own_broker, segment_bytes=str(1 << 20), retention_bytes=str(2 << 20))

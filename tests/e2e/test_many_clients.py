@@ -44,7 +44,7 @@ def run_at_once(act: Callable[[int], None]) -> None:
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-def test_pipelined_writes_are_answered_in_order_and_each_record_is_there_once(
+def test_pipelined_produce_requests_are_answered_in_order_and_append_each_record_once(
     shared_broker: BrokerProcess, size: Size, acks: int
 ) -> None:
     topic, bursts = new_topic(shared_broker), size(3, 50)

@@ -15,7 +15,7 @@ HOUR_MS = 3_600_000
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_java_consumer_stays_over_a_week_and_reads_on(protocol: str) -> None:
+def test_java_consumer_stays_in_its_group_when_the_clock_advances_a_week(protocol: str) -> None:
     try:
         jars = class_path("tools")
     except MissingError as missing:

@@ -38,7 +38,7 @@ def read_some(consumer: Consumer, count: int) -> list[bytes]:
     return found
 
 
-def test_librdkafka_goes_on_where_it_has_committed(
+def test_librdkafka_consumer_continues_at_its_committed_offset_after_a_restart(
     own_broker: BrokerProcess, restart: Callable[[BrokerProcess], BrokerProcess]
 ) -> None:
     broker = own_broker
@@ -62,7 +62,7 @@ def test_librdkafka_goes_on_where_it_has_committed(
     second.close()
 
 
-def test_an_administrator_sees_and_changes_offsets(shared_broker: BrokerProcess) -> None:
+def test_admin_client_alters_and_lists_committed_offsets(shared_broker: BrokerProcess) -> None:
     topic, group = written(shared_broker), group_of(assigned="admin")
     admin = AdminClient(settings(shared_broker))
     wanted = [TopicPartition(topic, 0, 3), TopicPartition(topic, 1, 4)]
@@ -105,7 +105,9 @@ print("done")
 """
 
 
-def test_kafka_python_goes_on_where_it_has_committed(shared_broker: BrokerProcess) -> None:
+def test_kafka_python_consumer_continues_at_its_committed_offset(
+    shared_broker: BrokerProcess,
+) -> None:
     topic, group = written(shared_broker), group_of(assigned="python")
 
     done = subprocess.run(  # its modules warn when they are imported

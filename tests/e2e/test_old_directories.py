@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 WITHIN_S = 30
 
 
-def test_librdkafka_reads_old_sets_and_what_is_written_after_them(tmp_path: Path) -> None:
+def test_librdkafka_reads_old_message_sets_and_records_written_after_them(tmp_path: Path) -> None:
     with broker_process(tmp_path) as broker:
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
         wanted = [NewTopic("old", len(NAMES), 1)]

@@ -44,7 +44,9 @@ def wait_until_parked(broker: BrokerProcess, count: int) -> None:
     raise AssertionError(f"not {count} requests are parked")
 
 
-def test_a_hundred_parked_requests_and_one_thread_hold_up_nobody(broker: BrokerProcess) -> None:
+def test_hundred_parked_fetches_do_not_delay_requests_with_one_io_thread(
+    broker: BrokerProcess,
+) -> None:
     topic, other = new_topic(broker), new_topic(broker)
     with ExitStack() as stack:
         pollers = [stack.enter_context(connect(broker.address, SMALL)) for _ in range(100)]
@@ -72,7 +74,7 @@ def write(broker: BrokerProcess, topic: str) -> None:
         assert protocol.produce_error(topic, connection.call(request)) == 0
 
 
-def test_peers_that_leave_while_their_requests_wait_leave_the_limiter_balanced(
+def test_limiter_tokens_return_when_clients_disconnect_with_waiting_requests(
     broker: BrokerProcess,
 ) -> None:
     topic = new_topic(broker)

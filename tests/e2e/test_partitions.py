@@ -37,7 +37,7 @@ def partitions(broker: BrokerProcess, topic: str) -> list[tuple[int, int]]:
     return [(one.id, one.leader.id) for one in described.partitions]
 
 
-def test_a_topic_grows_and_what_is_new_is_written_to_and_read(
+def test_added_partitions_can_be_written_and_read(
     shared_broker: BrokerProcess,
 ) -> None:
     topic = new_topic(shared_broker)
@@ -53,7 +53,7 @@ def test_a_topic_grows_and_what_is_new_is_written_to_and_read(
         assert values_of(read(shared_broker, topic, 100, number)) == written
 
 
-def test_a_producer_that_is_running_finds_the_new_partitions(shared_broker: BrokerProcess) -> None:
+def test_running_producer_finds_added_partitions(shared_broker: BrokerProcess) -> None:
     topic = new_topic(shared_broker)
     producer = Producer(settings(shared_broker, topic_metadata_refresh_interval_ms=200))
     produce(producer, topic, [b"before"])
@@ -75,7 +75,7 @@ def test_a_producer_that_is_running_finds_the_new_partitions(shared_broker: Brok
         (3, {"replica_assignment": [[1, 1]]}, KafkaError.INVALID_REPLICA_ASSIGNMENT),
     ],
 )
-def test_growth_that_is_none_is_an_error(
+def test_adding_partitions_with_an_invalid_count_or_assignment_fails(
     shared_broker: BrokerProcess, count: int, given: dict[str, object], error: int
 ) -> None:
     topic = new_topic(shared_broker, 2)
@@ -87,7 +87,9 @@ def test_growth_that_is_none_is_an_error(
     assert len(partitions(shared_broker, topic)) == 2
 
 
-def test_growth_that_is_only_checked_changes_nothing(shared_broker: BrokerProcess) -> None:
+def test_adding_partitions_with_validate_only_changes_no_topic(
+    shared_broker: BrokerProcess,
+) -> None:
     topic = new_topic(shared_broker, 2)
 
     grow(shared_broker, topic, 5, validate_only=True)
@@ -95,7 +97,7 @@ def test_growth_that_is_only_checked_changes_nothing(shared_broker: BrokerProces
     assert len(partitions(shared_broker, topic)) == 2
 
 
-def test_a_consumer_that_knows_its_leaders_epoch_learns_whether_its_records_are_still_there(
+def test_consumer_with_a_leader_epoch_detects_log_truncation(
     shared_broker: BrokerProcess,
 ) -> None:
     topic = new_topic(shared_broker)
@@ -119,7 +121,9 @@ def test_a_consumer_that_knows_its_leaders_epoch_learns_whether_its_records_are_
     assert read_from(9) == -1
 
 
-def test_the_ends_of_a_partition_are_listed(shared_broker: BrokerProcess) -> None:
+def test_list_offsets_returns_earliest_latest_and_timestamp_offsets(
+    shared_broker: BrokerProcess,
+) -> None:
     topic = new_topic(shared_broker, retention_ms="-1")
     producer = Producer(settings(shared_broker))
     for time in (1_700_000_000_000, 1_700_000_009_000, 1_700_000_005_000):

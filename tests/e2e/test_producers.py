@@ -14,7 +14,7 @@ from trio_kafka.testing.processes import BrokerProcess, unused_port
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 
-def test_an_idempotent_producer_outlives_stops_in_order_and_writes_each_record_once(
+def test_idempotent_producer_writes_each_record_once_across_clean_restarts(
     tmp_path: Path,
 ) -> None:
     port, lives, count = unused_port(), 2, 3000
@@ -46,7 +46,7 @@ def test_an_idempotent_producer_outlives_stops_in_order_and_writes_each_record_o
         assert end_offset(broker, topic, 0) == len(written)
 
 
-def test_a_transactional_producer_is_told_to_try_again(shared_broker: BrokerProcess) -> None:
+def test_transactional_producer_gets_a_retriable_error(shared_broker: BrokerProcess) -> None:
     producer = Producer(settings(shared_broker, transactional_id="x"))
 
     with pytest.raises(KafkaException) as caught:

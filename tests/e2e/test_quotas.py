@@ -51,7 +51,7 @@ def test_kafka_configs_sets_describes_and_removes_quotas(
     assert "producer_byte_rate" not in described(both)
 
 
-def test_a_producer_above_its_quota_is_slowed_down_and_loses_nothing(
+def test_producer_above_its_quota_is_throttled_and_loses_no_records(
     own_broker: BrokerProcess, kafka_tool: Path
 ) -> None:
     topic = new_topic(own_broker)

@@ -17,7 +17,7 @@ def numbered(request: bytes, correlation: int) -> bytes:
     return request[:8] + struct.pack(">i", correlation) + request[12:]
 
 
-def test_requests_sent_at_once_are_answered_in_their_order(shared_broker: BrokerProcess) -> None:
+def test_pipelined_requests_are_answered_in_order(shared_broker: BrokerProcess) -> None:
     topic = new_topic(shared_broker)
     batch = protocol.record_batch([b"value"])
     kinds = [
@@ -36,7 +36,9 @@ def test_requests_sent_at_once_are_answered_in_their_order(shared_broker: Broker
     assert answers == list(range(200))
 
 
-def test_a_fetch_that_waits_holds_up_what_was_sent_after_it(shared_broker: BrokerProcess) -> None:
+def test_request_after_a_waiting_fetch_is_answered_after_the_fetch(
+    shared_broker: BrokerProcess,
+) -> None:
     topic = new_topic(shared_broker)
     waits = numbered(protocol.fetch_request(topic, 0, 1 << 20), 1)
 
@@ -47,7 +49,7 @@ def test_a_fetch_that_waits_holds_up_what_was_sent_after_it(shared_broker: Broke
     assert answers == [1, 2]
 
 
-def test_produce_with_acks_0_has_no_answer_and_what_follows_has(
+def test_produce_with_acks_0_gets_no_response_and_the_next_request_is_answered(
     shared_broker: BrokerProcess,
 ) -> None:
     topic = new_topic(shared_broker)
@@ -62,7 +64,7 @@ def test_produce_with_acks_0_has_no_answer_and_what_follows_has(
     assert values_of(read(shared_broker, topic, 3)) == [b"unheard"] * 3
 
 
-def test_produce_with_acks_0_counts_when_the_client_hangs_up_at_once(
+def test_produce_with_acks_0_is_appended_when_the_client_disconnects_at_once(
     shared_broker: BrokerProcess,
 ) -> None:
     topic = new_topic(shared_broker)
@@ -74,7 +76,7 @@ def test_produce_with_acks_0_counts_when_the_client_hangs_up_at_once(
     assert values_of(read(shared_broker, topic, 20)) == [b"unheard"] * 20
 
 
-def test_a_request_may_come_byte_by_byte(shared_broker: BrokerProcess) -> None:
+def test_request_sent_byte_by_byte_is_answered(shared_broker: BrokerProcess) -> None:
     request = protocol.frame(protocol.API_VERSIONS, 0)
 
     with connect(shared_broker.address) as connection:
@@ -94,7 +96,7 @@ def test_a_request_may_come_byte_by_byte(shared_broker: BrokerProcess) -> None:
         pytest.param(protocol.frame(protocol.METADATA, 4, b"\x7f\xff\xff\xff"), id="a false count"),
     ],
 )
-def test_what_is_no_request_ends_its_connection_and_no_other(
+def test_invalid_request_closes_only_its_own_connection(
     shared_broker: BrokerProcess, bad: bytes
 ) -> None:
     with connect(shared_broker.address) as other, connect(shared_broker.address) as connection:

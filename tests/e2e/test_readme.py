@@ -64,7 +64,7 @@ def run(command: list[str], where: Path) -> str:
     return done.stdout
 
 
-def test_every_block_of_the_readme_is_run_here() -> None:
+def test_every_code_block_of_the_readme_is_run_by_a_test() -> None:
     assert [block for block in SHELL if "kcat" not in block and not block.startswith("make ")] == []
     assert [language for language, _ in FENCED.findall(TEXT) if language != "python"] == []
     assert sum("kcat" in block for block in SHELL) == 1
@@ -74,7 +74,7 @@ def test_every_block_of_the_readme_is_run_here() -> None:
     assert ["def test_" in block for block in PYTHON] == [False, False, True]
 
 
-def test_every_target_that_the_readme_names_is_one() -> None:
+def test_every_make_target_in_the_readme_exists_in_the_makefile() -> None:
     named = {*re.findall(r"^make ([a-z]+)", "".join(SHELL), re.MULTILINE)}
     named.update(re.findall(r"`make ([a-z]+)", TEXT))
     makefile = (ROOT / "Makefile").read_text()
@@ -83,7 +83,7 @@ def test_every_target_that_the_readme_names_is_one() -> None:
     assert [name for name in named if not re.search(rf"^{name}:", makefile, re.MULTILINE)] == []
 
 
-def test_kcat_says_hello_and_hears_it(address: str, tmp_path: Path) -> None:
+def test_kcat_example_of_the_readme_writes_and_reads_hello(address: str, tmp_path: Path) -> None:
     if shutil.which("kcat") is None:
         pytest.skip("kcat is not installed: apt-get install kcat")
     (block,) = [block for block in SHELL if "kcat" in block]
@@ -93,7 +93,7 @@ def test_kcat_says_hello_and_hears_it(address: str, tmp_path: Path) -> None:
     assert set(heard.splitlines()) == {"hello"}
 
 
-def test_python_says_hello_and_hears_it(address: str, tmp_path: Path) -> None:
+def test_python_example_of_the_readme_writes_and_reads_hello(address: str, tmp_path: Path) -> None:
     heard = run([sys.executable, "-c", PYTHON[0].replace(ADDRESS, address)], tmp_path)
 
     assert heard == "b'hello'\n"

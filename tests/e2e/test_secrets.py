@@ -20,7 +20,7 @@ SETTINGS = (
 
 
 @pytest.mark.slow
-def test_a_secret_is_in_no_log_and_no_answer(
+def test_secret_setting_appears_in_no_log_response_or_data_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KEY_PASSWORD", SECRET)
@@ -43,7 +43,7 @@ def test_a_secret_is_in_no_log_and_no_answer(
     )
 
 
-def test_a_secret_is_in_no_output_of_a_command(
+def test_secret_setting_appears_in_no_command_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("KEY_PASSWORD", SECRET)

@@ -93,7 +93,7 @@ def letters(received: bytes) -> dict[bytes, int]:
     return {letter: n for letter in (b"m", b"n", b"o") if (n := received.count(letter)) > 1000}
 
 
-async def test_a_deletion_does_not_take_or_change_the_rest_of_an_answer(
+async def test_topic_deletion_does_not_change_a_fetch_response_being_sent(
     broker: ServedBroker, tmp_path: Path
 ) -> None:
     await broker.create_topic("mine")
@@ -114,7 +114,7 @@ async def test_a_deletion_does_not_take_or_change_the_rest_of_an_answer(
     assert letters(received).keys() == {b"m"}
 
 
-async def test_a_cut_below_the_high_watermark_ends_the_answer_with_a_reset(
+async def test_truncation_below_the_high_watermark_aborts_a_response_being_sent(
     broker: ServedBroker,
 ) -> None:
     await broker.create_topic("mine")
@@ -132,7 +132,7 @@ async def test_a_cut_below_the_high_watermark_ends_the_answer_with_a_reset(
     assert broker.closed("truncated") == 1
 
 
-async def test_a_cut_above_the_high_watermark_shows_no_byte_that_was_written_later(
+async def test_response_aborted_by_truncation_has_no_bytes_written_later(
     broker: ServedBroker,
 ) -> None:
     await broker.create_topic("mine", configs={"flush.messages": "1"})

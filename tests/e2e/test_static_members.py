@@ -62,7 +62,9 @@ class Members:
         return {one.group_instance_id: one.member_id for one in found.members}
 
 
-def test_a_static_member_that_restarts_disturbs_nobody(shared_broker: BrokerProcess) -> None:
+def test_restarted_static_member_keeps_its_partitions_without_a_rebalance(
+    shared_broker: BrokerProcess,
+) -> None:
     members = Members(shared_broker, new_topic(shared_broker, 4))
     for instance in ("a", "b"):
         members.add(instance)

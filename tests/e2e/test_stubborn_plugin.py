@@ -29,7 +29,7 @@ STUBBORN = """
 
 
 @pytest.mark.slow
-def test_sigterm_ends_the_broker_all_the_same(
+def test_sigterm_stops_the_broker_despite_a_plugin_task_that_never_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "stubborn", {"stubborn.py": STUBBORN}, {"stubborn": "stubborn"})

@@ -122,7 +122,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
 
 
 @pytest.mark.parametrize("intact", [True, False])
-def test_a_log_with_transactions_is_read_as_apache_kafka_reads_it(
+def test_log_with_transactions_is_read_as_by_apache_kafka(
     written: Written, tmp_path: Path, intact: bool
 ) -> None:
     with broker_process(tmp_path) as broker:

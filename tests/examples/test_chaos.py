@@ -12,11 +12,11 @@ pytestmark = pytest.mark.slow
 CHAOS = Example("chaos")
 
 
-def test_its_own_tests_pass() -> None:
+def test_the_tests_of_the_chaos_example_pass() -> None:
     assert "passed" in CHAOS.run_tests()
 
 
-def test_the_readme_works_with_a_real_client(tmp_path: Path) -> None:
+def test_the_commands_of_the_chaos_readme_work_with_a_real_client(tmp_path: Path) -> None:
     [rules] = CHAOS.blocks("toml")
     (tmp_path / "rules.toml").write_text(rules)
     [block] = CHAOS.blocks("sh")

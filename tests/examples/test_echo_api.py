@@ -12,11 +12,11 @@ pytestmark = pytest.mark.slow
 ECHO = Example("echo_api")
 
 
-def test_its_own_tests_pass() -> None:
+def test_the_tests_of_the_echo_api_example_pass() -> None:
     assert "passed" in ECHO.run_tests()
 
 
-def test_the_readme_works_line_by_line(tmp_path: Path) -> None:
+def test_the_commands_of_the_echo_api_readme_work(tmp_path: Path) -> None:
     [block] = ECHO.blocks("sh")
     install, start, *asked = block.splitlines()
     assert install == "pip install examples/plugins/echo_api"
@@ -33,7 +33,7 @@ def test_the_readme_works_line_by_line(tmp_path: Path) -> None:
     assert all(f"`{line.strip()}`" in readme for line in printed[:2])
 
 
-def test_a_broker_without_the_plugin_is_told_apart(tmp_path: Path) -> None:
+def test_the_client_reports_a_broker_without_the_plugin(tmp_path: Path) -> None:
     with (
         broker_process(tmp_path) as plain,
         pytest.raises(AssertionError, match="does not serve this"),
@@ -41,7 +41,7 @@ def test_a_broker_without_the_plugin_is_told_apart(tmp_path: Path) -> None:
         run_at(plain, "python examples/plugins/echo_api/client.py 127.0.0.1:9092 echo hello")
 
 
-def test_the_wheel_has_the_module_and_its_entry_point(tmp_path: Path) -> None:
+def test_the_wheel_contains_only_the_module_and_its_entry_point(tmp_path: Path) -> None:
     with zipfile.ZipFile(ECHO.build_wheel(tmp_path)) as wheel:
         modules = [name for name in wheel.namelist() if ".dist-info/" not in name]
         points = wheel.read("echo_api-1.0.dist-info/entry_points.txt").decode()

@@ -63,7 +63,7 @@ def test_a_broker_with_the_plugin_greets_the_client(broker: BrokerProcess) -> No
 
 
 @pytest.mark.slow
-def test_its_key_is_listed_beside_kafkas(broker: BrokerProcess) -> None:
+def test_the_api_key_of_the_plugin_is_listed_beside_those_of_kafka(broker: BrokerProcess) -> None:
     served = ask_api_versions(broker.address)
 
     assert served[KEY] == (0, 1)
@@ -71,14 +71,14 @@ def test_its_key_is_listed_beside_kafkas(broker: BrokerProcess) -> None:
 
 
 @pytest.mark.slow
-def test_an_error_of_the_handler_is_the_clients_error(broker: BrokerProcess) -> None:
+def test_an_error_of_the_handler_is_reported_by_the_client(broker: BrokerProcess) -> None:
     done = run_client(broker, "")
 
     assert (done.returncode, done.stderr) == (1, "error 42: want a name\n")
 
 
 @pytest.mark.slow
-def test_a_broker_without_the_plugin_is_told_apart(tmp_path: Path) -> None:
+def test_the_client_reports_a_broker_without_the_plugin(tmp_path: Path) -> None:
     with broker_process(tmp_path) as plain:
         done = run_client(plain, "Ada")
 
@@ -87,7 +87,7 @@ def test_a_broker_without_the_plugin_is_told_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_wheel_has_the_module_and_its_entry_point_alone(tmp_path: Path) -> None:
+def test_the_wheel_contains_only_the_module_and_its_entry_point(tmp_path: Path) -> None:
     with zipfile.ZipFile(HELLO.build_wheel(tmp_path)) as wheel:
         modules = [name for name in wheel.namelist() if ".dist-info/" not in name]
         points = wheel.read("hello_api-1.0.dist-info/entry_points.txt").decode()
@@ -96,7 +96,7 @@ def test_the_wheel_has_the_module_and_its_entry_point_alone(tmp_path: Path) -> N
     assert points.strip() == HELLO.entry_points.strip()
 
 
-def test_the_registry_finds_what_is_installed(
+def test_the_registry_finds_the_installed_plugin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     HELLO.install(tmp_path)
@@ -126,7 +126,7 @@ async def test_the_handler_answers_in_each_version(
     assert (refused.error_code, refused.error_message, refused.text) == (42, "want a name", "")
 
 
-def test_the_guide_shows_what_the_example_has() -> None:
+def test_every_code_block_of_the_guide_is_taken_from_the_example() -> None:
     files = [(EXAMPLE / name).read_text() for name in ("hello_api.py", "client.py")]
     files.append((EXAMPLE / "pyproject.toml").read_text())
     blocks = [text for _, text in BLOCK.findall(GUIDE.read_text())]
@@ -135,7 +135,7 @@ def test_the_guide_shows_what_the_example_has() -> None:
     assert [text for text in blocks if not any(text in whole for whole in files)] == []
 
 
-def test_the_guide_leaves_out_nothing_of_the_handler() -> None:
+def test_the_guide_shows_every_line_of_the_handler() -> None:
     shown = "".join(text for _, text in BLOCK.findall(GUIDE.read_text())).splitlines()
     source = (EXAMPLE / "hello_api.py").read_text().splitlines()
 

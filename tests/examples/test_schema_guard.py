@@ -18,7 +18,7 @@ GUARD = Example("schema_guard")
 
 
 @pytest.mark.timeout(120)
-def test_its_own_tests_pass() -> None:
+def test_the_tests_of_the_schema_guard_example_pass() -> None:
     assert "passed" in GUARD.run_tests()
 
 
@@ -68,7 +68,7 @@ def registry(schema: str) -> Iterator[str]:
             thread.join()
 
 
-def test_the_readme_works_with_a_real_client(tmp_path: Path) -> None:
+def test_the_commands_of_the_schema_guard_readme_work_with_a_real_client(tmp_path: Path) -> None:
     (tmp_path / "schemas").mkdir()
     [schema] = GUARD.blocks("json")
     (tmp_path / "schemas" / "orders.json").write_text(schema)
@@ -89,7 +89,7 @@ def test_the_readme_works_with_a_real_client(tmp_path: Path) -> None:
     assert "/total: a value is less than the minimum of 0" in (GUARD.path / "README.md").read_text()
 
 
-def test_a_registry_is_asked(tmp_path: Path) -> None:
+def test_records_are_validated_with_a_schema_from_the_registry(tmp_path: Path) -> None:
     framed = b"\x00\x00\x00\x00\x07"
     with registry('{"type": "integer"}') as address:
         settings = [

@@ -69,7 +69,7 @@ def test_the_tests_of_a_recipe_pass_in_its_own_environment(
 
 
 @pytest.mark.parametrize("name", PROJECTS)
-def test_a_recipe_has_a_readme_that_says_how_to_run_it(name: str) -> None:
+def test_the_readme_of_a_recipe_contains_the_commands_to_run_its_tests(name: str) -> None:
     readme = (RECIPES / name / "README.md").read_text()
 
     assert re.search(r'^    pip install .*"../../..\[(spark,)?testing\]"$', readme, re.MULTILINE)

@@ -15,7 +15,7 @@ def channel(bound: float) -> tuple[Channel[int], Node]:
     return Channel(bound, node, "numbers"), node
 
 
-async def test_a_channel_is_in_the_tree_with_its_figures() -> None:
+async def test_channel_is_in_the_tree_with_its_figures() -> None:
     numbers, node = channel(3)
     for number in range(3):
         numbers.send_nowait(number)
@@ -37,7 +37,7 @@ async def test_a_channel_is_in_the_tree_with_its_figures() -> None:
         channel(1)[0].receive_nowait()
 
 
-async def test_the_oldest_item_tells_its_age_and_nobody_waits_for_it(
+async def test_age_of_the_oldest_item_is_computed_only_on_request(
     autojump_clock: MockClock,
 ) -> None:
     node, asked = Node("plane", "plane"), []
@@ -61,14 +61,14 @@ async def test_the_oldest_item_tells_its_age_and_nobody_waits_for_it(
     assert numbers.figures()["oldest_s"] is None
 
 
-async def test_items_without_a_time_have_no_age() -> None:
+async def test_oldest_age_of_items_without_a_time_is_null() -> None:
     numbers, _ = channel(1)
     numbers.send_nowait(1)
 
     assert numbers.figures()["oldest_s"] is None
 
 
-async def test_a_blocked_sender_is_counted_with_its_item_and_its_time(
+async def test_blocked_send_is_counted_with_its_item_and_duration(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     numbers, _ = channel(1)
@@ -86,7 +86,7 @@ async def test_a_blocked_sender_is_counted_with_its_item_and_its_time(
     assert now.blocked_s == 4.0
 
 
-async def test_cancelled_senders_and_receivers_are_not_counted_any_more() -> None:
+async def test_cancelled_senders_and_receivers_are_no_longer_counted() -> None:
     numbers, _ = channel(1)
     async with trio.open_nursery() as inner:
         inner.start_soon(numbers.receive)
@@ -103,7 +103,7 @@ async def test_cancelled_senders_and_receivers_are_not_counted_any_more() -> Non
     assert numbers.queued == 1
 
 
-async def test_an_item_that_a_receiver_was_handed_is_not_queued(nursery: trio.Nursery) -> None:
+async def test_item_handed_to_a_waiting_receiver_is_not_queued(nursery: trio.Nursery) -> None:
     numbers, _ = channel(1)
     got: list[int] = []
 
@@ -123,7 +123,7 @@ async def test_an_item_that_a_receiver_was_handed_is_not_queued(nursery: trio.Nu
 
 
 @given(st.lists(st.sampled_from(["send", "receive", "wait to send", "wait to receive", "cancel"])))
-def test_it_does_what_trios_channel_does(events: list[str]) -> None:
+def test_channel_behaves_like_trios_memory_channel(events: list[str]) -> None:
     async def main() -> None:
         numbers, _ = channel(2)
         send, receive = trio.open_memory_channel[int](2)

@@ -1,7 +1,7 @@
 from trio_kafka.introspect.families import Family, Kind
 
 
-def test_samples_have_whole_names_and_their_labels() -> None:
+def test_samples_have_full_names_and_labels() -> None:
     gauge = Family(name="depth", kind=Kind.GAUGE, help="How deep.")
     gauge.add(1)
     gauge.add(2.5, (("at", "x"),))
@@ -13,7 +13,7 @@ def test_samples_have_whole_names_and_their_labels() -> None:
     assert len(gauge) == 2
 
 
-def test_families_can_share_their_labels() -> None:
+def test_families_can_share_labels() -> None:
     one = Family(name="one", kind=Kind.GAUGE, help="")
     other = Family(name="other", kind=Kind.COUNTER, help="", labels=one.labels)
     one.add(1, (("at", "x"),))

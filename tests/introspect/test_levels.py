@@ -25,7 +25,7 @@ def package() -> Iterator[str]:
     root.setLevel(level)
 
 
-def test_loggers_have_the_level_of_what_is_above_them(package: str) -> None:
+def test_logger_without_a_level_has_the_level_of_its_parent(package: str) -> None:
     set_level("root", "ERROR")
     names = ["root", package, f"{package}.sub", f"{package}.sub.module"]
 
@@ -43,7 +43,7 @@ def test_loggers_have_the_level_of_what_is_above_them(package: str) -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_level_is_told_as_it_was_set(package: str, level: str) -> None:
+def test_logger_level_is_shown_as_set(package: str, level: str) -> None:
     set_level(package, level)
 
     assert logger_levels()[package] == level
@@ -53,7 +53,7 @@ def test_a_level_is_told_as_it_was_set(package: str, level: str) -> None:
 @pytest.mark.parametrize(
     ("number", "level"), [(1, "TRACE"), (11, "INFO"), (29, "WARN"), (50, "FATAL"), (99, "FATAL")]
 )
-def test_other_levels_are_told_by_what_they_let_through(
+def test_numeric_logger_level_is_shown_by_the_level_that_passes(
     package: str, number: int, level: str
 ) -> None:
     logging.getLogger(package).setLevel(number)
@@ -61,7 +61,7 @@ def test_other_levels_are_told_by_what_they_let_through(
     assert logger_levels()[package] == level
 
 
-def test_only_what_is_there_is_a_logger(package: str) -> None:
+def test_only_existing_loggers_are_found_and_unknown_levels_are_refused(package: str) -> None:
     assert has_logger("root")
     assert has_logger(package)
     assert has_logger(f"{package}.sub.module")
@@ -70,7 +70,7 @@ def test_only_what_is_there_is_a_logger(package: str) -> None:
         set_level(package, "LOUD")
 
 
-def test_who_follows_is_told_of_each_change_while_the_block_runs(package: str) -> None:
+def test_follower_of_levels_is_called_for_each_change_during_its_block(package: str) -> None:
     told: list[str] = []
     with following(lambda: told.append(logger_levels()[package])):
         set_level(package, "DEBUG")

@@ -28,7 +28,7 @@ def written(kind, write, wall=lambda: AT):
     return stream.getvalue()
 
 
-def test_text_is_one_line_of_time_level_logger_event_and_fields():
+def test_text_log_line_has_time_level_logger_event_and_fields():
     text = written("text", lambda log: log.info("connection closed", peer="[::1]:9", reason="idle"))
 
     assert text == (
@@ -37,7 +37,7 @@ def test_text_is_one_line_of_time_level_logger_event_and_fields():
     )
 
 
-def test_json_is_one_object_a_line_and_keeps_the_types_of_fields():
+def test_json_log_line_is_one_object_and_keeps_field_types():
     text = written("json", lambda log: log.warning("slow sync", took_s=1.5, tries=2, path=None))
 
     assert text.count("\n") == 1
@@ -52,20 +52,20 @@ def test_json_is_one_object_a_line_and_keeps_the_types_of_fields():
     }
 
 
-def test_a_field_called_like_a_member_of_the_line_does_not_replace_it():
+def test_field_named_like_a_member_of_a_json_log_line_gets_an_underscore():
     line = json.loads(written("json", lambda log: log.info("elected", event="e", time=3)))
 
     assert (line["event"], line["event_"]) == ("elected", "e")
     assert (line["time"], line["time_"]) == ("2023-11-14T22:13:20.250Z", 3)
 
 
-def test_the_time_is_the_worlds_even_before_1970():
+def test_log_time_is_the_worlds_time_even_before_1970():
     text = written("text", lambda log: log.info("x"), wall=lambda: -1.0)
 
     assert text.startswith("1969-12-31T23:59:59.000Z ")
 
 
-def test_a_traceback_follows_the_line_and_is_a_member_in_json():
+def test_traceback_follows_the_text_line_and_is_a_member_of_the_json_line():
     def fail(log):
         try:
             raise OSError("disk is gone")
@@ -84,7 +84,7 @@ FORGED = (
 )
 
 
-def test_an_error_that_quotes_a_peer_forges_no_line_by_its_traceback():
+def test_traceback_with_peer_text_cannot_forge_a_log_line():
     def fail(log):
         try:
             raise ValueError(FORGED)
@@ -99,7 +99,7 @@ def test_an_error_that_quotes_a_peer_forges_no_line_by_its_traceback():
     assert text.splitlines() == [line, *trace]
 
 
-def test_a_line_of_json_is_printable_ascii_whatever_a_peer_sends():
+def test_json_log_line_is_printable_ascii_for_any_peer_text():
     text = written("json", lambda log: log.info("%s", FORGED, client=FORGED))
 
     line = text.removesuffix("\n")
@@ -109,7 +109,7 @@ def test_a_line_of_json_is_printable_ascii_whatever_a_peer_sends():
 
 
 @given(st.text(), st.text())
-def test_no_text_of_a_peer_breaks_or_forges_a_line(event, field):
+def test_peer_text_cannot_break_or_forge_a_log_line(event, field):
     text = written("text", lambda log: log.info("%s", event, field=field))
 
     line, end, rest = text.partition("\n")
@@ -119,24 +119,24 @@ def test_no_text_of_a_peer_breaks_or_forges_a_line(event, field):
 
 
 @given(st.text())
-def test_json_gives_back_what_was_logged(field):
+def test_json_log_line_keeps_the_logged_value(field):
     assert json.loads(written("json", lambda log: log.info("x", field=field)))["field"] == field
 
 
-def test_a_value_with_a_space_is_quoted_so_that_it_cannot_pass_for_two_fields():
+def test_log_value_with_a_space_is_quoted():
     text = written("text", lambda log: log.info("x", client="a user=root"))
 
     assert text.endswith('x client="a user=root"\n')
 
 
-def test_events_of_other_libraries_have_no_fields():
+def test_log_records_of_other_libraries_have_no_fields():
     record = logging.LogRecord("other", logging.INFO, "f", 1, "m", (), None)
 
     assert fields_of(record) == {}
 
 
 @pytest.mark.parametrize("kind", ["text", "json"])
-def test_a_line_is_short_whatever_a_peer_sends(kind):
+def test_log_line_is_short_for_any_length_of_peer_text(kind):
     def write(log):
         try:
             raise ValueError("v" * 100_000)
@@ -149,7 +149,7 @@ def test_a_line_is_short_whatever_a_peer_sends(kind):
     assert "characters)" in text
 
 
-def test_an_event_below_the_level_writes_nothing():
+def test_event_below_the_log_level_writes_nothing():
     def quiet(log):
         log.logger.setLevel(logging.INFO)
         log.debug("never", field=object())
@@ -157,7 +157,7 @@ def test_an_event_below_the_level_writes_nothing():
     assert written("text", quiet) == ""
 
 
-def test_the_module_does_not_import_structlog():
+def test_log_module_does_not_import_structlog():
     code = "import sys, trio_kafka.introspect.log; print('structlog' in sys.modules)"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ from trio_kafka.introspect.meter import STEP_S, Meter
 WEIGHT = 1 - exp(-STEP_S / 60)
 
 
-def test_before_the_first_step_there_is_no_rate() -> None:
+def test_meter_has_rate_zero_before_the_first_step() -> None:
     meter = Meter(100.0)
     meter.mark(10, 101.0)
 
@@ -18,7 +18,7 @@ def test_before_the_first_step_there_is_no_rate() -> None:
     assert meter.count == 10
 
 
-def test_the_first_step_sets_the_average_and_the_next_ones_move_it() -> None:
+def test_first_step_sets_the_average_and_later_steps_move_the_average() -> None:
     meter = Meter(0.0)
     meter.mark(10, 1.0)
     assert meter.one_minute(5.0) == 2.0
@@ -28,7 +28,7 @@ def test_the_first_step_sets_the_average_and_the_next_ones_move_it() -> None:
     assert isclose(meter.one_minute(10.0), 2.0 + WEIGHT * (1.0 - 2.0))
 
 
-def test_a_minute_of_nothing_leaves_a_share_of_one_in_e() -> None:
+def test_rate_falls_to_one_in_e_after_a_minute_without_events() -> None:
     meter = Meter(0.0)
     meter.mark(5, 1.0)
     assert meter.one_minute(5.0) == 1.0
@@ -49,7 +49,7 @@ class Ticking:
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), max_size=20))
-def test_steps_that_are_made_up_for_are_those_that_were_made_on_time(
+def test_steps_caught_up_later_give_the_same_rate_as_steps_on_time(
     marks: list[tuple[int, int]],
 ) -> None:
     meter, model, now = Meter(0.0), Ticking(), 0

@@ -3,7 +3,7 @@
 from trio_kafka.introspect.metrics import Counters, Reading
 
 
-def test_labels_in_any_order_are_one_counter() -> None:
+def test_counter_is_the_same_for_labels_in_any_order() -> None:
     counters = Counters()
     counters.add("closed", listener="A", reason="idle")
     counters.add("closed", 4, reason="idle", listener="A")
@@ -16,7 +16,7 @@ def test_labels_in_any_order_are_one_counter() -> None:
     assert Reading("closed", (("listener", "A"), ("reason", "idle")), 5) in list(counters)
 
 
-def test_who_counts_often_keeps_the_counter() -> None:
+def test_counter_object_is_reused_for_equal_labels() -> None:
     counters = Counters()
     counter = counters.counter("requests", api="Fetch")
     counter.value += 3
@@ -25,7 +25,7 @@ def test_who_counts_often_keeps_the_counter() -> None:
     assert counters.value("requests", api="Fetch") == 3
 
 
-def test_figures_name_each_combination() -> None:
+def test_figures_have_one_entry_per_label_combination() -> None:
     counters = Counters()
     counters.add("closed", 2, reason="bad frame", listener="A")
     counters.add("errors")

@@ -16,7 +16,7 @@ def end(sums: ApiMetrics, total_s: float, now: float = 1000.0) -> Stamps:
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(0, 5))
-def test_the_slowest_are_the_slowest_and_the_latest_the_latest(
+def test_recent_requests_keep_the_latest_and_the_slowest_requests(
     totals: list[int], most: int
 ) -> None:
     sums = ApiMetrics(RecentRequests(most))
@@ -28,7 +28,7 @@ def test_the_slowest_are_the_slowest_and_the_latest_the_latest(
     assert slowest == sorted(map(float, totals), reverse=True)[:most]
 
 
-def test_slow_ones_are_forgotten_after_an_hour_and_others_take_their_place() -> None:
+def test_slow_requests_are_forgotten_after_an_hour_and_replaced() -> None:
     sums = ApiMetrics(RecentRequests(1))
     end(sums, 9.0, 1000.0)
     end(sums, 1.0, 1001.0)
@@ -43,7 +43,7 @@ def test_slow_ones_are_forgotten_after_an_hour_and_others_take_their_place() -> 
     assert [stamps.sent for stamps in sums.recent.slowest()] == [5000.0]
 
 
-def test_what_is_too_old_goes_though_nobody_looks() -> None:
+def test_expired_slow_requests_are_forgotten_without_being_read() -> None:
     sums = ApiMetrics(RecentRequests(1))
     end(sums, 9.0, 1000.0)
     for _ in range(1023):
@@ -55,7 +55,7 @@ def test_what_is_too_old_goes_though_nobody_looks() -> None:
     assert newest in list(sums.recent.slowest())
 
 
-def test_none_are_kept_where_none_are_wanted() -> None:
+def test_recent_requests_of_size_zero_keep_nothing() -> None:
     sums = ApiMetrics(RecentRequests(0))
     end(sums, 9.0)
     sums.settle()

@@ -7,26 +7,26 @@ from hypothesis import strategies as st
 from trio_kafka.introspect.recent_share import ParkedTime, RecentShare
 
 
-def test_it_is_what_it_was_said_to_be_until_time_has_passed() -> None:
+def test_recent_share_keeps_its_initial_value_until_time_passes() -> None:
     share = RecentShare(5.0)
 
     assert share.sample(5.0, 0.0) == 1.0
 
 
-def test_a_minute_ago_counts_e_times_less() -> None:
+def test_share_of_a_minute_ago_has_weight_one_in_e() -> None:
     share = RecentShare(0.0, value=0.0)
 
     assert share.sample(60.0, 60.0) == pytest.approx(1 - exp(-1))
     assert share.sample(120.0, 60.0) == pytest.approx((1 - exp(-1)) * exp(-1))
 
 
-def test_a_long_sleep_is_what_there_was_lately() -> None:
+def test_recent_share_after_a_long_sleep_is_the_share_of_that_time() -> None:
     share = RecentShare(0.0, value=0.0)
 
     assert share.sample(3600.0, 3600.0) == pytest.approx(1.0)
 
 
-def test_sums_of_two_clocks_never_give_more_than_all_or_less_than_nothing() -> None:
+def test_recent_share_stays_between_0_and_1_with_two_clocks() -> None:
     share = RecentShare(0.0)
 
     assert share.sample(10.0, 11.0) == 1.0
@@ -34,7 +34,7 @@ def test_sums_of_two_clocks_never_give_more_than_all_or_less_than_nothing() -> N
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 100.0), st.floats(0.0, 1.0)), max_size=20))
-def test_how_often_it_is_sampled_changes_nothing_where_the_share_stays(
+def test_recent_share_does_not_depend_on_the_sampling_frequency(
     steps: list[tuple[float, float]],
 ) -> None:
     often, now = RecentShare(0.0, value=0.3), 0.0
@@ -47,7 +47,7 @@ def test_how_often_it_is_sampled_changes_nothing_where_the_share_stays(
     assert often.value == pytest.approx(once.value)
 
 
-def test_who_is_parked_now_counts_too() -> None:
+def test_parked_time_includes_the_current_wait() -> None:
     now = 0.0
     parked = ParkedTime(lambda: now)
     parked.begin()

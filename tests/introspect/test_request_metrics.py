@@ -11,7 +11,7 @@ from trio_kafka.introspect.tree import Node
 
 
 @given(st.lists(st.integers(0, 1000), min_size=6, max_size=6))
-def test_the_hops_of_a_request_are_its_whole_time(steps: list[int]) -> None:
+def test_hops_of_a_request_sum_to_its_total_time(steps: list[int]) -> None:
     at = [1.0 + sum(steps[: n + 1]) for n in range(6)]
     sums = ApiMetrics()
     sums.add(Stamps(at[0], at[1], handled=at[2], answered=at[3], sending=at[4]), at[5])
@@ -38,7 +38,9 @@ def test_the_hops_of_a_request_are_its_whole_time(steps: list[int]) -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 50), min_size=6, max_size=6), max_size=2 * TOGETHER + 1))
-def test_requests_that_are_counted_together_give_what_each_alone_gives(all_of: list[Any]) -> None:
+def test_requests_settled_together_give_the_same_sums_as_settled_separately(
+    all_of: list[Any],
+) -> None:
     alone, together = ApiMetrics(), ApiMetrics()
     for steps in all_of:
         at = [1.0 + sum(steps[: n + 1]) for n in range(6)]
@@ -57,7 +59,7 @@ def test_requests_that_are_counted_together_give_what_each_alone_gives(all_of: l
     assert ended[0] == ended[1]
 
 
-def test_a_request_is_not_kept_back_for_long() -> None:
+def test_request_metrics_are_settled_after_a_fixed_number_of_requests() -> None:
     sums = ApiMetrics()
     for _ in range(TOGETHER):
         assert sums.count == 0
@@ -66,7 +68,7 @@ def test_a_request_is_not_kept_back_for_long() -> None:
     assert sums.count == TOGETHER
 
 
-def test_sums_add_up_and_maxima_stay() -> None:
+def test_request_times_are_summed_and_maxima_kept() -> None:
     sums = ApiMetrics()
     for local in (0.003, 0.001):
         end = 1.0 + local
@@ -80,7 +82,7 @@ def test_sums_add_up_and_maxima_stay() -> None:
     assert set(figures) == {"count"} | {f"{hop}{end}_ms" for hop in HOPS for end in ("", "_max")}
 
 
-def test_each_api_has_a_node_by_its_name() -> None:
+def test_each_api_has_a_tree_node_with_its_name() -> None:
     node = Node("requests", "part")
     times = RequestMetrics(node, {18: "ApiVersions"}.copy, elapsed=lambda: 2.0)
     stamps = Stamps(0.0, 0.0, handled=1.0, answered=1.0, sending=1.0)
@@ -93,7 +95,7 @@ def test_each_api_has_a_node_by_its_name() -> None:
     assert times.of(18).count == 2
 
 
-def test_several_may_follow_what_is_over_and_leave_again() -> None:
+def test_several_followers_get_finished_requests_until_they_unfollow() -> None:
     times = RequestMetrics(Node("requests", "part"), elapsed=lambda: 1.0)
     one: list[Stamps] = []
     other: list[Stamps] = []

@@ -45,7 +45,7 @@ def look_at(at: float, count: int) -> TreeSnapshot:
     return TreeSnapshot(at, nodes)
 
 
-def test_a_loop_is_busy_for_its_share_of_the_time_between_looks() -> None:
+def test_loop_is_busy_for_its_share_of_the_time_between_two_snapshots() -> None:
     [loop] = loops(look_at(100.0, 1), look_at(102.0, 3))
 
     assert (loop.plane, loop.connections, loop.tasks) == ("plane data", 7, 44)
@@ -53,7 +53,7 @@ def test_a_loop_is_busy_for_its_share_of_the_time_between_looks() -> None:
     assert (loop.wake_ms, loop.lag_ms) == (2.0, 3.0)
 
 
-def test_one_look_has_no_rates_and_means_since_the_start() -> None:
+def test_single_snapshot_has_no_rates_and_means_since_the_start() -> None:
     after = look_at(100.0, 4)
     [loop], [fetch], waiting = loops(None, after), api_loads(None, after), queues(None, after)
 
@@ -62,7 +62,7 @@ def test_one_look_has_no_rates_and_means_since_the_start() -> None:
     assert {one.done_per_s for one in waiting} == {None}
 
 
-def test_a_mean_is_of_the_requests_that_ended_between_the_looks() -> None:
+def test_mean_covers_the_requests_that_ended_between_two_snapshots() -> None:
     [fetch] = api_loads(look_at(100.0, 1), look_at(102.0, 3))
 
     assert (fetch.plane, fetch.api, fetch.count, fetch.per_s) == ("plane data", "Fetch", 15, 5.0)
@@ -70,7 +70,7 @@ def test_a_mean_is_of_the_requests_that_ended_between_the_looks() -> None:
     assert (fetch.total_ms, fetch.total_max_ms) == (2.0, 9.0)
 
 
-def test_what_was_asked_most_between_the_looks_comes_first() -> None:
+def test_most_requested_api_between_two_snapshots_is_first() -> None:
     before, after = look_at(0.0, 1), look_at(1.0, 2)
     rare = {"count": 900, "total_ms": 900.0}
     path = (*PLANE, "requests", "Produce")
@@ -81,7 +81,7 @@ def test_what_was_asked_most_between_the_looks_comes_first() -> None:
     assert [one.api for one in api_loads(None, after)] == ["Produce", "Fetch"]
 
 
-def test_every_place_in_which_something_may_wait_is_a_queue() -> None:
+def test_channels_limiters_and_purgatories_are_listed_as_queues() -> None:
     found = queues(look_at(100.0, 1), look_at(102.0, 3))
 
     channel, limiter, purgatory = found
@@ -93,7 +93,7 @@ def test_every_place_in_which_something_may_wait_is_a_queue() -> None:
     assert (purgatory.waiting, purgatory.bound, purgatory.oldest_s) == (4, None, None)
 
 
-def test_what_came_since_the_first_look_counts_from_nothing() -> None:
+def test_node_missing_in_the_first_snapshot_is_counted_from_zero() -> None:
     before = TreeSnapshot(100.0, {})
 
     assert rate(before, look_at(101.0, 1), TURN, "passes") == 10.0
@@ -101,7 +101,7 @@ def test_what_came_since_the_first_look_counts_from_nothing() -> None:
     assert (fetch.per_s, fetch.total_ms) == (5.0, 2.0)
 
 
-def test_a_counter_that_began_again_has_no_negative_rate() -> None:
+def test_counter_that_was_reset_has_rate_zero() -> None:
     before, after = look_at(100.0, 3), look_at(101.0, 1)
 
     assert rate(before, after, TURN, "passes") == 0.0
@@ -109,15 +109,15 @@ def test_a_counter_that_began_again_has_no_negative_rate() -> None:
     assert (fetch.per_s, fetch.total_ms) == (0.0, 0.0)
 
 
-def test_two_looks_at_one_time_have_no_rate() -> None:
+def test_two_snapshots_of_the_same_time_have_no_rate() -> None:
     assert rate(look_at(100.0, 1), look_at(100.0, 2), TURN, "passes") is None
 
 
-def test_a_figure_that_is_no_number_counts_as_none() -> None:
+def test_figure_that_is_not_a_number_counts_as_zero() -> None:
     node = NodeSnapshot("part", "one", {"text": "7", "nothing": None})
 
     assert (node.number("text"), node.number("nothing"), node.number("missing")) == (0, 0, 0)
 
 
-def test_a_look_needs_no_kind_of_which_there_are_thousands() -> None:
+def test_snapshot_leaves_out_kinds_with_thousands_of_nodes() -> None:
     assert not {"log", "partition", "connection", "group", "member"} & set(WORKING)

@@ -4,13 +4,13 @@ from trio_kafka.introspect.stamps import NOWHERE, Stamps
 from trio_kafka.model import code_of
 
 
-def test_key_and_version_are_those_of_the_code() -> None:
+def test_stamps_have_the_api_key_and_version_of_their_code() -> None:
     stamps = Stamps(1.0, 2.0, code_of(18, 4))
 
     assert (stamps.key, stamps.version) == (18, 4)
 
 
-def test_a_request_that_has_only_begun_was_not_answered() -> None:
+def test_new_stamps_have_no_times_after_the_start() -> None:
     stamps = Stamps(1.0, 2.0)
 
     assert (stamps.handled, stamps.answered, stamps.sending, stamps.sent) == (0.0,) * 4

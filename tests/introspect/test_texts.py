@@ -3,12 +3,12 @@
 from trio_kafka.introspect.texts import LONGEST_FIELD, LONGEST_NAME, bounded, distinct, shortened
 
 
-def test_a_long_text_is_shown_by_its_beginning_and_its_length() -> None:
+def test_long_text_is_shortened_to_its_beginning_with_its_length() -> None:
     assert shortened("a" * LONGEST_NAME) == "a" * LONGEST_NAME
     assert shortened("a" * 32_767) == "a" * LONGEST_NAME + "... (32767 characters)"
 
 
-def test_long_labels_that_differ_at_their_end_stay_different() -> None:
+def test_shortened_long_labels_stay_distinct() -> None:
     first, second = distinct("g" * 30_000 + "1"), distinct("g" * 30_000 + "2")
 
     assert first != second
@@ -17,7 +17,7 @@ def test_long_labels_that_differ_at_their_end_stay_different() -> None:
     assert distinct("\ud800" * 1000) == distinct("\ud800" * 1000), "not encodable, but a label"
 
 
-def test_lists_and_tables_of_an_event_are_cut_with_the_texts_in_them() -> None:
+def test_lists_and_tables_of_an_event_are_shortened_with_their_texts() -> None:
     long = "a" * 5000
 
     assert bounded([long]) == [shortened(long, LONGEST_FIELD)]

@@ -5,7 +5,7 @@ import pytest
 from trio_kafka.introspect.tree import Node
 
 
-def test_children_keep_the_order_in_which_they_came() -> None:
+def test_children_keep_the_order_of_their_creation() -> None:
     root = Node("broker-1", "broker")
 
     added = [root.add(name, "task") for name in ("b", "a", "c")]
@@ -14,7 +14,7 @@ def test_children_keep_the_order_in_which_they_came() -> None:
     assert [node.parent for node in added] == [root] * 3
 
 
-def test_a_removed_node_leaves_with_all_that_is_below_it() -> None:
+def test_removed_node_is_removed_with_all_nodes_below() -> None:
     root = Node("broker-1", "broker")
     plane = root.add("plane data", "plane")
     plane.add("request-channel", "channel")
@@ -28,7 +28,7 @@ def test_a_removed_node_leaves_with_all_that_is_below_it() -> None:
     assert kept.parent is root
 
 
-def test_a_removed_node_does_not_hold_whoever_gave_its_figures() -> None:
+def test_removed_node_does_not_reference_the_source_of_its_figures() -> None:
     node = Node("broker", "broker").add("a", "connection", lambda: {"requests": 1})
 
     node.remove()
@@ -36,7 +36,7 @@ def test_a_removed_node_does_not_hold_whoever_gave_its_figures() -> None:
     assert node.figures() == {}
 
 
-def test_two_nodes_of_one_name_are_two() -> None:
+def test_removing_a_node_keeps_another_node_of_the_same_name() -> None:
     root = Node("broker-1", "broker")
     first, second = root.add("connection", "connection"), root.add("connection", "connection")
 
@@ -45,7 +45,7 @@ def test_two_nodes_of_one_name_are_two() -> None:
     assert root.children == (second,)
 
 
-def test_a_child_lives_as_long_as_its_block_also_when_it_fails() -> None:
+def test_child_node_is_removed_at_the_end_of_its_block_even_after_an_error() -> None:
     root = Node("broker-1", "broker")
 
     with pytest.raises(ValueError, match="gone"), root.child("task", "task") as node:
@@ -55,7 +55,7 @@ def test_a_child_lives_as_long_as_its_block_also_when_it_fails() -> None:
     assert root.children == ()
 
 
-def test_figures_are_read_when_asked() -> None:
+def test_figures_are_read_on_request() -> None:
     figures = {"depth": 0}
     node = Node("queue", "channel", lambda: figures)
 
@@ -65,14 +65,14 @@ def test_figures_are_read_when_asked() -> None:
     assert Node("plain", "part").figures() == {}
 
 
-def test_a_path_is_the_names_from_the_root() -> None:
+def test_path_of_a_node_is_the_names_from_the_root() -> None:
     root = Node("broker-1", "broker")
     leaf = root.add("plane data", "plane").add("request-channel", "channel")
 
     assert leaf.path == "broker-1/plane data/request-channel"
 
 
-def test_a_walk_tells_parents_before_children_with_their_depth() -> None:
+def test_walk_yields_parents_before_children_with_their_depth() -> None:
     root = Node("broker-1", "broker")
     plane = root.add("plane data", "plane")
     plane.add("acceptor", "task")
@@ -83,7 +83,7 @@ def test_a_walk_tells_parents_before_children_with_their_depth() -> None:
     assert walked == [(0, "broker-1"), (1, "plane data"), (2, "acceptor"), (1, "scheduler")]
 
 
-def test_a_walk_goes_on_when_nodes_come_and_go_on_its_way() -> None:
+def test_walk_continues_when_nodes_are_added_and_removed_meanwhile() -> None:
     root = Node("broker-1", "broker")
     first = root.add("first", "part")
     root.add("second", "part")
@@ -96,7 +96,7 @@ def test_a_walk_goes_on_when_nodes_come_and_go_on_its_way() -> None:
     assert {node.name for _, node in walk} <= {"first", "second", "third"}
 
 
-def test_children_that_pass_are_made_when_somebody_looks() -> None:
+def test_transient_children_are_created_on_each_read() -> None:
     root = Node("root", "broker")
     names = ["a"]
     child = root.add(
@@ -111,7 +111,7 @@ def test_children_that_pass_are_made_when_somebody_looks() -> None:
     assert [node.name for node in child.children] == ["kept"]
 
 
-def test_a_name_that_a_client_chose_is_cut() -> None:
+def test_long_name_chosen_by_a_client_is_shortened() -> None:
     root = Node("root", "broker")
     node = root.add("client-id=" + "c" * 32_000, "part")
 

@@ -60,18 +60,18 @@ async def test_snapshot_has_the_nodes_by_path(autojump_clock: MockClock) -> None
 
 
 @pytest.mark.parametrize("path", ["plane data/listener A://[::1]:1", "broker-1/plane data", ""])
-def test_every_node_is_found_by_its_path(path: str) -> None:
+def test_node_is_found_by_its_path(path: str) -> None:
     assert find(small_tree(), path).path.endswith(path)
 
 
-async def test_path_without_a_node_is_an_error(autojump_clock: MockClock) -> None:
+async def test_path_without_a_node_is_refused(autojump_clock: MockClock) -> None:
     with pytest.raises(KafkaError, match="broker-1 has no node 'nowhere'") as caught:
         await read_tree(small_tree(), path="nowhere")
 
     assert caught.value.code is ErrorCode.RESOURCE_NOT_FOUND
 
 
-async def test_depth_counts_from_the_top_of_the_reading(autojump_clock: MockClock) -> None:
+async def test_depth_counts_from_the_top_node_of_the_reading(autojump_clock: MockClock) -> None:
     reading = await read_tree(small_tree(), path="plane data", depth=1)
 
     assert [row.name for row in reading.rows] == [
@@ -81,7 +81,7 @@ async def test_depth_counts_from_the_top_of_the_reading(autojump_clock: MockCloc
     ]
 
 
-async def test_kinds_give_their_nodes_with_the_nodes_above_them(autojump_clock: MockClock) -> None:
+async def test_kinds_select_their_nodes_with_all_ancestors(autojump_clock: MockClock) -> None:
     reading = await read_tree(small_tree(), kinds=["selector"])
 
     assert [row.name for row in reading.rows] == [
@@ -92,13 +92,13 @@ async def test_kinds_give_their_nodes_with_the_nodes_above_them(autojump_clock: 
     ]
 
 
-async def test_too_many_kinds_are_an_error(autojump_clock: MockClock) -> None:
+async def test_too_many_kinds_are_refused(autojump_clock: MockClock) -> None:
     with pytest.raises(KafkaError, match=f"expected at most {KINDS}"):
         await read_tree(small_tree(), kinds=["job"] * (KINDS + 1))
 
 
 @pytest.mark.parametrize(("most", "rows"), [(2, 2), (-1, MOST), (MOST + 1, MOST)])
-async def test_reading_ends_at_its_bound_and_says_that_there_are_more(
+async def test_reading_ends_at_its_limit_and_is_marked_as_truncated(
     autojump_clock: MockClock, most: int, rows: int
 ) -> None:
     root = Node("broker-1", "broker")
@@ -111,7 +111,7 @@ async def test_reading_ends_at_its_bound_and_says_that_there_are_more(
 
 
 @pytest.mark.parametrize("kinds", [(), ("file",)])
-async def test_other_tasks_run_between_slices(
+async def test_other_tasks_run_between_slices_of_a_reading(
     autojump_clock: MockClock, kinds: tuple[str, ...]
 ) -> None:
     root = Node("broker-1", "broker")
@@ -133,7 +133,9 @@ async def test_other_tasks_run_between_slices(
     assert turns >= 10 * PASSED / (PASSED if kinds else SLICE)
 
 
-async def test_figures_are_values_that_json_knows(autojump_clock: MockClock) -> None:
+async def test_figures_and_names_are_converted_to_valid_json_values(
+    autojump_clock: MockClock,
+) -> None:
     figures: Figures = {
         "endless": float("inf"),
         "unknown": float("nan"),
@@ -159,7 +161,7 @@ async def test_figures_are_values_that_json_knows(autojump_clock: MockClock) -> 
     assert json.dumps([row.figures for row in rows], allow_nan=False).encode()
 
 
-async def test_node_whose_figures_or_children_fail_hides_no_other(
+async def test_node_whose_figures_or_children_fail_does_not_hide_other_nodes(
     autojump_clock: MockClock,
 ) -> None:
     def fail(*_: object) -> Figures:
@@ -181,7 +183,7 @@ async def test_node_whose_figures_or_children_fail_hides_no_other(
     ]
 
 
-def test_node_that_left_during_the_walk_is_passed_over() -> None:
+def test_node_removed_during_the_walk_is_skipped() -> None:
     root = small_tree()
     steps = walk(root, -1)
     seen = [next(steps)[1].name]

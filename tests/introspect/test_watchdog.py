@@ -28,7 +28,7 @@ PATIENCE_S = 20.0  # of a test, on a busy machine
 # --- the judge
 
 
-def test_a_pass_that_lasts_for_the_limit_is_named_once() -> None:
+def test_pass_that_reaches_the_limit_is_reported_once() -> None:
     judge = Judge(1.0)
 
     assert judge.runs(7, 10.0, 10.1, 0.0) == 0.5
@@ -39,7 +39,7 @@ def test_a_pass_that_lasts_for_the_limit_is_named_once() -> None:
     assert judge.runs(8, 12.0, 13.7, 0.0) is Verdict.BLOCKED
 
 
-def test_who_waits_for_a_processor_is_not_named_before_it_has_had_half_of_the_limit() -> None:
+def test_pass_that_waits_for_a_processor_is_reported_after_half_the_limit_of_cpu_time() -> None:
     judge = Judge(1.0)
     judge.runs(7, 10.0, 10.0, 5.0)
 
@@ -48,7 +48,7 @@ def test_who_waits_for_a_processor_is_not_named_before_it_has_had_half_of_the_li
     assert judge.runs(7, 10.0, 13.0, 7.4) is Verdict.BLOCKED
 
 
-def test_it_sleeps_when_the_loop_has_slept_from_look_to_look() -> None:
+def test_watchdog_sleeps_when_the_loop_slept_between_two_checks() -> None:
     judge = Judge(1.0)
 
     assert judge.sleeps(1) == 0.5
@@ -60,7 +60,7 @@ def test_it_sleeps_when_the_loop_has_slept_from_look_to_look() -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0.001, 0.5)), max_size=50))
-def test_short_passes_are_never_named_and_no_rest_is_longer_than_half_of_the_limit(
+def test_short_passes_are_never_reported_and_checks_are_at_most_half_the_limit_apart(
     passes: list[tuple[bool, float]],
 ) -> None:
     judge, now = Judge(1.0), 0.0
@@ -72,7 +72,7 @@ def test_short_passes_are_never_named_and_no_rest_is_longer_than_half_of_the_lim
 
 
 @given(st.floats(0.0, 0.499), st.floats(0.0, 0.5))
-def test_a_block_is_named_when_the_limit_is_reached(first: float, phase: float) -> None:
+def test_block_is_reported_when_the_limit_is_reached(first: float, phase: float) -> None:
     """Whenever it was seen first, within half a limit of its beginning."""
     judge, now = Judge(1.0), 100.0 + first
     while (verdict := judge.runs(1, 100.0, now, phase)) is not Verdict.BLOCKED:
@@ -113,7 +113,7 @@ async def until(condition: Callable[[], object]) -> None:
             await trio.sleep(0.001)
 
 
-async def test_who_blocks_is_named_with_task_and_stack_while_it_blocks(
+async def test_blocking_task_is_logged_with_its_stack_while_blocking(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def culprit() -> None:
@@ -141,7 +141,7 @@ async def test_who_blocks_is_named_with_task_and_stack_while_it_blocks(
     assert figures["last_task"] == "the-culprit"
 
 
-async def test_each_block_is_named_once_and_the_longest_is_kept(
+async def test_each_block_is_reported_once_and_the_longest_duration_is_kept(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with watched(RealWorld(SkippingClock())) as (watchdog, _, told):
@@ -167,7 +167,7 @@ class Rousing(LoopBudget):
         super().after_io_wait(timeout)
 
 
-async def test_a_loop_that_sleeps_lets_the_thread_sleep_until_a_pass_rouses_it(
+async def test_watchdog_thread_sleeps_with_the_loop_until_a_pass_wakes_the_thread(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     world = RealWorld(SkippingClock())
@@ -180,7 +180,7 @@ async def test_a_loop_that_sleeps_lets_the_thread_sleep_until_a_pass_rouses_it(
         block_until(lambda: caplog.records)
 
 
-async def test_nothing_is_watched_in_a_simulated_world(
+async def test_watchdog_reports_nothing_in_a_simulated_world(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     async with watched(simulated_world()) as (watchdog, _, told):
@@ -189,7 +189,7 @@ async def test_nothing_is_watched_in_a_simulated_world(
     assert (watchdog.blocks, told) == (0, [])
 
 
-async def test_a_callback_that_fails_is_no_hook_of_the_loop_and_comes_out_of_the_watchdog(
+async def test_failed_watchdog_callback_is_raised_by_the_watchdog(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def fail(block: Block) -> None:

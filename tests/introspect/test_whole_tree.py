@@ -51,7 +51,7 @@ def nodes(served: ServedBroker, kind: str) -> dict[str, Node]:
 
 
 @pytest.mark.parametrize("kind", FIGURES)
-async def test_each_that_holds_or_waits_tells_its_figures(
+async def test_every_node_of_a_kind_has_the_figures_of_its_kind(
     autojump_clock: MockClock, kind: str
 ) -> None:
     async with loaded() as served:
@@ -65,7 +65,7 @@ async def test_each_that_holds_or_waits_tells_its_figures(
     assert lacks == {}
 
 
-async def test_every_node_has_figures_that_can_be_read_and_a_path_of_its_own(
+async def test_every_node_has_a_unique_path_and_figures_of_plain_types(
     autojump_clock: MockClock,
 ) -> None:
     async with loaded() as served:
@@ -77,7 +77,7 @@ async def test_every_node_has_figures_that_can_be_read_and_a_path_of_its_own(
     assert {type(value) for value in values} <= {int, float, str, bool, type(None)}
 
 
-async def test_what_is_parked_is_counted_with_its_age_and_the_most_there_were(
+async def test_purgatory_figures_are_count_oldest_age_and_high_water_of_parked_requests(
     autojump_clock: MockClock,
 ) -> None:
     async with loaded() as served:
@@ -90,7 +90,7 @@ async def test_what_is_parked_is_counted_with_its_age_and_the_most_there_were(
     assert 4.9 < float(figures["oldest_s"] or 0) < 5.1
 
 
-async def test_who_holds_a_token_is_named(autojump_clock: MockClock) -> None:
+async def test_holder_of_a_limiter_token_is_named_by_its_api(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         (limiter,) = [
             node for path, node in nodes(served, "limiter").items() if "num.io.threads" in path
@@ -111,7 +111,9 @@ async def test_who_holds_a_token_is_named(autojump_clock: MockClock) -> None:
     assert "" in seen
 
 
-async def test_connections_tell_who_they_are_and_what_they_hold(autojump_clock: MockClock) -> None:
+async def test_connection_figures_have_client_id_peer_and_buffers(
+    autojump_clock: MockClock,
+) -> None:
     async with loaded() as served:
         found = [node.figures() for node in nodes(served, "connection").values()]
 

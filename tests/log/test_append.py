@@ -13,7 +13,7 @@ def refused(call, *args):
     return caught.value.code
 
 
-def test_sizes_count_for_each_batch_and_for_all_together():
+def test_oversized_batch_and_oversized_append_are_refused_with_different_errors():
     content = batch(size=100)
     size = len(content)
 
@@ -34,7 +34,7 @@ def test_batches_without_a_producer_are_never_duplicates():
     assert check_producers(again, producers).first_offset == 3
 
 
-def test_of_what_the_broker_itself_writes_only_the_epoch_is_checked():
+def test_batches_without_sequence_are_checked_only_for_their_producer_epoch():
     producers = ProducerState()
     producers.note(produced(1, 3, 0, 0, offset=3, timestamp=0, transactional=False))
 

@@ -26,7 +26,9 @@ def large(**fields):
     return batch(1, size=LARGE, **fields)
 
 
-async def test_the_log_is_the_same_as_after_an_append_in_one(autojump_clock, world) -> None:
+async def test_append_in_pieces_writes_the_same_log_as_an_append_at_once(
+    autojump_clock, world
+) -> None:
     settings = {"segment_bytes": 3 * LARGE, "index_interval_bytes": 100, "flush_messages": 3}
     one, other = new_log(world, "/one", **settings), new_log(world, "/other", **settings)
 
@@ -49,7 +51,9 @@ async def test_the_log_is_the_same_as_after_an_append_in_one(autojump_clock, wor
 
 
 @pytest.mark.parametrize("bound", [True, False])
-async def test_there_are_pieces_only_for_a_plane_that_waits(world, monkeypatch, bound) -> None:
+async def test_append_is_made_in_pieces_only_if_a_yield_point_is_bound(
+    world, monkeypatch, bound
+) -> None:
     log, asked = new_log(world), []
     monkeypatch.setattr(DiskLatency, "give_way", lambda _: asked.append(0))
     if bound:
@@ -62,7 +66,7 @@ async def test_there_are_pieces_only_for_a_plane_that_waits(world, monkeypatch, 
     assert log.end_offset == 1
 
 
-async def test_rules_are_those_of_any_append(world) -> None:
+async def test_append_in_pieces_refuses_the_same_batches_as_other_appends(world) -> None:
     log = new_log(world, max_message_bytes=LARGE + 200)
     sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
     in_pieces(log, large(**sent))
@@ -78,7 +82,9 @@ async def test_rules_are_those_of_any_append(world) -> None:
     assert log.end_offset == 1
 
 
-async def test_between_the_pieces_nothing_is_seen_and_nobody_appends_or_rolls(world) -> None:
+async def test_append_in_pieces_is_invisible_and_blocks_appends_and_rolls_until_its_end(
+    world,
+) -> None:
     log, times = new_log(world), []
     first = batch()
     append(log, first)
@@ -102,7 +108,9 @@ async def test_between_the_pieces_nothing_is_seen_and_nobody_appends_or_rolls(wo
 
 
 @pytest.mark.parametrize("number", [0, 1])
-async def test_of_a_log_that_is_closed_meanwhile_nothing_is_appended(world, number: int) -> None:
+async def test_append_in_pieces_to_a_log_closed_meanwhile_appends_nothing(
+    world, number: int
+) -> None:
     log, times = new_log(world), []
     append(log, batch())
 
@@ -118,7 +126,7 @@ async def test_of_a_log_that_is_closed_meanwhile_nothing_is_appended(world, numb
     assert (log.end_offset, log.writer.blocked_by) == (1, None)
 
 
-async def test_a_disk_that_fails_takes_the_log_offline(world) -> None:
+async def test_log_fails_when_a_piece_of_an_append_cannot_be_written(world) -> None:
     log = new_log(world)
     world.universe.fault = fault_on("append", OSError(errno.EIO, "broken"), ".log")
 
@@ -131,7 +139,7 @@ async def test_a_disk_that_fails_takes_the_log_offline(world) -> None:
         in_pieces(log, large())
 
 
-async def test_what_raises_between_leaves_the_log_as_it_was(world) -> None:
+async def test_error_between_the_pieces_of_an_append_leaves_the_log_unchanged(world) -> None:
     log = new_log(world)
 
     def between() -> None:
@@ -145,7 +153,9 @@ async def test_what_raises_between_leaves_the_log_as_it_was(world) -> None:
 
 
 @pytest.mark.parametrize(("inside_s", "held"), [(0.0, False), (LONG_APPEND_S, True)])
-async def test_the_time_of_others_is_not_the_disks(world, inside_s: float, held: bool) -> None:
+async def test_time_between_the_pieces_is_not_counted_as_disk_latency(
+    world, inside_s: float, held: bool
+) -> None:
     log, now = new_log(world), [0.0]
 
     def elapsed() -> float:

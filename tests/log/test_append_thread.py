@@ -34,7 +34,9 @@ def content(log):
     return {name: log.directory.open(name) for name in log.directory.names()}
 
 
-async def test_the_log_is_the_same_as_after_an_append_of_the_loop(autojump_clock, world) -> None:
+async def test_append_in_a_thread_writes_the_same_log_as_an_append_in_the_loop(
+    autojump_clock, world
+) -> None:
     settings = {"segment_bytes": 400, "index_interval_bytes": 100, "flush_messages": 3}
     fast, slow = new_log(world, "/fast", **settings), new_log(world, "/slow", **settings)
 
@@ -131,7 +133,7 @@ async def everything(log) -> dict[str, bytes]:
     return {name: await content_of(log.directory, name) for name in log.directory.names()}
 
 
-async def test_a_batch_that_is_there_already_is_not_written(autojump_clock, world) -> None:
+async def test_duplicate_batch_is_not_appended_in_a_thread(autojump_clock, world) -> None:
     log = new_log(world)
     sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
     append(log, batch(2, **sent))
@@ -142,7 +144,9 @@ async def test_a_batch_that_is_there_already_is_not_written(autojump_clock, worl
     assert log.end_offset == 2
 
 
-async def test_rules_are_those_of_any_append(autojump_clock, world) -> None:
+async def test_append_in_a_thread_refuses_the_same_batches_as_other_appends(
+    autojump_clock, world
+) -> None:
     log = new_log(world, max_message_bytes=80)
     gap = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 5}
     append(log, batch(1, producer_id=7, producer_epoch=0, base_sequence=0))
@@ -157,7 +161,9 @@ async def test_rules_are_those_of_any_append(autojump_clock, world) -> None:
     assert log.end_offset == 1
 
 
-async def test_nobody_else_appends_or_rolls_meanwhile(autojump_clock, world, nursery) -> None:
+async def test_append_in_a_thread_blocks_other_appends_and_rolls(
+    autojump_clock, world, nursery
+) -> None:
     log = new_log(world)
     append(log, batch())
     stall(world)
@@ -174,7 +180,9 @@ async def test_nobody_else_appends_or_rolls_meanwhile(autojump_clock, world, nur
     assert append(log, batch()).first_offset == 2
 
 
-async def test_what_is_being_written_is_seen_by_nobody(autojump_clock, world, nursery) -> None:
+async def test_batch_is_invisible_to_readers_until_its_append_in_a_thread_ends(
+    autojump_clock, world, nursery
+) -> None:
     log = new_log(world)
     first = batch()
     append(log, first)
@@ -189,7 +197,7 @@ async def test_what_is_being_written_is_seen_by_nobody(autojump_clock, world, nu
 
 
 @pytest.mark.parametrize("what", ["truncate", "close", "sync", "delete"])
-async def test_whoever_cuts_closes_or_syncs_comes_after_it(
+async def test_truncation_close_sync_and_deletion_wait_for_an_append_in_a_thread(
     autojump_clock, world, nursery, what
 ) -> None:
     log = new_log(world)
@@ -216,7 +224,7 @@ async def test_whoever_cuts_closes_or_syncs_comes_after_it(
         assert log.recovery_point == 4
 
 
-async def test_a_log_that_is_deleted_meanwhile_has_appended_nothing(
+async def test_append_in_a_thread_to_a_log_deleted_meanwhile_appends_nothing(
     autojump_clock, world, nursery
 ) -> None:
     log = new_log(world)
@@ -234,7 +242,7 @@ async def test_a_log_that_is_deleted_meanwhile_has_appended_nothing(
     assert (log.end_offset, log.failed, log.writer.blocked_by) == (0, None, None)
 
 
-async def test_a_log_that_fails_meanwhile_has_appended_nothing(
+async def test_append_in_a_thread_to_a_log_that_fails_meanwhile_appends_nothing(
     autojump_clock, world, nursery
 ) -> None:
     log = new_log(world)
@@ -251,7 +259,7 @@ async def test_a_log_that_fails_meanwhile_has_appended_nothing(
     assert log.end_offset == 0
 
 
-async def test_an_io_error_is_the_directorys(autojump_clock, world) -> None:
+async def test_io_error_of_an_append_in_a_thread_fails_the_log(autojump_clock, world) -> None:
     log = new_log(world)
     failed = []
     log.on_failure = failed.append
@@ -264,7 +272,7 @@ async def test_an_io_error_is_the_directorys(autojump_clock, world) -> None:
     assert (log.end_offset, log.writer.blocked_by) == (0, None)
 
 
-async def test_when_cancelled_it_still_ends(autojump_clock, world) -> None:
+async def test_cancelled_append_in_a_thread_is_completed(autojump_clock, world) -> None:
     log = new_log(world)
     stall(world)
 
@@ -275,7 +283,9 @@ async def test_when_cancelled_it_still_ends(autojump_clock, world) -> None:
     assert log.size == len(batch(2))
 
 
-async def test_a_thread_that_took_long_keeps_the_directory_slow(autojump_clock, world) -> None:
+async def test_long_append_in_a_thread_makes_the_directory_slow_for_a_while(
+    autojump_clock, world
+) -> None:
     log = new_log(world)
     stall(world, 0.02)
     await slowly(log, batch())
@@ -294,7 +304,9 @@ def stall_all(world, *calls, seconds=STALL_S):
     world.universe.fault = lambda machine, call, target: seconds if call in calls else None
 
 
-async def test_a_new_segment_is_made_by_threads(autojump_clock, world, nursery) -> None:
+async def test_append_in_a_thread_creates_a_new_segment_outside_the_loop(
+    autojump_clock, world, nursery
+) -> None:
     log = new_log(world, segment_bytes=250, index_interval_bytes=10)
     sent = {"producer_id": 7, "producer_epoch": 0, "timestamp": 1000}
     for sequence in range(2):
@@ -322,7 +334,7 @@ async def test_a_new_segment_is_made_by_threads(autojump_clock, world, nursery) 
     assert await read_bytes(log, 0, 100)
 
 
-async def test_retention_rolls_by_threads_too(autojump_clock, world) -> None:
+async def test_retention_rolls_a_slow_log_in_a_thread(autojump_clock, world) -> None:
     log = new_log(world)
     append(log, batch(3))
     now = log.latency.elapsed()
@@ -335,7 +347,7 @@ async def test_retention_rolls_by_threads_too(autojump_clock, world) -> None:
     assert log.writer.blocked_by is None
 
 
-async def test_a_log_that_is_deleted_while_a_segment_is_made_has_none(
+async def test_log_deleted_during_a_roll_in_a_thread_gets_no_new_segment(
     autojump_clock, world, nursery
 ) -> None:
     log = new_log(world, segment_bytes=100)
@@ -355,7 +367,7 @@ async def test_a_log_that_is_deleted_while_a_segment_is_made_has_none(
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex", ".log"])
-async def test_a_new_segment_without_a_descriptor_changes_nothing_and_can_be_repeated(
+async def test_roll_in_a_thread_without_a_descriptor_changes_nothing_and_can_be_repeated(
     autojump_clock, world, suffix
 ) -> None:
     log = new_log(world, segment_bytes=100)
@@ -378,7 +390,7 @@ async def test_a_new_segment_without_a_descriptor_changes_nothing_and_can_be_rep
     assert len(log.segments) == 2
 
 
-async def test_a_new_segment_that_cannot_be_made_fails_the_log(autojump_clock, world) -> None:
+async def test_log_fails_when_a_new_segment_cannot_be_created(autojump_clock, world) -> None:
     log = new_log(world, segment_bytes=100)
     append(log, batch(1, size=30))
     world.universe.fault = fault_on("create", OSError(5, "EIO"), ".snapshot")
@@ -391,7 +403,7 @@ async def test_a_new_segment_that_cannot_be_made_fails_the_log(autojump_clock, w
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex", ".snapshot"])
-async def test_of_a_log_that_is_closed_while_it_rolls_no_file_stays_open(
+async def test_log_closed_during_a_roll_in_a_thread_keeps_no_file_open(
     autojump_clock, world, nursery, suffix: str
 ) -> None:
     log = new_log(world)
@@ -416,7 +428,7 @@ async def test_of_a_log_that_is_closed_while_it_rolls_no_file_stays_open(
 
 
 @pytest.mark.parametrize("in_thread", [True, False])
-async def test_where_no_snapshot_can_be_written_the_new_segment_is_closed(
+async def test_new_segment_is_closed_if_its_producer_snapshot_cannot_be_written(
     autojump_clock, world, in_thread: bool
 ) -> None:
     log = new_log(world)

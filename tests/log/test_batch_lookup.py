@@ -19,7 +19,7 @@ async def filled(world, tail=b""):
     return root.open("f"), starts
 
 
-async def test_the_batch_that_holds_an_offset_is_found_from_any_earlier_one(autojump_clock, world):
+async def test_batch_that_holds_an_offset_is_found_from_any_earlier_batch(autojump_clock, world):
     file, starts = await filled(world)
 
     for offset in range(12):
@@ -30,7 +30,9 @@ async def test_the_batch_that_holds_an_offset_is_found_from_any_earlier_one(auto
     assert run_now(find_batch(file, 0, 12)) is None
 
 
-async def test_what_is_no_header_is_corrupt(autojump_clock, world):
+async def test_lookup_raises_corrupt_message_at_bytes_that_are_no_batch_header(
+    autojump_clock, world
+):
     file, _ = await filled(world, bytes(100))
 
     with pytest.raises(KafkaError) as caught:
@@ -39,7 +41,7 @@ async def test_what_is_no_header_is_corrupt(autojump_clock, world):
 
 
 @pytest.mark.parametrize(("number", "beside", "offset"), [(1, 3, 11), (2, 0, 0)])
-async def test_a_place_that_cannot_lead_to_the_offset_is_a_wrong_index(
+async def test_lookup_from_a_wrong_position_raises_corrupt_index_error(
     autojump_clock, world, number, beside, offset
 ):
     file, starts = await filled(world)
@@ -48,7 +50,9 @@ async def test_a_place_that_cannot_lead_to_the_offset_is_a_wrong_index(
         run_now(find_batch(file, starts[number] + beside, offset))
 
 
-async def test_a_batch_whose_end_was_cut_off_is_not_found(autojump_clock, world):
+async def test_lookup_of_a_cut_batch_raises_cut_batch_error_with_its_position(
+    autojump_clock, world
+):
     file, starts = await filled(world)
     file.truncate(file.size - 1)
 

@@ -1,7 +1,7 @@
 from trio_kafka.log.config import LogConfig
 
 
-def test_policies_say_whether_segments_go_and_whether_keys_are_kept():
+def test_cleanup_policy_defines_whether_a_log_deletes_and_compacts():
     both = LogConfig(cleanup_policy=frozenset({"compact", "delete"}))
 
     assert LogConfig().deletes

@@ -41,7 +41,7 @@ class Holders:
 
 @pytest.mark.parametrize("size", [0, 1, SMALL, SMALL + 1, LIMIT])
 @pytest.mark.parametrize("codec", Codec)
-async def test_records_up_to_the_limit_are_unpacked(
+async def test_records_up_to_the_limit_are_decompressed(
     world, autojump_clock, codec: Codec, size: int
 ) -> None:
     packed = compress(codec, bytes(size))
@@ -54,7 +54,7 @@ async def test_records_up_to_the_limit_are_unpacked(
 
 @pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize("limit", [SMALL, LIMIT])
-async def test_more_than_the_limit_is_corrupt(
+async def test_records_above_the_limit_are_a_corrupt_message(
     world, autojump_clock, codec: Codec, limit: int
 ) -> None:
     with pytest.raises(KafkaError) as caught:
@@ -64,7 +64,7 @@ async def test_more_than_the_limit_is_corrupt(
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
 
 
-async def test_two_small_batches_and_one_large_one_are_unpacked_at_a_time(
+async def test_two_small_batches_and_one_large_batch_are_decompressed_at_a_time(
     world, nursery, autojump_clock
 ) -> None:
     holders = Holders(decompression(world), nursery)
@@ -83,7 +83,7 @@ async def test_two_small_batches_and_one_large_one_are_unpacked_at_a_time(
     assert len(holders.held) == 6
 
 
-async def test_a_bomb_and_a_cancelled_wait_give_their_places_back(
+async def test_refused_batch_and_cancelled_waiter_release_their_decompression_slots(
     world, nursery, autojump_clock
 ) -> None:
     holders = Holders(decompression(world), nursery)
@@ -105,7 +105,7 @@ async def test_a_bomb_and_a_cancelled_wait_give_their_places_back(
     holders.go.set()
 
 
-async def test_a_task_that_others_would_miss_is_not_the_second_to_wait(
+async def test_decompression_without_waiting_raises_would_block_behind_a_waiter(
     world, nursery, autojump_clock
 ) -> None:
     holders = Holders(decompression(world), nursery)
@@ -125,9 +125,7 @@ async def test_a_task_that_others_would_miss_is_not_the_second_to_wait(
     holders.go.set()
 
 
-async def test_memory_of_a_large_batch_goes_back_whatever_becomes_of_it(
-    world, autojump_clock
-) -> None:
+async def test_memory_of_a_large_batch_is_reused_after_an_error(world, autojump_clock) -> None:
     memory = decompression(world)
     packed = compress(Codec.ZSTD, b"x" * (SMALL + 1))
     with pytest.raises(ZeroDivisionError):
@@ -140,7 +138,7 @@ async def test_memory_of_a_large_batch_goes_back_whatever_becomes_of_it(
 
 
 @pytest.mark.slow
-async def test_a_large_window_leaves_less_for_records(world, autojump_clock) -> None:
+async def test_records_behind_a_large_zstd_window_have_a_lower_limit(world, autojump_clock) -> None:
     limit = MOST - LARGEST_WINDOW
     skipped = bytes.fromhex("502a4d18") + (10).to_bytes(4, "little")
     claim = skipped + bytes.fromhex("28b52ffd00") + bytes([8 * 17]) + bytes(4)
@@ -157,7 +155,9 @@ async def test_a_large_window_leaves_less_for_records(world, autojump_clock) -> 
             pytest.fail("unpacked")
 
 
-async def test_the_tree_shows_what_waits_for_memory(world, nursery, autojump_clock) -> None:
+async def test_decompression_nodes_show_tokens_and_waiting_tasks(
+    world, nursery, autojump_clock
+) -> None:
     node = Node("broker", "broker")
     holders = Holders(Decompression(world, node), nursery)
     for _ in range(3):

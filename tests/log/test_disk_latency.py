@@ -15,7 +15,7 @@ def test_a_directory_is_slow_for_a_while_after_a_long_append():
     assert round(latency.longest_s, 3) == 0.02
 
 
-def test_a_directory_is_calm_again_when_it_is_fast_and_nothing_is_queued():
+def test_directory_is_calm_again_when_fast_and_nothing_is_queued():
     now = [10.0]
     latency = DiskLatency(lambda: now[0])
     assert latency.calm
@@ -42,7 +42,7 @@ def test_a_slow_directory_is_not_calm():
     assert not latency.calm
 
 
-def test_an_append_that_only_lost_the_processor_makes_a_directory_suspect_not_slow():
+def test_long_append_without_disk_wait_makes_a_directory_suspect_and_not_slow():
     now, waits = [10.0], [7]
     latency = DiskLatency(lambda: now[0], lambda: waits[0])
 
@@ -69,7 +69,7 @@ def test_a_suspect_directory_whose_append_waited_is_slow():
     assert not latency.calm
 
 
-def test_a_suspicion_ends_and_what_was_counted_then_is_forgotten():
+def test_suspicion_of_a_directory_ends_after_its_time_and_forgets_earlier_waits():
     now, waits = [10.0], [7]
     latency = DiskLatency(lambda: now[0], lambda: waits[0])
     latency.held_up(9.9, 10.0)
@@ -85,7 +85,7 @@ def test_a_suspicion_ends_and_what_was_counted_then_is_forgotten():
     assert latency.suspect
 
 
-def test_where_time_only_passes_by_waiting_a_long_append_has_waited():
+def test_long_append_counts_as_slow_if_disk_waits_are_not_measured():
     latency = DiskLatency(lambda: 10.0)
 
     latency.held_up(9.9, 10.0)
@@ -93,7 +93,7 @@ def test_where_time_only_passes_by_waiting_a_long_append_has_waited():
     assert not latency.calm
 
 
-def test_waits_are_counted_once_for_appends_that_come_close() -> None:
+def test_disk_waits_are_read_once_for_appends_close_in_time() -> None:
     now, asked = [10.0], []
 
     def waits() -> int:

@@ -74,7 +74,7 @@ async def killed(universe: Universe) -> SimulatedWorld:
     return universe.machine("broker")
 
 
-def test_two_kills_in_a_row_leave_the_leader_epochs_as_they_were() -> None:
+def test_leader_epochs_are_unchanged_after_two_kills() -> None:
     async def main(universe: Universe) -> tuple[list[tuple[int, int]], tuple[int, int]]:
         world = universe.machine("broker")
         await format_directory(world, "/data")
@@ -95,7 +95,7 @@ def test_two_kills_in_a_row_leave_the_leader_epochs_as_they_were() -> None:
     assert end_of_one == (1, 6)
 
 
-def test_what_recovery_calls_durable_has_its_epochs_on_the_disk() -> None:
+def test_leader_epochs_below_the_recovery_point_are_on_disk_after_recovery() -> None:
     async def main(universe: Universe) -> None:
         world = universe.machine("broker")
         await format_directory(world, "/data")
@@ -119,7 +119,7 @@ def world_root(universe: Universe):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("power", [True, False])
-def test_checkpoints_of_a_deleted_log_never_cut_the_one_that_was_made_again(power: bool) -> None:
+def test_crash_during_recovery_never_applies_checkpoints_of_a_deleted_log(power: bool) -> None:
     """Wherever the recovery of the new log is killed, or loses its power."""
 
     async def main(universe: Universe) -> int:
@@ -237,7 +237,7 @@ LARGEST = 3  # records of a batch, which is cut as a whole
 
 
 @pytest.mark.slow
-def test_after_any_number_of_crashes_the_leader_epochs_are_those_of_the_batches(size) -> None:
+def test_leader_epochs_equal_the_epochs_of_the_batches_after_any_crashes(size) -> None:
     for seed in range(size(60, 3000)):
 
         async def main(universe: Universe) -> None:

@@ -19,20 +19,20 @@ ROWS = [(0, 0), (2, 4), (4, 8)]
         (5, (-1, -1)),
     ],
 )
-def test_an_epoch_ends_where_the_next_one_begins(epoch, answer):
+def test_leader_epoch_ends_where_the_next_epoch_begins(epoch, answer):
     assert LeaderEpochs(ROWS).end_offset(epoch, 15) == answer
 
 
-def test_an_epoch_before_the_first_known_one_ends_at_its_start():
+def test_epoch_before_the_first_known_epoch_ends_at_the_start_of_that_epoch():
     assert LeaderEpochs([(3, 10), (4, 20)]).end_offset(1, 30) == (1, 10)
 
 
-def test_nothing_is_known_of_an_empty_log():
+def test_empty_leader_epochs_have_no_latest_epoch_and_no_end_offset():
     assert LeaderEpochs().end_offset(0, 0) == (-1, -1)
     assert LeaderEpochs().latest == -1
 
 
-def test_an_entry_that_contradicts_the_new_one_goes():
+def test_new_epoch_removes_entries_of_later_epochs_and_offsets():
     epochs = LeaderEpochs(ROWS)
 
     epochs.assign(3, 6)
@@ -40,7 +40,7 @@ def test_an_entry_that_contradicts_the_new_one_goes():
     assert epochs.rows == [(0, 0), (2, 4), (3, 6)]
 
 
-def test_the_epoch_in_hand_changes_nothing():
+def test_current_or_missing_epoch_changes_no_entry():
     epochs = LeaderEpochs(ROWS)
 
     epochs.assign(4, 12)
@@ -54,7 +54,7 @@ def test_the_epoch_in_hand_changes_nothing():
     ("offset", "rows"),
     [(0, ROWS), (1, [(0, 1), (2, 4), (4, 8)]), (4, [(2, 4), (4, 8)]), (20, [(4, 20)])],
 )
-def test_the_epoch_that_holds_a_new_start_begins_there(offset, rows):
+def test_epoch_that_contains_the_new_start_offset_begins_there(offset, rows):
     epochs = LeaderEpochs(ROWS)
 
     epochs.truncate_from_start(offset)
@@ -64,7 +64,7 @@ def test_the_epoch_that_holds_a_new_start_begins_there(offset, rows):
 
 
 @pytest.mark.parametrize(("offset", "rows"), [(9, ROWS), (8, ROWS[:2]), (1, ROWS[:1]), (0, [])])
-def test_epochs_that_begin_at_the_end_or_later_are_forgotten(offset, rows):
+def test_epochs_that_begin_at_or_after_the_new_end_are_removed(offset, rows):
     epochs = LeaderEpochs(ROWS)
 
     epochs.truncate_from_end(offset)
@@ -73,7 +73,7 @@ def test_epochs_that_begin_at_the_end_or_later_are_forgotten(offset, rows):
     assert epochs.latest == (rows[-1][0] if rows else -1)
 
 
-def test_a_batch_has_the_last_epoch_that_began_before():
+def test_epoch_of_an_offset_is_the_last_epoch_that_begins_at_or_before():
     assert [LeaderEpochs(ROWS).epoch_at(offset) for offset in (0, 3, 4, 100)] == [0, 0, 2, 4]
 
 
@@ -83,7 +83,7 @@ CHANGES = st.lists(
 
 
 @given(CHANGES)
-def test_rows_ascend_in_both_whatever_happens(changes):
+def test_epochs_and_their_start_offsets_ascend_after_any_changes(changes):
     epochs = LeaderEpochs()
     for kind, epoch, offset in changes:
         match kind:

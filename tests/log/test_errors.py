@@ -21,7 +21,7 @@ def system_error(number: int) -> OSError:
         (errno.ENFILE, NoDescriptorError),
     ],
 )
-def test_errors_that_say_nothing_about_the_disk_have_types(number, kind):
+def test_full_disk_and_descriptor_exhaustion_raise_errors_of_their_own_types(number, kind):
     with pytest.raises(kind, match="/data/x") as raised, typed_errors():
         raise system_error(number)
 
@@ -29,7 +29,7 @@ def test_errors_that_say_nothing_about_the_disk_have_types(number, kind):
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EROFS, errno.EACCES, errno.ENOENT])
-def test_errors_of_the_disk_stay_what_they_are(number):
+def test_other_system_errors_are_raised_unchanged(number):
     error = system_error(number)
 
     with pytest.raises(OSError, match="/data/x") as raised, typed_errors():
@@ -38,19 +38,19 @@ def test_errors_of_the_disk_stay_what_they_are(number):
     assert raised.value is error
 
 
-def test_a_full_disk_keeps_its_number():
+def test_disk_full_error_keeps_the_errno():
     with pytest.raises(DiskFullError) as raised, typed_errors(), typed_errors():
         raise system_error(errno.ENOSPC)
 
     assert raised.value.errno == errno.ENOSPC
 
 
-def test_clients_get_the_codes_that_they_retry():
+def test_log_closed_and_no_descriptor_errors_have_retriable_error_codes():
     assert LogClosedError("t-0 is closed").code is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert NoDescriptorError("x.log").code is ErrorCode.REPLICA_NOT_AVAILABLE
 
 
-def test_errors_pass_between_processes():
+def test_disk_full_error_can_be_pickled():
     error = pickle.loads(pickle.dumps(DiskFullError(28, "full", "/data/x")))
 
     assert (type(error), error.errno) == (DiskFullError, 28)

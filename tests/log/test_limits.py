@@ -27,7 +27,9 @@ BOTH = pytest.mark.parametrize("add", [append, follow], ids=["leader", "follower
 
 @BOTH
 @pytest.mark.parametrize(("more", "segments"), [(-1, [0, 1]), (0, [0]), (1, [0])])
-async def test_segment_bytes(autojump_clock, world, more, segments, add):
+async def test_segment_is_rolled_when_a_batch_would_exceed_segment_bytes(
+    autojump_clock, world, more, segments, add
+):
     log = new_log(world, segment_bytes=2 * SIZE + more)
     for _ in range(2):
         add(log, batch(timestamp=1))
@@ -37,7 +39,9 @@ async def test_segment_bytes(autojump_clock, world, more, segments, add):
 
 @BOTH
 @pytest.mark.parametrize(("more", "segments"), [(-1, [0, 1]), (0, [0]), (1, [0])])
-async def test_segment_ms(autojump_clock, world, more, segments, add):
+async def test_segment_is_rolled_when_its_age_exceeds_segment_ms(
+    autojump_clock, world, more, segments, add
+):
     """Of the times that records carry; a segment is as old as its first one."""
     log = new_log(world, segment_ms=1000 + more, message_timestamp_before_max_ms=1 << 62)
     now = log.now_ms()
@@ -51,7 +55,9 @@ async def test_segment_ms(autojump_clock, world, more, segments, add):
 @pytest.mark.parametrize(
     ("size", "segments"), [(35, [0, 2, 4]), (36, [0, 3]), (47, [0, 3]), (48, [0, 4])]
 )
-async def test_segment_index_bytes(autojump_clock, world, size, segments):
+async def test_segment_is_rolled_when_its_time_index_reaches_segment_index_bytes(
+    autojump_clock, world, size, segments
+):
     """An entry of the time index has 12 bytes; one is left for the end of the segment."""
     log = new_log(world, index_interval_bytes=0, segment_index_bytes=size)
     for number in range(5):
@@ -61,7 +67,9 @@ async def test_segment_index_bytes(autojump_clock, world, size, segments):
 
 
 @pytest.mark.parametrize(("more", "entries"), [(-1, 1), (0, 0), (1, 0)])
-async def test_index_interval_bytes(autojump_clock, world, more, entries):
+async def test_index_entry_is_added_when_index_interval_bytes_is_exceeded(
+    autojump_clock, world, more, entries
+):
     """An entry is due when more than so many bytes have come since the last one."""
     log = new_log(world, index_interval_bytes=2 * SIZE + more)
     for _ in range(3):
@@ -71,7 +79,9 @@ async def test_index_interval_bytes(autojump_clock, world, more, entries):
 
 
 @pytest.mark.parametrize(("more", "asked"), [(-1, [4]), (0, [4]), (1, [])])
-async def test_flush_messages(autojump_clock, world, more, asked):
+async def test_sync_is_requested_at_flush_messages_unsynced_records(
+    autojump_clock, world, more, asked
+):
     log = new_log(world, flush_messages=4 + more)
     found = []
     log.wants_sync = lambda one: found.append(one.end_offset)
@@ -82,7 +92,7 @@ async def test_flush_messages(autojump_clock, world, more, asked):
 
 
 @pytest.mark.parametrize(("after_ms", "synced"), [(499, 0), (500, 1), (501, 1)])
-async def test_flush_ms(autojump_clock, world, after_ms, synced):
+async def test_log_is_synced_after_flush_ms(autojump_clock, world, after_ms, synced):
     await format_directory(world, "/data")
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, LogConfig(flush_ms=500))
@@ -96,7 +106,9 @@ async def test_flush_ms(autojump_clock, world, after_ms, synced):
 
 
 @pytest.mark.parametrize(("after_ms", "known"), [(-1, True), (0, False), (1, False)])
-async def test_producer_id_expiration_ms(autojump_clock, world, after_ms, known):
+async def test_producer_is_forgotten_at_producer_id_expiration_ms(
+    autojump_clock, world, after_ms, known
+):
     await format_directory(world, "/data")
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, LogConfig())

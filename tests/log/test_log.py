@@ -60,7 +60,7 @@ def state_of(log):
 
 
 @pytest.mark.parametrize("seed", range(30))
-async def test_an_append_in_a_thread_leaves_what_one_in_the_loop_leaves(
+async def test_random_appends_in_a_thread_and_in_the_loop_write_the_same_log(
     autojump_clock, world, seed
 ):
     chance = Random(seed)
@@ -106,7 +106,7 @@ async def test_an_append_in_a_thread_leaves_what_one_in_the_loop_leaves(
         ({"failed": LogDirError("/a", "broken")}, LogDirError),
     ],
 )
-async def test_nothing_is_appended_where_nobody_may(autojump_clock, world, state, raised):
+async def test_append_to_a_closed_or_failed_log_is_refused(autojump_clock, world, state, raised):
     log = new_log(world)
     append(log, batch(timestamp=1))
     for name, value in state.items():
@@ -118,7 +118,7 @@ async def test_nothing_is_appended_where_nobody_may(autojump_clock, world, state
     assert log.end_offset == 1
 
 
-async def test_whoever_suspects_a_directory_looks_at_its_next_append(autojump_clock, world):
+async def test_next_append_in_a_suspect_directory_is_checked_for_disk_waits(autojump_clock, world):
     log = new_log(world)
     append(log, batch(timestamp=1))
     log.latency.elapsed = iter((10.0, 10.1)).__next__
@@ -153,7 +153,7 @@ async def test_log_append_time_is_written_into_the_header_and_its_crc(autojump_c
         ({"segment_bytes": 100}, batch(size=100), ErrorCode.RECORD_LIST_TOO_LARGE),
     ],
 )
-async def test_what_the_topic_does_not_allow_is_not_written(
+async def test_batch_above_the_size_limits_of_the_topic_is_not_written(
     autojump_clock, world, settings, content, code
 ):
     log = new_log(world, **settings)
@@ -165,7 +165,7 @@ async def test_what_the_topic_does_not_allow_is_not_written(
     assert (log.end_offset, log.size) == (0, 0)
 
 
-async def test_a_repeated_batch_is_answered_as_the_first_time(autojump_clock, world):
+async def test_duplicate_batch_is_answered_with_the_offsets_of_the_first(autojump_clock, world):
     log = new_log(world)
     sent = [
         batch(2, producer_id=5, producer_epoch=0, base_sequence=2 * number) for number in range(6)
@@ -183,7 +183,9 @@ async def test_a_repeated_batch_is_answered_as_the_first_time(autojump_clock, wo
 
 
 @pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
-async def test_a_repeated_batch_is_answered_with_the_time_of_the_first(autojump_clock, world, kind):
+async def test_duplicate_batch_is_answered_with_the_timestamp_of_the_first(
+    autojump_clock, world, kind
+):
     log = new_log(world, message_timestamp_type=kind)
     sent = {"timestamp": 70, "producer_id": 5, "producer_epoch": 0, "base_sequence": 0}
     first = append(log, batch(3, **sent))
@@ -196,7 +198,9 @@ async def test_a_repeated_batch_is_answered_with_the_time_of_the_first(autojump_
     assert kind == "LogAppendTime" or noted.timestamp == 72
 
 
-async def test_a_follower_takes_offsets_as_they_are_and_refuses_those_it_has(autojump_clock, world):
+async def test_follower_keeps_offsets_of_the_leader_and_refuses_offsets_below_its_end(
+    autojump_clock, world
+):
     log = new_log(world)
     content = batch(2, base_offset=10, leader_epoch=3)
     append_as_follower(log, memoryview(content), headers(content))
@@ -208,7 +212,7 @@ async def test_a_follower_takes_offsets_as_they_are_and_refuses_those_it_has(aut
     assert error(caught) is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-async def test_an_append_that_fails_leaves_nothing_and_fails_the_log(autojump_clock, world):
+async def test_failed_append_adds_no_record_and_fails_the_log(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
     failures = []
@@ -237,7 +241,7 @@ async def test_last_stable_offset_stays_before_an_open_transaction(autojump_cloc
     assert log.high_watermark == 4
 
 
-def test_an_append_that_took_long_makes_the_directory_slow():
+def test_long_append_makes_the_directory_slow():
     async def main(universe):
         world = universe.machine("broker")
         log = new_log(world)
@@ -250,7 +254,7 @@ def test_an_append_that_took_long_makes_the_directory_slow():
     assert run_simulated(main) == (False, True, 1)
 
 
-async def test_a_log_lives_on_a_real_disk():
+async def test_log_on_a_real_disk_is_appended_synced_truncated_and_reopened():
     with TemporaryDirectory() as path:
         world = RealWorld(SkippingClock())
         log = new_log(world, f"{path}/t-0", segment_bytes=5000, index_interval_bytes=200)
@@ -281,7 +285,9 @@ async def test_a_follower_refuses_batches_that_exceed_a_segment_together(autojum
     assert log.end_offset == 1
 
 
-async def test_a_log_reports_what_may_be_compacted_or_removed(autojump_clock, world):
+async def test_log_reports_rolls_start_offset_changes_new_settings_and_its_close(
+    autojump_clock, world
+):
     log, changes = new_log(world), []
     log.on_change = changes.append
 

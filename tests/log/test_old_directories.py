@@ -32,7 +32,7 @@ def records(content):
 
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("name", NAMES)
-async def test_every_offset_of_an_old_log_is_found(autojump_clock, world, name, clean):
+async def test_every_offset_of_a_log_of_old_messages_is_found(autojump_clock, world, name, clean):
     content, wanted = SETS[name], records(SETS[name])
 
     log = await old_log(world, content, known=Known(clean=clean, start_offset=BASE))
@@ -48,7 +48,7 @@ async def test_every_offset_of_an_old_log_is_found(autojump_clock, world, name, 
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_old_records_are_found_by_time(autojump_clock, world, name):
+async def test_records_of_old_messages_are_found_by_timestamp(autojump_clock, world, name):
     wanted = records(SETS[name])
     log = await old_log(world, SETS[name])
 
@@ -101,7 +101,7 @@ async def test_a_damaged_message_ends_the_log_after_a_crash(autojump_clock, worl
     assert await read_bytes(log, BASE, 1 << 20) == SETS[name][:position]
 
 
-async def test_a_range_of_messages_begins_with_the_one_of_the_offset(autojump_clock, world):
+async def test_read_of_old_messages_begins_with_the_message_of_the_offset(autojump_clock, world):
     content = SETS["v1-none.bin"]
     log = await old_log(world, content)
     (position, message) = messages(content)[2]
@@ -114,7 +114,7 @@ async def test_a_range_of_messages_begins_with_the_one_of_the_offset(autojump_cl
     assert read_message(content, position).offset == message.offset
 
 
-async def test_a_message_shorter_than_a_header_of_a_batch_is_found_at_the_end_of_the_file(
+async def test_message_shorter_than_a_batch_header_is_found_at_the_end_of_the_file(
     autojump_clock, world
 ):
     content = SETS["v0-none.bin"]

@@ -28,7 +28,7 @@ def preallocated(world, **more):
     return new_log(world, **{**SETTINGS, **more})
 
 
-async def test_a_new_segment_has_its_whole_length_at_once(autojump_clock, world):
+async def test_preallocated_segment_file_has_segment_bytes_at_once(autojump_clock, world):
     log = preallocated(world)
     append(log, batch())
 
@@ -36,14 +36,14 @@ async def test_a_new_segment_has_its_whole_length_at_once(autojump_clock, world)
     assert lengths(log) == {FIRST: SEGMENT}
 
 
-async def test_without_the_setting_it_grows(autojump_clock, world):
+async def test_segment_file_without_preallocate_grows_with_its_batches(autojump_clock, world):
     log = preallocated(world, preallocate=False)
     append(log, batch())
 
     assert lengths(log) == {FIRST: len(batch())}
 
 
-async def test_what_was_not_written_goes_with_the_roll_and_the_end(autojump_clock, world):
+async def test_unwritten_rest_of_a_segment_file_is_cut_at_roll_and_close(autojump_clock, world):
     log = preallocated(world)
     append(log, batch())
     roll(log)
@@ -57,7 +57,7 @@ async def test_what_was_not_written_goes_with_the_roll_and_the_end(autojump_cloc
     assert lengths(log) == {FIRST: len(batch()), f"{1:020}.log": 2 * len(batch())}
 
 
-async def test_a_roll_by_threads_gives_back_what_was_not_written(autojump_clock, world):
+async def test_unwritten_rest_of_a_segment_file_is_cut_at_a_roll_in_a_thread(autojump_clock, world):
     log = preallocated(world)
     append(log, batch())
     append(log, batch())
@@ -71,7 +71,7 @@ async def test_a_roll_by_threads_gives_back_what_was_not_written(autojump_clock,
     assert lengths(log) == {FIRST: 2 * len(batch()), second: SEGMENT}
 
 
-async def test_readers_find_the_end_where_the_zeros_begin(autojump_clock, world):
+async def test_reads_of_a_preallocated_segment_end_before_the_zeros(autojump_clock, world):
     log = preallocated(world)
     for _ in range(5):
         append(log, batch())
@@ -80,7 +80,7 @@ async def test_readers_find_the_end_where_the_zeros_begin(autojump_clock, world)
     assert offsets(await read_all(log, 4)) == [4]
 
 
-async def test_a_log_that_was_cut_goes_on(autojump_clock, world):
+async def test_truncated_log_with_preallocation_is_appended_to(autojump_clock, world):
     log = preallocated(world)
     for _ in range(5):
         append(log, batch())

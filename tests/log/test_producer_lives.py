@@ -84,7 +84,7 @@ async def _nothing() -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_no_life_forgets_a_producer_or_writes_a_batch_twice(
+async def test_restarts_neither_forget_a_producer_nor_write_a_duplicate_batch(
     autojump_clock, world, seed: int
 ) -> None:
     lives = Lives(world, seed)

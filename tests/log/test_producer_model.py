@@ -129,7 +129,7 @@ steps = sends | runs | st.just(("restart",)) | st.tuples(st.just("forget"), st.i
 @example([("send", 0, 0, SEQUENCES - 1, 1), ("run", 0, 0, 6, 1), ("send", 0, 0, -5, 1)])
 @example([("run", 0, 0, 7, 1), ("send", 0, 0, -5, 1), ("send", 0, 0, -6, 1)])
 @example([("run", 0, 1, 6, 1), ("restart",), ("send", 0, 1, -1, 1), ("send", 0, 1, -2, 1)])
-def test_every_batch_is_taken_repeated_or_refused_as_the_model_says(
+def test_batches_are_accepted_repeated_or_refused_as_in_the_model(
     asked: Sequence[tuple[object, ...]],
 ) -> None:
     model, subject = Model(), Subject()

@@ -27,7 +27,7 @@ def entries(state: ProducerState) -> dict[int, tuple[int, ...]]:
     return found
 
 
-def test_rows_are_those_of_the_producers_in_their_order() -> None:
+def test_snapshot_rows_have_the_order_of_the_producers() -> None:
     state = ProducerState()
     for producer_id in (7, 3, 5):
         note(state, producer_id)
@@ -37,7 +37,7 @@ def test_rows_are_those_of_the_producers_in_their_order() -> None:
     assert rows == [7, 3, 5]
 
 
-def test_a_snapshot_packs_few_producers_however_many_have_changed() -> None:
+def test_snapshot_packs_at_most_a_few_changed_producers_at_its_end() -> None:
     state = ProducerState()
     for producer_id in range(10 * TOGETHER + 5):
         note(state, producer_id)
@@ -47,7 +47,7 @@ def test_a_snapshot_packs_few_producers_however_many_have_changed() -> None:
     assert not state._changed
 
 
-def test_producers_of_a_snapshot_are_packed_while_they_are_read() -> None:
+def test_snapshot_is_the_same_after_decoding_and_encoding() -> None:
     state = ProducerState()
     for producer_id in range(2 * TOGETHER):
         note(state, producer_id)
@@ -81,7 +81,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_a_snapshot_has_what_the_producers_are_whatever_happened_before(steps) -> None:
+def test_snapshot_holds_the_state_of_all_producers_after_any_changes(steps) -> None:
     state = ProducerState()
     for time, (step, number) in enumerate(steps):
         match step:
@@ -102,7 +102,7 @@ def test_a_snapshot_has_what_the_producers_are_whatever_happened_before(steps) -
     assert entries(whole(decode(encode(state)))) == entries(state)
 
 
-def test_a_producer_that_sends_while_silent_ones_are_forgotten_stays() -> None:
+def test_producer_that_sends_during_the_expiry_is_kept() -> None:
     state = ProducerState()
     for producer_id in range(3000):
         note(state, producer_id, time=1)

@@ -20,13 +20,13 @@ def decode(content: bytes) -> ProducerState:
 
 
 @pytest.mark.parametrize(("archive", "folder", "name"), SNAPSHOTS)
-def test_kafkas_snapshots_are_written_again_byte_for_byte(archive, folder, name):
+def test_producer_snapshots_of_apache_kafka_are_rewritten_byte_for_byte(archive, folder, name):
     content = sample(archive)[folder][name]
 
     assert encode(decode(content)) == content
 
 
-def test_an_open_transaction_is_known_again():
+def test_open_transaction_is_read_from_a_producer_snapshot():
     state = decode(sample("txn")["txn-0"]["00000000000000000034.snapshot"])
 
     assert state.get(2001).transaction_first_offset == 31
@@ -36,11 +36,11 @@ def test_an_open_transaction_is_known_again():
     assert state.last_stable_offset(34) == 31
 
 
-def test_no_producers_are_ten_bytes():
+def test_producer_snapshot_without_producers_has_ten_bytes():
     assert len(encode(ProducerState())) == 10
 
 
-def test_every_damaged_byte_is_noticed():
+def test_producer_snapshot_with_any_damaged_byte_is_corrupt():
     content = sample("epochs")["epochs-0"]["00000000000000000015.snapshot"]
 
     for position in range(len(content)):
@@ -54,7 +54,7 @@ def test_every_damaged_byte_is_noticed():
 
 
 @pytest.mark.parametrize(("sequence", "first"), [(1, (1 << 31) - 2), (7, 4), (3, 0)])
-def test_the_last_batch_is_known_again_across_the_last_sequence(sequence, first):
+def test_last_batch_of_a_producer_is_restored_across_the_sequence_wraparound(sequence, first):
     state = ProducerState()
     state.note(produced(5, 1, first, 3, offset=20, timestamp=8, transactional=False))
 
@@ -65,7 +65,7 @@ def test_the_last_batch_is_known_again_across_the_last_sequence(sequence, first)
     assert (producer.epoch, producer.timestamp) == (1, 8)
 
 
-def test_a_last_batch_without_a_sequence_is_known_again():
+def test_last_batch_without_a_sequence_is_restored_from_a_snapshot():
     state = ProducerState()
     state.note(produced(5, 1, NO_SEQUENCE, 2, offset=20, timestamp=8, transactional=True))
 
@@ -75,7 +75,7 @@ def test_a_last_batch_without_a_sequence_is_known_again():
     assert producer.transaction_first_offset == 20
 
 
-def test_many_producers_are_read_in_steps():
+def test_snapshot_of_many_producers_is_decoded_in_steps():
     state = ProducerState()
     for number in range(1000):
         state.note(produced(number, 1, 0, 0, offset=number, timestamp=8, transactional=False))

@@ -39,7 +39,7 @@ def filled(world):
 
 
 @pytest.mark.parametrize("kept", [(), (3,), (3, 6), (3, 6, 9)])
-async def test_producers_are_the_same_from_any_snapshot(autojump_clock, world, kept):
+async def test_producers_are_the_same_with_any_set_of_snapshots(autojump_clock, world, kept):
     log = filled(world)
     for offset in await snapshots(log.directory):
         if offset not in kept:
@@ -62,7 +62,7 @@ async def test_a_torn_snapshot_is_removed_and_passed_over(autojump_clock, world)
     assert await snapshots(log.directory) == [3, 6]
 
 
-async def test_a_snapshot_of_what_the_log_does_not_reach_is_dropped(autojump_clock, world):
+async def test_producer_snapshots_above_the_log_end_are_dropped(autojump_clock, world):
     log = filled(world)
 
     await drop_snapshots(log.directory, 6)
@@ -70,7 +70,9 @@ async def test_a_snapshot_of_what_the_log_does_not_reach_is_dropped(autojump_clo
     assert await snapshots(log.directory) == [3, 6]
 
 
-async def test_kafkas_last_snapshot_is_what_its_batches_say(autojump_clock, world):
+async def test_snapshot_rebuilt_from_batches_contains_the_rows_of_apache_kafka(
+    autojump_clock, world
+):
     log = await sample_log(world, "epochs", "epochs-0", drop=".snapshot")
     log.unsynced.wrote(
         run_now(
@@ -88,7 +90,7 @@ async def test_kafkas_last_snapshot_is_what_its_batches_say(autojump_clock, worl
     assert rows[1] <= rows[0]  # the node had been started again and forgotten old producers
 
 
-async def test_a_snapshot_for_an_empty_log_is_enough(autojump_clock, world):
+async def test_producers_of_an_empty_log_are_loaded_from_its_snapshot(autojump_clock, world):
     log = new_log(world)
     await fill(log.directory, {f"{0:020}.snapshot": encode(log.producers)})
 
@@ -105,7 +107,7 @@ async def test_a_snapshot_for_an_empty_log_is_enough(autojump_clock, world):
         ([], [0], []),
     ],
 )
-async def test_of_the_snapshots_between_segments_the_one_at_the_end_stays(
+async def test_only_the_last_snapshot_and_snapshots_at_segment_bases_are_kept(
     autojump_clock, world, there, bases, kept
 ):
     log = new_log(world)
@@ -119,7 +121,7 @@ async def test_of_the_snapshots_between_segments_the_one_at_the_end_stays(
     assert await snapshots(log.directory) == kept
 
 
-async def test_each_life_leaves_one_snapshot_at_its_end(autojump_clock, world):
+async def test_each_close_leaves_one_snapshot_at_the_end_offset(autojump_clock, world):
     log = new_log(world, "/t-0")
     for number in range(3):
         append(log, batch(producer_id=7, producer_epoch=0, base_sequence=number))
@@ -130,7 +132,7 @@ async def test_each_life_leaves_one_snapshot_at_its_end(autojump_clock, world):
         assert log.producers.get(7).last_sequence == number
 
 
-async def test_a_producer_that_was_silent_is_taken_from_batches_and_not_from_a_snapshot(
+async def test_expired_producers_are_loaded_from_batches_and_not_from_a_snapshot(
     autojump_clock, world
 ):
     log = new_log(world)
@@ -152,7 +154,7 @@ async def test_a_producer_that_was_silent_is_taken_from_batches_and_not_from_a_s
     assert sorted(one.producer_id for one in await load(101)) == [1, 3]
 
 
-async def test_after_a_crash_the_last_five_batches_are_known_again(autojump_clock, world):
+async def test_last_five_batches_of_a_producer_are_duplicates_after_a_crash(autojump_clock, world):
     log = new_log(world)
     for number in range(7):
         append(log, batch(2, producer_id=7, producer_epoch=0, base_sequence=2 * number))
@@ -167,7 +169,7 @@ async def test_after_a_crash_the_last_five_batches_are_known_again(autojump_cloc
     assert log.end_offset == 14
 
 
-async def test_a_log_that_is_idle_is_not_written_to_at_its_end(autojump_clock, world):
+async def test_close_of_an_idle_log_writes_no_snapshot(autojump_clock, world):
     log = new_log(world)
     known = Known(clean=True)
     await close(log)
@@ -184,7 +186,7 @@ async def test_a_log_that_is_idle_is_not_written_to_at_its_end(autojump_clock, w
     assert await content_of(log.directory, f"{1:020}.snapshot") == b""
 
 
-async def test_after_a_crash_an_end_in_order_writes_the_snapshot_again(autojump_clock, world):
+async def test_clean_close_after_a_crash_writes_the_snapshot_again(autojump_clock, world):
     log = new_log(world)
     append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
     roll(log)
@@ -201,7 +203,7 @@ async def test_after_a_crash_an_end_in_order_writes_the_snapshot_again(autojump_
     assert content == encode(log.producers)
 
 
-async def test_a_roll_before_the_end_leaves_one_snapshot(autojump_clock, world):
+async def test_close_right_after_a_roll_writes_no_second_snapshot(autojump_clock, world):
     log = new_log(world)
     append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
     roll(log)

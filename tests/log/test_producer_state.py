@@ -25,11 +25,11 @@ def refused(state, sequence, **fields):
     return caught.value.code
 
 
-def test_a_producer_that_is_not_known_may_begin_anywhere():
+def test_unknown_producer_may_begin_with_any_sequence():
     assert check(ProducerState(), 77) is None
 
 
-def test_the_next_sequence_follows_the_last_one():
+def test_next_sequence_must_follow_the_last_sequence():
     state = ProducerState()
     note(state, 0, delta=4)
 
@@ -38,7 +38,7 @@ def test_the_next_sequence_follows_the_last_one():
     assert refused(state, 4) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_after_the_last_sequence_comes_zero():
+def test_sequence_zero_follows_the_largest_sequence():
     state = ProducerState()
     note(state, LAST - 1, delta=1)
 
@@ -48,7 +48,7 @@ def test_after_the_last_sequence_comes_zero():
     assert check(state, 2) is None
 
 
-def test_an_older_epoch_is_fenced_and_a_newer_one_begins_with_zero():
+def test_older_producer_epoch_is_fenced_and_newer_epoch_begins_with_sequence_zero():
     state = ProducerState()
     note(state, 0, epoch=3)
 
@@ -57,7 +57,7 @@ def test_an_older_epoch_is_fenced_and_a_newer_one_begins_with_zero():
     assert check(state, 0, epoch=4) is None
 
 
-def test_a_producer_without_an_epoch_is_not_held_to_its_sequences():
+def test_sequences_of_a_producer_without_an_epoch_are_not_checked():
     state = ProducerState()
     assert refused(state, 0, epoch=-2) is ErrorCode.INVALID_PRODUCER_EPOCH
     note(state, 0, epoch=-1)
@@ -67,7 +67,7 @@ def test_a_producer_without_an_epoch_is_not_held_to_its_sequences():
     assert refused(state, 9, epoch=-2) is ErrorCode.INVALID_PRODUCER_EPOCH
 
 
-def test_the_last_five_batches_are_known_again():
+def test_last_five_batches_of_a_producer_are_duplicates():
     state = ProducerState()
     for number in range(7):
         note(state, 2 * number, delta=1, offset=10 * number)
@@ -78,7 +78,7 @@ def test_the_last_five_batches_are_known_again():
     assert refused(state, 12, delta=0) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_a_batch_of_an_older_epoch_is_no_duplicate():
+def test_batch_of_an_older_producer_epoch_is_refused_and_not_a_duplicate():
     state = ProducerState()
     note(state, 0, epoch=0)
     note(state, 0, epoch=1)
@@ -87,7 +87,7 @@ def test_a_batch_of_an_older_epoch_is_no_duplicate():
     assert refused(state, 0, epoch=0) is ErrorCode.INVALID_PRODUCER_EPOCH
 
 
-def test_a_plain_batch_within_a_transaction_is_refused():
+def test_non_transactional_batch_within_a_transaction_is_refused():
     state = ProducerState()
     note(state, 0, transactional=True)
 
@@ -95,7 +95,7 @@ def test_a_plain_batch_within_a_transaction_is_refused():
     assert check(state, 1, transactional=True) is None
 
 
-def test_a_marker_ends_the_transaction_and_its_epoch_begins_with_zero():
+def test_marker_ends_the_transaction_and_its_epoch_begins_with_sequence_zero():
     state = ProducerState()
     note(state, 0, offset=5, transactional=True)
 
@@ -105,7 +105,7 @@ def test_a_marker_ends_the_transaction_and_its_epoch_begins_with_zero():
     assert state.note_marker(produced(1, 1, offset=10), 2) is None
 
 
-def test_the_last_stable_offset_waits_for_the_marker_to_be_committed():
+def test_last_stable_offset_rises_only_when_the_marker_is_committed():
     state = ProducerState()
     assert state.last_stable_offset(8) == 8
     note(state, 0, offset=5, transactional=True)
@@ -116,7 +116,7 @@ def test_the_last_stable_offset_waits_for_the_marker_to_be_committed():
     assert state.last_stable_offset(10) == 10
 
 
-def test_producers_are_forgotten_by_time_but_not_within_a_transaction():
+def test_silent_producers_expire_unless_they_have_an_open_transaction():
     state = ProducerState()
     note(state, 0, timestamp=100)
     state.note(produced(2, offset=1, timestamp=100, transactional=True))
@@ -128,7 +128,7 @@ def test_producers_are_forgotten_by_time_but_not_within_a_transaction():
     assert [producer.producer_id for producer in state] == [2]
 
 
-def test_what_the_broker_writes_for_a_producer_has_an_epoch_and_no_sequence():
+def test_batch_without_sequence_is_checked_by_producer_epoch_and_never_a_duplicate():
     state = ProducerState()
     note(state, 4, epoch=2, delta=1, offset=0)
 
@@ -147,7 +147,7 @@ def test_what_the_broker_writes_for_a_producer_has_an_epoch_and_no_sequence():
     assert refused(state, 6, epoch=2, transactional=True) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_whoever_knows_nobody_any_more_stands_in_no_snapshot():
+def test_cleared_producer_state_has_no_producers_and_no_snapshot():
     state = ProducerState()
     note(state, 0, transactional=True)
     state.loads_at = 1
@@ -158,7 +158,7 @@ def test_whoever_knows_nobody_any_more_stands_in_no_snapshot():
 
 
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(0, LAST))
-def test_batches_in_a_row_are_always_accepted_once(deltas, sequence):
+def test_consecutive_batches_are_accepted_and_their_repeats_are_duplicates(deltas, sequence):
     state = ProducerState()
     for offset, delta in enumerate(deltas):
         assert check(state, sequence, delta=delta) is None

@@ -32,7 +32,7 @@ def error(caught):
     return caught.value.code
 
 
-async def test_reads_end_below_the_end_offset_at_a_batch(autojump_clock, world):
+async def test_reads_return_only_whole_batches_below_the_end_offset(autojump_clock, world):
     log = new_log(world)
     for _ in range(5):
         append(log, batch(2))
@@ -43,7 +43,7 @@ async def test_reads_end_below_the_end_offset_at_a_batch(autojump_clock, world):
     assert read(log, 4, 1 << 20, 4) is None
 
 
-async def test_a_first_batch_comes_whole_or_not_at_all(autojump_clock, world):
+async def test_first_batch_above_max_bytes_is_read_whole_or_not_at_all(autojump_clock, world):
     log = new_log(world)
     append(log, batch(size=500))
     size = log.size
@@ -58,7 +58,7 @@ async def test_a_first_batch_comes_whole_or_not_at_all(autojump_clock, world):
     fits.release()
 
 
-async def test_an_offset_outside_of_the_log_is_an_error(autojump_clock, world):
+async def test_read_outside_the_log_raises_offset_out_of_range(autojump_clock, world):
     log = new_log(world)
     append(log, batch(5))
     log.set_start_offset(2)
@@ -70,7 +70,7 @@ async def test_an_offset_outside_of_the_log_is_an_error(autojump_clock, world):
     assert read(log, 5, 100, 5) is None
 
 
-async def test_a_cold_read_says_so_and_is_located_then(autojump_clock, world):
+async def test_cold_read_raises_blocking_io_error_and_succeeds_in_a_thread(autojump_clock, world):
     log = new_log(world, segment_bytes=5000)
     for _ in range(20):
         append(log, batch(size=500))
@@ -85,9 +85,7 @@ async def test_a_cold_read_says_so_and_is_located_then(autojump_clock, world):
 
 @pytest.mark.parametrize(("archive", "folder"), SAMPLES)
 @pytest.mark.parametrize("drop", ["", "index"])
-async def test_lookups_by_offset_are_those_of_a_full_scan(
-    autojump_clock, world, archive, folder, drop
-):
+async def test_lookups_by_offset_equal_a_full_scan(autojump_clock, world, archive, folder, drop):
     log = await sample_log(world, archive, folder, clean=not drop, drop=drop)
     batches = await scan(log)
 
@@ -99,7 +97,7 @@ async def test_lookups_by_offset_are_those_of_a_full_scan(
 
 
 @pytest.mark.parametrize(("archive", "folder"), SAMPLES)
-async def test_lookups_by_time_are_those_of_a_full_scan(autojump_clock, world, archive, folder):
+async def test_lookups_by_timestamp_equal_a_full_scan(autojump_clock, world, archive, folder):
     log = await sample_log(world, archive, folder)
     timed = []
     for base, at, header in await scan(log):
@@ -123,7 +121,7 @@ async def test_an_empty_log_has_no_largest_timestamp(autojump_clock, world):
     assert await largest_timestamp(new_log(world), decompression(world)) is None
 
 
-async def test_a_deleted_log_still_serves_its_leases(autojump_clock, world):
+async def test_leases_of_a_deleted_log_stay_readable(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
     found = read(log, 0, 1 << 20, 1)
@@ -152,7 +150,7 @@ def place(log, offset, max_bytes=1 << 20, end=20, *, at_least_one=True):
     return perform_now(log, find_slice(log, offset, max_bytes, end, at_least_one))
 
 
-async def test_a_place_begins_with_the_batch_and_ends_with_its_segment(autojump_clock, world):
+async def test_found_slice_begins_with_the_batch_and_ends_with_its_segment(autojump_clock, world):
     log = filled(world)
 
     found = [place(log, offset)[1:3] for offset in (0, 1, 3, 6, 19)]
@@ -160,7 +158,7 @@ async def test_a_place_begins_with_the_batch_and_ends_with_its_segment(autojump_
     assert found == [(0, 3 * SIZE), (0, 3 * SIZE), (SIZE, 2 * SIZE), (0, 3 * SIZE), (0, SIZE)]
 
 
-async def test_no_batch_that_ends_at_the_end_or_later_is_in_it(autojump_clock, world):
+async def test_found_slice_excludes_batches_that_reach_the_end_offset(autojump_clock, world):
     log = filled(world)
 
     assert place(log, 0, end=4).size == 2 * SIZE
@@ -170,7 +168,7 @@ async def test_no_batch_that_ends_at_the_end_or_later_is_in_it(autojump_clock, w
     assert place(log, 5, end=5) is None
 
 
-async def test_the_first_batch_is_never_cut_short(autojump_clock, world):
+async def test_found_slice_contains_the_whole_first_batch_or_nothing(autojump_clock, world):
     log = filled(world)
 
     assert place(log, 0, 1).size == SIZE
@@ -178,7 +176,7 @@ async def test_the_first_batch_is_never_cut_short(autojump_clock, world):
     assert place(log, 0, SIZE + 1, at_least_one=False).size == SIZE + 1
 
 
-async def test_an_offset_of_a_later_segment_in_an_earlier_one_is_damage(autojump_clock, world):
+async def test_offset_of_a_later_segment_in_an_earlier_segment_is_damage(autojump_clock, world):
     log = filled(world)
     file = log.segments.first.file
     content = bytearray(file.size)
@@ -197,7 +195,7 @@ async def test_an_offset_of_a_later_segment_in_an_earlier_one_is_damage(autojump
     assert found.first_offset == 6
 
 
-async def test_a_search_is_made_again_where_the_log_was_cut_meanwhile(autojump_clock, world):
+async def test_search_is_repeated_if_the_log_was_truncated_meanwhile(autojump_clock, world):
     log, searches = filled(world), []
 
     def search():
@@ -211,7 +209,7 @@ async def test_a_search_is_made_again_where_the_log_was_cut_meanwhile(autojump_c
     assert searches == [0, 1]
 
 
-async def test_a_gap_that_compaction_left_is_no_damage_whatever_the_policy_is(
+async def test_offset_gap_below_the_compacted_offset_is_not_logged_as_damage(
     autojump_clock, world, caplog
 ):
     log = new_log(world)

@@ -33,7 +33,9 @@ def filled(world, **settings):
     ("keep", "start"),
     [(-1, 0), (10_000, 0), (400, 4), (401, 4), (399, 6), (500, 4), (301, 6), (199, 8)],
 )
-async def test_segments_whose_newest_record_is_too_old_go(autojump_clock, world, keep, start):
+async def test_segments_whose_newest_record_exceeds_retention_ms_are_removed(
+    autojump_clock, world, keep, start
+):
     log = filled(world, retention_ms=keep)
     now = log.now_ms()
 
@@ -43,7 +45,7 @@ async def test_segments_whose_newest_record_is_too_old_go(autojump_clock, world,
     assert offsets(await read_all(log)) == list(range(start, 10))
 
 
-async def test_a_log_of_which_all_is_old_begins_a_new_segment(autojump_clock, world):
+async def test_log_with_only_expired_records_begins_a_new_segment(autojump_clock, world):
     log = filled(world, retention_ms=1000)
     await trio.sleep(5)
 
@@ -56,7 +58,7 @@ async def test_a_log_of_which_all_is_old_begins_a_new_segment(autojump_clock, wo
 @pytest.mark.parametrize(
     ("keep", "start"), [(-1, 0), (10 * SIZE, 0), (8 * SIZE + 1, 0), (8 * SIZE, 2), (5 * SIZE, 4)]
 )
-async def test_segments_beyond_the_size_go(autojump_clock, world, keep, start):
+async def test_segments_beyond_retention_bytes_are_removed(autojump_clock, world, keep, start):
     log = filled(world, retention_bytes=keep)
 
     await retain(log, log.now_ms(), nothing)
@@ -64,7 +66,9 @@ async def test_segments_beyond_the_size_go(autojump_clock, world, keep, start):
     assert log.start_offset == start
 
 
-async def test_segments_below_the_start_offset_go_also_where_keys_are_kept(autojump_clock, world):
+async def test_segments_below_the_start_offset_are_removed_in_a_compacted_log_too(
+    autojump_clock, world
+):
     log = filled(world, cleanup_policy=frozenset({"compact"}), retention_ms=1, retention_bytes=1)
     log.set_start_offset(5)
 
@@ -75,7 +79,7 @@ async def test_segments_below_the_start_offset_go_also_where_keys_are_kept(autoj
     assert not [name for name in names if name < f"{4:020}"]
 
 
-async def test_nothing_goes_above_the_high_watermark(autojump_clock, world):
+async def test_segments_above_the_high_watermark_are_not_removed(autojump_clock, world):
     log = filled(world, retention_bytes=0)
     log.high_watermark = 5
 
@@ -84,7 +88,9 @@ async def test_nothing_goes_above_the_high_watermark(autojump_clock, world):
     assert log.start_offset == 4
 
 
-async def test_the_start_offset_is_written_down_before_a_name_goes(autojump_clock, world):
+async def test_start_offset_checkpoint_is_written_before_a_segment_is_removed(
+    autojump_clock, world
+):
     log = filled(world)
     seen = []
 
@@ -97,7 +103,7 @@ async def test_the_start_offset_is_written_down_before_a_name_goes(autojump_cloc
     assert seen == [(4, 5, True)]
 
 
-async def test_a_lease_outlives_its_segment(autojump_clock, world):
+async def test_lease_stays_readable_after_its_segment_is_removed(autojump_clock, world):
     log = filled(world)
     found = read(log, 0, 1 << 20, 10)
 
@@ -107,7 +113,7 @@ async def test_a_lease_outlives_its_segment(autojump_clock, world):
     found.release()
 
 
-async def test_whoever_reads_what_goes_just_now_is_told_that_it_is_gone(
+async def test_reads_during_a_removal_get_offset_out_of_range_and_no_failure(
     autojump_clock, world, nursery
 ):
     log = filled(world)
@@ -138,7 +144,9 @@ async def test_whoever_reads_what_goes_just_now_is_told_that_it_is_gone(
     assert log.failed is None
 
 
-async def test_the_start_offset_stays_written_down_until_the_names_are_gone(autojump_clock, world):
+async def test_start_offset_checkpoint_is_kept_until_the_segments_are_removed(
+    autojump_clock, world
+):
     log = filled(world)
     one = LogDirectory(world, world.directory("/"), list)
     one.logs[log.partition] = log
@@ -160,7 +168,7 @@ async def test_the_start_offset_stays_written_down_until_the_names_are_gone(auto
     assert await read_file(one.root, START_OFFSETS) == b"0\n0\n"
 
 
-async def test_only_what_is_below_a_durable_start_goes(autojump_clock, world):
+async def test_only_segments_below_the_checkpointed_start_offset_are_removed(autojump_clock, world):
     log = new_log(world, segment_bytes=100)
     for _ in range(5):
         append(log, batch(1, size=30))
@@ -173,9 +181,7 @@ async def test_only_what_is_below_a_durable_start_goes(autojump_clock, world):
     assert [segment.base_offset for segment in log.segments] == [2, 3, 4]
 
 
-async def test_a_removal_that_is_cancelled_leaves_no_files_of_forgotten_segments(
-    autojump_clock, world
-):
+async def test_cancelled_removal_leaves_no_files_of_removed_segments(autojump_clock, world):
     log = filled(world)
     unlinked = []
     with trio.CancelScope() as scope:
@@ -197,7 +203,7 @@ async def test_a_removal_that_is_cancelled_leaves_no_files_of_forgotten_segments
     assert log.failed is None
 
 
-async def test_a_removal_that_takes_too_long_fails_the_log(autojump_clock, world):
+async def test_log_fails_when_a_removal_exceeds_its_timeout(autojump_clock, world):
     log = filled(world)
 
     def fault(machine, call, target):
@@ -211,7 +217,7 @@ async def test_a_removal_that_takes_too_long_fails_the_log(autojump_clock, world
     assert log.failed is not None
 
 
-async def test_a_removal_of_a_log_that_was_closed_meanwhile_touches_no_file(autojump_clock, world):
+async def test_removal_of_segments_of_a_log_closed_meanwhile_touches_no_file(autojump_clock, world):
     log = filled(world)
     names = log.directory.names()
 
@@ -237,7 +243,9 @@ async def test_segments_without_timestamps_are_as_old_as_their_files(autojump_cl
     assert log.start_offset == 4
 
 
-async def test_a_segment_without_timestamps_whose_file_is_gone_fails_nothing(autojump_clock, world):
+async def test_missing_file_of_a_segment_without_timestamps_does_not_stop_retention(
+    autojump_clock, world
+):
     log = new_log(world, segment_bytes=2 * SIZE, retention_ms=1000)
     for _ in range(6):
         append(log, batch())
@@ -259,7 +267,7 @@ async def test_a_segment_without_timestamps_whose_file_is_gone_fails_nothing(aut
         ({"retention_ms": 10_000, "cleanup_policy": frozenset({"compact"})}, None),
     ],
 )
-async def test_the_time_at_which_the_first_segment_expires_is_known(
+async def test_next_expiry_is_the_time_at_which_the_first_segment_is_removed(
     autojump_clock, world, settings, left_ms
 ):
     log = filled(world, **settings)
@@ -274,5 +282,5 @@ async def test_the_time_at_which_the_first_segment_expires_is_known(
         assert log.start_offset == 2
 
 
-async def test_an_empty_log_never_expires(autojump_clock, world):
+async def test_empty_log_has_no_next_expiry(autojump_clock, world):
     assert await next_expiry_ms(new_log(world, retention_ms=1)) is None

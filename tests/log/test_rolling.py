@@ -13,7 +13,7 @@ from trio_kafka.log.rolling import roll, roll_in_thread, skip_in_thread
 from trio_kafka.testing.simulation import simulated_world
 
 
-async def test_a_segment_is_begun_when_the_next_batch_would_not_fit(autojump_clock, world):
+async def test_segment_is_rolled_when_the_next_batch_would_not_fit(autojump_clock, world):
     log = new_log(world, segment_bytes=300)
     for _ in range(7):
         append(log, batch(size=10))
@@ -23,7 +23,7 @@ async def test_a_segment_is_begun_when_the_next_batch_would_not_fit(autojump_clo
     assert offsets(await read_all(log)) == list(range(7))
 
 
-async def test_a_segment_is_begun_when_the_first_record_is_too_old(autojump_clock, world):
+async def test_segment_is_rolled_when_its_first_record_is_too_old(autojump_clock, world):
     log = new_log(world, segment_ms=1000, message_timestamp_before_max_ms=1 << 62)
     now = log.now_ms()
     append(log, batch(timestamp=now - 2000))
@@ -34,7 +34,9 @@ async def test_a_segment_is_begun_when_the_first_record_is_too_old(autojump_cloc
     assert [segment.base_offset for segment in log.segments] == [0, 2]
 
 
-async def test_segments_of_a_millisecond_are_not_begun_by_each_batch(autojump_clock, world):
+async def test_segment_ms_of_one_millisecond_rolls_at_most_ten_times_a_second(
+    autojump_clock, world
+):
     log = new_log(world, segment_ms=1)
     for _ in range(100):
         append(log, batch(timestamp=log.now_ms()))
@@ -43,7 +45,9 @@ async def test_segments_of_a_millisecond_are_not_begun_by_each_batch(autojump_cl
     assert 9 <= len(log.segments) <= 11
 
 
-async def test_a_segment_without_times_is_as_old_as_it_was_seen(autojump_clock, world):
+async def test_segment_without_timestamps_is_rolled_by_the_time_of_its_first_append(
+    autojump_clock, world
+):
     log = new_log(world, segment_ms=1000)
     append(log, batch())
     await trio.sleep(0.9)
@@ -54,7 +58,7 @@ async def test_a_segment_without_times_is_as_old_as_it_was_seen(autojump_clock, 
     assert [segment.base_offset for segment in log.segments] == [0, 2]
 
 
-async def test_a_segment_is_begun_when_an_index_is_full(autojump_clock, world):
+async def test_segment_is_rolled_when_an_index_is_full(autojump_clock, world):
     log = new_log(world, index_interval_bytes=0, segment_index_bytes=36)
     for number in range(5):
         append(log, batch(timestamp=log.now_ms() + number))
@@ -62,7 +66,7 @@ async def test_a_segment_is_begun_when_an_index_is_full(autojump_clock, world):
     assert [segment.base_offset for segment in log.segments] == [0, 3]
 
 
-async def test_a_segment_is_begun_when_offsets_are_out_of_reach(autojump_clock, world):
+async def test_follower_rolls_before_an_offset_out_of_reach_of_the_segment(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
     far = batch(base_offset=1 << 31)
@@ -71,7 +75,7 @@ async def test_a_segment_is_begun_when_offsets_are_out_of_reach(autojump_clock, 
     assert [segment.base_offset for segment in log.segments] == [0, 1]
 
 
-async def test_a_leader_too_begins_a_segment_before_offsets_are_out_of_reach(autojump_clock, world):
+async def test_leader_rolls_before_an_offset_out_of_reach_of_the_segment(autojump_clock, world):
     log = new_log(world)
     append(log, batch(timestamp=1))
     log.end_offset = 1 << 31
@@ -103,7 +107,7 @@ async def test_the_end_of_a_log_may_skip_offsets(world, autojump_clock) -> None:
     assert [record.offset for record in await read_all(log)] == [0, 1, 50]
 
 
-async def test_a_roll_in_a_thread_that_is_cancelled_is_completed(autojump_clock):
+async def test_roll_in_a_thread_leaves_a_usable_log_when_cancelled_at_any_moment(autojump_clock):
     for passes in range(40):  # the cancellation comes at each moment of the roll
         log = new_log(simulated_world(seed=passes))
         append(log, batch())

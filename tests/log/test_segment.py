@@ -17,7 +17,7 @@ def filled(world, count=300, interval=200):
     return segment
 
 
-async def test_an_entry_is_made_for_each_interval_of_bytes(autojump_clock, world):
+async def test_index_entry_is_added_for_each_interval_of_bytes(autojump_clock, world):
     segment = filled(world, count=10, interval=200)
     size = len(batch())
 
@@ -26,7 +26,7 @@ async def test_an_entry_is_made_for_each_interval_of_bytes(autojump_clock, world
     assert segment.offsets.last == (1009, 9 * size)
 
 
-async def test_every_offset_is_found_in_memory_and_in_the_files(autojump_clock, world):
+async def test_every_offset_is_found_in_a_growing_and_in_a_sealed_segment(autojump_clock, world):
     segment = filled(world)
     size = len(batch())
     for sealed in (False, True):
@@ -42,7 +42,7 @@ async def test_every_offset_is_found_in_memory_and_in_the_files(autojump_clock, 
             segment.close()
 
 
-async def test_a_corrupt_index_costs_time_and_no_record(autojump_clock, world):
+async def test_records_and_timestamps_are_found_despite_corrupt_indexes(autojump_clock, world):
     segment = filled(world)
     run_now(segment.write_indexes())
     segment.seal()
@@ -60,7 +60,7 @@ async def test_a_corrupt_index_costs_time_and_no_record(autojump_clock, world):
     assert again.max_timestamp == 149
 
 
-async def test_an_index_that_points_into_a_batch_costs_time_and_no_record(autojump_clock, world):
+async def test_record_is_found_despite_an_index_entry_inside_a_batch(autojump_clock, world):
     segment = filled(world)
     segment.offsets.entries.reset()
     segment.offsets.append(1200, 77)
@@ -84,7 +84,7 @@ async def rewrite(segment, suffix, change):
 
 
 @pytest.mark.parametrize("change", [lambda _: b"", lambda index: bytes(len(index))])
-async def test_an_index_without_entries_is_built_again_once(
+async def test_offset_index_without_entries_is_rebuilt_once(
     autojump_clock, world, caplog, monkeypatch, change
 ):
     monkeypatch.setattr("trio_kafka.log.segment.BULK", 1000)
@@ -98,7 +98,7 @@ async def test_an_index_without_entries_is_built_again_once(
     assert caplog.text.count("offset index rebuilt in memory") == 1
 
 
-async def test_an_entry_that_skips_records_is_not_believed(autojump_clock, world):
+async def test_index_entry_that_skips_records_is_ignored(autojump_clock, world):
     again = sealed(filled(world))
     await rewrite(again, ".index", lambda index: index[:3] + b"\1" + index[4:])
 
@@ -115,7 +115,9 @@ async def test_an_entry_that_skips_records_is_not_believed(autojump_clock, world
         lambda index: index[:-6] + b"\0" + index[-5:],
     ],
 )
-async def test_a_largest_timestamp_that_no_batch_has_is_not_believed(autojump_clock, world, change):
+async def test_largest_timestamp_of_the_index_that_no_batch_has_is_ignored(
+    autojump_clock, world, change
+):
     again = sealed(filled(world))
     await rewrite(again, ".timeindex", change)
 
@@ -124,7 +126,7 @@ async def test_a_largest_timestamp_that_no_batch_has_is_not_believed(autojump_cl
     assert again.max_timestamp == 149
 
 
-async def test_a_batch_whose_end_was_cut_off_is_told_once(autojump_clock, world, caplog):
+async def test_batch_cut_short_in_a_segment_file_is_logged_once(autojump_clock, world, caplog):
     again = sealed(filled(world))
     await rewrite(again, ".log", lambda log: log[:-1])
     again = Segment.open(again.directory, 1000, 0)
@@ -135,7 +137,7 @@ async def test_a_batch_whose_end_was_cut_off_is_told_once(autojump_clock, world,
     assert caplog.text.count("segment file ends within a batch") == 1
 
 
-async def test_a_segment_without_its_file_has_no_bytes(autojump_clock, world, caplog):
+async def test_segment_whose_file_is_missing_has_a_size_of_zero(autojump_clock, world, caplog):
     again = sealed(filled(world))
     again.close()
     await again.directory.unlink(f"{1000:020}.log")
@@ -144,7 +146,9 @@ async def test_a_segment_without_its_file_has_no_bytes(autojump_clock, world, ca
     assert caplog.text.count("segment file truncated by another program") == 1
 
 
-async def test_a_sealed_segment_learns_its_largest_timestamp_from_its_index(autojump_clock, world):
+async def test_sealed_segment_reads_its_largest_timestamp_from_the_time_index(
+    autojump_clock, world
+):
     segment = filled(world)
     run_now(segment.write_indexes())
     segment.seal()
@@ -156,7 +160,7 @@ async def test_a_sealed_segment_learns_its_largest_timestamp_from_its_index(auto
     assert (again.max_timestamp, again.max_timestamp_offset) == (149, segment.max_timestamp_offset)
 
 
-async def test_a_segment_that_grows_again_knows_what_it_knew(autojump_clock, world):
+async def test_segment_that_grows_again_has_its_timestamps_and_index_entries(autojump_clock, world):
     segment = filled(world)
     run_now(segment.write_indexes())
     segment.seal()
@@ -186,7 +190,7 @@ async def test_jitter_lets_a_segment_roll_earlier(autojump_clock, world):
 
 
 @pytest.mark.parametrize(("now_ms", "rolls"), [(0, False), (99, False), (100, True), (-1, True)])
-async def test_a_segment_of_less_than_a_tenth_of_a_second_does_not_roll_by_age(
+async def test_segment_younger_than_a_tenth_of_a_second_is_not_rolled_by_age(
     autojump_clock, world, now_ms, rolls
 ):
     segment = filled(world, count=1)
@@ -195,7 +199,7 @@ async def test_a_segment_of_less_than_a_tenth_of_a_second_does_not_roll_by_age(
     assert segment.should_roll(LogConfig(segment_ms=1), 0, now_ms, later, headers(later)) is rolls
 
 
-async def test_a_segment_under_other_names_is_read_and_renamed(autojump_clock, world):
+async def test_segment_with_a_name_suffix_is_read_and_renamed(autojump_clock, world):
     log = new_log(world, segment_bytes=260, index_interval_bytes=1)
     for _ in range(6):
         append(log, batch(size=50, timestamp=log.now_ms()))

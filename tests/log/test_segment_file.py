@@ -17,7 +17,9 @@ def growing(root) -> SegmentFile:
     return SegmentFile(root, 0, file=root.create(NAME))
 
 
-async def test_a_file_is_given_up_when_it_is_durable_and_opened_again(root, autojump_clock) -> None:
+async def test_segment_file_is_closed_only_when_durable_and_opened_again(
+    root, autojump_clock
+) -> None:
     file = growing(root)
     file.write(b"abc", None)
     assert not file.give_up()
@@ -28,7 +30,9 @@ async def test_a_file_is_given_up_when_it_is_durable_and_opened_again(root, auto
     assert (file.size, file.file.size) == (3, 3)
 
 
-async def test_a_file_that_another_program_cut_is_not_written_to(root, autojump_clock) -> None:
+async def test_segment_file_truncated_by_another_program_is_not_opened_again(
+    root, autojump_clock
+) -> None:
     file = growing(root)
     file.write(b"abc", None)
     await file.sync_file()
@@ -39,7 +43,9 @@ async def test_a_file_that_another_program_cut_is_not_written_to(root, autojump_
         file.file  # noqa: B018
 
 
-async def test_a_file_that_is_written_in_pieces_is_not_given_up(root, autojump_clock) -> None:
+async def test_segment_file_is_not_closed_between_the_pieces_of_a_write(
+    root, autojump_clock
+) -> None:
     file = growing(root)
     await file.sync_file()
     given_up: list[bool] = []
@@ -48,7 +54,9 @@ async def test_a_file_that_is_written_in_pieces_is_not_given_up(root, autojump_c
     assert given_up == [False]
 
 
-async def test_a_cut_makes_the_durable_length_unknown(root, autojump_clock) -> None:
+async def test_truncated_segment_file_is_not_closed_before_the_next_sync(
+    root, autojump_clock
+) -> None:
     file = growing(root)
     file.write(b"abc", None)
     await file.sync_file()

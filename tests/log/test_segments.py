@@ -3,7 +3,7 @@ from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 
 
-async def test_an_offset_lies_in_the_last_segment_that_begins_before(autojump_clock, world):
+async def test_offset_lies_in_the_last_segment_that_begins_at_or_before(autojump_clock, world):
     root = world.directory("/data", create=True)
     parts = [run_now(Segment.create(root, base, 0)) for base in (20, 0, 10)]
     segments = Segments(parts)
@@ -28,7 +28,7 @@ async def test_the_last_segment_is_active(autojump_clock, world):
     assert len(segments) == 1
 
 
-async def test_segments_that_end_before_are_taken_out_but_never_the_active_one(
+async def test_segments_below_an_offset_are_removed_except_the_active_segment(
     autojump_clock, world
 ):
     root = world.directory("/data", create=True)
@@ -43,7 +43,7 @@ async def test_segments_that_end_before_are_taken_out_but_never_the_active_one(
     assert segments.end_of(0, 44) == 44
 
 
-async def test_one_segment_takes_the_place_of_adjacent_ones(autojump_clock, world):
+async def test_adjacent_sealed_segments_are_replaced_by_another_segment(autojump_clock, world):
     root = world.directory("/data", create=True)
     parts = [run_now(Segment.create(root, base, 0)) for base in (0, 10, 20, 30)]
     for segment in parts[:3]:

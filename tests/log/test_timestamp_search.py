@@ -22,7 +22,7 @@ async def filled(world):
     return log
 
 
-async def test_the_first_record_with_the_time_or_a_later_one_is_found(autojump_clock, world):
+async def test_first_record_with_the_timestamp_or_a_later_timestamp_is_found(autojump_clock, world):
     log = await filled(world)
 
     async def find(timestamp, start=0):
@@ -39,7 +39,7 @@ async def test_the_first_record_with_the_time_or_a_later_one_is_found(autojump_c
     assert await find(0, start=7) == (7, 151, 0)
 
 
-async def test_the_first_record_with_the_largest_time_is_found(autojump_clock, world):
+async def test_first_record_with_the_largest_timestamp_is_found(autojump_clock, world):
     log = await filled(world)
 
     batch, largest = await run_in_threads(find_largest_time(log.segments))
@@ -48,14 +48,14 @@ async def test_the_first_record_with_the_largest_time_is_found(autojump_clock, w
     assert whole(first_record(batch, batch.records, largest, 0)) == (17, 902, 3)
 
 
-async def test_records_without_times_have_no_largest(autojump_clock, world):
+async def test_log_of_records_without_timestamps_has_no_largest_timestamp(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
 
     assert await run_in_threads(find_largest_time(log.segments)) is None
 
 
-async def test_a_segment_whose_file_is_gone_has_no_times(autojump_clock, world):
+async def test_timestamp_search_skips_a_segment_whose_file_is_missing(autojump_clock, world):
     log = await filled(world)
     await sync(log)
     log.segments.first.close()
@@ -68,7 +68,9 @@ async def test_a_segment_whose_file_is_gone_has_no_times(autojump_clock, world):
     assert largest == 902
 
 
-async def test_a_batch_whose_header_exaggerates_is_passed_by(autojump_clock, world):
+async def test_timestamp_search_skips_a_batch_whose_header_has_a_too_large_timestamp(
+    autojump_clock, world
+):
     log = new_log(world, **SETTINGS)
     liar = bytearray(batch(3, timestamp=100))
     struct.pack_into(">q", liar, 35, 500)  # the largest timestamp

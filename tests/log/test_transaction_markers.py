@@ -15,7 +15,7 @@ def marker(kind, *, offset=0, epoch=0):
     )
 
 
-def test_a_marker_that_cannot_be_read_ends_no_transaction():
+def test_unreadable_marker_does_not_end_a_transaction():
     producers = ProducerState()
     begun = encode_batch([Record()], producer_id=1, producer_epoch=0, transactional=True)
     assert note_batch(producers, read_header(begun), begun, 0) is None
@@ -29,7 +29,7 @@ def test_a_marker_that_cannot_be_read_ends_no_transaction():
     assert note_batch(producers, read_header(marker(0)), marker(0, offset=1), 0) is not None
 
 
-def test_an_aborted_transaction_is_for_the_index():
+def test_abort_marker_returns_an_entry_for_the_transaction_index():
     producers = ProducerState()
     data = batch(2, base_offset=4, producer_id=1, producer_epoch=0, base_sequence=0)
     data = encode_batch(
@@ -49,7 +49,7 @@ def test_an_aborted_transaction_is_for_the_index():
     )
 
 
-def test_kafkas_log_gives_kafkas_transaction_index():
+def test_log_of_apache_kafka_yields_its_transaction_index():
     files = sample("txn")["txn-0"]
     producers = ProducerState()
     aborted = []
@@ -65,7 +65,7 @@ def test_kafkas_log_gives_kafkas_transaction_index():
     assert producers.get(2001).transaction_first_offset == 31
 
 
-def test_a_batch_without_a_sequence_counts_for_its_producer_and_its_transaction():
+def test_batch_without_a_sequence_opens_a_transaction_of_its_producer():
     producers = ProducerState()
     data = encode_batch(
         [Record(), Record()], 4, producer_id=1, producer_epoch=3, transactional=True

@@ -30,7 +30,7 @@ def filled_log(world):
 
 
 @pytest.mark.parametrize("end", [38, 30, 16, 8, 2, 0])
-async def test_the_log_ends_where_it_was_cut_and_goes_on_from_there(
+async def test_truncated_log_ends_at_the_offset_and_is_appended_to_there(
     autojump_clock, filled_log, end
 ):
     await truncate_to(filled_log, end)
@@ -43,19 +43,21 @@ async def test_the_log_ends_where_it_was_cut_and_goes_on_from_there(
     assert offsets(await read_all(filled_log)) == list(range(end + 1))
 
 
-async def test_a_batch_that_holds_the_offset_goes_whole(autojump_clock, filled_log):
+async def test_truncation_inside_a_batch_removes_the_whole_batch(autojump_clock, filled_log):
     await truncate_to(filled_log, 15)
 
     assert filled_log.end_offset == 14
 
 
-async def test_the_largest_timestamp_is_that_of_what_is_left(autojump_clock, filled_log):
+async def test_largest_timestamp_after_a_truncation_is_of_the_remaining_records(
+    autojump_clock, filled_log
+):
     await truncate_to(filled_log, 16)
 
     assert await largest_timestamp(filled_log, decompression(filled_log.world)) == (15, 1071, 1)
 
 
-async def test_a_cut_log_is_the_same_after_a_start(autojump_clock, filled_log):
+async def test_truncated_log_is_the_same_after_a_restart(autojump_clock, filled_log):
     world = filled_log.world
     await sync(filled_log)
     await truncate_to(filled_log, 16)
@@ -70,7 +72,9 @@ async def test_a_cut_log_is_the_same_after_a_start(autojump_clock, filled_log):
     assert again.epochs.rows == [(0, 0), (1, 8), (9, 16)]
 
 
-async def test_the_recovery_point_is_lowered_before_a_byte_goes(autojump_clock, filled_log):
+async def test_recovery_point_is_lowered_before_a_truncation_removes_bytes(
+    autojump_clock, filled_log
+):
     await sync(filled_log)
     seen = []
 
@@ -85,7 +89,7 @@ async def test_the_recovery_point_is_lowered_before_a_byte_goes(autojump_clock, 
     assert seen == [(16, size)]
 
 
-async def test_a_cut_takes_along_what_a_flush_was_due_for(autojump_clock, world):
+async def test_flush_is_not_due_after_its_records_are_truncated(autojump_clock, world):
     log = new_log(world, flush_messages=3)
     for _ in range(3):
         append(log, batch())
@@ -98,7 +102,7 @@ async def test_a_cut_takes_along_what_a_flush_was_due_for(autojump_clock, world)
     assert log.durable_end == log.end_offset == 2  # no flush is due for it
 
 
-async def test_leases_on_what_is_cut_say_so(autojump_clock, world):
+async def test_leases_of_truncated_bytes_are_marked_as_cut(autojump_clock, world):
     log = new_log(world)
     for _ in range(10):
         append(log, batch(size=100))
@@ -112,7 +116,7 @@ async def test_leases_on_what_is_cut_say_so(autojump_clock, world):
     high.release()
 
 
-async def test_nothing_is_appended_while_a_log_is_being_cut(autojump_clock, filled_log):
+async def test_append_during_a_truncation_is_refused(autojump_clock, filled_log):
     async def before_cut(_, cut=None):
         with pytest.raises(InvariantError):
             append(filled_log, batch())
@@ -124,7 +128,7 @@ async def test_nothing_is_appended_while_a_log_is_being_cut(autojump_clock, fill
     assert filled_log.end_offset == 16
 
 
-async def test_a_cut_is_not_cut_short_by_a_cancellation(autojump_clock, filled_log):
+async def test_cancelled_truncation_is_completed(autojump_clock, filled_log):
     with trio.CancelScope() as scope:
         scope.cancel()
         await truncate_to(filled_log, 16)
@@ -133,7 +137,7 @@ async def test_a_cut_is_not_cut_short_by_a_cancellation(autojump_clock, filled_l
     assert offsets(await read_all(filled_log)) == list(range(16))
 
 
-async def test_a_large_tail_goes_in_turns(autojump_clock, world):
+async def test_large_tail_is_truncated_in_several_calls(autojump_clock, world):
     log = new_log(world, max_message_bytes=1 << 30)
     for _ in range(5):
         append(log, batch(size=8 << 20))
@@ -146,7 +150,7 @@ async def test_a_large_tail_goes_in_turns(autojump_clock, world):
     assert BYTES_A_TURN == 16 << 20
 
 
-async def test_producers_are_those_of_what_is_left(autojump_clock, world):
+async def test_producer_state_after_a_truncation_is_of_the_remaining_batches(autojump_clock, world):
     log = new_log(world)
     for number in range(4):
         append(log, batch(producer_id=1, producer_epoch=0, base_sequence=number))
@@ -157,7 +161,7 @@ async def test_producers_are_those_of_what_is_left(autojump_clock, world):
     assert append(log, batch(producer_id=1, producer_epoch=0, base_sequence=2)).first_offset == 2
 
 
-async def test_an_io_error_fails_the_log(autojump_clock, filled_log):
+async def test_io_error_of_a_truncation_fails_the_log(autojump_clock, filled_log):
     def fault(machine, call, target):
         return OSError(5, "broken") if call == "truncate" else None
 
@@ -169,7 +173,7 @@ async def test_an_io_error_fails_the_log(autojump_clock, filled_log):
         append(filled_log, batch())
 
 
-async def test_a_log_can_begin_anew_at_any_offset(autojump_clock, filled_log):
+async def test_log_can_be_restarted_at_any_offset(autojump_clock, filled_log):
     await restart_at(filled_log, 1000)
 
     assert (filled_log.start_offset, filled_log.end_offset) == (1000, 1000)
@@ -224,7 +228,7 @@ class Life:
                 self.point = log.recovery_point
 
 
-def test_what_was_cut_never_comes_back_between_what_was_synced(size):
+def test_truncated_records_never_reappear_between_synced_records_after_crashes(size):
     async def lives(universe):
         life = Life()
         for _ in range(4):
@@ -248,7 +252,7 @@ def test_what_was_cut_never_comes_back_between_what_was_synced(size):
             assert record.value == life.written[record.offset], seed
 
 
-async def test_a_cut_that_waits_too_long_for_a_descriptor_has_failed(autojump_clock, world):
+async def test_truncation_that_waits_too_long_for_a_descriptor_fails_the_log(autojump_clock, world):
     log = new_log(world)
     for epoch in range(3):
         append(log, batch(2), epoch=epoch)
@@ -264,7 +268,9 @@ async def test_a_cut_that_waits_too_long_for_a_descriptor_has_failed(autojump_cl
     assert log.writer.change is None
 
 
-async def test_a_cut_inside_of_a_batch_claims_nothing_of_that_batch(autojump_clock, world):
+async def test_truncation_inside_a_batch_lowers_the_recovery_point_to_its_base_offset(
+    autojump_clock, world
+):
     log = new_log(world)
     for _ in range(2):
         append(log, batch(3))
@@ -283,7 +289,7 @@ async def test_a_cut_inside_of_a_batch_claims_nothing_of_that_batch(autojump_clo
     assert log.end_offset == log.recovery_point == 3
 
 
-async def test_a_segment_grows_again_when_the_one_behind_it_goes_with_its_first_batch(
+async def test_previous_segment_becomes_active_when_a_truncation_empties_the_last(
     autojump_clock, filled_log
 ):
     log = filled_log
@@ -300,7 +306,7 @@ async def test_a_segment_grows_again_when_the_one_behind_it_goes_with_its_first_
 
 
 @pytest.mark.parametrize("is_cut", [False, True])
-async def test_a_search_over_the_begin_or_the_end_of_a_cut_is_made_again(
+async def test_search_that_overlaps_begin_or_end_of_a_truncation_is_repeated(
     autojump_clock, filled_log, is_cut
 ):
     """is_cut: the search begins amid the cut and ends after it; else it ends amid the cut."""
@@ -320,7 +326,7 @@ async def test_a_search_over_the_begin_or_the_end_of_a_cut_is_made_again(
     assert len(searches) > 1
 
 
-async def test_offsets_that_are_given_again_are_not_taken_for_unreadable(autojump_clock, world):
+async def test_offsets_reused_after_a_truncation_are_not_marked_unreadable(autojump_clock, world):
     log = new_log(world)
     for _ in range(4):
         append(log, batch())

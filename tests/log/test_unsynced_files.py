@@ -12,7 +12,7 @@ def synced(world):
     return [one[1] for one in found if one]
 
 
-async def test_old_segments_come_before_the_active_one_and_names_last(autojump_clock, world):
+async def test_sync_writes_old_segments_then_the_active_segment_then_names(autojump_clock, world):
     log = new_log(world, segment_bytes=len(batch()))
     for _ in range(3):
         append(log, batch())
@@ -27,7 +27,7 @@ async def test_old_segments_come_before_the_active_one_and_names_last(autojump_c
     assert sum(name.endswith(".snapshot") for name in order) == 2
 
 
-async def test_names_are_synced_once(autojump_clock, world):
+async def test_directory_of_a_log_is_synced_only_for_new_names(autojump_clock, world):
     log = new_log(world)
     await sync(log)
     append(log, batch())
@@ -41,7 +41,7 @@ async def test_names_are_synced_once(autojump_clock, world):
     assert synced(world) == ["/t-0/00000000000000000000.log"]
 
 
-async def test_the_parents_name_for_it_is_synced_once(autojump_clock, world):
+async def test_parent_directory_of_a_new_log_is_synced_once(autojump_clock, world):
     log = new_log(world, "/data/t-0")
     log.unsynced = UnsyncedFiles(log.directory, world.directory("/data"))
     await sync(log)
@@ -52,7 +52,7 @@ async def test_the_parents_name_for_it_is_synced_once(autojump_clock, world):
     assert "/data" not in synced(world)
 
 
-async def test_what_failed_to_sync_is_not_taken_for_synced(autojump_clock, world):
+async def test_segment_whose_sync_failed_stays_unsynced(autojump_clock, world):
     log = new_log(world, segment_bytes=len(batch()))
     for _ in range(2):
         append(log, batch())

@@ -13,7 +13,7 @@ from trio_kafka.log.truncate import restart_at
 from trio_kafka.log.writer import LogWriter, open_claims
 
 
-async def test_changes_take_turns_in_the_order_of_their_arrival(autojump_clock):
+async def test_changes_of_a_log_take_turns_in_order_of_arrival(autojump_clock):
     writer, order = LogWriter("t-0"), []
 
     async def change(name: str) -> None:
@@ -30,7 +30,7 @@ async def test_changes_take_turns_in_the_order_of_their_arrival(autojump_clock):
     assert writer.change is None
 
 
-async def test_a_cancelled_change_ends_its_turn(autojump_clock):
+async def test_cancelled_change_of_a_log_ends_its_turn(autojump_clock):
     writer = LogWriter("t-0")
 
     with trio.move_on_after(1):
@@ -43,7 +43,7 @@ async def test_a_cancelled_change_ends_its_turn(autojump_clock):
             pass
 
 
-async def test_a_turn_that_would_have_to_wait_is_refused_at_once(autojump_clock):
+async def test_turn_without_waiting_is_refused_during_another_change(autojump_clock):
     writer = LogWriter("t-0")
 
     async def cut() -> None:
@@ -63,9 +63,7 @@ async def test_a_turn_that_would_have_to_wait_is_refused_at_once(autojump_clock)
     assert writer.change is None
 
 
-async def test_appends_and_rolls_may_not_begin_while_the_end_of_the_log_moves(
-    autojump_clock, world
-):
+async def test_appends_and_rolls_are_refused_while_a_truncation_blocks_them(autojump_clock, world):
     log = new_log(world)
     append(log, batch(timestamp=1))
 
@@ -126,7 +124,7 @@ async def test_a_restart_blocks_appends_and_begins_a_generation(autojump_clock, 
     assert log.writer.generation > generation + 1
 
 
-async def test_closing_a_log_lets_readers_discard_what_they_found(autojump_clock, world):
+async def test_close_of_a_log_begins_a_new_generation(autojump_clock, world):
     log = new_log(world)
     generation = log.writer.generation
 
@@ -154,7 +152,7 @@ async def test_a_second_claim_of_a_log_is_refused(autojump_clock):
     assert claim.revoked is None
 
 
-async def test_revoking_a_claim_cancels_its_work_and_tells_why(autojump_clock):
+async def test_revoked_claim_cancels_its_work_and_keeps_the_first_reason(autojump_clock):
     writer, ends = LogWriter("t-0"), []
 
     async def work() -> None:
@@ -180,7 +178,7 @@ async def test_revoking_a_claim_cancels_its_work_and_tells_why(autojump_clock):
     assert ends == ["a reason"]
 
 
-async def test_closing_a_log_ends_the_work_on_it(autojump_clock, world):
+async def test_close_of_a_log_revokes_its_claim(autojump_clock, world):
     log = new_log(world)
 
     async with trio.open_nursery() as nursery:
@@ -205,7 +203,7 @@ async def test_closing_a_log_ends_the_work_on_it(autojump_clock, world):
         ({"retention_ms": 5}, False),
     ],
 )
-async def test_work_ends_when_a_log_is_no_longer_compacted(
+async def test_claim_of_the_cleaner_is_revoked_when_a_log_is_no_longer_compacted(
     autojump_clock, world, change, is_revoked
 ):
     log = new_log(world, cleanup_policy=frozenset({"compact"}))

@@ -9,7 +9,7 @@ from trio_kafka.protocol.stored.metadata.topics import (
 )
 
 
-def test_what_is_not_touched_is_shared() -> None:
+def test_image_after_a_delta_shares_unchanged_parts_with_the_image_before() -> None:
     before = image_of(everything())
     delta = MetadataDelta(before)
     replay_all(delta, [PartitionChangeRecord(partition_id=1, topic_id=ONE, isr=[1])])
@@ -25,7 +25,7 @@ def test_what_is_not_touched_is_shared() -> None:
     assert (after.offset, after.epoch, after.timestamp_ms) == (99, 2, 7)
 
 
-def test_it_names_the_partitions_that_changed() -> None:
+def test_delta_names_the_changed_partitions_and_the_deleted_topics() -> None:
     delta = MetadataDelta(image_of(everything()))
     new = bytes([3] * 16)
     replay_all(
@@ -46,7 +46,7 @@ def test_it_names_the_partitions_that_changed() -> None:
     assert delta.deleted_topics == {TWO: "b"}
 
 
-def test_a_topic_created_and_deleted_leaves_no_trace() -> None:
+def test_topic_created_and_deleted_in_a_delta_leaves_the_delta_empty() -> None:
     delta = MetadataDelta(image_of(everything()))
     new = bytes([3] * 16)
     replay_all(delta, [TopicRecord(name="c", topic_id=new), RemoveTopicRecord(topic_id=new)])

@@ -15,7 +15,7 @@ from trio_kafka.protocol.stored.metadata.topics import (
 )
 
 
-def test_applied_to_the_old_image_it_gives_the_new_one() -> None:
+def test_difference_applied_to_the_old_image_gives_the_new_image() -> None:
     old = image_of(everything())
     new = image_of(
         [
@@ -35,7 +35,7 @@ def test_applied_to_the_old_image_it_gives_the_new_one() -> None:
     assert list(difference(old, new).topics[ONE].changed) == [1]
 
 
-def test_equal_images_differ_in_nothing() -> None:
+def test_difference_of_equal_images_is_empty() -> None:
     image = image_of(everything())
 
     assert difference(image, evolve(image, offset=99)) == MetadataDelta(image)

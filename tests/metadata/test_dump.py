@@ -8,7 +8,7 @@ from trio_kafka.metadata.features import record_version
 from trio_kafka.protocol.stored.metadata.frame import decode_record, encode_record
 
 
-def test_records_of_an_image_replayed_onto_nothing_give_the_image_again() -> None:
+def test_replay_of_the_records_of_an_image_gives_the_same_image() -> None:
     image = image_of(everything())
 
     records = [

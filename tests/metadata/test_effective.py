@@ -26,7 +26,7 @@ def changed(before: MetadataImage, resource, **values: str | None):
     return delta, delta.apply(before.offset + 1, 0, 0)
 
 
-def test_this_broker_goes_over_all_brokers_and_these_over_the_files() -> None:
+def test_broker_settings_override_cluster_settings_and_cluster_settings_override_files() -> None:
     effective = EffectiveConfig(config_of({THREADS: "3"}))
     image = MetadataImage()
     found = [effective.of(image).num_io_threads]
@@ -40,7 +40,7 @@ def test_this_broker_goes_over_all_brokers_and_these_over_the_files() -> None:
     assert effective.written.num_io_threads == 3
 
 
-def test_what_is_refused_counts_as_not_set_and_is_logged_once(
+def test_invalid_settings_in_the_metadata_are_ignored_and_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     effective = EffectiveConfig(config_of())
@@ -55,7 +55,7 @@ def test_what_is_refused_counts_as_not_set_and_is_logged_once(
     ]
 
 
-def test_settings_that_contradict_each_other_count_as_not_set(
+def test_contradictory_settings_in_the_metadata_are_ignored(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     effective = EffectiveConfig(config_of())
@@ -71,7 +71,7 @@ def test_settings_that_contradict_each_other_count_as_not_set(
     assert len(caplog.records) == 1
 
 
-def test_what_a_topic_has_that_cannot_be_read_does_not_hide_the_rest() -> None:
+def test_invalid_topic_settings_do_not_hide_valid_topic_settings() -> None:
     effective = EffectiveConfig(config_of({"log.retention.ms": "9"}))
     _, image = changed(
         MetadataImage(),
@@ -96,7 +96,7 @@ def test_what_a_topic_has_that_cannot_be_read_does_not_hide_the_rest() -> None:
     assert (bad.given, len(bad.refused)) == ({}, 1)
 
 
-def test_layers_that_can_be_used_are_without_what_is_refused() -> None:
+def test_usable_layers_do_not_have_invalid_settings() -> None:
     effective = EffectiveConfig(config_of())
     _, image = changed(MetadataImage(), OWN, num_io_threads="5", no_such="1")
     _, image = changed(image, COMMON, log_retention_ms="soon", message_max_bytes="7")
@@ -106,7 +106,7 @@ def test_layers_that_can_be_used_are_without_what_is_refused() -> None:
     assert effective.usable(image).dynamic_default == {"message.max.bytes": "7"}
 
 
-def test_followers_are_told_at_once_and_after_each_change_that_concerns_them() -> None:
+def test_followers_of_settings_get_the_first_value_and_each_effective_change() -> None:
     _, image = changed(MetadataImage(), OWN, num_io_threads="4")
     dynamic = DynamicSettings(EffectiveConfig(config_of({THREADS: "3"})), image)
     told: list[int] = []

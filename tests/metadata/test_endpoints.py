@@ -47,19 +47,19 @@ IMAGE = MetadataImage(
 )
 
 
-def test_a_broker_is_where_its_listener_of_that_name_is() -> None:
+def test_endpoint_of_a_broker_is_the_address_of_the_named_listener() -> None:
     assert endpoint_on(IMAGE, ONE, "A") == NodeEndpoint(ONE, "h1", 10, "r1", fenced=False)
     assert endpoint_on(IMAGE, ONE, "B") == NodeEndpoint(ONE, "h1", 11, "r1", fenced=False)
     assert endpoint_on(IMAGE, THREE, "A") == NodeEndpoint(THREE, "h3", 30, "r3", fenced=True)
 
 
-def test_a_broker_that_is_unknown_or_not_on_the_listener_is_nowhere() -> None:
+def test_broker_that_is_unknown_or_not_on_the_listener_has_no_endpoint() -> None:
     assert endpoint_on(IMAGE, NodeId(9), "A") is None
     assert endpoint_on(IMAGE, TWO, "A") is None
     assert endpoint_on(IMAGE, ONE, "a") is None
 
 
-def test_all_brokers_of_a_listener_come_by_their_ids() -> None:
+def test_endpoints_of_a_listener_are_sorted_by_broker_id() -> None:
     assert [(one.node, one.fenced) for one in endpoints_on(IMAGE, "A")] == [
         (ONE, False),
         (THREE, True),
@@ -68,7 +68,7 @@ def test_all_brokers_of_a_listener_come_by_their_ids() -> None:
     assert endpoints_on(IMAGE, "C") == []
 
 
-def test_a_replica_is_offline_whose_broker_is_unknown_fenced_or_not_on_the_listener() -> None:
+def test_replica_is_offline_when_its_broker_is_unknown_fenced_or_not_on_the_listener() -> None:
     state = PartitionState(replicas=(THREE, ONE, TWO, NodeId(9)), isr=(ONE,))
 
     assert offline_replicas(state, online_directories(IMAGE, "A")) == [THREE, TWO, NodeId(9)]
@@ -87,7 +87,7 @@ def test_a_replica_is_offline_whose_broker_is_unknown_fenced_or_not_on_the_liste
         (LOST_DIRECTORY, (), True),
     ],
 )
-def test_a_replica_is_offline_whose_directory_is(
+def test_replica_is_offline_when_its_directory_is_offline(
     directory: bytes, there: tuple[bytes, ...], offline: bool
 ) -> None:
     one = attrs.evolve(IMAGE.brokers[ONE], log_dirs=there)

@@ -22,7 +22,7 @@ from trio_kafka.protocol.stored.metadata.brokers import (
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
 
 
-def test_a_new_cluster_begins_with_the_features_that_kafka_4_4_formats() -> None:
+def test_new_cluster_has_the_feature_levels_of_kafka_4_4() -> None:
     assert [(record.name, record.feature_level) for record in bootstrap_features()] == [
         ("metadata.version", 33),
         ("eligible.leader.replicas.version", 1),
@@ -37,14 +37,16 @@ def test_a_new_cluster_begins_with_the_features_that_kafka_4_4_formats() -> None
 @pytest.mark.parametrize(
     ("level", "partition", "broker"), [(7, 0, 1), (8, 0, 2), (17, 1, 3), (23, 2, 3), (30, 2, 4)]
 )
-def test_records_are_written_as_the_level_has_them(level: int, partition: int, broker: int) -> None:
+def test_record_version_follows_the_metadata_version(
+    level: int, partition: int, broker: int
+) -> None:
     assert record_version(PartitionRecord(), level) == partition
     assert record_version(PartitionRecord(), level - 1) <= partition
     assert record_version(RegisterBrokerRecord(), level) == broker
     assert record_version(TopicRecord(), level) == 0
 
 
-def test_a_change_of_a_broker_is_written_in_the_oldest_version_that_can_say_it() -> None:
+def test_broker_change_record_has_the_oldest_version_with_its_fields() -> None:
     change = BrokerRegistrationChangeRecord
     assert record_version(change(fenced=1), 33) == 0
     assert record_version(change(in_controlled_shutdown=1), 33) == 1
@@ -52,7 +54,7 @@ def test_a_change_of_a_broker_is_written_in_the_oldest_version_that_can_say_it()
     assert record_version(change(cordoned_log_dirs=[]), 33) == 3
 
 
-def test_gates_open_at_their_levels() -> None:
+def test_features_are_enabled_from_their_metadata_version_on() -> None:
     assert (has_transactions(12), has_transactions(13)) == (False, True)
     assert (has_controllers(14), has_controllers(15)) == (False, True)
     assert (has_directories(16), has_directories(17)) == (False, True)
@@ -60,7 +62,7 @@ def test_gates_open_at_their_levels() -> None:
     assert (default_level("share.version", 30), default_level("share.version", 31)) == (1, 2)
 
 
-def test_some_levels_bring_records_that_others_cannot_say() -> None:
+def test_metadata_changed_is_true_at_the_same_levels_as_in_kafka() -> None:
     changed = [level for level in range(8, LATEST_LEVEL + 1) if metadata_changed(level - 1, level)]
 
     # Source: MetadataVersion of Apache Kafka 4.4.0, `didMetadataChange`.
@@ -70,14 +72,14 @@ def test_some_levels_bring_records_that_others_cannot_say() -> None:
     assert not metadata_changed(33, 33)
 
 
-def test_eligible_replicas_need_records_that_can_say_them() -> None:
+def test_eligible_leader_replicas_need_metadata_version_23() -> None:
     assert needed_levels("eligible.leader.replicas.version", 1) == {"metadata.version": 23}
     assert needed_levels("eligible.leader.replicas.version", 0) == {}
     assert needed_levels("share.version", 2) == {}
 
 
 @pytest.mark.parametrize(("name", "level"), [("metadata.version", 34), ("no.version", 1)])
-def test_unknown_levels_are_refused(name: str, level: int) -> None:
+def test_unknown_feature_levels_are_refused(name: str, level: int) -> None:
     with pytest.raises(KafkaError) as caught:
         check_level(name, level)
 

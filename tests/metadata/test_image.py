@@ -13,7 +13,7 @@ def test_a_topic_is_found_by_name_and_by_id() -> None:
     assert image.topic(bytes(16)) is None
 
 
-def test_a_partition_is_found_by_its_name() -> None:
+def test_partition_is_found_by_topic_name_and_index() -> None:
     image = image_of(everything())
 
     assert image.partition(TopicPartition("a", 1)) is image.topics["a"].partitions[1]
@@ -21,7 +21,7 @@ def test_a_partition_is_found_by_its_name() -> None:
     assert image.partition(TopicPartition("z", 0)) is None
 
 
-def test_a_replica_lies_in_the_directory_at_its_place() -> None:
+def test_directory_of_a_replica_is_found_by_its_position_in_the_replica_list() -> None:
     image = image_of(everything())
     state = image.topics["a"].partitions[0]
 
@@ -30,14 +30,14 @@ def test_a_replica_lies_in_the_directory_at_its_place() -> None:
     assert bare.directory(NodeId(1)) == UNASSIGNED_DIRECTORY
 
 
-def test_settings_are_those_of_the_resource_alone() -> None:
+def test_settings_of_a_resource_do_not_include_other_resources() -> None:
     image = image_of(everything())
 
     assert image.config(ConfigResourceType.TOPIC, "a") == {"retention.ms": "1"}
     assert image.config(ConfigResourceType.TOPIC, "b") == {}
 
 
-def test_only_a_broker_that_is_neither_fenced_nor_leaving_is_active() -> None:
+def test_fenced_broker_is_not_active() -> None:
     broker = image_of(everything()).brokers[NodeId(1)]
 
     assert broker.fenced

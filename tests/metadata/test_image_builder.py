@@ -20,7 +20,7 @@ def take(assembly: ImageBuilder, records: list[MetadataRecord], **others: object
         continue
 
 
-def test_several_batches_give_one_delta() -> None:
+def test_several_batches_are_published_as_one_delta() -> None:
     assembly = ImageBuilder("c")
     start = assembly.published
 
@@ -36,7 +36,7 @@ def test_several_batches_give_one_delta() -> None:
     assert assembly.finish() is None
 
 
-def test_a_transaction_is_no_part_of_an_image_before_its_end() -> None:
+def test_metadata_transaction_is_not_in_the_image_before_its_end() -> None:
     assembly = ImageBuilder("c")
     before = TopicRecord(name="a", topic_id=ONE)
 
@@ -52,7 +52,7 @@ def test_a_transaction_is_no_part_of_an_image_before_its_end() -> None:
     assert (list(whole[1].topics), whole[1].offset) == (["a", "b"], 4)
 
 
-def test_an_aborted_transaction_never_was() -> None:
+def test_aborted_metadata_transaction_is_not_in_the_image() -> None:
     assembly = ImageBuilder("c")
 
     take(assembly, [BeginTransactionRecord(), TopicRecord(name="b", topic_id=TWO)])
@@ -67,12 +67,14 @@ def test_an_aborted_transaction_never_was() -> None:
 @pytest.mark.parametrize(
     "wrong", [[EndTransactionRecord()], [BeginTransactionRecord(), BeginTransactionRecord()]]
 )
-def test_transactions_begin_and_end_in_turn(wrong: list[MetadataRecord]) -> None:
+def test_metadata_transaction_that_begins_twice_or_ends_without_begin_breaks_an_invariant(
+    wrong: list[MetadataRecord],
+) -> None:
     with pytest.raises(InvariantError):
         take(ImageBuilder("c"), wrong)
 
 
-def test_a_snapshot_replaces_what_was_known_and_says_what_changed() -> None:
+def test_snapshot_replaces_the_image_and_its_delta_names_deleted_topics() -> None:
     assembly = ImageBuilder("c")
     take(assembly, everything())
     assembly.finish()

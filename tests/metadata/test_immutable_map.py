@@ -17,7 +17,7 @@ def apply(model: dict[int, int], change: dict[int, int | None]) -> dict[int, int
 
 
 @given(st.integers(0, 2000), changes)
-def test_every_generation_equals_a_dict_that_took_the_same_changes(
+def test_every_generation_of_the_map_equals_a_dict_with_the_same_changes(
     size: int, steps: list[dict[int, int | None]]
 ) -> None:
     model = {number: number for number in range(size)}
@@ -35,7 +35,7 @@ def test_every_generation_equals_a_dict_that_took_the_same_changes(
         assert all((key in overlay) == (key in expected) for key in range(45))
 
 
-def test_many_changes_become_a_new_base() -> None:
+def test_many_changes_are_merged_into_a_new_base() -> None:
     found: ImmutableMap[int, int] = ImmutableMap({n: n for n in range(1000)})
 
     for number in range(300):
@@ -45,7 +45,7 @@ def test_many_changes_become_a_new_base() -> None:
     assert len(found) == 1000
 
 
-def test_what_was_removed_is_in_no_new_base() -> None:
+def test_removed_keys_are_not_in_a_new_base() -> None:
     found: ImmutableMap[int, int] = ImmutableMap({n: n for n in range(1000)})
 
     found = found.updated(dict.fromkeys(range(300)))
@@ -55,7 +55,7 @@ def test_what_was_removed_is_in_no_new_base() -> None:
     assert list(found.items()) == [(n, n) for n in range(300, 1000)]
 
 
-def test_no_change_gives_the_same_map() -> None:
+def test_update_without_changes_returns_the_same_map() -> None:
     found: ImmutableMap[int, int] = ImmutableMap({1: 1})
 
     assert found.updated({}) is found

@@ -6,7 +6,7 @@ import trio
 from trio_kafka.metadata.progress import Progress
 
 
-async def test_who_waits_goes_on_when_the_value_is_reached(autojump_clock) -> None:
+async def test_wait_for_progress_ends_when_the_value_is_reached(autojump_clock) -> None:
     progress = Progress()
     reached: list[int] = []
 
@@ -28,7 +28,7 @@ async def test_who_waits_goes_on_when_the_value_is_reached(autojump_clock) -> No
     await progress.wait(9)
 
 
-async def test_who_waits_for_more_is_told_that_it_will_not_come() -> None:
+async def test_wait_for_a_later_value_raises_the_error_of_failed_progress() -> None:
     progress = Progress(5)
     progress.fail(ValueError("lost"))
 

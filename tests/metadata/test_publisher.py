@@ -24,7 +24,7 @@ class Witness:
         self.seen.append((delta, image))
 
 
-async def test_the_first_image_that_is_published_has_all_that_was_committed(autojump_clock) -> None:
+async def test_first_published_image_has_all_committed_records(autojump_clock) -> None:
     world = simulated_world()
     await format_root(world)
     async with running_quorum(world) as (driver, _):
@@ -60,7 +60,7 @@ class Slow:
 
 
 @pytest.mark.parametrize(("steps", "a_step_s", "at_once"), [(3, 0.001, 1), (20, 0, 8), (3, 0, 3)])
-def test_others_run_between_slices_of_a_publisher_and_the_next_waits_for_all(
+def test_other_tasks_run_between_slices_of_a_publisher_and_the_next_publisher_waits(
     steps: int, a_step_s: float, at_once: int
 ) -> None:
     async def main(universe: Universe) -> None:
@@ -92,7 +92,7 @@ def test_others_run_between_slices_of_a_publisher_and_the_next_waits_for_all(
     run_simulated(main)
 
 
-async def test_deltas_follow_one_another_without_a_gap(autojump_clock) -> None:
+async def test_each_published_delta_starts_from_the_previous_image(autojump_clock) -> None:
     world = simulated_world()
     await format_root(world)
     witness = Witness()

@@ -49,7 +49,7 @@ def found(*parts: Part, strict: bool = False) -> list[QuotaEntity]:
         ((Part("ip", Match.DEFAULT),), (), ()),
     ],
 )
-def test_a_filter_finds(
+def test_quota_filter_finds_the_matching_entities(
     parts: tuple[Part, ...], loose: tuple[QuotaEntity, ...], strict: tuple[QuotaEntity, ...]
 ) -> None:
     assert found(*parts) == list(loose)
@@ -70,7 +70,7 @@ def test_a_filter_finds(
         ((Part("client-id", 1), Part("ip", 0, "::1")), ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_a_filter_that_means_nothing_is_refused(parts: tuple[Part, ...], code: ErrorCode) -> None:
+def test_invalid_quota_filter_is_refused(parts: tuple[Part, ...], code: ErrorCode) -> None:
     with pytest.raises(KafkaError) as refused:
         quota_filter(parts, strict=False)
     assert refused.value.code is code

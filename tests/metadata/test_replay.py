@@ -33,7 +33,7 @@ from trio_kafka.protocol.stored.metadata.topics import (
 from trio_kafka.protocol.structs.cluster import EntityData
 
 
-def test_a_partition_change_changes_what_it_names_and_counts_epochs() -> None:
+def test_partition_change_sets_only_its_fields_and_counts_epochs() -> None:
     before = image_of(everything())
 
     isr = image_of([PartitionChangeRecord(partition_id=0, topic_id=TWO, isr=[1])], before)
@@ -46,7 +46,7 @@ def test_a_partition_change_changes_what_it_names_and_counts_epochs() -> None:
     assert new.directories == (ONE, TWO)
 
 
-def test_every_field_of_a_partition_change_is_taken() -> None:
+def test_partition_change_sets_every_field() -> None:
     change = PartitionChangeRecord(
         partition_id=0,
         topic_id=TWO,
@@ -69,7 +69,7 @@ def test_every_field_of_a_partition_change_is_taken() -> None:
     assert (new.directories, new.elr, new.last_known_elr) == ((TWO, ONE), (7,), (8,))
 
 
-def test_a_topic_goes_with_its_settings() -> None:
+def test_removed_topic_is_removed_with_its_settings() -> None:
     image = image_of([RemoveTopicRecord(topic_id=ONE)], image_of(everything()))
 
     assert list(image.topics) == ["b"]
@@ -94,14 +94,14 @@ def test_a_topic_can_be_deleted_and_created_again_in_one_delta() -> None:
 
 
 @pytest.mark.parametrize("name", ["a", ""])
-def test_clear_elr_forgets_who_was_eligible(name: str) -> None:
+def test_clear_elr_removes_the_eligible_leader_replicas(name: str) -> None:
     image = image_of([ClearElrRecord(topic_name=name)], image_of(everything()))
 
     state = image.topics["a"].partitions[0]
     assert (state.elr, state.last_known_elr) == ((), ())
 
 
-def test_registrations_change_and_end() -> None:
+def test_broker_registration_is_changed_fenced_unfenced_and_removed() -> None:
     before = image_of(everything())
 
     change = BrokerRegistrationChangeRecord(
@@ -127,7 +127,7 @@ def test_registrations_change_and_end() -> None:
     assert (gone.brokers, gone.controllers) == ({}, {})
 
 
-def test_what_is_set_can_be_taken_away() -> None:
+def test_settings_features_quotas_acls_and_credentials_can_be_removed() -> None:
     entity = [EntityData("client-id", "c"), EntityData("user", None)]
     image = image_of(
         [
@@ -161,14 +161,14 @@ def test_what_is_set_can_be_taken_away() -> None:
         UnregisterBrokerRecord(broker_id=7, broker_epoch=0),
     ],
 )
-def test_a_record_that_cannot_be_true_breaks_an_invariant(wrong) -> None:
+def test_record_that_contradicts_the_image_breaks_an_invariant(wrong) -> None:
     delta = MetadataDelta(image_of(everything()))
 
     with pytest.raises(InvariantError):
         replay(delta, wrong)
 
 
-def test_a_record_that_nobody_knows_is_named() -> None:
+def test_unknown_record_type_is_named_in_the_error() -> None:
     @record(key=99, versions="0", flexible="0+")
     class StrangeRecord:
         number: int = int32()
@@ -177,7 +177,7 @@ def test_a_record_that_nobody_knows_is_named() -> None:
         replay(MetadataDelta(MetadataImage()), StrangeRecord())
 
 
-def test_every_record_of_the_metadata_log_is_known() -> None:
+def test_every_record_type_of_the_metadata_log_can_be_replayed() -> None:
     from trio_kafka.metadata.replay import _REPLAY
 
     assert set(_REPLAY) == set(RECORDS.values())

@@ -7,11 +7,11 @@ from trio_kafka.protocol.stored.metadata.frame import RECORDS
 from trio_kafka.raft.driver import RaftDriver
 
 
-def test_metadata_records_are_all_that_the_log_can_hold() -> None:
+def test_metadata_record_type_is_the_union_of_all_records_of_the_log() -> None:
     assert set(get_args(MetadataRecord)) == set(RECORDS.values())
 
 
-def test_the_raft_log_is_a_source() -> None:
+def test_raft_driver_has_all_methods_of_a_metadata_source() -> None:
     def source(driver: RaftDriver) -> MetadataSource:
         return driver
 

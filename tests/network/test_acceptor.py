@@ -89,7 +89,9 @@ def acceptor(listener: ListOfSockets, *desks: Desk, **bounds: int) -> Acceptor:
     return Acceptor(listener, desks, budget, admission)  # type: ignore[arg-type]
 
 
-async def test_connections_go_round_and_pass_over_a_full_processor(nursery: trio.Nursery) -> None:
+async def test_connections_are_dealt_round_robin_and_skip_a_full_processor(
+    nursery: trio.Nursery,
+) -> None:
     desks = Desk(9), Desk(1), Desk(9)
     dealer = acceptor(ListOfSockets(*handles(*range(7))), *desks)
     nursery.start_soon(dealer.run)
@@ -100,7 +102,7 @@ async def test_connections_go_round_and_pass_over_a_full_processor(nursery: trio
     nursery.cancel_scope.cancel()
 
 
-async def test_when_all_are_full_it_waits_and_counts_how_long(
+async def test_the_acceptor_waits_and_counts_blocked_time_when_all_processors_are_full(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     desks = Desk(1), Desk(1)
@@ -117,7 +119,7 @@ async def test_when_all_are_full_it_waits_and_counts_how_long(
     nursery.cancel_scope.cancel()
 
 
-async def test_the_connection_in_hand_is_closed_when_it_is_cancelled(
+async def test_the_accepted_connection_is_closed_when_the_acceptor_is_cancelled(
     nursery: trio.Nursery,
 ) -> None:
     socket = Handle(0)
@@ -132,7 +134,7 @@ async def test_the_connection_in_hand_is_closed_when_it_is_cancelled(
     assert dealer._admission.account.count == 0
 
 
-async def test_without_descriptors_it_pauses_and_goes_on(
+async def test_the_acceptor_pauses_and_retries_when_descriptors_are_exhausted(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     full = OSError(errno.EMFILE, "too many open files")
@@ -148,7 +150,7 @@ async def test_without_descriptors_it_pauses_and_goes_on(
     nursery.cancel_scope.cancel()
 
 
-async def test_a_peer_that_left_before_it_was_accepted_is_counted_only(
+async def test_a_connection_aborted_before_accept_is_only_counted(
     nursery: trio.Nursery,
 ) -> None:
     left = ConnectionAbortedError(errno.ECONNABORTED, "aborted")
@@ -163,14 +165,14 @@ async def test_a_peer_that_left_before_it_was_accepted_is_counted_only(
     nursery.cancel_scope.cancel()
 
 
-async def test_another_error_of_the_listener_is_no_small_matter() -> None:
+async def test_an_unexpected_error_of_the_listener_ends_the_acceptor() -> None:
     dealer = acceptor(ListOfSockets(OSError(errno.EBADF, "closed")), Desk(1))
 
     with pytest.raises(OSError, match="closed"):
         await dealer.run()
 
 
-async def test_who_finds_no_room_waits_in_hand_and_the_others_in_the_kernel(
+async def test_the_acceptor_holds_one_connection_above_the_limit_and_accepts_no_more(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     listener, desk = ListOfSockets(*handles(*range(4))), Desk(9)
@@ -189,7 +191,7 @@ async def test_who_finds_no_room_waits_in_hand_and_the_others_in_the_kernel(
     nursery.cancel_scope.cancel()
 
 
-async def test_the_share_of_blocked_time_is_that_of_kafkas_meter(
+async def test_acceptor_blocked_percent_is_calculated_as_in_kafka(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     desk = Desk(9)
@@ -204,7 +206,7 @@ async def test_the_share_of_blocked_time_is_that_of_kafkas_meter(
 
 
 @pytest.mark.parametrize("bounds", [{"connections": 0}, {"rate": 0}])
-async def test_who_waits_for_a_place_is_closed_with_the_acceptor(
+async def test_a_connection_waiting_for_admission_is_closed_with_the_acceptor(
     autojump_clock: MockClock, bounds: dict[str, int]
 ) -> None:
     socket = Handle(0)
@@ -219,7 +221,7 @@ async def test_who_waits_for_a_place_is_closed_with_the_acceptor(
     assert dealer._admission.account.count == 0
 
 
-async def test_who_is_refused_reaches_no_processor(
+async def test_a_refused_connection_is_closed_and_not_given_to_a_processor(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     sockets, desk = handles(0, 1, 2), Desk(9)

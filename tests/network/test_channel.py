@@ -27,7 +27,7 @@ def delayed() -> Delayed:
     return Delayed((), 0.0, lambda timed_out: "x", purgatory=PURGATORY)
 
 
-async def test_requests_come_out_in_order_behind_completions() -> None:
+async def test_completions_are_taken_before_requests_and_requests_in_order() -> None:
     lane = channel()
     for number in range(3):
         lane.offer(bare_request(number))
@@ -39,7 +39,9 @@ async def test_requests_come_out_in_order_behind_completions() -> None:
     assert lane.take_nowait() is None
 
 
-async def test_a_full_channel_refuses_and_calls_when_there_is_room() -> None:
+async def test_a_full_channel_refuses_requests_and_calls_registered_waiters_when_room_is_free() -> (
+    None
+):
     lane = channel(2)
     lane.offer(bare_request(0))
     lane.offer(bare_request(1))
@@ -58,7 +60,7 @@ async def test_a_full_channel_refuses_and_calls_when_there_is_room() -> None:
     assert called == ["first", "second"]
 
 
-async def test_a_registration_that_closes_after_its_call_passes_the_room_on() -> None:
+async def test_a_called_registration_that_closes_passes_its_room_to_the_next() -> None:
     lane = channel(1)
     lane.offer(bare_request(0))
     called: list[str] = []
@@ -88,7 +90,7 @@ async def test_a_registration_that_closes_before_its_call_is_not_called() -> Non
     assert called == ["second"]
 
 
-async def test_room_that_was_used_is_not_passed_on() -> None:
+async def test_closing_a_registration_that_used_its_room_does_not_pass_room_on() -> None:
     lane = channel(1)
     lane.offer(bare_request(0))
     called: list[str] = []
@@ -104,7 +106,7 @@ async def test_room_that_was_used_is_not_passed_on() -> None:
     second.close()
 
 
-async def test_a_completion_wakes_an_idle_handler_though_the_channel_is_full(
+async def test_a_completion_is_accepted_by_a_full_channel_and_taken_first(
     nursery: trio.Nursery,
 ) -> None:
     lane = channel(1)
@@ -127,7 +129,7 @@ async def test_a_completion_wakes_an_idle_handler_though_the_channel_is_full(
     assert lane.take_nowait() is done
 
 
-async def test_many_completions_wake_one_handler_and_none_is_lost(nursery: trio.Nursery) -> None:
+async def test_many_completions_wake_one_handler_and_all_are_taken(nursery: trio.Nursery) -> None:
     lane = channel()
     got: list[Any] = []
 
@@ -165,7 +167,7 @@ async def test_a_cancelled_handler_is_not_counted_as_idle() -> None:
     assert numbers([lane.take_nowait()]) == [5]
 
 
-async def test_statistics_tell_depth_and_high_water() -> None:
+async def test_channel_statistics_show_bound_depth_high_water_and_items() -> None:
     lane = channel(5)
     for number in range(4):
         lane.offer(bare_request(number))
@@ -176,7 +178,9 @@ async def test_statistics_tell_depth_and_high_water() -> None:
 
 
 @given(st.lists(st.sampled_from("oct"), max_size=40))
-def test_any_order_of_offers_and_completions_keeps_both_orders(events: list[str]) -> None:
+def test_requests_and_completions_keep_their_own_order_in_any_interleaving(
+    events: list[str],
+) -> None:
     async def main() -> None:
         lane = channel(3)
         requests: deque[Any] = deque()

@@ -26,7 +26,9 @@ def channel() -> RequestChannel:
     return RequestChannel(1, Node("plane", "plane"), time.perf_counter)
 
 
-async def test_first_come_first_served(channel: RequestChannel) -> None:
+async def test_requests_waiting_for_a_full_channel_are_offered_in_order(
+    channel: RequestChannel,
+) -> None:
     rung: list[int] = []
     room = ChannelWaiters(channel, lambda: rung.append(1))
     guests: list[Any] = [Guest() for _ in range(4)]
@@ -48,7 +50,7 @@ async def test_first_come_first_served(channel: RequestChannel) -> None:
     assert [guest.request for guest in guests] == got  # in flight, until they are answered
 
 
-async def test_whoever_comes_later_does_not_pass_those_who_wait(channel: RequestChannel) -> None:
+async def test_a_new_request_does_not_overtake_waiting_requests(channel: RequestChannel) -> None:
     room = ChannelWaiters(channel, lambda: None)
     for number in range(2):
         room.hand_over(Guest(), bare_request(number))  # type: ignore[arg-type]
@@ -59,7 +61,7 @@ async def test_whoever_comes_later_does_not_pass_those_who_wait(channel: Request
     assert numbers([channel.take_nowait()]) == [1]
 
 
-async def test_the_closed_are_passed_over_and_their_room_goes_to_another(
+async def test_the_room_of_a_closed_connection_goes_to_another_processor(
     channel: RequestChannel,
 ) -> None:
     first, second = ChannelWaiters(channel, lambda: None), ChannelWaiters(channel, lambda: None)
@@ -91,7 +93,7 @@ async def test_the_waiters_of_a_processor_that_stops_are_not_called(
     assert len(stopped) == channel.waiting == 0
 
 
-async def test_waiters_that_stop_after_their_call_leave_the_room_to_others(
+async def test_waiters_closed_after_their_call_pass_the_room_to_another_processor(
     channel: RequestChannel,
 ) -> None:
     stopped, other = ChannelWaiters(channel, lambda: None), ChannelWaiters(channel, lambda: None)

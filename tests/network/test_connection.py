@@ -18,7 +18,9 @@ def head(client: bytes) -> tuple[memoryview, int]:
     return memoryview(struct.pack(">hhih", 0, 0, 0, len(client)) + client), len(client)
 
 
-async def test_the_client_id_is_remembered_until_it_changes(autojump_clock: MockClock) -> None:
+async def test_a_connection_caches_its_client_id_until_the_client_id_changes(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with asked_plane(world, []) as (plane, client):
         framer = Framer(Buffers(new_buffer), 1000)

@@ -29,7 +29,7 @@ async def connections(world: World, count: int) -> list[Connection]:
     return made
 
 
-async def test_a_roster_tells_when_it_is_occupied_and_when_it_is_empty(
+async def test_waiters_of_the_table_wake_at_the_first_connection_and_after_the_last(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     world = simulated_world()
@@ -62,7 +62,7 @@ async def test_a_roster_tells_when_it_is_occupied_and_when_it_is_empty(
     assert counters.value("connections_closed", listener="PLAINTEXT", reason=CloseReason.IDLE) == 1
 
 
-async def test_a_frame_that_a_handler_reads_is_kept_and_others_are_not(
+async def test_closing_a_connection_keeps_its_frame_only_while_a_handler_reads_the_frame(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()

@@ -7,7 +7,9 @@ from trio_kafka.testing.planes import running_plane
 from trio_kafka.testing.simulation import simulated_world
 
 
-async def test_a_handler_group_serves_a_plane(autojump_clock: MockClock) -> None:
+async def test_the_handler_group_of_a_plane_satisfies_the_handlers_protocol(
+    autojump_clock: MockClock,
+) -> None:
     async with running_plane(simulated_world(), []) as plane:
         handlers: Handlers = plane.group
 

@@ -39,14 +39,14 @@ class Loop:
             self.budget.before_io_wait(0)
 
 
-async def test_who_has_nothing_to_do_is_idle() -> None:
+async def test_idle_metrics_are_1_when_the_loop_always_waits() -> None:
     loop = Loop()
     loop.run(0.0, 0.1, 600)
 
     assert loop.idle.network() == loop.idle.handlers() == 1.0
 
 
-async def test_a_loop_that_never_waits_leaves_nobody_idle() -> None:
+async def test_idle_metrics_are_0_when_the_loop_never_waits() -> None:
     loop = Loop()
     loop.run(0.1, 0.0, 600)
 
@@ -54,7 +54,7 @@ async def test_a_loop_that_never_waits_leaves_nobody_idle() -> None:
     assert loop.idle.handlers() < 0.001
 
 
-async def test_the_average_is_the_share_of_time_in_which_the_loop_waits() -> None:
+async def test_idle_metrics_are_the_share_of_time_in_which_the_loop_waits() -> None:
     loop = Loop()
     loop.run(0.03, 0.07, 600)
 
@@ -71,7 +71,7 @@ async def test_handlers_that_wait_for_something_else_are_not_idle() -> None:
     assert loop.idle.handlers() == pytest.approx(0.25, abs=0.001)
 
 
-async def test_another_number_of_handlers_is_reckoned_with_from_then_on() -> None:
+async def test_a_changed_number_of_handlers_affects_only_later_idle_time() -> None:
     loop = Loop()
     loop.waiting.idle = 2
     loop.run(0.0, 0.1, 600)
@@ -84,7 +84,7 @@ async def test_another_number_of_handlers_is_reckoned_with_from_then_on() -> Non
     assert loop.idle.handlers() == pytest.approx(1.0, abs=0.001)
 
 
-async def test_what_was_long_ago_is_forgotten_also_while_nobody_asks() -> None:
+async def test_idle_metrics_forget_load_older_than_their_window() -> None:
     loop = Loop()
     loop.run(0.1, 0.0, 600)
     loop.run(0.0, 0.1, 300)
@@ -92,7 +92,7 @@ async def test_what_was_long_ago_is_forgotten_also_while_nobody_asks() -> None:
     assert loop.idle.network() > 0.99
 
 
-async def test_what_a_plane_sums_is_the_time_its_tasks_wait() -> None:
+async def test_the_idle_time_of_a_plane_is_the_time_in_which_its_tasks_wait() -> None:
     """In real time: virtual time passes within a pass."""
     gate = trio.Event()
 
@@ -127,7 +127,7 @@ async def test_what_a_plane_sums_is_the_time_its_tasks_wait() -> None:
         await client.receive_answer(WaitResponse, 0)
 
 
-async def test_it_is_sampled_while_nobody_asks() -> None:
+async def test_idle_metrics_are_sampled_by_the_loop_without_reads() -> None:
     loop = Loop()
     loop.run(0.1, 0.0, 600)
     loop.run(0.0, EVERY_S, 300)

@@ -39,13 +39,17 @@ class Quiet:
         (Quiet(MuteReason.THROTTLED), False),
     ],
 )
-def test_idle_is_who_neither_asks_nor_takes(connection: Quiet, idle: bool) -> None:
+def test_a_connection_is_idle_without_a_request_or_when_its_client_does_not_read(
+    connection: Quiet, idle: bool
+) -> None:
     assert is_idle(connection, 101.0) is idle  # type: ignore[arg-type]
     assert not is_idle(connection, 99.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("passes", range(6))
-async def test_the_last_connection_may_end_at_any_pass_of_the_loop(passes: int) -> None:
+async def test_the_processor_survives_the_end_of_the_last_connection_at_any_loop_pass(
+    passes: int,
+) -> None:
     world = simulated_world()
     async with running_plane(world, [api_versions]) as plane:
         for _ in range(20):
@@ -67,7 +71,7 @@ def read(request: ReadRequest, context: Context) -> ReadResponse:
     return ReadResponse(memoryview(bytes(request.size)))
 
 
-async def test_a_client_that_reads_slowly_holds_a_stop_for_two_seconds(
+async def test_draining_closes_a_slowly_reading_client_after_two_seconds(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -92,7 +96,9 @@ async def test_a_client_that_reads_slowly_holds_a_stop_for_two_seconds(
         plane.nursery.cancel_scope.cancel()
 
 
-async def test_the_time_to_send_begins_with_the_answer(autojump_clock: MockClock) -> None:
+async def test_the_send_timeout_of_draining_starts_when_the_response_is_ready(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     wait = waiting(partial(trio.sleep, 3 * SEND_S), "done")
     async with (

@@ -50,7 +50,7 @@ def stages(plane: RunningPlane) -> list[tuple[Stage, str]]:
     return [(stage_of(one), wait_of(one)) for one in found(plane)]
 
 
-async def test_a_request_is_seen_with_its_handler_in_the_queue_and_before_the_queue(
+async def test_requests_in_flight_show_handler_queued_and_waiting_for_room_stages(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -76,7 +76,9 @@ async def test_a_request_is_seen_with_its_handler_in_the_queue_and_before_the_qu
         assert stages(plane) == []
 
 
-async def test_what_an_async_handler_is_parked_for_is_told(autojump_clock: MockClock) -> None:
+async def test_requests_in_flight_name_the_function_for_which_a_handler_is_parked(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with asked_plane(world, [park]) as (plane, client):
         await client.send(WAIT)
@@ -87,7 +89,7 @@ async def test_what_an_async_handler_is_parked_for_is_told(autojump_clock: MockC
         assert stages(plane) == []
 
 
-async def test_the_keys_that_a_delayed_waits_for_are_told_a_few_of_them(
+async def test_requests_in_flight_name_the_first_four_keys_of_a_delayed_operation(
     autojump_clock: MockClock,
 ) -> None:
     keys = [Key(number) for number in range(6)]
@@ -111,7 +113,9 @@ async def test_the_keys_that_a_delayed_waits_for_are_told_a_few_of_them(
             assert stages(plane) == []
 
 
-async def test_a_request_in_steps_is_with_its_handler(autojump_clock: MockClock) -> None:
+async def test_a_sliced_handler_shows_the_handler_stage_between_slices(
+    autojump_clock: MockClock,
+) -> None:
     @api(WaitRequest)
     @in_slices
     def slow(request: WaitRequest, context: Context) -> Generator[None, None, WaitResponse]:
@@ -129,7 +133,9 @@ async def test_a_request_in_steps_is_with_its_handler(autojump_clock: MockClock)
     assert seen == [[], [(Stage.HANDLER, "its next slice of the loop")]]
 
 
-async def test_answers_that_a_socket_does_not_take_are_seen(autojump_clock: MockClock) -> None:
+async def test_requests_show_the_sending_stage_while_the_socket_is_full(
+    autojump_clock: MockClock,
+) -> None:
     world = Universe(room=1000).machine("broker")
     async with asked_plane(world, [longer], listener=SMALL_ROOM) as (plane, client):
         await client.send(b"".join(request_frame(EchoRequest("xxxx", n), 0) for n in range(3)))
@@ -142,7 +148,7 @@ async def test_answers_that_a_socket_does_not_take_are_seen(autojump_clock: Mock
         assert stages(plane) == []
 
 
-async def test_a_connection_without_a_request_is_a_pause_of_the_walk(
+async def test_the_walk_of_requests_yields_none_for_a_connection_without_a_request(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -152,7 +158,7 @@ async def test_a_connection_without_a_request_is_a_pause_of_the_walk(
         assert list(requests_in_flight(plane.plane.processors)) == [None]
 
 
-async def test_a_request_that_is_over_holds_no_frame_and_its_connection_does_not_hold_it(
+async def test_a_finished_request_releases_its_frame_and_its_connection_releases_the_request(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -168,7 +174,9 @@ async def test_a_request_that_is_over_holds_no_frame_and_its_connection_does_not
         assert len(plane.plane.request_metrics.of(10101).recent.latest) == 1
 
 
-async def test_a_peer_that_leaves_leaves_nothing_in_hand(autojump_clock: MockClock) -> None:
+async def test_a_parked_request_is_no_longer_in_flight_after_its_peer_closes(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with running_plane(world, [park]) as plane:
         async with connected(world, plane.endpoint) as client:

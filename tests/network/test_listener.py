@@ -59,7 +59,7 @@ def names(listener: ServedListener) -> list[str]:
     return [one.name.rpartition("-")[2] for one in listener.processors]
 
 
-async def test_an_address_that_cannot_be_bound_is_told_with_its_listener(
+async def test_a_bind_error_names_the_listener_and_its_address(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -71,7 +71,9 @@ async def test_an_address_that_cannot_be_bound_is_told_with_its_listener(
     assert caught.value.filename == "IN://127.0.0.1:9092"
 
 
-async def test_accepting_can_stop_while_connections_go_on(autojump_clock: MockClock) -> None:
+async def test_open_connections_are_served_after_the_listener_stops_accepting(
+    autojump_clock: MockClock,
+) -> None:
     async with parking_plane(trio.Event()) as (plane, listener):
         (client,) = await connections_of(plane, 1)
 
@@ -84,7 +86,7 @@ async def test_accepting_can_stop_while_connections_go_on(autojump_clock: MockCl
         client.close()
 
 
-async def test_new_processors_join_the_round_robin(autojump_clock: MockClock) -> None:
+async def test_processors_added_by_a_resize_join_the_round_robin(autojump_clock: MockClock) -> None:
     async with parking_plane(trio.Event()) as (plane, listener):
         clients = await connections_of(plane, 2)
 
@@ -97,7 +99,7 @@ async def test_new_processors_join_the_round_robin(autojump_clock: MockClock) ->
             client.close()
 
 
-async def test_processors_that_go_answer_what_is_in_hand_and_close_the_rest(
+async def test_retired_processors_answer_requests_in_flight_and_close_idle_connections(
     autojump_clock: MockClock,
 ) -> None:
     gate = trio.Event()
@@ -125,7 +127,7 @@ async def test_processors_that_go_answer_what_is_in_hand_and_close_the_rest(
             client.close()
 
 
-async def test_no_number_of_a_processor_is_given_twice(autojump_clock: MockClock) -> None:
+async def test_the_number_of_a_retired_processor_is_not_reused(autojump_clock: MockClock) -> None:
     async with parking_plane(trio.Event(), processors=2) as (plane, listener):
         plane.plane.resize("PLAINTEXT", 1)
         plane.plane.resize("PLAINTEXT", 2)
@@ -135,7 +137,7 @@ async def test_no_number_of_a_processor_is_given_twice(autojump_clock: MockClock
         assert names(listener) == ["0"]
 
 
-async def test_a_connection_that_the_acceptor_holds_goes_to_who_is_left(
+async def test_new_connections_after_a_shrink_go_to_the_remaining_processors(
     autojump_clock: MockClock,
 ) -> None:
     """The acceptor was at the last processor when there were three."""
@@ -150,7 +152,7 @@ async def test_a_connection_that_the_acceptor_holds_goes_to_who_is_left(
             client.close()
 
 
-async def test_what_never_ends_is_closed_when_a_retired_processor_had_its_time(
+async def test_a_retired_processor_closes_a_connection_with_an_endless_request_after_its_timeout(
     autojump_clock: MockClock,
 ) -> None:
     async with parking_plane(trio.Event(), processors=2) as (plane, listener):
@@ -235,7 +237,7 @@ async def test_a_request_that_outlives_its_processor_gives_back_its_memory_and_i
             client.close()
 
 
-async def test_a_listener_is_resized_before_it_runs(autojump_clock: MockClock) -> None:
+async def test_a_listener_can_be_resized_before_the_start(autojump_clock: MockClock) -> None:
     async with parking_plane(trio.Event()) as (plane, _):
         bound = await bind_listener(plane.world.network, ListenerSettings(name="NEW"))
 
@@ -246,7 +248,7 @@ async def test_a_listener_is_resized_before_it_runs(autojump_clock: MockClock) -
         assert len(plane.plane.listeners["NEW"].processors) == 2
 
 
-async def test_listeners_come_and_go_and_the_others_do_not_notice(
+async def test_adding_and_removing_a_listener_does_not_affect_other_listeners(
     autojump_clock: MockClock,
 ) -> None:
     gate = trio.Event()
@@ -279,7 +281,7 @@ async def test_listeners_come_and_go_and_the_others_do_not_notice(
         stays.close()
 
 
-async def test_a_listener_is_removed_before_it_runs(autojump_clock: MockClock) -> None:
+async def test_a_listener_can_be_removed_before_the_start(autojump_clock: MockClock) -> None:
     async with parking_plane(trio.Event()) as (plane, _):
         bound = await bind_listener(plane.world.network, ListenerSettings(name="NEW"))
 
@@ -291,7 +293,7 @@ async def test_a_listener_is_removed_before_it_runs(autojump_clock: MockClock) -
             await connect(plane.world.network, bound.address)
 
 
-async def test_a_socket_is_accepted_from_by_one_listener_at_a_time(
+async def test_a_listener_accepts_only_after_the_previous_owner_of_its_socket_has_stopped(
     autojump_clock: MockClock,
 ) -> None:
     async with parking_plane(trio.Event()) as (plane, _):
@@ -307,7 +309,7 @@ async def test_a_socket_is_accepted_from_by_one_listener_at_a_time(
             assert (await client.receive_answer(EchoResponse, 0))[1].text == "x"
 
 
-async def test_a_listener_is_renamed_before_it_runs(autojump_clock: MockClock) -> None:
+async def test_a_listener_can_be_renamed_before_the_start(autojump_clock: MockClock) -> None:
     async with parking_plane(trio.Event()) as (plane, _):
         bound = await bind_listener(plane.world.network, ListenerSettings(name="NEW"))
         plane.plane.add(bound)
@@ -323,7 +325,7 @@ async def test_a_listener_is_renamed_before_it_runs(autojump_clock: MockClock) -
             await connect(plane.world.network, bound.address)
 
 
-async def test_draining_the_plane_includes_what_retires(autojump_clock: MockClock) -> None:
+async def test_draining_the_plane_waits_for_retired_processors(autojump_clock: MockClock) -> None:
     gate = trio.Event()
     async with parking_plane(gate, processors=2) as (plane, _):
         clients = await connections_of(plane, 2)

@@ -36,7 +36,7 @@ def waiting(pool: MemoryPool, *sizes: int) -> tuple[list[Taker], list[int]]:
     return takers, told
 
 
-def test_any_that_is_left_is_enough_and_nothing_is_not() -> None:
+def test_the_pool_grants_any_size_while_some_memory_is_free() -> None:
     pool = MemoryPool(100, Clock())
 
     assert [pool.take(99), pool.take(500), pool.take(1)] == [True, True, False]
@@ -50,7 +50,7 @@ def test_any_that_is_left_is_enough_and_nothing_is_not() -> None:
     assert pool.free == 100
 
 
-def test_what_is_given_back_goes_to_who_came_first() -> None:
+def test_returned_memory_is_granted_to_waiters_in_order() -> None:
     pool = MemoryPool(100, Clock())
     assert pool.take(100)
     takers, told = waiting(pool, 1000, 1, 1)
@@ -67,7 +67,7 @@ def test_what_is_given_back_goes_to_who_came_first() -> None:
     assert pool.free == 98
 
 
-def test_nobody_overtakes_while_some_wait() -> None:
+def test_a_taker_does_not_overtake_waiters() -> None:
     pool = MemoryPool(10, Clock())
     assert pool.take(10)
     waiting(pool, 20)
@@ -77,7 +77,7 @@ def test_nobody_overtakes_while_some_wait() -> None:
     assert not pool.take(1)
 
 
-def test_who_is_forgotten_gets_nothing() -> None:
+def test_a_forgotten_waiter_is_not_granted_memory() -> None:
     pool = MemoryPool(10, Clock())
     assert pool.take(10)
     takers, told = waiting(pool, 5, 5)
@@ -90,7 +90,7 @@ def test_who_is_forgotten_gets_nothing() -> None:
     assert not takers[0].has
 
 
-def test_depleted_is_when_somebody_waits() -> None:
+def test_the_pool_counts_depleted_time_only_while_a_taker_waits() -> None:
     clock = Clock()
     pool = MemoryPool(10, clock)
     pool.take(10)
@@ -115,7 +115,7 @@ def test_depleted_is_when_somebody_waits() -> None:
     assert figures["MemoryPoolDepletedTimeTotal"] == 3000.0
 
 
-def test_figures_are_kafkas() -> None:
+def test_memory_pool_metrics_have_the_names_and_values_of_kafka() -> None:
     clock = Clock()
     pool = MemoryPool(100, clock)
     pool.take(130)
@@ -142,7 +142,9 @@ def test_figures_are_kafkas() -> None:
     st.integers(1, 100),
     st.lists(st.tuples(st.booleans(), st.integers(1, 150), st.integers(0, 9)), max_size=60),
 )
-def test_the_pool_is_what_a_simple_one_is(size: int, steps: list[tuple[bool, int, int]]) -> None:
+def test_the_pool_behaves_as_a_simple_model_for_any_steps(
+    size: int, steps: list[tuple[bool, int, int]]
+) -> None:
     pool = MemoryPool(size, Clock())
     held: list[int] = []
     line: list[Taker] = []

@@ -37,7 +37,7 @@ def put(framer: Framer, data: bytes) -> memoryview | None:
     return frame
 
 
-def test_without_a_pool_framers_are_what_they_were() -> None:
+def test_framers_are_metered_only_when_a_memory_pool_is_given() -> None:
     made = framers(None, buffers(), MOST)
     assert type(made()) is Framer
 
@@ -48,7 +48,7 @@ def test_without_a_pool_framers_are_what_they_were() -> None:
     st.lists(st.binary(min_size=10, max_size=300), max_size=8),
     st.integers(min_value=1, max_value=97),
 )
-def test_frames_come_out_as_they_went_in_whatever_the_portions(
+def test_frames_are_received_unchanged_in_portions_of_any_size(
     payloads: list[bytes], portion: int
 ) -> None:
     pool, framer = metered()
@@ -59,7 +59,7 @@ def test_frames_come_out_as_they_went_in_whatever_the_portions(
 
 
 @pytest.mark.parametrize("size", [SMALL - 4, SMALL, SMALL + 1, LARGE - 4, LARGE, LARGE + 1, MOST])
-def test_large_frames_come_out_whole(size: int) -> None:
+def test_large_frames_between_small_frames_are_received_whole(size: int) -> None:
     pool, framer = metered()
     large, small = bytes(size - 1) + b"!", b"0123456789"
 
@@ -67,7 +67,7 @@ def test_large_frames_come_out_whole(size: int) -> None:
     assert pool.free == pool.size
 
 
-def test_a_frame_takes_its_size_from_the_promise_until_it_is_done() -> None:
+def test_a_frame_takes_its_size_from_the_pool_once_until_it_is_done() -> None:
     pool, framer = metered(1000)
     put(framer, struct.pack(">i", 500))
     assert pool.free == 1000
@@ -87,7 +87,7 @@ def test_a_frame_takes_its_size_from_the_promise_until_it_is_done() -> None:
     assert not framer.pending
 
 
-def test_large_buffers_go_round_and_small_ones_are_made_to_measure() -> None:
+def test_large_buffers_are_reused_and_small_buffers_have_the_exact_size() -> None:
     kept = buffers()
     framer = MeteredFramer(MemoryPool(1 << 30, clock), kept, MOST)
     for size in (100, SMALL + 1, SMALL):
@@ -99,7 +99,7 @@ def test_large_buffers_go_round_and_small_ones_are_made_to_measure() -> None:
     assert kept.fresh == 1
 
 
-def test_nothing_is_read_ahead() -> None:
+def test_a_metered_framer_does_not_read_beyond_the_current_frame() -> None:
     _, framer = metered()
     assert len(framer.room()) == 4
     put(framer, FRAME[:4])
@@ -110,7 +110,7 @@ def test_nothing_is_read_ahead() -> None:
 
 
 @pytest.mark.parametrize("size", [-1, 0, 9, MOST + 1])
-def test_a_size_that_is_never_read_takes_nothing(size: int) -> None:
+def test_an_invalid_frame_size_takes_no_memory_from_the_pool(size: int) -> None:
     pool, framer = metered()
     for _ in range(2):
         with pytest.raises(FrameSizeError, match=f"frame of {size} bytes"):
@@ -119,7 +119,7 @@ def test_a_size_that_is_never_read_takes_nothing(size: int) -> None:
     assert pool.free == pool.size
 
 
-def test_who_finds_no_memory_waits_for_it_and_owns_four_bytes() -> None:
+def test_a_framer_without_memory_waits_and_holds_only_the_four_size_bytes() -> None:
     pool, framer = metered(1)
     assert pool.take(1)
     told: list[str] = []
@@ -139,7 +139,7 @@ def test_who_finds_no_memory_waits_for_it_and_owns_four_bytes() -> None:
 
 
 @pytest.mark.parametrize("when", ["size", "half", "whole", "waiting", "granted"])
-def test_what_is_dropped_gives_all_back(when: str) -> None:
+def test_a_dropped_framer_returns_its_memory_at_every_stage(when: str) -> None:
     pool, framer = metered(5)
     if when == "size":
         put(framer, FRAME[:4])
@@ -169,7 +169,7 @@ def test_what_is_dropped_gives_all_back(when: str) -> None:
 
 
 @pytest.mark.parametrize("portion", [1, 3, 1 << 30])
-def test_a_frame_that_its_api_declares_comes_out_whole(portion: int) -> None:
+def test_a_frame_within_the_limit_of_its_api_is_received_whole(portion: int) -> None:
     pool = MemoryPool(1 << 30, clock)
     framer = MeteredFramer(pool, buffers(), limited())
     data = with_key(7, SMALL + 100) + with_key(3, 20)

@@ -26,7 +26,7 @@ def slots(count: int) -> list[Any]:
     return [Slot() for _ in range(count)]
 
 
-async def test_no_more_wait_than_may_and_each_rings() -> None:
+async def test_each_new_connection_rings_and_one_above_the_bound_would_block() -> None:
     made, rung = arrivals(2)
     for slot in slots(2):
         made.give_nowait(slot)
@@ -37,7 +37,9 @@ async def test_no_more_wait_than_may_and_each_rings() -> None:
     assert made.slots.queued == 2
 
 
-async def test_who_is_refused_is_closed(nursery: trio.Nursery) -> None:
+async def test_a_refusing_queue_closes_connections_when_they_are_taken_or_the_queue_closes(
+    nursery: trio.Nursery,
+) -> None:
     made, _ = arrivals(2)
     one, other = slots(2)
     made.refusing = True
@@ -52,7 +54,7 @@ async def test_who_is_refused_is_closed(nursery: trio.Nursery) -> None:
     assert made.slots.queued == 0
 
 
-async def test_a_connection_that_comes_after_the_end_is_closed() -> None:
+async def test_a_connection_given_to_a_closed_queue_is_closed() -> None:
     made, rung = arrivals(2)
     early, late = slots(2)
     made.close()

@@ -33,7 +33,9 @@ async def drained(socket: Socket) -> bytes:
     return received(socket)
 
 
-async def test_bytes_and_ranges_arrive_in_order(autojump_clock: trio.testing.MockClock) -> None:
+async def test_bytes_and_file_ranges_are_sent_in_order(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     world = simulated_world()
     near, far = await pair(world)
     file = world.directory("/data", create=True).create("log")
@@ -49,7 +51,7 @@ async def test_bytes_and_ranges_arrive_in_order(autojump_clock: trio.testing.Moc
     far.close()
 
 
-async def test_a_full_socket_stops_it_and_it_goes_on_where_it_was(
+async def test_sending_stops_at_a_full_socket_and_resumes_at_the_same_byte(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     world = simulated_world()
@@ -67,7 +69,7 @@ async def test_a_full_socket_stops_it_and_it_goes_on_where_it_was(
     far.close()
 
 
-async def test_a_turn_takes_a_share_of_file_bytes_and_no_more(
+async def test_one_flush_sends_at_most_its_share_of_file_bytes(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     world = simulated_world()
@@ -83,7 +85,7 @@ async def test_a_turn_takes_a_share_of_file_bytes_and_no_more(
     far.close()
 
 
-async def test_a_turn_makes_one_piece_of_an_answer_that_is_encoded_while_it_is_sent(
+async def test_one_flush_encodes_one_piece_of_a_streamed_response(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     near, far = await pair(simulated_world())
@@ -105,7 +107,7 @@ async def test_a_turn_makes_one_piece_of_an_answer_that_is_encoded_while_it_is_s
     far.close()
 
 
-async def test_a_full_socket_stops_the_encoding_of_an_answer(
+async def test_a_full_socket_stops_the_encoding_of_a_streamed_response(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     near, far = await pair(simulated_world())
@@ -133,7 +135,7 @@ async def test_a_full_socket_stops_the_encoding_of_an_answer(
     far.close()
 
 
-async def test_what_was_sent_already_is_not_sent_again(
+async def test_bytes_already_taken_by_the_socket_are_not_sent_again(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     world = simulated_world()
@@ -175,7 +177,7 @@ class CountedRange(FileRange):
         super().release()
 
 
-async def test_leases_end_when_the_last_byte_is_taken_or_with_release(
+async def test_a_lease_is_released_once_when_its_last_byte_is_sent_or_the_response_is_dropped(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     world = simulated_world()

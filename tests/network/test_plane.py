@@ -68,7 +68,7 @@ async def test_a_thousand_pipelined_requests_over_real_sockets_keep_their_order(
         assert got == list(range(1000))
 
 
-async def test_fifty_promises_of_90_megabytes_cost_what_was_sent() -> None:
+async def test_fifty_announced_frames_of_90_megabytes_use_memory_only_for_bytes_received() -> None:
     world = RealWorld()
     async with running_plane(world, [echo]) as plane:
         async with connected(world, plane.endpoint) as other:
@@ -86,7 +86,7 @@ async def test_fifty_promises_of_90_megabytes_cost_what_was_sent() -> None:
             client.close()
 
 
-async def test_two_hundred_readers_that_never_read_cost_little_and_hold_up_nobody() -> None:
+async def test_200_clients_that_never_read_use_little_memory_and_delay_no_other_client() -> None:
     @api(EchoRequest)
     def much(request: EchoRequest, context: Context) -> EchoResponse:
         return EchoResponse(text="z" * 20_000, number=request.number)
@@ -109,7 +109,7 @@ async def test_two_hundred_readers_that_never_read_cost_little_and_hold_up_nobod
         await until(lambda: not plane.connections)
 
 
-async def test_a_file_goes_out_by_real_sockets_also_when_it_is_deleted_meanwhile(
+async def test_a_file_deleted_during_sending_arrives_whole_over_real_sockets(
     tmp_path: Path,
 ) -> None:
     world = RealWorld()
@@ -138,7 +138,7 @@ def parking(gate: trio.Event) -> Any:
     return waiting(gate.wait, "parked", parked=True)
 
 
-async def test_a_hundred_parked_requests_with_one_thread_do_not_hold_up_the_next(
+async def test_a_hundred_parked_requests_do_not_delay_the_next_request_of_one_handler(
     autojump_clock: MockClock,
 ) -> None:
     gate = trio.Event()
@@ -170,7 +170,7 @@ async def test_a_hundred_parked_requests_with_one_thread_do_not_hold_up_the_next
             client.close()
 
 
-async def test_a_turn_stays_short_beside_a_flood() -> None:
+async def test_a_flood_of_requests_is_served_in_short_turns_between_other_clients() -> None:
     world = RealWorld()
     async with (
         asked_plane(world, [echo]) as (plane, flood),
@@ -204,7 +204,7 @@ async def test_nothing_is_accepted_before_the_plane_is_opened(autojump_clock: Mo
         await client.receive_answer(EchoResponse, 0)
 
 
-async def test_draining_answers_what_is_in_hand_and_ends_the_rest(
+async def test_draining_answers_requests_in_flight_and_closes_idle_connections(
     autojump_clock: MockClock,
 ) -> None:
     gate = trio.Event()
@@ -251,7 +251,7 @@ async def test_draining_ends_at_its_deadline(autojump_clock: MockClock) -> None:
         assert trio.current_time() == began + 3
 
 
-async def test_what_is_delayed_is_answered_when_its_purgatory_closes_while_draining(
+async def test_a_delayed_request_is_answered_when_its_purgatory_closes_during_draining(
     autojump_clock: MockClock,
 ) -> None:
     planes: list[RunningPlane] = []
@@ -269,7 +269,7 @@ async def test_what_is_delayed_is_answered_when_its_purgatory_closes_while_drain
         assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "end"
 
 
-async def test_an_address_in_use_is_an_error_of_the_plane(autojump_clock: MockClock) -> None:
+async def test_a_plane_with_a_port_in_use_raises_os_error(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with running_plane(world, [echo]) as plane:
         settings = ListenerSettings(port=plane.endpoint.port)
@@ -279,7 +279,7 @@ async def test_an_address_in_use_is_an_error_of_the_plane(autojump_clock: MockCl
     assert failure.group_contains(OSError)
 
 
-async def test_the_tree_has_kafkas_names_and_leaves_nothing_behind(
+async def test_tree_nodes_have_kafka_names_and_are_removed_when_the_plane_stops(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -301,7 +301,7 @@ async def test_the_tree_has_kafkas_names_and_leaves_nothing_behind(
     assert not kinds & {"connection", "selector", "task", "listener"}
 
 
-async def test_each_requests_times_are_summed_by_api(autojump_clock: MockClock) -> None:
+async def test_request_times_are_summed_for_each_api(autojump_clock: MockClock) -> None:
     gate = trio.Event()
     world = simulated_world()
     async with asked_plane(world, [echo, parking(gate)]) as (plane, client):
@@ -319,7 +319,9 @@ async def test_each_requests_times_are_summed_by_api(autojump_clock: MockClock) 
         assert figures["Wait"]["local_ms"] == figures["Wait"]["send_ms"] == 0
 
 
-async def test_a_broken_peer_among_many_harms_no_other(autojump_clock: MockClock) -> None:
+async def test_broken_peers_do_not_affect_the_requests_of_other_clients(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world(seed=11, moody=True)
     async with running_plane(world, [echo], listener=ListenerSettings(processors=3)) as plane:
 
@@ -341,7 +343,7 @@ async def test_a_broken_peer_among_many_harms_no_other(autojump_clock: MockClock
                 nursery.start_soon(bad, number)
 
 
-async def test_what_is_let_in_is_served_at_once_and_the_rest_by_its_own_reader(
+async def test_serve_pending_serves_one_pending_request_and_leaves_the_rest_to_the_reader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("trio_kafka.network.reader._SERVE_PENDING_S", 0.0)  # one item at a time
@@ -364,7 +366,9 @@ async def test_what_is_let_in_is_served_at_once_and_the_rest_by_its_own_reader(
             assert (await client.receive_answer(EchoResponse, 0))[1].number == 1
 
 
-async def test_a_plane_whose_reader_runs_is_not_let_in(autojump_clock: MockClock) -> None:
+async def test_serve_pending_does_nothing_while_the_reader_of_the_plane_runs(
+    autojump_clock: MockClock,
+) -> None:
     """It would be served within its own turn."""
     seen: list[bool] = []
 

@@ -45,7 +45,7 @@ async def test_pipelined_requests_are_answered_in_order(autojump_clock: MockCloc
         assert plane.channel.requests.high_water == 0
 
 
-async def test_requests_of_a_moody_network_are_answered_in_order(
+async def test_requests_over_an_irregular_network_are_answered_in_order(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world(seed=3, moody=True)
@@ -57,7 +57,7 @@ async def test_requests_of_a_moody_network_are_answered_in_order(
         assert await numbers(client, 500) == list(range(500))
 
 
-async def test_a_request_without_an_answer_lets_the_next_one_through(
+async def test_a_request_that_follows_a_request_without_response_is_answered(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -67,7 +67,7 @@ async def test_a_request_without_an_answer_lets_the_next_one_through(
         assert await numbers(client, 1) == [9]
 
 
-async def test_what_was_sent_before_the_end_of_the_stream_still_counts(
+async def test_requests_sent_before_the_end_of_the_stream_are_answered(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -80,7 +80,7 @@ async def test_what_was_sent_before_the_end_of_the_stream_still_counts(
         assert plane.closed(CloseReason.LEFT) == 1
 
 
-async def test_requests_without_answers_before_a_close_are_all_served(
+async def test_requests_without_responses_sent_before_a_close_are_all_served(
     autojump_clock: MockClock,
 ) -> None:
     seen: list[int] = []
@@ -99,7 +99,9 @@ async def test_requests_without_answers_before_a_close_are_all_served(
     assert seen == list(range(30))
 
 
-async def test_half_the_frame_then_silence_is_closed_as_idle(autojump_clock: MockClock) -> None:
+async def test_a_connection_with_half_a_frame_and_no_more_bytes_is_closed_as_idle(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     settings = ListenerSettings(processors=1, idle_s=10.0)
     async with (
@@ -116,7 +118,7 @@ async def test_half_the_frame_then_silence_is_closed_as_idle(autojump_clock: Moc
         assert len(plane.connections) == 1
 
 
-async def test_a_peer_that_takes_nothing_is_closed_though_its_answer_is_pending(
+async def test_a_client_that_never_reads_is_closed_as_idle_with_its_response_pending(
     autojump_clock: MockClock,
 ) -> None:
     @api(EchoRequest)
@@ -136,7 +138,9 @@ async def test_a_peer_that_takes_nothing_is_closed_though_its_answer_is_pending(
         client.close()
 
 
-async def test_a_slow_reader_gets_all_and_is_not_idle(autojump_clock: MockClock) -> None:
+async def test_a_slowly_reading_client_receives_the_whole_response_and_is_not_closed_as_idle(
+    autojump_clock: MockClock,
+) -> None:
     @api(EchoRequest)
     def much(request: EchoRequest, context: Context) -> Encoded:
         return Encoded(bytes(400_000))
@@ -152,7 +156,9 @@ async def test_a_slow_reader_gets_all_and_is_not_idle(autojump_clock: MockClock)
         assert plane.closed(CloseReason.IDLE) == 0
 
 
-async def test_nothing_ticks_while_nothing_is_connected(autojump_clock: MockClock) -> None:
+async def test_the_loop_does_not_wake_while_no_client_is_connected(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with running_plane(world, [echo]) as plane:
         async with connected(world, plane.endpoint) as client:
@@ -196,7 +202,7 @@ async def roomy_plane(size: int) -> AsyncIterator[tuple[RunningPlane, ScriptedCl
         yield plane, client, files
 
 
-async def test_a_file_range_arrives_whole_and_its_lease_ends(autojump_clock: MockClock) -> None:
+async def test_a_file_range_of_megabytes_arrives_whole(autojump_clock: MockClock) -> None:
     world = simulated_world()
     files = Files(world, 3 << 20)
     async with asked_plane(world, [files.handler()]) as (_, client):
@@ -207,7 +213,7 @@ async def test_a_file_range_arrives_whole_and_its_lease_ends(autojump_clock: Moc
         assert (await client.ask(ReadRequest(0, 256), 0)).data == bytes(range(256))
 
 
-async def test_a_slow_reader_of_a_deleted_file_gets_the_old_bytes(
+async def test_a_client_receives_the_old_bytes_of_a_file_deleted_during_sending(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -224,7 +230,7 @@ async def test_a_slow_reader_of_a_deleted_file_gets_the_old_bytes(
         assert data[8:] == (bytes(range(256)) * 4000)[:1_000_000]
 
 
-async def test_a_truncation_under_an_answer_resets_the_connection(
+async def test_truncating_a_file_during_sending_resets_the_connection(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -241,7 +247,9 @@ async def test_a_truncation_under_an_answer_resets_the_connection(
 
 
 @pytest.mark.parametrize("how", ["close", "reset", "cancel"])
-async def test_leases_end_however_the_answer_ends(autojump_clock: MockClock, how: str) -> None:
+async def test_the_lease_of_an_interrupted_response_is_released_once(
+    autojump_clock: MockClock, how: str
+) -> None:
     world = simulated_world()
     released: list[bool] = []
 
@@ -279,7 +287,7 @@ def stuck(plane: RunningPlane) -> int:
     return sum(one.muted & MuteReason.CHANNEL_FULL > 0 for one in plane.connections)
 
 
-async def test_a_full_request_channel_loses_nothing_and_stops_nobody(
+async def test_no_request_is_lost_while_the_request_channel_is_full(
     autojump_clock: MockClock,
 ) -> None:
     gate = trio.Event()
@@ -304,7 +312,7 @@ async def test_a_full_request_channel_loses_nothing_and_stops_nobody(
         assert plane.channel.requests.high_water == 2
 
 
-async def test_the_request_channel_tells_how_long_the_next_request_has_waited(
+async def test_the_request_channel_shows_its_depth_and_the_age_of_its_oldest_request(
     autojump_clock: MockClock,
 ) -> None:
     gate = trio.Event()
@@ -332,7 +340,7 @@ async def test_the_request_channel_tells_how_long_the_next_request_has_waited(
             client.close()
 
 
-async def test_processors_share_the_room_of_a_full_channel(autojump_clock: MockClock) -> None:
+async def test_a_full_channel_serves_requests_of_all_processors(autojump_clock: MockClock) -> None:
     wait = waiting(lambda: trio.sleep(1))
 
     world = simulated_world()
@@ -348,7 +356,7 @@ async def test_processors_share_the_room_of_a_full_channel(autojump_clock: MockC
                 client.close()
 
 
-async def test_a_connection_that_closes_while_it_waits_for_room_leaves_no_buffer(
+async def test_a_connection_that_closes_while_waiting_for_the_channel_releases_its_buffer(
     autojump_clock: MockClock,
 ) -> None:
     gate = trio.Event()
@@ -374,7 +382,7 @@ async def test_a_connection_that_closes_while_it_waits_for_room_leaves_no_buffer
         assert plane.buffers_out == 0
 
 
-async def test_a_parked_request_is_dropped_when_its_peer_leaves_and_never_after_it_has_left(
+async def test_the_parked_request_of_a_closed_client_is_dropped_from_the_purgatory(
     autojump_clock: MockClock,
 ) -> None:
     planes: list[RunningPlane] = []
@@ -407,7 +415,7 @@ async def test_a_parked_request_is_dropped_when_its_peer_leaves_and_never_after_
             client.close()
 
 
-async def test_a_peer_that_resets_under_its_answer_leaves_no_buffer(
+async def test_a_reset_while_a_response_is_sent_releases_all_buffers(
     autojump_clock: MockClock,
 ) -> None:
     @api(EchoRequest)
@@ -426,7 +434,7 @@ async def test_a_peer_that_resets_under_its_answer_leaves_no_buffer(
         assert plane.buffers_out == 0
 
 
-async def test_another_plane_is_let_in_between_the_pieces_of_a_large_answer(
+async def test_the_yield_point_runs_between_the_pieces_of_a_large_response(
     autojump_clock: MockClock,
 ) -> None:
     async with roomy_plane(1 << 20) as (plane, client, files):
@@ -449,7 +457,7 @@ async def test_another_plane_is_let_in_between_the_pieces_of_a_large_answer(
         assert files.leases == 0
 
 
-async def test_who_is_let_in_between_pieces_may_close_their_connection(
+async def test_a_connection_closed_between_pieces_of_its_response_releases_lease_and_buffers(
     autojump_clock: MockClock,
 ) -> None:
     async with roomy_plane(1 << 20) as (plane, client, files):

@@ -32,7 +32,7 @@ from trio_kafka.world.world import World
 
 
 @pytest.mark.parametrize("first", [WaitRequest(1), EchoRequest("x", 5)])
-async def test_a_turn_that_is_always_over_still_serves_all(
+async def test_all_requests_are_served_when_every_turn_has_no_time_left(
     autojump_clock: MockClock, first: Any
 ) -> None:
     """Also a large frame behind a request that another task answers, while the reader sleeps."""
@@ -54,7 +54,7 @@ async def test_a_turn_that_is_always_over_still_serves_all(
         assert await numbers(client, 51) == list(range(1, 52))
 
 
-async def test_a_peer_that_is_done_is_read_to_the_end_whatever_else_the_edge_says(
+async def test_a_peer_done_event_makes_the_connection_readable_and_queues_the_connection(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -69,7 +69,9 @@ async def test_a_peer_that_is_done_is_read_to_the_end_whatever_else_the_edge_say
         assert connection.queued
 
 
-async def test_answers_of_one_turn_go_together(autojump_clock: MockClock) -> None:
+async def test_the_reader_receives_all_requests_of_a_turn_before_sending_responses(
+    autojump_clock: MockClock,
+) -> None:
     """A peer is woken by its first answer; it is awake when the others come."""
     world = simulated_world()
     listener = ListenerSettings(processors=1)
@@ -106,7 +108,7 @@ class Steps(trio.abc.Instrument):
         self.count += task.name.endswith("-reader")
 
 
-async def test_what_arrives_while_others_are_served_is_served_in_the_same_turn() -> None:
+async def test_requests_that_arrive_while_others_are_served_are_served_in_the_same_turn() -> None:
     """To go round the loop costs more than a small request."""
     clients: list[ScriptedClient] = []
 
@@ -145,7 +147,7 @@ async def three_at_once(
     return clients
 
 
-async def test_requests_that_were_received_together_wait_for_the_next_turn_and_are_seen(
+async def test_requests_received_together_show_as_queued_until_their_turn(
     autojump_clock: MockClock,
 ) -> None:
     seen: list[tuple[int, list[Stage]]] = []
@@ -190,7 +192,7 @@ async def test_requests_that_wait_for_their_turn_are_answered_while_the_plane_dr
         assert plane.closed(CloseReason.DRAINED) == 3
 
 
-async def test_a_connection_that_ends_while_its_request_waits_for_its_turn_leaves_no_buffer(
+async def test_a_connection_closed_while_its_request_waits_for_a_turn_releases_its_buffer(
     autojump_clock: MockClock,
 ) -> None:
     @api(EchoRequest)
@@ -211,7 +213,7 @@ async def test_a_connection_that_ends_while_its_request_waits_for_its_turn_leave
             client.close()
 
 
-async def test_requests_that_wait_for_their_turn_when_the_processor_stops_leave_no_buffer(
+async def test_stopping_the_processor_releases_buffers_of_requests_waiting_for_their_turn(
     autojump_clock: MockClock,
 ) -> None:
     left: list[int] = []
@@ -232,7 +234,7 @@ async def test_requests_that_wait_for_their_turn_when_the_processor_stops_leave_
     assert plane.buffers_out == 0
 
 
-async def test_what_is_received_together_is_timed_apart() -> None:
+async def test_the_waiting_time_of_requests_received_together_includes_earlier_handlers() -> None:
     """Quotas charge the time from its beginning on."""
     waited_s: list[float] = []
 

@@ -14,5 +14,5 @@ def test_mute_reasons_are_shown_in_words() -> None:
     assert mute_reasons_text(MuteReason.CHANNEL_FULL) == "channel full"
 
 
-def test_a_close_reason_is_the_label_of_a_counter() -> None:
+def test_a_close_reason_formats_as_its_counter_label() -> None:
     assert f"{CloseReason.EXCEEDED}" == CloseReason.EXCEEDED == "max connections"

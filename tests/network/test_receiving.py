@@ -17,7 +17,7 @@ from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.simulated import Universe
 
 
-async def test_a_frame_may_come_byte_by_byte(autojump_clock: MockClock) -> None:
+async def test_frames_sent_byte_by_byte_are_answered(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with asked_plane(world, [echo]) as (_, client):
         for byte in echoes(2):
@@ -46,7 +46,7 @@ async def test_a_frame_may_come_byte_by_byte(autojump_clock: MockClock) -> None:
         (frame(10100, 1), CloseReason.UNDECODABLE),
     ],
 )
-async def test_what_is_no_request_ends_its_connection_and_is_counted(
+async def test_an_invalid_request_closes_its_connection_and_counts_the_reason(
     autojump_clock: MockClock, data: bytes, reason: str
 ) -> None:
     world = simulated_world()
@@ -61,7 +61,9 @@ async def test_what_is_no_request_ends_its_connection_and_is_counted(
             assert (await other.ask(EchoRequest("fine", 1), 1)).text == "fine"
 
 
-async def test_bytes_behind_a_request_are_tolerated(autojump_clock: MockClock) -> None:
+async def test_extra_bytes_after_the_body_of_a_request_are_ignored(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     body = struct.pack(">h", 1) + b"x" + struct.pack(">i", 5)
     async with asked_plane(world, [echo]) as (_, client):
@@ -70,7 +72,7 @@ async def test_bytes_behind_a_request_are_tolerated(autojump_clock: MockClock) -
         assert await numbers(client, 1) == [5]
 
 
-async def test_a_truncated_frame_is_told_apart_from_an_orderly_end(
+async def test_the_log_says_when_a_client_closed_within_a_frame(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG", "trio_kafka")
@@ -87,7 +89,7 @@ async def test_a_truncated_frame_is_told_apart_from_an_orderly_end(
     assert record.fields["detail"] == "within a frame"  # type: ignore[attr-defined]
 
 
-async def test_a_giant_frame_is_received_whole_while_others_are_served(
+async def test_another_client_is_served_while_a_giant_frame_is_received(
     autojump_clock: MockClock,
 ) -> None:
     sizes: list[int] = []
@@ -115,7 +117,7 @@ async def test_a_giant_frame_is_received_whole_while_others_are_served(
         assert all(one.framer.held == 0 for one in plane.connections)
 
 
-async def test_the_end_of_the_stream_behind_half_a_large_frame_is_seen_while_the_reader_sleeps(
+async def test_the_end_of_the_stream_within_a_large_frame_closes_after_the_request_in_flight(
     autojump_clock: MockClock,
 ) -> None:
     wait = waiting(lambda: trio.sleep(5))
@@ -140,7 +142,7 @@ async def test_the_end_of_the_stream_behind_half_a_large_frame_is_seen_while_the
         pytest.param(1.0, ["giant", "giant", "other"], id="there is time"),
     ],
 )
-async def test_a_large_frame_that_has_used_up_the_turn_lets_others_go_first(
+async def test_another_client_is_read_first_after_a_large_frame_used_up_the_turn(
     autojump_clock: MockClock, share_s: float, order: list[str]
 ) -> None:
     world = Universe(room=1 << 20).machine("broker")

@@ -23,14 +23,14 @@ class Post:
         self.said.append("done")
 
 
-def test_a_request_knows_its_key_and_version() -> None:
+def test_the_key_and_version_of_a_request_follow_from_its_code() -> None:
     request = bare_request()
     request.code = code_of(3, 12)
 
     assert (request.key, request.version) == (3, 12)
 
 
-def test_its_frame_is_given_back_once_and_its_answer_still_goes_out() -> None:
+def test_a_request_gives_its_frame_back_once_and_can_still_be_answered() -> None:
     post = Post()
     request = bare_request(7, post)
     request.give_back()
@@ -41,7 +41,7 @@ def test_its_frame_is_given_back_once_and_its_answer_still_goes_out() -> None:
     assert post.said == ["done", ("answer", [b"x"])]
 
 
-def test_a_refused_request_lets_go_of_its_frame() -> None:
+def test_a_refused_request_releases_its_frame() -> None:
     post = Post()
     request = bare_request(7, post)
     request.refuse("undecodable", "why")

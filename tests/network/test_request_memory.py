@@ -55,13 +55,15 @@ def muted(plane: RunningPlane) -> int:
     return sum(bool(one.muted & MuteReason.MEMORY) for one in plane.connections)
 
 
-async def test_without_a_pool_there_is_none(autojump_clock: MockClock) -> None:
+async def test_a_plane_has_no_memory_pool_by_default(autojump_clock: MockClock) -> None:
     async with running_plane(simulated_world(), [echo]) as plane:
         assert plane.plane.memory is None
         assert "memory-pool" not in [child.name for child in plane.node.children]
 
 
-async def test_many_requests_go_through_a_pool_for_one(autojump_clock: MockClock) -> None:
+async def test_many_large_requests_are_served_one_at_a_time_by_a_tiny_memory_pool(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with running_plane(world, [echo], listener=SETTINGS, memory=1) as plane:
         clients = await crowd(world, plane, 40)
@@ -81,7 +83,9 @@ async def expect(client: ScriptedClient, wanted: list[int]) -> None:
     assert [await number(client) for _ in wanted] == wanted
 
 
-async def test_who_promised_first_is_read_first(autojump_clock: MockClock) -> None:
+async def test_requests_waiting_for_memory_are_read_in_order_of_arrival(
+    autojump_clock: MockClock,
+) -> None:
     served: list[int] = []
 
     @api(EchoRequest)
@@ -107,7 +111,9 @@ async def test_who_promised_first_is_read_first(autojump_clock: MockClock) -> No
         assert pool_of(plane).free == 20_000
 
 
-async def test_small_requests_wait_too_and_get_through(autojump_clock: MockClock) -> None:
+async def test_a_small_request_waits_for_memory_and_is_answered_afterwards(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with running_plane(world, [echo], listener=SETTINGS, memory=10) as plane:
         holder, other = await crowd(world, plane, 2)
@@ -125,7 +131,7 @@ async def test_small_requests_wait_too_and_get_through(autojump_clock: MockClock
 
 @pytest.mark.parametrize("how", ["close", "abort"])
 @pytest.mark.parametrize("who", ["holder", "waiter"])
-async def test_who_leaves_gives_back_what_it_has_or_waits_for(
+async def test_a_client_that_closes_returns_its_memory_or_leaves_the_queue_for_memory(
     autojump_clock: MockClock, how: str, who: str
 ) -> None:
     world = simulated_world()
@@ -156,7 +162,7 @@ async def test_who_leaves_gives_back_what_it_has_or_waits_for(
         assert (pool_of(plane).free, len(pool_of(plane))) == (100, 0)
 
 
-async def test_one_who_promised_and_sends_nothing_is_idle_in_the_end(
+async def test_a_client_that_holds_memory_and_sends_nothing_is_closed_as_idle(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -173,7 +179,7 @@ async def test_one_who_promised_and_sends_nothing_is_idle_in_the_end(
         assert pool_of(plane).depleted_s > 5
 
 
-async def test_a_request_that_is_parked_has_given_its_memory_back(
+async def test_a_parked_request_holds_no_memory_of_the_pool(
     autojump_clock: MockClock,
 ) -> None:
     planes: list[RunningPlane] = []
@@ -194,7 +200,7 @@ async def test_a_request_that_is_parked_has_given_its_memory_back(
         parked.close()
 
 
-async def test_draining_ends_who_waits_for_memory(autojump_clock: MockClock) -> None:
+async def test_draining_closes_connections_that_wait_for_memory(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with running_plane(world, [echo], listener=SETTINGS, memory=100) as plane:
         holder, waiter = await crowd(world, plane, 2)
@@ -208,7 +214,7 @@ async def test_draining_ends_who_waits_for_memory(autojump_clock: MockClock) -> 
         assert (pool_of(plane).free, len(pool_of(plane))) == (100, 0)
 
 
-async def test_a_plane_that_is_cancelled_gives_all_back(autojump_clock: MockClock) -> None:
+async def test_a_cancelled_plane_returns_all_memory_to_the_pool(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with running_plane(world, [echo], listener=SETTINGS, memory=100) as plane:
         clients = await crowd(world, plane, 6)
@@ -220,7 +226,9 @@ async def test_a_plane_that_is_cancelled_gives_all_back(autojump_clock: MockCloc
     assert (pool.free, len(pool)) == (100, 0)
 
 
-async def test_a_size_that_is_never_read_takes_no_memory(autojump_clock: MockClock) -> None:
+async def test_a_frame_above_the_size_limit_takes_no_memory_and_closes_its_connection(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with running_plane(world, [echo], memory=100) as plane:
         async with connected(world, plane.endpoint) as client:
@@ -230,7 +238,7 @@ async def test_a_size_that_is_never_read_takes_no_memory(autojump_clock: MockClo
         assert pool_of(plane).free == 100
 
 
-async def test_a_crowd_of_real_sockets_goes_through_a_small_pool() -> None:
+async def test_many_clients_on_real_sockets_are_served_with_a_small_memory_pool() -> None:
     world = RealWorld()
     async with running_plane(world, [echo], listener=SETTINGS, memory=40_000) as plane:
         clients = await crowd(world, plane, 30)

@@ -37,7 +37,9 @@ def large(size: int) -> bytes:
     return frame(10100, 0, struct.pack(">hi", 0, 1) + bytes(size), correlation=1)
 
 
-async def test_who_reads_much_of_a_file_gets_room_for_it(autojump_clock: MockClock) -> None:
+async def test_a_client_that_reads_large_file_ranges_gets_a_larger_send_buffer(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     files = Files(world, 1 << 20)
     async with asked_plane(world, [files.handler()], listener=GROWING) as (plane, client):
@@ -49,7 +51,9 @@ async def test_who_reads_much_of_a_file_gets_room_for_it(autojump_clock: MockClo
             assert room(plane) == (LARGEST, 10_000)
 
 
-async def test_who_sends_a_large_request_gets_room_for_it(autojump_clock: MockClock) -> None:
+async def test_a_client_that_sends_a_large_request_gets_a_larger_receive_buffer(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     listener = ListenerSettings(processors=1, receive_buffer=100_000, largest_buffer=LARGEST)
     async with asked_plane(world, [echo], listener=listener) as (plane, client):
@@ -63,7 +67,9 @@ async def test_who_sends_a_large_request_gets_room_for_it(autojump_clock: MockCl
             assert room(plane) == (100 << 10, LARGEST)
 
 
-async def test_bytes_that_only_a_socket_keeps_get_no_more_room(autojump_clock: MockClock) -> None:
+async def test_a_large_encoded_response_does_not_enlarge_the_send_buffer(
+    autojump_clock: MockClock,
+) -> None:
     """Of a file only references wait in a socket; these would be memory of a peer that is slow."""
 
     @api(EchoRequest)
@@ -87,7 +93,7 @@ async def test_bytes_that_only_a_socket_keeps_get_no_more_room(autojump_clock: M
         pytest.param(LARGEST, 300_000, id="more than the largest"),
     ],
 )
-async def test_buffers_stay_where_that_is_said(
+async def test_socket_buffers_keep_their_size_when_the_settings_allow_no_growth(
     autojump_clock: MockClock, buffer: int | None, largest: int
 ) -> None:
     world = simulated_world()
@@ -103,7 +109,7 @@ async def test_buffers_stay_where_that_is_said(
         assert room(plane) == (buffer, buffer)
 
 
-async def test_a_peer_that_is_gone_when_it_gets_room_ends_its_connection_alone(
+async def test_a_reset_while_enlarging_a_socket_buffer_closes_only_that_connection(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()

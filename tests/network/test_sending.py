@@ -48,7 +48,9 @@ def sends_of(world: World, task: str = "-reader") -> list[int]:
     return seen
 
 
-async def test_small_answers_of_one_connection_go_in_one_call(autojump_clock: MockClock) -> None:
+async def test_small_responses_of_one_connection_are_sent_in_one_call(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with asked_plane(world, [echo]) as (_, client):
         await client.ask(EchoRequest("x", 1), 0)
@@ -60,7 +62,7 @@ async def test_small_answers_of_one_connection_go_in_one_call(autojump_clock: Mo
         assert len(seen) == 1
 
 
-async def test_a_large_answer_is_sent_before_the_next_request_is_served(
+async def test_a_large_response_is_sent_before_the_next_request_is_served(
     autojump_clock: MockClock,
 ) -> None:
     """Or a peer that reads nothing would have many of them made."""
@@ -103,7 +105,7 @@ def wide_answer(lengths: dict[int, int], made: list[int]) -> Any:
     return metadata
 
 
-async def test_a_very_large_answer_is_made_as_the_client_takes_it(
+async def test_a_very_large_response_is_encoded_as_the_client_reads(
     autojump_clock: MockClock,
 ) -> None:
     made: list[int] = []
@@ -121,7 +123,7 @@ async def test_a_very_large_answer_is_made_as_the_client_takes_it(
     assert [len(topic.name or "") for topic in response.topics] == [200] * WIDE
 
 
-async def test_an_answer_that_changes_while_it_is_sent_ends_its_connection(
+async def test_a_streamed_response_whose_size_changes_closes_its_connection(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -143,7 +145,7 @@ async def test_an_answer_that_changes_while_it_is_sent_ends_its_connection(
         pytest.param(b"", CloseReason.LEFT, id="end"),
     ],
 )
-async def test_what_ends_a_connection_comes_after_the_answers_to_what_was_asked_before(
+async def test_earlier_requests_are_answered_before_invalid_bytes_close_the_connection(
     autojump_clock: MockClock, last: bytes, reason: str
 ) -> None:
     world = simulated_world()
@@ -173,7 +175,7 @@ def longer(request: EchoRequest, context: Context) -> EchoResponse:
         pytest.param(frame(31_000, 0, b""), CloseReason.UNKNOWN_API, id="unknown"),
     ],
 )
-async def test_answers_that_a_full_socket_does_not_take_are_sent_before_the_connection_ends(
+async def test_responses_blocked_by_a_full_socket_are_sent_before_the_connection_closes(
     autojump_clock: MockClock, last: bytes, reason: str
 ) -> None:
     world = Universe(room=1000).machine("broker")
@@ -188,7 +190,7 @@ async def test_answers_that_a_full_socket_does_not_take_are_sent_before_the_conn
         assert plane.closed(reason) == 1
 
 
-async def test_an_answer_behind_others_that_wait_for_room_keeps_its_turn(
+async def test_a_response_after_responses_blocked_by_a_full_socket_keeps_its_order(
     autojump_clock: MockClock,
 ) -> None:
     """The last request parks; when it is answered, the socket has not taken what came before."""
@@ -205,7 +207,7 @@ async def test_an_answer_behind_others_that_wait_for_room_keeps_its_turn(
         await client.ask(EchoRequest("y", 11), 0)
 
 
-async def test_draining_waits_for_answers_that_a_full_socket_does_not_take(
+async def test_draining_waits_for_responses_blocked_by_a_full_socket(
     autojump_clock: MockClock,
 ) -> None:
     world = Universe(room=1000).machine("broker")
@@ -220,7 +222,7 @@ async def test_draining_waits_for_answers_that_a_full_socket_does_not_take(
         assert plane.closed(CloseReason.DRAINED) == 1
 
 
-async def test_a_request_that_ends_its_connection_is_served_once(
+async def test_a_forbidden_request_is_served_once_and_closes_after_earlier_responses(
     autojump_clock: MockClock,
 ) -> None:
     """Though the connection lives on until its socket has taken the answers before."""
@@ -257,7 +259,7 @@ async def parked(world: World, stack: AsyncExitStack, plane: RunningPlane) -> li
 
 
 @pytest.mark.parametrize("size", [10, 20_000])
-async def test_who_completes_what_was_parked_sends_small_answers_itself(
+async def test_a_handler_that_completes_parked_requests_sends_only_small_responses_itself(
     autojump_clock: MockClock, size: int
 ) -> None:
     """Large ones, which it takes time to send, are left to the writer."""
@@ -281,7 +283,7 @@ async def test_who_completes_what_was_parked_sends_small_answers_itself(
         assert plane.purgatory.waiting == plane.buffers_out == 0
 
 
-async def test_answers_of_a_handler_are_sent_when_it_has_made_those_that_it_can(
+async def test_a_handler_sends_completed_responses_together_after_making_all_of_them(
     autojump_clock: MockClock,
 ) -> None:
     """To send each at once would wake each peer for itself."""
@@ -308,7 +310,7 @@ async def test_answers_of_a_handler_are_sent_when_it_has_made_those_that_it_can(
         assert len(sent) == 3
 
 
-async def test_a_peer_that_leaves_before_its_answer_is_sent_disturbs_nobody(
+async def test_a_client_reset_before_its_response_does_not_affect_other_clients(
     autojump_clock: MockClock,
 ) -> None:
     planes: list[RunningPlane] = []

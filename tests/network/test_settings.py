@@ -3,7 +3,7 @@
 from trio_kafka.network.settings import ListenerSettings
 
 
-def test_defaults_are_kafkas() -> None:
+def test_listener_settings_have_the_defaults_of_kafka() -> None:
     settings = ListenerSettings()
 
     assert settings.processors == 3

@@ -24,7 +24,7 @@ from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.protocols import WRITE
 
 
-async def test_the_answers_of_a_connection_are_applied_in_their_order(
+async def test_posted_changes_of_a_connection_are_applied_in_order(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -42,7 +42,7 @@ async def test_the_answers_of_a_connection_are_applied_in_their_order(
         )
 
 
-async def test_an_answer_that_used_up_its_share_is_queued_once_whatever_edges_come(
+async def test_a_response_that_used_its_share_is_queued_once_for_many_write_events(
     autojump_clock: MockClock,
 ) -> None:
     async with roomy_plane(6 << 20) as (plane, client, files):
@@ -60,7 +60,7 @@ async def test_an_answer_that_used_up_its_share_is_queued_once_whatever_edges_co
         await client.receive(6 << 20)
 
 
-async def test_what_the_reader_does_itself_does_not_overtake_what_is_queued(
+async def test_changes_made_by_the_reader_do_not_overtake_queued_changes(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -86,7 +86,7 @@ async def test_what_the_reader_does_itself_does_not_overtake_what_is_queued(
         assert await client.receive(4) == b"last"
 
 
-async def test_answers_that_wait_when_the_processor_stops_release_their_leases(
+async def test_responses_queued_when_the_processor_stops_release_their_leases(
     autojump_clock: MockClock,
 ) -> None:
     released: list[bool] = []

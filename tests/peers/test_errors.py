@@ -3,7 +3,7 @@
 from trio_kafka.peers.errors import DeadlineError, PeerError, StreamEndedError
 
 
-def test_lost_peer_and_late_response_are_errors_of_the_system_that_say_what_was_sent() -> None:
+def test_peer_and_deadline_errors_are_os_errors_that_say_whether_the_request_was_sent() -> None:
     lost, late = PeerError("lost", sent=True), DeadlineError("late", sent=False)
 
     assert isinstance(lost, OSError)

@@ -35,7 +35,7 @@ def receive(requests: InFlightRequests, data: bytes) -> list[object]:
     return responses
 
 
-def test_correlation_ids_count_up_and_begin_again_after_the_last_one() -> None:
+def test_correlation_ids_count_up_and_restart_at_0_after_the_largest() -> None:
     requests = InFlightRequests("me")
     assert requests.add(EchoRequest(), 0)[8:12] == b"\0\0\0\1"
     requests._correlation = 0x7FFFFFFE
@@ -70,7 +70,7 @@ def test_response_is_complete_with_its_last_byte(version: int) -> None:
 
 @pytest.mark.slow
 @given(st.lists(st.tuples(st.text(max_size=9), st.sampled_from([0, 1])), max_size=6), st.data())
-def test_responses_come_in_the_order_of_the_requests_however_the_bytes_are_cut(
+def test_responses_are_in_the_order_of_the_requests_whatever_the_sizes_of_the_pieces(
     texts: list[tuple[str, int]], data: st.DataObject
 ) -> None:
     requests = InFlightRequests()
@@ -146,7 +146,7 @@ def test_stream_that_ends_within_a_response_names_the_missing_bytes(
     assert ended.value.missing == missing
 
 
-def test_records_of_a_response_are_views_of_bytes_that_later_responses_leave_alone() -> None:
+def test_records_of_a_response_are_not_changed_by_later_responses() -> None:
     requests, stream = InFlightRequests(), b""
     for number, data in enumerate((b"first", b"other"), start=1):
         requests.add(ReadRequest(), 0)

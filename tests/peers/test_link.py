@@ -99,7 +99,7 @@ async def test_second_ask_uses_the_same_connection(autojump_clock: MockClock) ->
     assert node.connections == 1
 
 
-async def test_asks_of_several_tasks_go_out_in_the_order_of_the_calls_and_get_their_own_responses(
+async def test_asks_of_several_tasks_are_sent_in_order_and_get_their_own_responses(
     autojump_clock: MockClock,
 ) -> None:
     node, responses = Node(), dict[str, str]()
@@ -122,7 +122,9 @@ async def test_large_request_and_response_are_sent_whole(autojump_clock: MockClo
         assert (await link.ask(EchoRequest(text), deadline=soon())).text == text
 
 
-async def test_restart_of_the_peer_is_not_seen_by_the_next_ask(autojump_clock: MockClock) -> None:
+async def test_ask_after_a_restart_of_the_peer_succeeds_on_a_new_connection(
+    autojump_clock: MockClock,
+) -> None:
     here, node = simulated_world("here"), Node()
     machine = here.universe.machine("there")
     link = link_from(here)
@@ -137,7 +139,7 @@ async def test_restart_of_the_peer_is_not_seen_by_the_next_ask(autojump_clock: M
     assert node.connections == 2
 
 
-async def test_ask_in_flight_fails_when_its_peer_stops_and_the_next_one_connects_again(
+async def test_ask_in_flight_fails_when_its_peer_stops_and_the_next_ask_connects_again(
     autojump_clock: MockClock,
 ) -> None:
     here, node = simulated_world("here"), Node()
@@ -174,7 +176,7 @@ async def test_deadline_ends_an_ask_whose_peer_is_silent_and_closes_its_connecti
         assert node.lost == 1
 
 
-async def test_response_that_comes_after_the_deadline_is_not_taken_for_the_next_one(
+async def test_response_after_the_deadline_is_not_taken_for_that_of_the_next_ask(
     autojump_clock: MockClock,
 ) -> None:
     node = Node()
@@ -191,7 +193,7 @@ async def test_response_that_comes_after_the_deadline_is_not_taken_for_the_next_
     assert node.echoes == ["first", "late", "next"]
 
 
-async def test_deadline_that_has_passed_sends_nothing(autojump_clock: MockClock) -> None:
+async def test_ask_whose_deadline_has_passed_is_not_sent(autojump_clock: MockClock) -> None:
     node = Node()
     async with linked(node) as link:
         with pytest.raises(DeadlineError, match="could not be sent in time") as late:
@@ -201,7 +203,7 @@ async def test_deadline_that_has_passed_sends_nothing(autojump_clock: MockClock)
     assert node.requests == []
 
 
-async def test_cancelled_ask_closes_its_connection_and_the_next_one_gets_its_own_response(
+async def test_cancelled_ask_closes_its_connection_and_the_next_ask_gets_its_own_response(
     autojump_clock: MockClock,
 ) -> None:
     node = Node()
@@ -216,7 +218,7 @@ async def test_cancelled_ask_closes_its_connection_and_the_next_one_gets_its_own
         assert node.lost == 1
 
 
-async def test_ask_cancelled_before_its_turn_leaves_the_connection_to_the_one_in_flight(
+async def test_ask_cancelled_before_its_turn_does_not_affect_the_ask_in_flight(
     autojump_clock: MockClock,
 ) -> None:
     node = Node()
@@ -306,7 +308,7 @@ async def test_backoff_begins_again_after_a_connection(autojump_clock: MockClock
     assert link.reconnection == Reconnection()
 
 
-async def test_peer_that_cannot_be_reached_is_given_up_after_the_time_for_a_connection(
+async def test_ask_of_an_unreachable_peer_fails_after_the_connection_timeout(
     autojump_clock: MockClock,
 ) -> None:
     async with linked(Node(), connect_s=2.0) as link:
@@ -321,7 +323,7 @@ async def test_peer_that_cannot_be_reached_is_given_up_after_the_time_for_a_conn
         assert link.reconnection.failures == 1
 
 
-async def test_peer_that_is_silent_in_the_handshake_is_given_up_too(
+async def test_ask_of_a_peer_silent_in_the_handshake_fails_after_the_connection_timeout(
     autojump_clock: MockClock,
 ) -> None:
     node = Node()
@@ -362,7 +364,7 @@ async def test_bytes_that_are_no_response_end_the_connection(autojump_clock: Moc
         assert (await link.ask(EchoRequest("b"), deadline=soon())).text == "b"
 
 
-async def test_connection_on_which_bytes_came_without_a_request_is_replaced_before_the_next_one(
+async def test_connection_with_unrequested_bytes_is_replaced_before_the_next_request(
     autojump_clock: MockClock,
 ) -> None:
     node = Node()
@@ -402,7 +404,7 @@ async def test_handshake_is_made_on_each_connection_before_the_first_request(
     assert node.connections == 2
 
 
-async def test_error_of_the_handshake_is_that_of_the_ask_and_delays_the_next_attempt(
+async def test_error_of_the_handshake_is_raised_by_the_ask_and_delays_the_next_attempt(
     autojump_clock: MockClock,
 ) -> None:
     node = Node()
@@ -500,7 +502,7 @@ async def test_broker_that_has_crashed_and_started_again_answers_the_next_ask(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
-def test_each_response_is_that_of_its_request_whatever_is_cancelled_or_restarted(seed: int) -> None:
+def test_each_ask_gets_its_own_response_despite_cancellations_and_restarts(seed: int) -> None:
     run_simulated(ask_in_trouble, seed, moody=True)
 
 

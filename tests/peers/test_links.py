@@ -54,7 +54,7 @@ async def test_end_of_the_block_closes_all_connections(autojump_clock: MockClock
             links[2]
 
 
-async def test_link_to_this_node_itself_is_the_one_that_was_given(
+async def test_link_to_this_node_itself_is_the_given_link(
     autojump_clock: MockClock,
 ) -> None:
     here = simulated_world("here")

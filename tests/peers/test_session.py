@@ -58,7 +58,7 @@ def test_session_begins_with_api_versions_and_is_open_after_the_response() -> No
     assert session.expires == float("inf")
 
 
-def test_peer_that_lacks_the_version_of_api_versions_is_asked_in_the_one_that_it_names() -> None:
+def test_api_versions_is_repeated_in_the_version_that_the_peer_names() -> None:
     session = Session(Profile())
     session.begin()
 
@@ -69,7 +69,7 @@ def test_peer_that_lacks_the_version_of_api_versions_is_asked_in_the_one_that_it
     assert session.is_open
 
 
-def test_peer_that_names_no_version_of_api_versions_is_asked_in_version_0() -> None:
+def test_api_versions_is_repeated_in_version_0_if_the_peer_names_no_version() -> None:
     session = Session(Profile())
     session.begin()
 
@@ -78,7 +78,7 @@ def test_peer_that_names_no_version_of_api_versions_is_asked_in_version_0() -> N
     assert again.to_send == request_frame(ApiVersionsRequest(), 0, correlation=2)
 
 
-def test_peer_that_rejects_every_version_of_api_versions_does_not_keep_the_session_busy() -> None:
+def test_session_fails_if_the_peer_rejects_every_version_of_api_versions() -> None:
     session = Session(Profile())
     session.begin()
 
@@ -95,7 +95,7 @@ def test_error_of_api_versions_ends_the_session() -> None:
         receive(session, ApiVersionsResponse(41), 4)
 
 
-def test_steps_of_the_handshake_are_sent_one_at_a_time_and_end_with_a_lifetime() -> None:
+def test_steps_of_the_handshake_are_sent_in_turn_and_set_the_session_lifetime() -> None:
     session = Session(Profile(), log_in())
     session.begin()
 
@@ -113,7 +113,7 @@ def test_steps_of_the_handshake_are_sent_one_at_a_time_and_end_with_a_lifetime()
 
 @pytest.mark.slow
 @given(st.lists(st.integers(1, 9), min_size=1))
-def test_session_opens_however_the_bytes_of_its_peer_are_cut(sizes: list[int]) -> None:
+def test_session_opens_whatever_the_sizes_of_the_received_pieces(sizes: list[int]) -> None:
     session = Session(Profile(), log_in())
     session.begin()
     stream = b"".join(
@@ -137,7 +137,7 @@ def test_session_opens_however_the_bytes_of_its_peer_are_cut(sizes: list[int]) -
     assert [frame[4:6] for frame in sent if frame] == [b"\0\x11", b"\0\x24"]
 
 
-def test_error_of_a_handshake_ends_the_session_before_it_is_open() -> None:
+def test_error_of_a_handshake_ends_the_session() -> None:
     session = Session(Profile(), log_in())
     session.begin()
     receive(session, served(SERVED), 4)
@@ -148,7 +148,7 @@ def test_error_of_a_handshake_ends_the_session_before_it_is_open() -> None:
     assert not session.is_open
 
 
-def test_deadline_of_the_opening_holds_for_all_its_steps() -> None:
+def test_deadline_of_the_handshake_applies_to_all_its_steps() -> None:
     session = Session(Profile(), log_in())
     session.begin(deadline=7.0)
     assert session.deadline == 7.0
@@ -173,7 +173,7 @@ def test_several_requests_may_be_in_flight() -> None:
     assert responses == [EchoResponse(text="a"), EchoResponse(text="b")]
 
 
-def test_version_is_the_highest_common_one_unless_the_sender_limits_it() -> None:
+def test_version_is_the_highest_common_version_within_the_limit_of_the_sender() -> None:
     session = opened({10100: (0, 9), 3: (4, 12)})
 
     assert session.version_of(EchoRequest) == 1

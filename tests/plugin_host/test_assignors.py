@@ -77,7 +77,9 @@ async def join(served: ServedBroker, assignor: str | None = "mine") -> Any:
 
 @pytest.mark.parametrize("assignor", [Mine(), Slow()], ids=["at once", "in steps"])
 @pytest.mark.parametrize("asked", ["mine", None])
-async def test_it_assigns(autojump_clock: MockClock, assignor: Mine, asked: str | None) -> None:
+async def test_the_assignor_of_a_plugin_assigns_partitions_at_once_or_in_steps(
+    autojump_clock: MockClock, assignor: Mine, asked: str | None
+) -> None:
     world = simulated_world()
     async with served_broker(world, SETTINGS, plugins=[bringing(assignor)]) as served:
         answer = await join(served, asked)
@@ -88,7 +90,7 @@ async def test_it_assigns(autojump_clock: MockClock, assignor: Mine, asked: str 
 
 
 @pytest.mark.parametrize("kind", [Mine, Slow])
-async def test_its_error_is_a_failure_of_its_plugin(
+async def test_an_error_of_an_assignor_counts_as_a_failure_of_its_plugin(
     autojump_clock: MockClock, kind: type[Mine]
 ) -> None:
     plugins = [bringing(kind(ValueError("odd")))]
@@ -101,7 +103,7 @@ async def test_its_error_is_a_failure_of_its_plugin(
         assert (current.failures, current.in_flight.count) == (1, 0)
 
 
-async def test_what_it_says_it_cannot_is_none(autojump_clock: MockClock) -> None:
+async def test_an_assignor_error_is_not_a_failure_of_the_plugin(autojump_clock: MockClock) -> None:
     plugins = [bringing(Mine(AssignorError("too few")))]
     async with served_broker(simulated_world(), SETTINGS, plugins=plugins) as served:
         answer = await join(served)
@@ -111,7 +113,7 @@ async def test_what_it_says_it_cannot_is_none(autojump_clock: MockClock) -> None
         assert served.broker.plugins.find("mine").current.failures == 0
 
 
-async def test_what_would_end_a_task_ends_the_plugin_and_its_assignor_with_it(
+async def test_an_assignor_that_raises_system_exit_fails_its_plugin_and_is_removed(
     autojump_clock: MockClock,
 ) -> None:
     plugins = [bringing(Mine(SystemExit("enough")))]
@@ -140,7 +142,9 @@ async def join_again(served: ServedBroker) -> Any:
     )
 
 
-async def test_steps_that_are_given_up_are_no_failure(autojump_clock: MockClock) -> None:
+async def test_closing_the_steps_of_an_assignor_early_is_not_a_failure(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world(), plugins=[bringing(Slow())]) as served:
         current = served.broker.plugins.find("mine").current
         group = GroupSpec(members={}, homogeneous=True)
@@ -157,7 +161,9 @@ async def test_steps_that_are_given_up_are_no_failure(autojump_clock: MockClock)
 
 
 @pytest.mark.parametrize("name", ["", None])
-async def test_it_has_a_name(autojump_clock: MockClock, name: Any) -> None:
+async def test_an_assignor_without_a_name_fails_its_plugin(
+    autojump_clock: MockClock, name: Any
+) -> None:
     assignor = Mine()
     assignor.name = name
     async with served_broker(simulated_world(), plugins=[bringing(assignor)]) as served:

@@ -43,7 +43,9 @@ async def test_a_changed_batch_keeps_its_producer_and_its_offsets(
     assert [one.value for one in read_records(made, 0, after)] == [b"A%d" % n for n in range(count)]
 
 
-async def test_batches_around_a_changed_one_stay_as_they_are(autojump_clock: MockClock) -> None:
+async def test_control_batches_and_unchanged_batches_keep_their_bytes(
+    autojump_clock: MockClock,
+) -> None:
     marker = encode_marker(
         Marker(committed=True, coordinator_epoch=1), producer_id=1, producer_epoch=0, timestamp=5
     )
@@ -62,7 +64,7 @@ async def test_without_a_change_the_same_object_is_returned(autojump_clock: Mock
     assert await changed(data) is data
 
 
-async def test_a_last_batch_that_is_cut_short_is_left_out(autojump_clock: MockClock) -> None:
+async def test_a_truncated_last_batch_is_left_out(autojump_clock: MockClock) -> None:
     upper_case = encode_batch([Record(timestamp=1, value=b"A")])
     lower_case = encode_batch([Record(timestamp=1, value=b"a")])
 
@@ -70,7 +72,9 @@ async def test_a_last_batch_that_is_cut_short_is_left_out(autojump_clock: MockCl
     assert bytes(await changed(lower_case + lower_case[:-1])) == upper_case
 
 
-async def test_records_beyond_the_bound_are_an_error(autojump_clock: MockClock) -> None:
+async def test_records_that_decompress_above_the_bound_raise_corrupt_message(
+    autojump_clock: MockClock,
+) -> None:
     bomb = encode_batch([Record(timestamp=1, value=bytes(UNPACKED))], codec=Codec.ZSTD)
 
     with pytest.raises(KafkaError) as caught:

@@ -33,7 +33,7 @@ MAKERS: dict[str, Callable[[type], object]] = {
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_class_that_typing_has_seen_dies_when_the_caches_are_cleared(name: str) -> None:
+def test_a_class_in_typing_caches_is_collected_after_they_are_cleared(name: str) -> None:
     class Thing:
         pass
 
@@ -47,7 +47,7 @@ def test_class_that_typing_has_seen_dies_when_the_caches_are_cleared(name: str) 
     assert reference() is None
 
 
-def test_all_caches_that_typing_registers_are_found() -> None:
+def test_find_typing_caches_finds_every_cache_that_typing_registers() -> None:
     """The private list is only read here: to see that nothing of it is missed."""
     registered = typing._cleanups  # type: ignore[attr-defined]
 
@@ -56,7 +56,7 @@ def test_all_caches_that_typing_registers_are_found() -> None:
     assert [clear for clear in registered if id(clear.__self__) not in known] == []
 
 
-def test_cleared_caches_fill_again() -> None:
+def test_cleared_typing_caches_are_filled_again() -> None:
     clear_typing_caches()
 
     assert Literal[1] is Literal[1]

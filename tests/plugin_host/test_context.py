@@ -8,7 +8,9 @@ from tests.plugin_host.plugins import EchoRequest, EchoResponse, context_of_one
 from trio_kafka.plugin import Context, PluginContext, api
 
 
-async def test_it_has_what_the_broker_has(autojump_clock: MockClock) -> None:
+async def test_a_plugin_context_has_the_parts_config_and_world_of_the_broker(
+    autojump_clock: MockClock,
+) -> None:
     async with context_of_one() as (context, served):
         assert context.parts is served.broker.parts
         assert context.config is served.broker.config
@@ -18,14 +20,16 @@ async def test_it_has_what_the_broker_has(autojump_clock: MockClock) -> None:
         assert context.logger.logger.name == "trio_kafka.plugin.one"
 
 
-async def test_counters_have_its_name(autojump_clock: MockClock) -> None:
+async def test_counters_of_a_plugin_have_the_name_of_the_plugin(autojump_clock: MockClock) -> None:
     async with context_of_one() as (context, served):
         context.counter("things", kind="odd").value += 2
 
         assert served.broker.counters.value("things", plugin="one", kind="odd") == 2
 
 
-async def test_what_it_starts_is_a_node_while_it_runs(autojump_clock: MockClock) -> None:
+async def test_a_task_started_by_a_plugin_is_a_node_of_the_tree_while_the_task_runs(
+    autojump_clock: MockClock,
+) -> None:
     stop = trio.Event()
 
     async def serve(word: str, *, task_status: trio.TaskStatus[str]) -> None:
@@ -46,7 +50,7 @@ async def test_what_it_starts_is_a_node_while_it_runs(autojump_clock: MockClock)
     assert left == []
 
 
-async def test_what_fails_before_it_is_ready_fails_who_starts_it(
+async def test_an_error_before_a_started_task_is_ready_is_raised_to_the_caller(
     autojump_clock: MockClock,
 ) -> None:
     async def fail(*, task_status: trio.TaskStatus[None]) -> None:
@@ -60,7 +64,7 @@ async def test_what_fails_before_it_is_ready_fails_who_starts_it(
         assert served.broker.plugins.find("one").state.value == "ready"
 
 
-async def test_a_module_has_many_apis(autojump_clock: MockClock) -> None:
+async def test_add_module_adds_the_apis_of_a_module(autojump_clock: MockClock) -> None:
     module = ModuleType("many")
 
     @api(EchoRequest)
@@ -75,17 +79,17 @@ async def test_a_module_has_many_apis(autojump_clock: MockClock) -> None:
         assert (await served.ask(EchoRequest(""))).text == "of a module"
 
 
-async def test_a_function_without_the_mark_is_refused(autojump_clock: MockClock) -> None:
+async def test_add_api_refuses_a_function_not_marked_with_api(autojump_clock: MockClock) -> None:
     async with context_of_one() as (context, _):
         with pytest.raises(TypeError, match="not marked @api"):
             context.add_api(len)
 
 
-def test_no_cache_keeps_the_settings_class() -> None:
+def test_a_parametrized_plugin_context_is_not_cached_by_typing() -> None:
     assert isinstance(PluginContext[int], GenericAlias)
 
 
-async def test_a_plugin_that_goes_has_half_of_the_time_that_is_left(
+async def test_part_of_the_rest_gives_half_of_the_remaining_time_up_to_a_maximum(
     autojump_clock: MockClock,
 ) -> None:
     async with context_of_one() as (context, _):

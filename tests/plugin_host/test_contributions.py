@@ -79,7 +79,9 @@ def counts(served: ServedBroker) -> dict[str, int]:
     }
 
 
-async def test_everything_goes_with_its_plugin(autojump_clock: MockClock) -> None:
+async def test_all_contributions_of_a_plugin_are_removed_when_the_plugin_fails(
+    autojump_clock: MockClock,
+) -> None:
     plugins = [made(everything), echo]
     async with served_broker(simulated_world(), plugins=plugins) as served:
         there = counts(served)
@@ -112,7 +114,9 @@ async def test_everything_goes_with_its_plugin(autojump_clock: MockClock) -> Non
     assert answered.text == "a"
 
 
-async def test_nothing_is_given_by_a_start_that_fails(autojump_clock: MockClock) -> None:
+async def test_a_plugin_that_fails_to_start_adds_no_contributions(
+    autojump_clock: MockClock,
+) -> None:
     def give(context: Any) -> None:
         everything(context)
         context.add_api(answer)  # the key is echo's
@@ -124,7 +128,9 @@ async def test_nothing_is_given_by_a_start_that_fails(autojump_clock: MockClock)
         assert (await served.ask(EchoRequest("a"))).text == "a"
 
 
-async def test_what_cannot_be_mounted_takes_the_apis_back_too(autojump_clock: MockClock) -> None:
+async def test_apis_of_a_plugin_are_removed_when_its_mount_is_refused(
+    autojump_clock: MockClock,
+) -> None:
     def first(context: Any) -> None:
         context.mount("/given", app)
 
@@ -141,7 +147,7 @@ async def test_what_cannot_be_mounted_takes_the_apis_back_too(autojump_clock: Mo
         assert EchoRequest.__message__.key not in listed
 
 
-async def test_an_interceptor_that_cannot_be_takes_everything_back(
+async def test_all_contributions_are_removed_when_an_interceptor_is_invalid(
     autojump_clock: MockClock,
 ) -> None:
     def give(context: Any) -> None:
@@ -156,7 +162,7 @@ async def test_an_interceptor_that_cannot_be_takes_everything_back(
         assert EchoRequest.__message__.key not in listed
 
 
-async def test_an_assignor_whose_name_is_taken_takes_everything_back(
+async def test_all_contributions_are_removed_when_an_assignor_name_is_taken(
     autojump_clock: MockClock,
 ) -> None:
     def give(context: Any) -> None:
@@ -171,7 +177,9 @@ async def test_an_assignor_whose_name_is_taken_takes_everything_back(
         assert EchoRequest.__message__.key not in listed
 
 
-async def test_later_gifts_are_there_at_once(autojump_clock: MockClock) -> None:
+async def test_contributions_added_after_the_start_take_effect_at_once(
+    autojump_clock: MockClock,
+) -> None:
     kept: list[Any] = []
     async with served_broker(simulated_world(), plugins=[made(kept.append)]) as served:
         [context] = kept
@@ -190,7 +198,9 @@ async def test_later_gifts_are_there_at_once(autojump_clock: MockClock) -> None:
         assert set(counts(served).values()) == {0}
 
 
-async def test_interceptors_see_requests(autojump_clock: MockClock) -> None:
+async def test_before_and_around_interceptors_of_a_plugin_are_called_and_can_refuse(
+    autojump_clock: MockClock,
+) -> None:
     seen: list[str] = []
 
     def before(request: EchoRequest, _: Any) -> None:
@@ -217,7 +227,9 @@ async def test_interceptors_see_requests(autojump_clock: MockClock) -> None:
     assert seen == ["before yes", "around", "before no"]
 
 
-async def test_apis_are_narrowed_to_what_the_plugin_understands(autojump_clock: MockClock) -> None:
+async def test_api_versions_are_narrowed_to_the_versions_declared_by_an_intercepting_plugin(
+    autojump_clock: MockClock,
+) -> None:
     def give(context: Any) -> None:
         context.before(EchoRequest, lambda request, _: None)
 
@@ -229,7 +241,7 @@ async def test_apis_are_narrowed_to_what_the_plugin_understands(autojump_clock: 
     assert (found.min_version, found.max_version) == (1, 1)
 
 
-async def test_an_interceptor_is_taken_back_before_its_plugin_goes(
+async def test_a_plugin_can_remove_its_interceptors_while_the_plugin_runs(
     autojump_clock: MockClock,
 ) -> None:
     kept: list[Any] = []
@@ -258,7 +270,7 @@ async def test_an_interceptor_is_taken_back_before_its_plugin_goes(
         assert counts(served)["interceptors"] == 0
 
 
-async def test_what_is_taken_back_before_it_was_given_never_comes(
+async def test_an_interceptor_removed_before_the_plugin_is_ready_is_never_added(
     autojump_clock: MockClock,
 ) -> None:
     def give(context: Any) -> None:

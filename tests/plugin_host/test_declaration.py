@@ -18,7 +18,7 @@ async def run(context: Any) -> Any:
     yield
 
 
-def test_what_is_declared_is_what_the_plugin_says() -> None:
+def test_a_plugin_has_the_declared_name_order_policy_and_limits() -> None:
     made = plugin("p", order=7, policy="fatal", limit=2, apis={FetchRequest: (4, 18), 0: (3, 9)})(
         run
     )
@@ -31,12 +31,12 @@ def test_what_is_declared_is_what_the_plugin_says() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "P", "a.b", "1a", "a b", "é"])
-def test_names_that_no_setting_could_have(name: str) -> None:
+def test_plugin_names_that_are_invalid_in_settings_are_refused(name: str) -> None:
     with pytest.raises(TypeError, match="want a name of a-z"):
         plugin(name)
 
 
-def test_a_setting_that_every_plugin_has_is_not_declared_again() -> None:
+def test_declaring_a_setting_that_every_plugin_has_is_refused() -> None:
     @frozen(kw_only=True)
     class Settings:
         order: str = string("", "Mine.")
@@ -45,7 +45,7 @@ def test_a_setting_that_every_plugin_has_is_not_declared_again() -> None:
         plugin("p", settings=Settings)
 
 
-def test_versions_of_what_is_no_request() -> None:
+def test_declaring_versions_of_a_class_that_is_not_a_request_is_refused() -> None:
     from trio_kafka.protocol.schema import data
 
     @data(versions="0")

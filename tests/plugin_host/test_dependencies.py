@@ -1,7 +1,7 @@
 from trio_kafka.plugin_host.dependencies import Reporters
 
 
-def test_a_reporter_is_there_until_it_is_removed() -> None:
+def test_removing_a_reporter_removes_only_the_identical_object() -> None:
     reporters, one, other = Reporters(), [1], [1]
     reporters.swap((), (one,))
     reporters.swap((), (other,))
@@ -13,7 +13,7 @@ def test_a_reporter_is_there_until_it_is_removed() -> None:
     assert next(iter(reporters)) is other
 
 
-def test_reporters_may_go_while_they_are_told() -> None:
+def test_reporters_may_be_removed_during_iteration() -> None:
     reporters = Reporters()
     for one in ([], []):
         reporters.swap((), (one,))

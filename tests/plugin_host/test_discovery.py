@@ -33,12 +33,12 @@ def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Origin:
     return found
 
 
-def test_nothing_is_imported_before_it_is_loaded(origin: Origin) -> None:
+def test_discovery_does_not_import_the_plugin_module(origin: Origin) -> None:
     assert origin.source == "entry point two = two"
     assert [name for name in sys.modules if name.startswith("two@")] == []
 
 
-def test_a_module_stands_for_all_plugins_in_it(origin: Origin) -> None:
+def test_an_entry_point_to_a_module_loads_all_its_plugins(origin: Origin) -> None:
     plugins, imported = origin.load()
 
     assert [one.name for one in plugins] == ["one", "other"]
@@ -48,7 +48,7 @@ def test_a_module_stands_for_all_plugins_in_it(origin: Origin) -> None:
     imported.release()
 
 
-def test_an_attribute_stands_for_one(origin: Origin) -> None:
+def test_an_entry_point_to_an_attribute_loads_one_plugin(origin: Origin) -> None:
     plugins, imported = Origin("x", "x", "two", "other").load()
 
     assert [one.name for one in plugins] == ["other"]
@@ -57,14 +57,18 @@ def test_an_attribute_stands_for_one(origin: Origin) -> None:
 
 
 @pytest.mark.parametrize(("attribute", "why"), [("nothing", "found 3"), ("absent", "found None")])
-def test_what_is_no_plugin_is_named(origin: Origin, attribute: str, why: str) -> None:
+def test_an_entry_point_to_a_non_plugin_is_refused_with_the_object_found(
+    origin: Origin, attribute: str, why: str
+) -> None:
     with pytest.raises(NoPluginError, match=why):
         Origin("x", "entry point x", "two", attribute).load()
 
     assert [name for name in sys.modules if name.startswith("two@")] == []
 
 
-def test_a_module_without_plugins_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_point_to_a_module_without_plugins_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "empty_one.py").write_text("")
 
@@ -72,7 +76,7 @@ def test_a_module_without_plugins_is_named(tmp_path: Path, monkeypatch: pytest.M
         Origin("x", "x", "empty_one", "").load()
 
 
-def test_those_that_are_given_are_imported_by_a_reload_only() -> None:
+def test_plugins_given_as_objects_are_imported_only_by_a_reload() -> None:
     [origin] = given([echo])
 
     first, none = origin.load()

@@ -36,7 +36,7 @@ def as_command(block: Block) -> str:
 
 @pytest.mark.slow
 @pytest.mark.timeout(150)
-def test_the_page_works_from_its_first_line_to_its_last(tmp_path: Path) -> None:
+def test_all_blocks_of_the_first_api_tutorial_run_as_described(tmp_path: Path) -> None:
     if not can_isolate():
         pytest.skip("unshare gives no network namespace here: install util-linux and iproute2")
     steps = list(blocks(PAGE))

@@ -43,7 +43,7 @@ def private_names() -> list[str]:
     return [name for name in sys.modules if name.startswith("late_plugin@")]
 
 
-async def test_an_import_gives_plugins_and_modules(
+async def test_a_fresh_import_returns_the_plugins_and_their_private_modules(
     autojump_clock: MockClock, origin: Origin
 ) -> None:
     importing = FreshImport(origin)
@@ -58,7 +58,7 @@ async def test_an_import_gives_plugins_and_modules(
     assert private_names() == []
 
 
-async def test_what_an_import_raises_is_raised(
+async def test_an_exception_of_an_import_is_raised_and_leaves_no_modules(
     autojump_clock: MockClock, origin: Origin, tmp_path: Path
 ) -> None:
     (tmp_path / "late_plugin.py").write_text(SOURCE.format(more="raise SystemExit('no')"))
@@ -72,7 +72,7 @@ async def test_what_an_import_raises_is_raised(
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
-async def test_one_that_takes_too_long_is_given_up_and_undone_when_it_ends(
+async def test_an_import_that_times_out_is_undone_when_the_import_ends(
     origin: Origin, tmp_path: Path, cancelled: bool
 ) -> None:
     (tmp_path / "late_plugin.py").write_text(SOURCE.format(more=WAIT_AT_IMPORT))

@@ -29,7 +29,7 @@ def test_an_error_is_described_in_one_line(error: BaseException, text: str) -> N
     assert describe(error) == text
 
 
-async def test_a_cancelled_is_described() -> None:
+async def test_an_unrequested_cancelled_exception_is_described() -> None:
     told: list[str] = []
     with trio.CancelScope() as scope:
         scope.cancel()
@@ -42,7 +42,7 @@ async def test_a_cancelled_is_described() -> None:
     assert told == ["it raised a Cancelled that nothing requested"]
 
 
-async def test_a_start_and_a_stop_of_a_plugin_are_one_line_each(
+async def test_start_and_stop_of_a_plugin_are_logged_at_info_once_each(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "trio_kafka.plugin_host")

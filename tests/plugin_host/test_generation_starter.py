@@ -11,7 +11,7 @@ from trio_kafka.plugin_host.lifecycle import Lifecycle
 from trio_kafka.testing.harness import PluginHarness
 
 
-async def test_nothing_begins_before_the_host_runs() -> None:
+async def test_spawning_before_the_host_runs_raises_runtime_error() -> None:
     async with PluginHarness() as harness:
         launcher = GenerationStarter(harness.host.dependencies, lambda hosted, generation: None)
 
@@ -19,7 +19,7 @@ async def test_nothing_begins_before_the_host_runs() -> None:
             launcher.spawn("x", trio.sleep_forever)
 
 
-async def test_what_was_not_validated_cannot_begin() -> None:
+async def test_a_plugin_that_was_not_validated_cannot_be_started() -> None:
     async with PluginHarness() as harness:
         launcher = GenerationStarter(harness.host.dependencies, lambda hosted, generation: None)
         hosted = HostedPlugin(

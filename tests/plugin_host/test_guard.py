@@ -42,7 +42,9 @@ async def ask(served: ServedBroker, text: str, into: list[Any]) -> None:
         into.append((round(trio.current_time(), 1), answer.error_code, answer.text))
 
 
-async def test_a_request_that_takes_too_long_is_ended(autojump_clock: MockClock) -> None:
+async def test_a_request_that_exceeds_the_plugin_deadline_times_out(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world(), plugins=[serving(slow, deadline_s=2)]) as served:
         began = trio.current_time()
         late = await served.ask(EchoRequest("5"))
@@ -60,7 +62,9 @@ async def test_a_request_that_takes_too_long_is_ended(autojump_clock: MockClock)
         assert hosted.current.in_flight.count == 0
 
 
-async def test_no_more_than_the_limit_are_in_its_hands(autojump_clock: MockClock) -> None:
+async def test_a_plugin_serves_at_most_its_limit_of_requests_at_once(
+    autojump_clock: MockClock,
+) -> None:
     answers: list[Any] = []
     async with served_broker(simulated_world(), plugins=[serving(slow, limit=2)]) as served:
         began = trio.current_time()
@@ -73,7 +77,9 @@ async def test_no_more_than_the_limit_are_in_its_hands(autojump_clock: MockClock
         assert limiter.borrowed_tokens == 0
 
 
-async def test_who_leaves_gives_back_its_place(autojump_clock: MockClock) -> None:
+async def test_a_client_that_closes_frees_its_place_in_the_plugin_limit(
+    autojump_clock: MockClock,
+) -> None:
     answers: list[Any] = []
     async with served_broker(simulated_world(), plugins=[serving(slow, limit=1)]) as served:
         with trio.move_on_after(1):  # one is served, one waits for its turn, both leave
@@ -88,7 +94,7 @@ async def test_who_leaves_gives_back_its_place(autojump_clock: MockClock) -> Non
         assert (await served.ask(EchoRequest("1"))).text == "done"
 
 
-async def test_what_is_in_hand_is_finished_before_its_plugin_goes(
+async def test_requests_in_flight_finish_or_time_out_before_a_failed_plugin_ends(
     autojump_clock: MockClock,
 ) -> None:
     answers: list[Any] = []
@@ -126,7 +132,9 @@ def parking(complete: Callable[[bool], Any], deadline_s: float) -> Plugin:
     return one
 
 
-async def test_a_parked_answer_is_in_hand_until_it_is_given(autojump_clock: MockClock) -> None:
+async def test_a_delayed_response_counts_as_in_flight_until_the_response_is_sent(
+    autojump_clock: MockClock,
+) -> None:
     answers: list[Any] = []
 
     def complete(timed_out: bool) -> Any:
@@ -145,7 +153,9 @@ async def test_a_parked_answer_is_in_hand_until_it_is_given(autojump_clock: Mock
         assert answers[0][2] == "late"
 
 
-async def test_a_parked_answer_is_given_at_the_end_of_its_plugin(autojump_clock: MockClock) -> None:
+async def test_a_delayed_response_is_completed_when_its_plugin_ends(
+    autojump_clock: MockClock,
+) -> None:
     answers: list[Any] = []
 
     def complete(timed_out: bool) -> Any:
@@ -164,7 +174,9 @@ async def test_a_parked_answer_is_given_at_the_end_of_its_plugin(autojump_clock:
     assert [(round(at - began), text) for at, _, text in answers] == [(3, "in the end")]
 
 
-async def test_an_answer_in_steps_is_in_hand_until_its_last(autojump_clock: MockClock) -> None:
+async def test_a_sliced_handler_counts_as_in_flight_until_its_last_step(
+    autojump_clock: MockClock,
+) -> None:
     seen: list[int] = []
     plugins: list[Any] = []
 
@@ -188,7 +200,7 @@ async def test_an_answer_in_steps_is_in_hand_until_its_last(autojump_clock: Mock
         assert plugins[0].current.in_flight.count == 0
 
 
-async def test_a_request_of_an_app_is_in_hand_until_it_is_answered(
+async def test_an_http_request_of_a_mounted_app_counts_as_in_flight_until_answered(
     autojump_clock: MockClock,
 ) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:

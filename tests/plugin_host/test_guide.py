@@ -36,7 +36,7 @@ def made() -> Plugin:
     return plugin
 
 
-async def test_its_plugin_runs(autojump_clock: MockClock) -> None:
+async def test_the_plugin_of_the_writing_guide_runs(autojump_clock: MockClock) -> None:
     settings = {"plugin.keeper.place": "there", "plugin.keeper.token": "secret"}
     async with served_broker(simulated_world(), settings, plugins=[made()]) as served:
         hosted = served.broker.plugins.find("keeper")
@@ -51,7 +51,7 @@ async def test_its_plugin_runs(autojump_clock: MockClock) -> None:
 
 
 @pytest.mark.slow
-def test_its_tests_pass(pytester: pytest.Pytester) -> None:
+def test_the_tests_of_the_writing_guide_pass(pytester: pytest.Pytester) -> None:
     module, *tests = BLOCK.findall(PAGE)
     Path(pytester.path, "keeper.py").write_text(module)
     for number, text in enumerate(tests):
@@ -64,11 +64,11 @@ def test_its_tests_pass(pytester: pytest.Pytester) -> None:
     done.assert_outcomes(passed=2)
 
 
-def test_every_setting_of_every_plugin_is_told_of() -> None:
+def test_the_writing_guide_names_every_setting_that_all_plugins_have() -> None:
     assert [key for key in HOST_SETTINGS if f"`{key}`" not in PAGE] == []
 
 
-def test_every_part_of_a_declaration_is_told_of() -> None:
+def test_the_writing_guide_names_every_argument_of_a_declaration() -> None:
     inner = {"name", "run", "doc", "module"}
     names = {one.name for one in fields(Plugin)} - inner
     assert [name for name in names if f"{name}=" not in PAGE] == []
@@ -89,12 +89,12 @@ def test_every_part_of_a_declaration_is_told_of() -> None:
         "add_admin_page",
     ],
 )
-def test_every_call_that_it_names_is_there(name: str) -> None:
+def test_every_context_method_named_in_the_writing_guide_exists(name: str) -> None:
     assert f"{name}(" in PAGE
     assert hasattr(PluginContext, name)
 
 
-def test_its_assignor_assigns() -> None:
+def test_the_assignor_of_the_writing_guide_assigns_partitions() -> None:
     [block] = re.findall(r"^    (class Everything:.*?\n)\n(?! )", PAGE, re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {"GroupSpec": GroupSpec, "GroupAssignment": GroupAssignment}
     exec(dedent(f"    {block}"), names)
@@ -106,7 +106,7 @@ def test_its_assignor_assigns() -> None:
     assert found == {"a": {topic: {0, 1}}}
 
 
-def test_pauses_and_states_are_those_of_the_code() -> None:
+def test_restart_pauses_and_states_in_the_docs_match_the_code() -> None:
     pauses = ", ".join(f"{one:g}" for one in RESTART_PAUSES_S[:-1])
     assert f"{pauses} and {RESTART_PAUSES_S[-1]:g} seconds" in PAGE.replace("\n", " ")
     assert " → ".join(one.value for one in State).replace("→ failed", "| failed") in (

@@ -10,7 +10,7 @@ from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
 
 
-async def test_a_plugin_serves_an_api_by_its_settings(autojump_clock: MockClock) -> None:
+async def test_a_plugin_serves_an_api_according_to_its_settings(autojump_clock: MockClock) -> None:
     settings = {"plugin.echo.prefix": ">", "plugin.echo.max.length": "5"}
     async with served_broker(simulated_world(), settings, plugins=[echo]) as served:
         answer = await served.ask(EchoRequest("hello"))
@@ -27,7 +27,7 @@ async def test_a_plugin_serves_an_api_by_its_settings(autojump_clock: MockClock)
     assert hosted.state is State.STOPPED
 
 
-async def test_settings_of_a_plugin_that_is_not_there_are_refused(
+async def test_settings_of_a_plugin_that_is_not_installed_prevent_the_start(
     autojump_clock: MockClock,
 ) -> None:
     with pytest.raises(StartError, match="no plugin ecko is installed: did you mean echo"):

@@ -13,7 +13,7 @@ def node_of(root: Node, name: str) -> Node:
     return next(node for _, node in root.walk() if node.name == name)
 
 
-async def test_a_plugin_is_a_node_with_its_state_and_what_it_gives(
+async def test_the_node_of_a_plugin_shows_state_contributions_and_settings(
     autojump_clock: MockClock,
 ) -> None:
     settings = {"plugin.echo.token": "hunter2"}
@@ -45,7 +45,7 @@ async def test_a_plugin_is_a_node_with_its_state_and_what_it_gives(
     assert plugins == {"ready": 1}
 
 
-async def test_one_that_is_not_enabled_is_there_all_the_same(autojump_clock: MockClock) -> None:
+async def test_a_disabled_plugin_is_listed_but_not_started(autojump_clock: MockClock) -> None:
     settings = {"plugin.echo.enabled": "false"}
     async with served_broker(simulated_world(), settings, plugins=[echo]) as served:
         hosted = served.broker.plugins.find("echo")

@@ -87,7 +87,7 @@ async def assert_serves(served: ServedBroker, state: State = State.FAILED) -> st
 
 
 @pytest.mark.parametrize(("error", "text"), ERRORS, ids=IDS)
-async def test_one_that_raises_at_its_start(
+async def test_a_plugin_that_raises_at_its_start_fails_alone(
     autojump_clock: MockClock, error: BaseException, text: str
 ) -> None:
     async def start(_: Any) -> None:
@@ -98,7 +98,7 @@ async def test_one_that_raises_at_its_start(
 
 
 @pytest.mark.parametrize(("error", "text"), ERRORS, ids=IDS)
-async def test_one_whose_task_raises(
+async def test_a_plugin_whose_task_raises_fails_alone_and_leaves_its_block_in_order(
     autojump_clock: MockClock, error: BaseException, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     left: list[str] = []
@@ -127,7 +127,9 @@ async def raises_later(error: BaseException) -> None:
     raise error
 
 
-async def test_one_whose_task_raises_a_cancelled_of_its_own(autojump_clock: MockClock) -> None:
+async def test_a_plugin_whose_task_raises_its_own_cancelled_fails_alone(
+    autojump_clock: MockClock,
+) -> None:
     error = own_cancelled()
 
     async def start(context: Any) -> None:
@@ -138,7 +140,7 @@ async def test_one_whose_task_raises_a_cancelled_of_its_own(autojump_clock: Mock
         assert "a task raised a Cancelled of its own" in await assert_serves(served)
 
 
-async def test_one_that_is_never_ready(autojump_clock: MockClock) -> None:
+async def test_a_plugin_that_is_not_ready_in_time_fails_alone(autojump_clock: MockClock) -> None:
     async def start(_: Any) -> None:
         await trio.sleep_forever()
 
@@ -154,7 +156,7 @@ async def hold_out(ends: trio.Event) -> None:
 
 
 @pytest.mark.parametrize("when", ["start", "stop", "task"])
-async def test_one_that_does_not_end_when_it_is_cancelled_is_abandoned(
+async def test_a_plugin_that_ignores_cancellation_is_abandoned(
     autojump_clock: MockClock, when: str
 ) -> None:
     ends = trio.Event()
@@ -184,7 +186,7 @@ async def test_one_that_does_not_end_when_it_is_cancelled_is_abandoned(
 
 
 @pytest.mark.slow
-async def test_one_that_swallows_every_cancellation_is_left_in_peace() -> None:
+async def test_a_task_that_swallows_cancellations_is_abandoned_and_not_cancelled_again() -> None:
     """In real time: virtual time stands still while a task is busy."""
     swallowed = 0
     ends = trio.Event()
@@ -217,7 +219,9 @@ async def test_one_that_swallows_every_cancellation_is_left_in_peace() -> None:
     assert after <= before + 2  # the one that was on its way
 
 
-async def test_one_that_never_drains_is_cancelled_and_named(autojump_clock: MockClock) -> None:
+async def test_a_plugin_that_does_not_stop_in_time_is_cancelled_and_failed(
+    autojump_clock: MockClock,
+) -> None:
     async def stop(_: Any) -> None:
         await trio.sleep_forever()
 
@@ -233,7 +237,9 @@ async def test_one_that_never_drains_is_cancelled_and_named(autojump_clock: Mock
     )
 
 
-async def test_one_that_leaves_a_task_in_a_nursery_not_its_own(autojump_clock: MockClock) -> None:
+async def test_a_plugin_that_leaves_a_task_in_the_host_nursery_fails(
+    autojump_clock: MockClock,
+) -> None:
     async def start(_: Any) -> None:
         nursery = trio.lowlevel.current_task().parent_nursery
         assert nursery is not None
@@ -257,7 +263,7 @@ async def test_a_stray_task_that_raises_fails_the_plugin_alone(autojump_clock: M
         assert await assert_serves(served) == "ValueError: astray"
 
 
-async def test_one_that_held_the_loop_fails_when_somebody_saw_it(autojump_clock: MockClock) -> None:
+async def test_a_plugin_reported_as_blocking_the_loop_fails(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world(), plugins=[bad(), echo]) as served:
         served.broker.plugins.blocking("bad", 2.5)
         await trio.sleep(1)
@@ -267,7 +273,7 @@ async def test_one_that_held_the_loop_fails_when_somebody_saw_it(autojump_clock:
 
 @pytest.mark.parametrize("waits", [False, True])
 @pytest.mark.parametrize(("error", "text"), ERRORS, ids=IDS)
-async def test_a_handler_that_raises_fails_its_request(
+async def test_an_exception_fails_the_request_and_a_base_exception_fails_the_plugin(
     autojump_clock: MockClock, error: BaseException, text: str, waits: bool
 ) -> None:
     @api(EchoRequest)
@@ -298,7 +304,7 @@ async def test_a_handler_that_raises_fails_its_request(
             assert second.error_message == "plugin bad has failed"
 
 
-async def test_a_handler_that_raises_a_cancelled_of_its_own_fails_the_plugin(
+async def test_a_handler_that_raises_its_own_cancelled_fails_the_plugin(
     autojump_clock: MockClock,
 ) -> None:
     error = own_cancelled()
@@ -318,7 +324,7 @@ async def test_a_handler_that_raises_a_cancelled_of_its_own_fails_the_plugin(
         assert hosted.error == "API Echo: it raised a Cancelled that nothing requested"
 
 
-async def test_too_many_failed_requests_are_a_failure_of_the_plugin(
+async def test_too_many_failed_requests_in_a_minute_fail_the_plugin(
     autojump_clock: MockClock,
 ) -> None:
     @api(EchoRequest)
@@ -344,7 +350,7 @@ async def test_too_many_failed_requests_are_a_failure_of_the_plugin(
 
 
 @pytest.mark.leaves("the plugin keeps its failure, whose traceback keeps the operation in flight")
-async def test_a_parked_answer_that_raises_systemexit_fails_the_plugin(
+async def test_a_delayed_response_that_raises_system_exit_fails_the_plugin(
     autojump_clock: MockClock,
 ) -> None:
     async def start(context: Any) -> None:
@@ -369,7 +375,9 @@ async def test_a_parked_answer_that_raises_systemexit_fails_the_plugin(
         assert served.broker.plugins.find("bad").error == "API Echo: SystemExit: parked"
 
 
-async def test_two_that_claim_one_key(autojump_clock: MockClock) -> None:
+async def test_the_later_of_two_plugins_with_the_same_api_key_fails(
+    autojump_clock: MockClock,
+) -> None:
     @api(EchoRequest)
     def other(request: EchoRequest, _: Context) -> EchoResponse:
         return EchoResponse(text="other")
@@ -384,7 +392,9 @@ async def test_two_that_claim_one_key(autojump_clock: MockClock) -> None:
         assert "test_hostile" in error
 
 
-async def test_two_of_one_name(autojump_clock: MockClock) -> None:
+async def test_the_second_of_two_plugins_with_the_same_name_fails(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world(), plugins=[echo, bad(), bad()]) as served:
         await assert_serves(served, State.READY)
         [second] = [one for one in served.broker.plugins.plugins if "(" in one.name]
@@ -400,7 +410,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     ("path", "why"),
     [("/here", "path /here is already mounted by plugin first"), ("here/", "want /name")],
 )
-async def test_a_path_that_cannot_be_mounted(
+async def test_a_plugin_with_an_invalid_or_taken_mount_path_fails(
     autojump_clock: MockClock, path: str, why: str
 ) -> None:
     @plugin("first", order=10)
@@ -429,7 +439,7 @@ async def test_a_path_that_cannot_be_mounted(
         ({"plugin.echo.policy": "hope"}, "plugin.echo.policy: 'hope' is not one of isolate"),
     ],
 )
-async def test_settings_that_are_wrong_fail_the_plugin_and_nobody_else(
+async def test_invalid_settings_fail_only_their_plugin(
     autojump_clock: MockClock, settings: dict[str, str], why: str
 ) -> None:
     async with served_broker(simulated_world(), settings, plugins=[echo]) as served:
@@ -439,7 +449,9 @@ async def test_settings_that_are_wrong_fail_the_plugin_and_nobody_else(
         assert not (await served.ask(ApiVersionsRequest(), 0)).error_code
 
 
-async def test_one_that_is_no_context_manager(autojump_clock: MockClock) -> None:
+async def test_a_plugin_that_is_not_an_async_context_manager_fails_with_a_hint(
+    autojump_clock: MockClock,
+) -> None:
     @plugin("bad")
     async def run(context: Any) -> None:
         await trio.lowlevel.checkpoint()
@@ -454,7 +466,7 @@ async def test_one_that_is_no_context_manager(autojump_clock: MockClock) -> None
 
 
 @pytest.mark.parametrize("policy", ["isolate", "restart"])
-async def test_the_policy_decides_what_a_failure_at_the_start_means(
+async def test_only_the_restart_policy_retries_a_failed_start(
     autojump_clock: MockClock, policy: str
 ) -> None:
     tries: list[float] = []
@@ -472,7 +484,9 @@ async def test_the_policy_decides_what_a_failure_at_the_start_means(
     assert pauses == ([1, 2, 5, 10, 30, 60] if policy == "restart" else [])
 
 
-async def test_a_fatal_failure_at_the_start_is_one_of_the_broker(autojump_clock: MockClock) -> None:
+async def test_a_failed_start_of_a_fatal_plugin_prevents_the_broker_start(
+    autojump_clock: MockClock,
+) -> None:
     async def start(_: Any) -> None:
         await raises(ValueError("not yet"))
 
@@ -481,7 +495,9 @@ async def test_a_fatal_failure_at_the_start_is_one_of_the_broker(autojump_clock:
             pass
 
 
-async def test_a_restart_serves_again(autojump_clock: MockClock) -> None:
+async def test_a_plugin_restarted_after_a_failure_serves_its_api_again(
+    autojump_clock: MockClock,
+) -> None:
     lives = 0
 
     async def start(context: Any) -> None:
@@ -531,7 +547,7 @@ async def test_a_fatal_failure_stops_the_broker_in_order(autojump_clock: MockClo
     assert world.directory(DATA).exists(".kafka_cleanshutdown")
 
 
-async def test_what_a_closed_plugin_guards_is_refused_when_it_has_failed(
+async def test_requests_intercepted_by_a_failed_closed_plugin_are_refused(
     autojump_clock: MockClock,
 ) -> None:
     async def start(context: Any) -> None:
@@ -549,7 +565,7 @@ async def test_what_a_closed_plugin_guards_is_refused_when_it_has_failed(
         assert refused.error_message == "plugin bad has failed"
 
 
-async def test_a_closed_plugin_that_does_not_start_keeps_the_broker_from_serving(
+async def test_a_failed_start_of_a_closed_plugin_prevents_the_broker_start(
     autojump_clock: MockClock,
 ) -> None:
     async def start(context: Any) -> None:
@@ -560,7 +576,9 @@ async def test_a_closed_plugin_that_does_not_start_keeps_the_broker_from_serving
             pass
 
 
-async def test_they_start_by_order_and_stop_in_reverse(autojump_clock: MockClock) -> None:
+async def test_plugins_start_in_their_order_and_stop_in_reverse_order(
+    autojump_clock: MockClock,
+) -> None:
     seen: list[str] = []
 
     def made(name: str, order: int) -> Plugin:

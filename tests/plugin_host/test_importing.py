@@ -51,7 +51,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def test_every_import_of_the_package_is_of_the_generation(package: Path) -> None:
+def test_every_import_of_the_own_package_gives_modules_of_the_same_generation(
+    package: Path,
+) -> None:
     module, imported = import_generation("gen.two")
     one = sys.modules[f"{imported.top}.one"]
 
@@ -63,7 +65,7 @@ def test_every_import_of_the_package_is_of_the_generation(package: Path) -> None
     imported.release()
 
 
-def test_two_generations_stand_beside_each_other_and_the_public_one(package: Path) -> None:
+def test_two_generations_and_the_public_package_are_independent(package: Path) -> None:
     public = importlib.import_module("gen.one")
     first, of_first = import_generation("gen.two")
     (package / "one.py").write_text("class Thing:\n    word = 'new'\n")
@@ -80,7 +82,7 @@ def test_two_generations_stand_beside_each_other_and_the_public_one(package: Pat
     of_second.release()
 
 
-def test_a_released_generation_is_known_to_nobody_and_dies(package: Path) -> None:
+def test_a_released_generation_is_removed_from_sys_modules_and_collected(package: Path) -> None:
     (package / "one.py").write_text(KEPT)
     module, imported = import_generation("gen.two")
     imported.users = 2
@@ -108,7 +110,7 @@ def test_a_released_generation_is_known_to_nobody_and_dies(package: Path) -> Non
         ("nowhere.at_all", "", ModuleNotFoundError),
     ],
 )
-def test_nothing_stays_of_an_import_that_fails(
+def test_a_failed_import_leaves_no_modules(
     package: Path, name: str, text: str, error: type[Exception]
 ) -> None:
     (package / "three.py").write_text(text)
@@ -119,7 +121,7 @@ def test_nothing_stays_of_an_import_that_fails(
     assert [one for one in sys.modules if one.startswith(("gen@", "nowhere@"))] == []
 
 
-def test_a_traceback_shows_the_source(package: Path) -> None:
+def test_a_traceback_shows_the_source_of_a_generation_module(package: Path) -> None:
     (package / "three.py").write_text("def fail():\n    raise ValueError('here')\n")
     module, imported = import_generation("gen.three")
 
@@ -133,7 +135,7 @@ def test_a_traceback_shows_the_source(package: Path) -> None:
     imported.release()
 
 
-def test_modules_of_a_generation_see_the_builtins_of_all_others(package: Path) -> None:
+def test_modules_of_a_generation_have_the_usual_builtins(package: Path) -> None:
     module, imported = import_generation("gen.two")
 
     assert module.__builtins__ in (builtins, vars(builtins))
@@ -174,7 +176,7 @@ def test_code_is_shared_by_generations_until_its_file_changes(package: Path) -> 
         imported.release()
 
 
-def test_a_private_name_is_one_part() -> None:
+def test_a_private_module_name_has_no_dots() -> None:
     assert private_name("a", 3) == "a@3"
     assert private_name("name.space", 3) == "name:space@3"
 

@@ -16,7 +16,7 @@ PLUGINS = [name for name in FILES if not name.startswith("test_")]
 
 
 @pytest.mark.slow
-def test_the_tests_of_its_plugins_pass(pytester: pytest.Pytester) -> None:
+def test_the_tests_of_the_intercept_guide_pass(pytester: pytest.Pytester) -> None:
     for name, text in FILES.items():
         Path(pytester.path, name).write_text(text)
 
@@ -27,13 +27,13 @@ def test_the_tests_of_its_plugins_pass(pytester: pytest.Pytester) -> None:
     done.assert_outcomes(passed=6)
 
 
-def test_each_plugin_has_its_tests_and_less_than_fifty_lines() -> None:
+def test_each_plugin_of_the_intercept_guide_has_tests_and_less_than_fifty_lines() -> None:
     assert len(PLUGINS) == 3
     assert [name for name in PLUGINS if f"test_{name}" not in FILES] == []
     assert [name for name in PLUGINS if len(FILES[name].splitlines()) >= 50] == []
 
 
-def test_its_plugins_need_no_module_of_the_broker_but_messages() -> None:
+def test_plugins_of_the_intercept_guide_import_only_the_plugin_api_and_messages() -> None:
     imported = {
         module for name in PLUGINS for module in re.findall(r"from (trio_kafka\S*)", FILES[name])
     }
@@ -41,7 +41,7 @@ def test_its_plugins_need_no_module_of_the_broker_but_messages() -> None:
     assert imported == {"trio_kafka.plugin", "trio_kafka.protocol.messages.k00_produce"}
 
 
-def test_every_call_that_it_names_is_there() -> None:
+def test_every_context_method_named_in_the_intercept_guide_exists() -> None:
     named = set(re.findall(r"`(?:await )?context\.(\w+)\(", GUIDE))
 
     assert {"before", "after", "around", "records", "with_values", "produce"} <= named

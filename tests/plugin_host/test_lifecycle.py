@@ -10,7 +10,7 @@ def made() -> tuple[Lifecycle, list[tuple[State, str]]]:
     return Lifecycle(lambda: float(next(times)), lambda *one: told.append(one)), told
 
 
-def test_each_state_is_told_with_its_time() -> None:
+def test_each_state_change_is_reported_and_timed() -> None:
     life, told = made()
 
     for state in (State.VALIDATED, State.STARTING, State.READY, State.DRAINING, State.STOPPED):
@@ -22,7 +22,7 @@ def test_each_state_is_told_with_its_time() -> None:
 
 
 @pytest.mark.parametrize("state", [State.STARTING, State.READY, State.DRAINING, State.STOPPED])
-def test_no_state_is_left_out(state: State) -> None:
+def test_skipping_a_lifecycle_state_is_refused(state: State) -> None:
     life, told = made()
 
     with pytest.raises(InvariantError, match=f"from discovered to {state.value}"):
@@ -31,7 +31,7 @@ def test_no_state_is_left_out(state: State) -> None:
     assert (life.state, told) == (State.DISCOVERED, [])
 
 
-def test_a_failure_keeps_its_reason_and_is_the_end() -> None:
+def test_a_failed_lifecycle_keeps_its_reason_and_cannot_change() -> None:
     life, told = made()
     life.enter(State.FAILED, "broken")
 

@@ -50,7 +50,9 @@ async def limited(made: Plugin, key: str, value: int) -> AsyncIterator[ServedBro
 
 
 @pytest.mark.parametrize(("number", "took"), [(1, [1]), (2, [1, 1]), (3, [1, 1, 2])])
-async def test_limit(autojump_clock: MockClock, number: int, took: list[int]) -> None:
+async def test_requests_above_the_limit_setting_wait_for_their_turn(
+    autojump_clock: MockClock, number: int, took: list[int]
+) -> None:
     found: list[int] = []
 
     async def ask(served: ServedBroker, began: float) -> None:
@@ -66,7 +68,9 @@ async def test_limit(autojump_clock: MockClock, number: int, took: list[int]) ->
 
 
 @pytest.mark.parametrize(("more", "in_time"), BELOW_AND_ABOVE)
-async def test_deadline_ms(autojump_clock: MockClock, more: float, in_time: bool) -> None:
+async def test_a_request_longer_than_deadline_ms_times_out(
+    autojump_clock: MockClock, more: float, in_time: bool
+) -> None:
     async with limited(lazy(), "deadline.ms", 2000) as served:
         answer = await served.ask(EchoRequest(str(2 + more)))
 
@@ -74,7 +78,9 @@ async def test_deadline_ms(autojump_clock: MockClock, more: float, in_time: bool
 
 
 @pytest.mark.parametrize(("more", "in_time"), BELOW_AND_ABOVE)
-async def test_start_ms(autojump_clock: MockClock, more: float, in_time: bool) -> None:
+async def test_a_plugin_that_starts_longer_than_start_ms_fails(
+    autojump_clock: MockClock, more: float, in_time: bool
+) -> None:
     async with limited(lazy(start_s=2 + more), "start.ms", 2000) as served:
         state = served.broker.plugins.find("one").state
 
@@ -82,7 +88,9 @@ async def test_start_ms(autojump_clock: MockClock, more: float, in_time: bool) -
 
 
 @pytest.mark.parametrize(("more", "in_time"), BELOW_AND_ABOVE)
-async def test_drain_ms(autojump_clock: MockClock, more: float, in_time: bool) -> None:
+async def test_a_plugin_that_stops_longer_than_drain_ms_has_an_error(
+    autojump_clock: MockClock, more: float, in_time: bool
+) -> None:
     async with limited(lazy(stop_s=2 + more), "drain.ms", 2000) as served:
         hosted = served.broker.plugins.find("one")
 
@@ -92,7 +100,9 @@ async def test_drain_ms(autojump_clock: MockClock, more: float, in_time: bool) -
 @pytest.mark.parametrize(
     ("number", "state"), [(2, State.READY), (3, State.FAILED), (4, State.FAILED)]
 )
-async def test_failures(autojump_clock: MockClock, number: int, state: State) -> None:
+async def test_a_plugin_fails_at_the_number_of_failed_requests_of_its_setting(
+    autojump_clock: MockClock, number: int, state: State
+) -> None:
     """In a minute. Who asks at once is answered, also by one that has failed enough."""
 
     async def ask(served: ServedBroker) -> None:

@@ -20,7 +20,7 @@ def made(*paths: str) -> tuple[Mounts, list[Mount]]:
     ("path", "found"),
     [("/a", "/a"), ("/a/", "/a"), ("/a/x", "/a"), ("/a/b", "/a/b"), ("/a/b/c", "/a/b")],
 )
-def test_the_longest_path_is_found(path: str, found: str) -> None:
+def test_the_mount_with_the_longest_matching_path_is_found(path: str, found: str) -> None:
     mounts, _ = made("/a", "/a/b")
 
     mount = mounts.find(path)
@@ -30,11 +30,11 @@ def test_the_longest_path_is_found(path: str, found: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/", "/ab", "/b/a"])
-def test_a_path_that_only_looks_alike_is_not_found(path: str) -> None:
+def test_a_path_that_only_shares_a_text_prefix_with_a_mount_is_not_found(path: str) -> None:
     assert made("/a")[0].find(path) is None
 
 
-def test_a_swap_is_whole_or_not_at_all() -> None:
+def test_a_refused_swap_of_mounts_changes_nothing() -> None:
     mounts, ours = made("/a", "/b")
     before = mounts.generation
 
@@ -45,7 +45,7 @@ def test_a_swap_is_whole_or_not_at_all() -> None:
     assert mounts.generation == before
 
 
-def test_who_leaves_takes_away_no_other_mount_of_the_path() -> None:
+def test_removing_an_old_mount_keeps_a_new_mount_of_the_same_path() -> None:
     mounts, ours = made("/a")
     theirs = Mount("/a", app, "theirs")
     mounts.swap(ours, [theirs])
@@ -56,11 +56,11 @@ def test_who_leaves_takes_away_no_other_mount_of_the_path() -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/", "a", "/a/", "//a", "/a b", "/a/../b", "/.", "/a?b"])
-def test_paths_that_cannot_be(path: str) -> None:
+def test_invalid_mount_paths_are_refused(path: str) -> None:
     with pytest.raises(MountError, match="want /name"):
         check_path(path)
 
 
 @pytest.mark.parametrize("path", ["/a", "/a/b-c", "/v1.0/x_y~z"])
-def test_paths_that_can_be(path: str) -> None:
+def test_valid_mount_paths_are_accepted(path: str) -> None:
     check_path(path)

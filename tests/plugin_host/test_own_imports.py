@@ -63,7 +63,9 @@ def relative(source: str, *, package: str = "gen", levels: int = 1) -> str:
         ],
     ],
 )
-def test_own_import_becomes_relative(statement: str, levels: int, compiled: str) -> None:
+def test_an_absolute_import_of_the_own_package_becomes_relative(
+    statement: str, levels: int, compiled: str
+) -> None:
     assert relative(statement, levels=levels) == compiled
 
 
@@ -78,11 +80,11 @@ def test_own_import_becomes_relative(statement: str, levels: int, compiled: str)
         "import json as gen",
     ],
 )
-def test_other_import_stays_as_it_is(statement: str) -> None:
+def test_imports_of_other_packages_stay_unchanged(statement: str) -> None:
     assert relative(statement) == statement
 
 
-def test_package_inside_a_namespace_is_matched_by_its_whole_name() -> None:
+def test_a_package_in_a_namespace_is_matched_by_its_whole_name() -> None:
     source = "from name.space.one import a\nimport name.space.one as one\nfrom name import space"
 
     assert relative(source, package="name.space") == (
@@ -91,7 +93,7 @@ def test_package_inside_a_namespace_is_matched_by_its_whole_name() -> None:
     assert relative("import name.space.one", package="name.space") == "import name.space.one"
 
 
-def test_code_names_its_file_and_lines(tmp_path: Path) -> None:
+def test_compiled_code_has_the_file_name_and_package_of_its_module(tmp_path: Path) -> None:
     code = compile_relative(
         b"# -*- coding: latin-1 -*-\nimport gen\nNAME = '\xe4'\n1 / 0\n",
         str(tmp_path / "one.py"),
@@ -112,7 +114,7 @@ def test_syntax_error_of_a_module_is_raised() -> None:
         compile_relative(b"import gen.", "one.py", package="gen", module_package="gen@1")
 
 
-def test_module_without_a_package_is_compiled_as_it_is() -> None:
+def test_imports_of_a_module_without_a_package_stay_unchanged() -> None:
     code = compile_relative(b"import json as own", "json.py", package="json", module_package="")
     names: dict[str, object] = {}
 

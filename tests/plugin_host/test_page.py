@@ -2,11 +2,11 @@ from tests.plugin_host.page import PAGE, built_in, page
 from trio_kafka.plugin_host.settings import settings_of_plugin
 
 
-def test_the_page_is_what_the_plugins_declare() -> None:
+def test_the_plugins_page_is_up_to_date_with_the_declarations() -> None:
     assert PAGE.read_text() == page(), "run: .venv/bin/python -m tests.plugin_host.page"
 
 
-def test_every_setting_of_every_plugin_has_words() -> None:
+def test_every_setting_of_every_built_in_plugin_has_a_description() -> None:
     settings = [one for plugin in built_in() for one in settings_of_plugin(plugin).values()]
 
     assert [one.name for one in settings if not one.doc.endswith(".")] == []

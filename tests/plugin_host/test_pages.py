@@ -28,7 +28,7 @@ def page(name: str, owner: Any = None) -> AdminPage:
     return AdminPage(name, object, owner or Owner())
 
 
-def test_a_swap_is_whole_or_not_at_all() -> None:
+def test_a_refused_swap_of_admin_pages_changes_nothing() -> None:
     pages, ours = AdminPages(), [page("a"), page("b")]
     pages.swap((), ours)
 
@@ -43,17 +43,17 @@ def test_a_swap_is_whole_or_not_at_all() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "A", "1a", "a/b", "a b", "..", "a_b", "api", "static"])
-def test_names_that_cannot_be(name: str) -> None:
+def test_invalid_admin_page_names_are_refused(name: str) -> None:
     with pytest.raises(PageError):
         check_page_name(name)
 
 
 @pytest.mark.parametrize("name", ["a", "pipelines", "a-1"])
-def test_names_that_can_be(name: str) -> None:
+def test_valid_admin_page_names_are_accepted(name: str) -> None:
     check_page_name(name)
 
 
-async def test_what_a_page_raises_is_its_plugins_failure_unless_it_is_an_answer(
+async def test_an_error_of_an_admin_page_fails_its_plugin_unless_allowed(
     autojump_clock: MockClock,
 ) -> None:
     owner = Owner()
@@ -68,7 +68,7 @@ async def test_what_a_page_raises_is_its_plugins_failure_unless_it_is_an_answer(
     assert owner.in_flight.count == 0
 
 
-async def test_a_page_is_in_its_plugins_hands_and_is_cut_off_when_that_goes(
+async def test_an_admin_page_counts_as_in_flight_and_is_cut_off_when_its_plugin_stops(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     owner = Owner()

@@ -9,13 +9,13 @@ from trio_kafka.plugin_host.discovery import Origin, given
 from trio_kafka.plugin_host.plugin_check import check_plugins
 
 
-def test_what_is_right_has_no_problems() -> None:
+def test_a_valid_plugin_has_no_problems() -> None:
     [found] = check_plugins({}, given([echo]))
 
     assert (found.name, found.plugin, list(found.problems)) == ("echo", echo, [])
 
 
-def test_problems_are_told_one_by_one() -> None:
+def test_each_invalid_plugin_setting_is_reported_as_a_problem() -> None:
     settings = {"plugin.echo.zzzzzzzz": Given("1", "a"), "plugin.nobody.x": Given("1", "b")}
 
     first, second = check_plugins(settings, given([echo]))
@@ -25,13 +25,15 @@ def test_problems_are_told_one_by_one() -> None:
     assert list(second.problems) == ["no plugin nobody is installed"]
 
 
-def test_two_of_one_name_are_told() -> None:
+def test_the_second_of_two_plugins_with_the_same_name_is_reported() -> None:
     _, second = check_plugins({}, given([echo, echo]))
 
     assert "the name echo is taken by" in second.problems[0]
 
 
-def test_one_that_is_off_is_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disabled_plugin_is_not_imported_by_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     write(tmp_path, "bad_one", {"bad_one.py": "1 / 0\n"}, {"bad_one": "bad_one"})
     origin = Origin("bad_one", "entry point", "bad_one", "")

@@ -21,7 +21,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-async def test_one_that_cannot_be_imported_fails_alone(
+async def test_a_plugin_that_cannot_be_imported_fails_alone(
     autojump_clock: MockClock, site: Path
 ) -> None:
     async with served_broker(simulated_world(), plugins=None) as served:
@@ -31,7 +31,7 @@ async def test_one_that_cannot_be_imported_fails_alone(
         assert not (await served.ask(ApiVersionsRequest(), 0)).error_code
 
 
-async def test_its_policy_may_say_that_the_broker_must_not_start(
+async def test_a_fatal_plugin_that_cannot_be_imported_prevents_the_broker_start(
     autojump_clock: MockClock, site: Path
 ) -> None:
     with pytest.raises(StartError, match="plugin broken: the import of entry point broken"):
@@ -41,7 +41,7 @@ async def test_its_policy_may_say_that_the_broker_must_not_start(
             pass
 
 
-async def test_one_that_is_off_is_not_imported(autojump_clock: MockClock, site: Path) -> None:
+async def test_a_disabled_plugin_is_not_imported(autojump_clock: MockClock, site: Path) -> None:
     settings = {"plugin.broken.enabled": "false"}
     async with served_broker(simulated_world(), settings, plugins=None) as served:
         hosted = served.broker.plugins.find("broken")

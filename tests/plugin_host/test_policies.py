@@ -71,7 +71,9 @@ async def create(served: ServedBroker, *topics: CreatableTopic, only: bool = Fal
     return [(one.error_code, one.error_message) for one in answer.topics]
 
 
-async def test_a_topic_that_breaks_the_policy_is_not_created(autojump_clock: MockClock) -> None:
+async def test_a_topic_that_violates_a_create_topic_policy_is_not_created(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world(), plugins=[made(watch)]) as served:
         results = await create(served, CreatableTopic("good", -1, -1), CreatableTopic("bad", 3, 1))
         dry = await create(served, CreatableTopic("bad", 3, 1), only=True)
@@ -88,7 +90,9 @@ async def test_a_topic_that_breaks_the_policy_is_not_created(autojump_clock: Moc
     assert (bad[0].partitions, bad[1]) == (3, "User:ANONYMOUS")
 
 
-async def test_assignments_are_shown_instead_of_counts(autojump_clock: MockClock) -> None:
+async def test_a_create_topic_policy_gets_assignments_instead_of_counts(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world(), plugins=[made(watch)]) as served:
         given = [CreatableReplicaAssignment(0, [1]), CreatableReplicaAssignment(1, [1])]
         results = await create(served, CreatableTopic("t", -1, -1, assignments=given))
@@ -99,7 +103,9 @@ async def test_assignments_are_shown_instead_of_counts(autojump_clock: MockClock
     assert shown.assignments == {0: [1], 1: [1]}
 
 
-async def test_settings_of_a_new_topic_are_shown_to_both_kinds(autojump_clock: MockClock) -> None:
+async def test_settings_of_a_new_topic_are_passed_to_both_kinds_of_policies(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world(), plugins=[made(watch, watch)]) as served:
         configs = [CreatableTopicConfig("retention.ms", "1000")]
         await create(served, CreatableTopic("t", 1, 1, configs=configs))
@@ -108,7 +114,7 @@ async def test_settings_of_a_new_topic_are_shown_to_both_kinds(autojump_clock: M
     assert seen[0][0].configs == seen[1][0].configs == {"retention.ms": "1000"}
 
 
-async def test_a_wrong_request_is_not_shown(autojump_clock: MockClock) -> None:
+async def test_an_invalid_request_is_not_passed_to_policies(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world(), plugins=[made(watch, watch)]) as served:
         await create(served, CreatableTopic("a b", 1, 1), CreatableTopic("t", 0, 1))
         await incremental(served, "nobody", ("retention.ms", "1"))
@@ -133,7 +139,9 @@ async def whole(
     return answer.responses[0].error_code, answer.responses[0].error_message
 
 
-async def test_settings_that_break_the_policy_are_not_changed(autojump_clock: MockClock) -> None:
+async def test_a_change_that_violates_an_alter_config_policy_is_refused(
+    autojump_clock: MockClock,
+) -> None:
     def short(wanted: ConfigsToAlter, principal: str) -> None:
         seen.append((dict(wanted.configs), principal))
         if wanted.configs.get("retention.ms") == "1":
@@ -161,7 +169,7 @@ async def test_settings_that_break_the_policy_are_not_changed(autojump_clock: Mo
     ]
 
 
-async def test_a_policy_that_fails_refuses_and_is_its_plugins_failure(
+async def test_a_policy_that_raises_system_exit_refuses_the_topic_and_fails_its_plugin(
     autojump_clock: MockClock,
 ) -> None:
     def broken(wanted: TopicToCreate, principal: str) -> None:
@@ -178,7 +186,7 @@ async def test_a_policy_that_fails_refuses_and_is_its_plugins_failure(
     assert hosted.error == "create-topic policy: SystemExit: no"
 
 
-async def test_a_closed_plugin_that_has_failed_lets_nothing_through(
+async def test_the_policy_of_a_failed_closed_plugin_refuses_every_topic(
     autojump_clock: MockClock,
 ) -> None:
     async with served_broker(simulated_world(), plugins=[made(watch, closed=True)]) as served:

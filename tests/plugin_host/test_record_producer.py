@@ -27,7 +27,7 @@ async def fetched(context: PluginContext[Any], topic: str, partition: int = 0) -
     return response.responses[0].partitions[0].records
 
 
-async def test_produced_records_are_read_again(autojump_clock: MockClock) -> None:
+async def test_records_produced_by_a_plugin_can_be_fetched(autojump_clock: MockClock) -> None:
     async with context_of_one() as (context, _):
         positions = await context.produce(
             "orders", [Record(key=b"ann", value=b"tea", headers=[("h", b"1")]), Record(value=None)]
@@ -40,7 +40,7 @@ async def test_produced_records_are_read_again(autojump_clock: MockClock) -> Non
     assert first.timestamp > 0
 
 
-async def test_records_with_a_key_go_to_the_partition_of_kafkas_producers(
+async def test_records_with_a_key_go_to_the_same_partition_as_with_kafka_producers(
     autojump_clock: MockClock,
 ) -> None:
     keys = [b"a", b"b", b"c", b"d"]
@@ -58,14 +58,18 @@ async def test_records_without_a_key_share_a_partition(autojump_clock: MockClock
     assert [one.offset for one in positions] == [0, 1, 2, 3, 4]
 
 
-async def test_a_partition_may_be_chosen(autojump_clock: MockClock) -> None:
+async def test_records_go_to_the_given_partition_and_an_unknown_partition_is_refused(
+    autojump_clock: MockClock,
+) -> None:
     async with context_of_one({"num.partitions": "3"}) as (context, _):
         assert await context.produce("orders", [Record(key=b"a")], partition=2) == [(2, 0)]
         with pytest.raises(KafkaError, match="orders-3: the topic has 3 partitions"):
             await context.produce("orders", [Record()], partition=3)
 
 
-async def test_decoded_records_can_be_produced_as_they_are(autojump_clock: MockClock) -> None:
+async def test_decoded_records_can_be_produced_without_being_changed(
+    autojump_clock: MockClock,
+) -> None:
     async with context_of_one() as (context, _):
         await context.produce("orders", [Record(value=b"a"), Record(value=b"b")])
         copied = await context.records(await fetched(context, "orders"))
@@ -74,7 +78,7 @@ async def test_decoded_records_can_be_produced_as_they_are(autojump_clock: MockC
         assert copied[1].offset == 1, "the records of the caller stay as they are"
 
 
-async def test_nothing_is_produced_without_records(autojump_clock: MockClock) -> None:
+async def test_producing_an_empty_list_creates_no_topic(autojump_clock: MockClock) -> None:
     async with context_of_one() as (context, served):
         assert await context.produce("orders", []) == []
         assert "orders" not in served.broker.parts.metadata.image.topics
@@ -89,7 +93,7 @@ async def test_a_rejected_batch_raises_the_error_of_kafka(autojump_clock: MockCl
     assert "orders-0" in str(caught.value)
 
 
-async def test_a_partly_rejected_call_says_how_many_partitions_were_appended_to(
+async def test_the_error_of_a_partly_rejected_produce_has_the_number_of_appended_partitions(
     autojump_clock: MockClock,
 ) -> None:
     settings = {"message.max.bytes": "1000", "num.partitions": "2"}
@@ -100,7 +104,7 @@ async def test_a_partly_rejected_call_says_how_many_partitions_were_appended_to(
             await context.produce("t", [Record(key=small), Record(key=large, value=bytes(2000))])
 
 
-async def test_a_topic_that_is_not_created_by_its_name_is_an_error(
+async def test_producing_to_an_unknown_topic_without_auto_creation_raises_an_error(
     autojump_clock: MockClock,
 ) -> None:
     async with context_of_one({"auto.create.topics.enable": "false"}) as (context, _):
@@ -110,7 +114,7 @@ async def test_a_topic_that_is_not_created_by_its_name_is_an_error(
     assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-async def test_a_produce_without_an_answer_ends_at_its_time_limit(
+async def test_a_produce_without_a_response_times_out(
     autojump_clock: MockClock,
 ) -> None:
     @plugin("slow")
@@ -134,7 +138,7 @@ async def test_a_produce_without_an_answer_ends_at_its_time_limit(
         assert trio.current_time() - began == pytest.approx(3, abs=0.1)
 
 
-async def test_without_acks_the_offsets_are_unknown(autojump_clock: MockClock) -> None:
+async def test_producing_without_acks_returns_unknown_offsets(autojump_clock: MockClock) -> None:
     async with context_of_one() as (context, _):
         assert await context.produce("orders", [Record(value=b"x")], acks=0) == [(0, -1)]
         (record,) = await context.records(await fetched(context, "orders"))

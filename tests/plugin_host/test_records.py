@@ -44,7 +44,9 @@ async def test_control_records_and_missing_records_are_left_out(autojump_clock: 
         assert await context.records(None) == []
 
 
-async def test_records_that_grow_beyond_the_bound_are_an_error(autojump_clock: MockClock) -> None:
+async def test_records_that_decompress_above_the_bound_raise_corrupt_message(
+    autojump_clock: MockClock,
+) -> None:
     bomb = encode_batch([Record(timestamp=1, value=bytes(UNPACKED))], codec=Codec.ZSTD)
     async with context_of_one() as (context, _):
         with pytest.raises(KafkaError) as caught:
@@ -54,7 +56,7 @@ async def test_records_that_grow_beyond_the_bound_are_an_error(autojump_clock: M
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-async def test_values_are_replaced_and_all_else_stays(
+async def test_with_values_replaces_record_values_and_keeps_other_fields(
     codec: Codec, autojump_clock: MockClock
 ) -> None:
     record = Record(timestamp=7, key=b"k", value=b"secret", headers=[("h", b"v")])
@@ -70,7 +72,9 @@ async def test_values_are_replaced_and_all_else_stays(
     assert not memoryview(changed).readonly, "a broker stamps offsets in place"
 
 
-async def test_values_of_a_stored_range_are_replaced_too(autojump_clock: MockClock) -> None:
+async def test_with_values_replaces_values_of_a_stored_file_range(
+    autojump_clock: MockClock,
+) -> None:
     async with context_of_one() as (context, _):
         await context.produce("orders", [Record(value=b"secret")])
         stored = await fetched(context, "orders")
@@ -80,7 +84,7 @@ async def test_values_of_a_stored_range_are_replaced_too(autojump_clock: MockClo
     assert record.value is None
 
 
-async def test_a_topic_has_its_name_whether_given_by_name_or_by_id(
+async def test_topic_name_resolves_a_topic_given_by_name_or_id(
     autojump_clock: MockClock,
 ) -> None:
     async with context_of_one() as (context, served):

@@ -45,7 +45,7 @@ async def greet(served: ServedBroker | ScriptedClient, name: str = "Ada") -> str
     return answer.text
 
 
-async def test_a_reload_serves_what_the_package_has_become(
+async def test_a_reload_serves_the_changed_code_of_the_package(
     autojump_clock: MockClock, site: Path
 ) -> None:
     async with served_broker(simulated_world(), plugins=None) as served:
@@ -61,7 +61,9 @@ async def test_a_reload_serves_what_the_package_has_become(
         assert served.broker.plugins.find("greeter").state is State.READY
 
 
-async def test_the_old_generation_is_gone(autojump_clock: MockClock, site: Path) -> None:
+async def test_no_object_of_the_old_generation_survives_a_reload(
+    autojump_clock: MockClock, site: Path
+) -> None:
     async with served_broker(simulated_world(), plugins=None) as served:
         hosted = served.broker.plugins.find("greeter")
         assert await greet(served) == "hello Ada"
@@ -102,7 +104,7 @@ PAGE = """context.add_api(greet)
 """
 
 
-async def test_a_page_of_the_admin_ui_is_the_new_generations_and_keeps_no_old_one(
+async def test_a_reload_replaces_the_admin_page_and_releases_the_old_page(
     autojump_clock: MockClock, site: Path
 ) -> None:
     change(site, "greeter/serving.py", "context.add_api(greet)", PAGE)
@@ -160,7 +162,7 @@ SECOND = """
 """
 
 
-async def test_modules_go_with_the_last_plugin_of_theirs(
+async def test_modules_shared_by_plugins_are_removed_with_the_last_plugin(
     autojump_clock: MockClock, site: Path
 ) -> None:
     files = {"greeter/serving.py": GREETER + SECOND}
@@ -199,7 +201,7 @@ async def wait_past(broker: RunningBroker) -> None:
         await trio.testing.wait_all_tasks_blocked()
 
 
-async def test_a_request_in_hand_finishes_with_the_old_generation(
+async def test_a_request_in_flight_finishes_with_the_old_generation(
     autojump_clock: MockClock, site: Path
 ) -> None:
     texts = []
@@ -236,7 +238,7 @@ async def test_a_request_in_hand_finishes_with_the_old_generation(
         ('"What ends a greeting.")', '"What ends.", choices=("?",))', "'!' is not one of"),
     ],
 )
-async def test_a_start_that_fails_leaves_the_old_generation_serving(
+async def test_the_old_generation_continues_to_serve_after_a_failed_reload(
     autojump_clock: MockClock, site: Path, old: str, new: str, why: str
 ) -> None:
     settings = {"plugin.greeter.mark": "!"}
@@ -293,7 +295,9 @@ def closed_connections(served: ServedBroker) -> int:
 
 
 @pytest.mark.slow
-async def test_others_are_served_while_a_package_is_imported(site: Path, tmp_path: Path) -> None:
+async def test_requests_are_served_while_a_reload_imports_the_package(
+    site: Path, tmp_path: Path
+) -> None:
     """The import waits, in a thread, until others have been served."""
     settings = {"log.dirs": str(tmp_path / "data")}
     async with (
@@ -317,7 +321,9 @@ async def test_others_are_served_while_a_package_is_imported(site: Path, tmp_pat
 
 
 @pytest.mark.slow
-async def test_an_import_that_takes_too_long_is_given_up(site: Path, tmp_path: Path) -> None:
+async def test_a_reload_whose_import_times_out_fails_and_can_be_repeated_later(
+    site: Path, tmp_path: Path
+) -> None:
     settings = {"log.dirs": str(tmp_path / "data"), "plugin.greeter.start.ms": "50"}
     async with served_broker(RealWorld(SkippingClock()), settings, plugins=None) as served:
         host = served.broker.plugins
@@ -352,7 +358,7 @@ async def test_a_second_reload_within_a_second_waits_for_its_turn(
             assert trio.current_time() - began == pytest.approx(reloads - 1, abs=0.3)
 
 
-async def test_of_many_reloads_one_a_second_begins_and_the_others_are_refused(
+async def test_of_concurrent_reloads_only_one_per_second_begins_and_the_others_are_refused(
     autojump_clock: MockClock, site: Path
 ) -> None:
     async with served_broker(simulated_world(), plugins=None) as served:
@@ -377,7 +383,7 @@ async def test_of_many_reloads_one_a_second_begins_and_the_others_are_refused(
         assert host.find("greeter").generation == 6
 
 
-async def test_a_reload_that_takes_long_is_the_only_one_meanwhile(
+async def test_a_reload_during_another_reload_is_refused_after_one_second(
     autojump_clock: MockClock, site: Path
 ) -> None:
     async with served_broker(simulated_world(), plugins=None) as served:

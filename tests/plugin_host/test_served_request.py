@@ -16,7 +16,7 @@ from trio_kafka.testing.simulation import simulated_world
 ONE_HANDLER = {"num.io.threads": "1"}
 
 
-async def test_an_async_handler_that_asks_the_broker_needs_no_second_handler(
+async def test_an_async_handler_can_send_a_request_to_a_broker_with_one_handler(
     autojump_clock: MockClock,
 ) -> None:
     @plugin("asker")
@@ -35,7 +35,7 @@ async def test_an_async_handler_that_asks_the_broker_needs_no_second_handler(
             assert (await served.ask(EchoRequest(""))).text == served.broker.parts.cluster_id
 
 
-async def test_an_around_that_asks_the_broker_needs_no_second_handler(
+async def test_an_around_interceptor_can_send_requests_to_a_broker_with_one_handler(
     autojump_clock: MockClock,
 ) -> None:
     asked = []
@@ -65,7 +65,7 @@ async def test_an_around_that_asks_the_broker_needs_no_second_handler(
     assert len(asked) == 4
 
 
-async def test_a_task_that_a_handler_started_asks_without_touching_its_request(
+async def test_a_task_started_by_a_handler_can_send_requests_after_the_response(
     autojump_clock: MockClock,
 ) -> None:
     answers = []

@@ -26,14 +26,14 @@ def given(**settings: str) -> Mapping[str, Given]:
     }
 
 
-def test_what_is_given_goes_over_the_defaults() -> None:
+def test_given_plugin_settings_override_the_defaults() -> None:
     read = read_settings(echo, given(prefix="> ", max_length="7", order="3", limit="2"))
 
     assert (read.own.prefix, read.own.max_length, read.own.token) == (">", 7, None)
     assert (read.host.order, read.host.limit, read.host.policy) == (3, 2, "isolate")
 
 
-def test_defaults_are_what_the_plugin_says_of_itself() -> None:
+def test_defaults_of_host_settings_come_from_the_plugin_declaration() -> None:
     @plugin("echo", order=5, policy="restart", deadline_s=1.5, limit=4, enabled=False)
     @asynccontextmanager
     async def run(context: Any) -> Any:
@@ -46,7 +46,7 @@ def test_defaults_are_what_the_plugin_says_of_itself() -> None:
     assert settings_of_plugin(run)["plugin.echo.policy"].default == "restart"
 
 
-def test_every_problem_is_told_with_its_place() -> None:
+def test_every_problem_of_plugin_settings_is_reported_with_its_source() -> None:
     found = [str(one) for one in problems(echo, given(prefx="x", max_length="0", policy="no"))]
 
     assert found == [
@@ -58,7 +58,7 @@ def test_every_problem_is_told_with_its_place() -> None:
         read_settings(echo, given(prefx="x", max_length="0"))
 
 
-def test_what_was_looked_up_is_not_told() -> None:
+def test_a_problem_does_not_show_a_value_from_a_provider() -> None:
     found = {"plugin.echo.max.length": Given("hunter2", "-c", "${env:LENGTH}")}
 
     [error] = problems(echo, found)
@@ -67,7 +67,7 @@ def test_what_was_looked_up_is_not_told() -> None:
     assert "${env:LENGTH}" in str(error)
 
 
-def test_a_setting_without_a_default_must_be_set() -> None:
+def test_a_plugin_setting_without_a_default_must_be_set() -> None:
     @frozen(kw_only=True)
     class Settings:
         place: str = string(NOTHING, "Where.")  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ def test_a_setting_without_a_default_must_be_set() -> None:
     assert [str(one) for one in problems(run, {})] == ["plugin.p.place: must be set"]
 
 
-def test_secrets_are_hidden() -> None:
+def test_secret_plugin_settings_are_shown_as_hidden() -> None:
     read = read_settings(echo, given(token="hunter2"))
 
     assert read.own.token == "hunter2"
@@ -88,7 +88,7 @@ def test_secrets_are_hidden() -> None:
     assert shown(echo, read_settings(echo, {}))["token"] == ""
 
 
-def test_settings_of_plugins_that_are_not_there_are_strangers() -> None:
+def test_settings_of_plugins_that_are_not_installed_are_reported() -> None:
     layer = {name: Given("x", "-c") for name in ("plugin.ecko.x", "plugin.echo.x", "plugin.x")}
 
     assert [str(one) for one in unknown_plugins(layer, ["echo"])] == [

@@ -28,7 +28,7 @@ def fill(node: Node) -> None:
     ("path", "depth", "most", "kinds"),
     [("", -1, -1, ()), ("many", 1, -1, ()), ("many", -1, 50, ()), ("many", -1, -1, ("file",))],
 )
-async def test_reading_has_the_values_of_a_response_to_describe_tree(
+async def test_reading_the_tree_gives_the_values_of_a_describe_tree_response(
     autojump_clock: MockClock, path: str, depth: int, most: int, kinds: tuple[str, ...]
 ) -> None:
     root = Node("broker-1", "broker")

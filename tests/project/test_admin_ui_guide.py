@@ -17,23 +17,25 @@ PAGES = re.findall(r"^\| `/admin/(\w+)` \|", GUIDE, re.MULTILINE)
 TARGETS = re.findall(r"(/admin/api\S*?)[`\s,:]", GUIDE)
 
 
-def test_every_page_is_in_the_guide_in_its_order() -> None:
+def test_admin_ui_guide_lists_every_page_in_the_order_of_the_ui() -> None:
     assert [page.name for page in all_pages()] == PAGES
 
 
-def test_the_settings_that_it_names_are_there() -> None:
+def test_admin_ui_guide_names_exactly_the_settings_of_the_plugin() -> None:
     named = set(re.findall(r"`plugin\.admin\.([a-z.]+)", GUIDE))
 
     assert named - {"enabled"} == set(settings_of(AdminSettings)) - {"path"}
 
 
 @pytest.mark.parametrize("target", sorted(set(TARGETS)))
-async def test_what_it_asks_is_answered(autojump_clock: MockClock, target: str) -> None:
+async def test_every_api_path_in_the_admin_ui_guide_is_served(
+    autojump_clock: MockClock, target: str
+) -> None:
     async with admin_ui() as ui:
         await ui.json(target)
 
 
-async def test_what_may_be_asked_with_is_taken_where_the_table_says(
+async def test_invalid_query_parameters_are_refused_by_the_pages_named_in_the_guide(
     autojump_clock: MockClock,
 ) -> None:
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.+?) \| .+ \|$", GUIDE, re.MULTILINE)
@@ -48,7 +50,7 @@ async def test_what_may_be_asked_with_is_taken_where_the_table_says(
     assert len(rows) == 4
 
 
-def test_the_kinds_of_findings_are_told() -> None:
+def test_admin_ui_guide_describes_the_kinds_of_findings() -> None:
     told = GUIDE.partition("## Findings")[2].partition("## Cost")[0]
 
     assert len(RULES) == 15, "tell of the new rule in the guide"

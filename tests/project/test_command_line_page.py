@@ -6,5 +6,5 @@ from trio_kafka.cli import COMMANDS
 PAGE = (ROOT / "docs" / "reference" / "command-line.md").read_text()
 
 
-def test_every_command_has_its_json_described() -> None:
+def test_command_line_page_describes_the_json_of_every_command() -> None:
     assert [name for name in COMMANDS if f"| `{name}` | " not in PAGE] == []

@@ -26,7 +26,7 @@ def block(language: str) -> str:
 COMMANDS = re.findall(r"^    trio-kafka (config .*)$", GUIDE, re.MULTILINE)
 
 
-def test_the_toml_file_is_a_configuration() -> None:
+def test_toml_file_in_the_configure_guide_is_a_valid_configuration() -> None:
     config = load(parse_toml(block("toml"), "broker.toml")).config
 
     assert [str(one) for one in config.endpoints.broker] == [
@@ -38,7 +38,7 @@ def test_the_toml_file_is_a_configuration() -> None:
     assert config.auto_create_topics_enable is False
 
 
-def test_the_secrets_are_looked_up(tmp_path: Path) -> None:
+def test_secrets_in_the_configure_guide_are_read_from_environment_and_file(tmp_path: Path) -> None:
     (tmp_path / "tls.properties").write_text("key.password=two\n")
     text = block("properties").replace("/etc/kafka/secrets", str(tmp_path))
 
@@ -50,7 +50,9 @@ def test_the_secrets_are_looked_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [one for one in COMMANDS if "--bootstrap" not in one])
-def test_its_commands_work(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_the_configure_guide_run(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("broker.toml").write_text(block("toml"))
     Path("server.properties").write_text("num.partitions=3\n")
@@ -59,5 +61,5 @@ def test_its_commands_work(command: str, tmp_path: Path, monkeypatch: pytest.Mon
     assert main(command.split()) == (1 if " diff " in command else 0)
 
 
-def test_every_command_of_the_group_is_shown() -> None:
+def test_configure_guide_shows_every_config_command() -> None:
     assert {one.split()[1] for one in COMMANDS} == {"lint", "explain", "diff"}

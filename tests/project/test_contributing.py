@@ -21,11 +21,11 @@ PATH = re.compile(rf"`((?:{'|'.join(ROOTS)})/[\w./-]*)`")
 
 
 @pytest.mark.parametrize("name", [one for one in MODULES if one not in ("venv", "pip")])
-def test_a_module_that_a_page_runs_exists(name: str) -> None:
+def test_every_module_that_a_page_runs_exists(name: str) -> None:
     assert find_spec(name) is not None
 
 
-def test_the_paths_that_it_names_exist() -> None:
+def test_every_path_named_in_contributing_exists() -> None:
     # `kNN_name.py` and `a/b.py` stand for any of their kind.
     paths = {path for path in PATH.findall(CONTRIBUTING) if not re.search(r"kNN|/a/", path)}
 
@@ -33,7 +33,7 @@ def test_the_paths_that_it_names_exist() -> None:
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
 
 
-def test_the_lane_of_other_versions_of_python_runs_all_that_are_declared() -> None:
+def test_ci_runs_every_python_version_that_the_project_declares() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
     [line] = re.findall(

@@ -20,13 +20,13 @@ def settings() -> dict[str, str]:
     return dict(line.split("=", 1) for line in PROPERTIES.splitlines())
 
 
-def test_the_properties_are_a_configuration_with_a_control_plane() -> None:
+def test_properties_in_the_guide_configure_a_control_plane_listener() -> None:
     config = load(parse_properties(PROPERTIES, "guide")).config
 
     assert config.endpoints.control == "CONTROL"
 
 
-async def test_the_change_is_taken_by_a_broker_with_these_settings(
+async def test_broker_of_the_control_plane_guide_accepts_the_listener_change(
     autojump_clock: MockClock,
 ) -> None:
     given = settings()

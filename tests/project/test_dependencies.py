@@ -35,7 +35,7 @@ def locked(name: str) -> dict[str, str]:
     return {match[1]: match.string for match in found if match}
 
 
-def test_every_dependency_has_its_reason_and_every_reason_its_dependency() -> None:
+def test_dependencies_page_gives_a_reason_for_exactly_the_declared_dependencies() -> None:
     told = (ROOT / "docs" / "reference" / "dependencies.md").read_text()
     reasons = [line.partition(":")[0] for line in told.splitlines() if line.startswith("- ")]
     named = {name for line in reasons for name in re.findall(r"\*\*([\w.-]+)\*\*", line)}
@@ -56,14 +56,16 @@ def test_every_dependency_has_its_reason_and_every_reason_its_dependency() -> No
         ("uv", GROUPS["uv"]),
     ],
 )
-def test_a_lock_has_all_that_is_declared_with_hashes(lock: str, wanted: set[str]) -> None:
+def test_lock_file_contains_every_declared_dependency_with_hashes(
+    lock: str, wanted: set[str]
+) -> None:
     found = locked(lock)
 
     assert wanted <= set(found)
     assert [name for name, entry in found.items() if "--hash=sha256:" not in entry] == []
 
 
-def test_locks_agree_with_one_another() -> None:
+def test_all_lock_files_pin_the_same_version_of_a_package() -> None:
     versions: dict[str, set[str]] = {}
     for path in LOCKS.glob("*.txt"):
         for name, entry in locked(path.stem).items():
@@ -72,7 +74,7 @@ def test_locks_agree_with_one_another() -> None:
     assert {name: found for name, found in versions.items() if len(found) > 1} == {}
 
 
-def test_what_the_readme_tells_to_make_can_be_made() -> None:
+def test_every_make_target_named_in_the_docs_exists() -> None:
     rules = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z][\w-]*):", rules, re.MULTILINE))
     told = {

@@ -34,7 +34,7 @@ CONFIG = "/etc/trio-kafka/broker.toml"
 
 
 @pytest.mark.slow
-def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+def test_systemd_accepts_the_unit_of_the_deploy_guide(tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not installed: apt-get install systemd")
     # The program and its user are not on this machine: others stand for them.
@@ -53,7 +53,7 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     assert [line for line in done.stderr.splitlines() if unit.name in line] == []
 
 
-def test_the_unit_gives_a_stop_its_time_and_restarts_only_where_that_helps() -> None:
+def test_systemd_unit_awaits_a_clean_stop_and_does_not_restart_after_permanent_errors() -> None:
     service = UNIT["Service"]
 
     assert int(service["TimeoutStopSec"]) > STOP_S
@@ -61,7 +61,7 @@ def test_the_unit_gives_a_stop_its_time_and_restarts_only_where_that_helps() -> 
     assert prevented == {exit_status.NOT_STARTED, 2, exit_status.LOST_STORAGE}
 
 
-def test_the_unit_and_the_container_start_the_same_command() -> None:
+def test_systemd_unit_and_container_run_the_same_command() -> None:
     arguments = UNIT["Service"]["ExecStart"].split()[1:]
     instructions = dict(line for line in DOCKERFILE if line[0] in ("ENTRYPOINT", "CMD"))
 
@@ -71,7 +71,7 @@ def test_the_unit_and_the_container_start_the_same_command() -> None:
     assert arguments[1] == CONFIG
 
 
-def test_the_container_installs_the_wheel_of_this_version_and_its_extras() -> None:
+def test_container_installs_the_wheel_of_the_current_version_with_its_extras() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wheel = f"trio_kafka-{project['version']}-py3-none-any.whl"
 
@@ -85,7 +85,7 @@ def test_the_container_installs_the_wheel_of_this_version_and_its_extras() -> No
 
 
 @pytest.mark.slow
-def test_its_broker_serves_with_these_files_and_stops_in_order(tmp_path: Path) -> None:
+def test_broker_with_the_files_of_the_deploy_guide_serves_and_stops_cleanly(tmp_path: Path) -> None:
     (tmp_path / "broker.toml").write_text(FILES["broker.toml"])
     arguments = UNIT["Service"]["ExecStart"].split()[1:]
 

@@ -16,7 +16,7 @@ PAGES = {path.stem for path in DESIGN.glob("*.md")}
 
 
 @pytest.mark.parametrize("name", sorted(PAGES - EXCEPTIONS))
-def test_a_design_page_is_short_and_answers_a_question(name: str) -> None:
+def test_every_design_page_has_at_most_100_lines_a_question_and_an_answer(name: str) -> None:
     text = (DESIGN / f"{name}.md").read_text()
 
     assert len(text.splitlines()) <= MOST_LINES

@@ -41,11 +41,11 @@ def rows(title: str) -> list[str]:
     ("title", "settings"),
     [("Broker", BROKER), ("Topics", set(TOPIC_SETTINGS)), ("Groups", set(group_settings()))],
 )
-def test_each_setting_that_a_client_can_change_has_one_row(title, settings):
+def test_page_has_one_row_for_each_setting_that_a_client_can_change(title, settings):
     assert Counter(rows(title)) == Counter(settings)
 
 
-def test_no_dynamic_setting_of_ours_looks_as_if_it_named_something_outside_the_broker():
+def test_no_dynamic_setting_names_a_file_address_or_class_outside_the_broker():
     for name, setting in settings_of(TrioSettings).items():
         if setting.names is None and SUSPICIOUS & set(name.split(".")):
             pytest.fail(f"{name}: say what it names, with `names=`")

@@ -18,7 +18,7 @@ PROGRAM, THREADED, TEST = (
 
 
 @pytest.mark.slow
-def test_its_program_serves_and_stops_in_order(tmp_path: Path) -> None:
+def test_program_in_the_embed_guide_serves_and_stops_cleanly(tmp_path: Path) -> None:
     (tmp_path / "embedded.py").write_text(PROGRAM)
 
     done = subprocess.run(
@@ -35,13 +35,13 @@ def test_its_program_serves_and_stops_in_order(tmp_path: Path) -> None:
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
 
 
-def test_its_broker_in_a_thread_serves(capsys: pytest.CaptureFixture[str]) -> None:
+def test_broker_in_a_thread_in_the_embed_guide_serves(capsys: pytest.CaptureFixture[str]) -> None:
     exec(THREADED, {})
 
     assert re.fullmatch(r"127\.0\.0\.1:\d+\n\[b'one', b'two'\]\n", capsys.readouterr().out)
 
 
-def test_its_test_passes() -> None:
+def test_example_test_in_the_embed_guide_passes() -> None:
     names: dict[str, object] = {}
     exec(TEST, names)
     [test] = [made for name, made in names.items() if name.startswith("test_")]

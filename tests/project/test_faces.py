@@ -57,7 +57,7 @@ def test_plugins_import_only_public_modules_of_the_core() -> None:
     assert not inner
 
 
-def test_handlers_neither_pause_by_themselves_nor_import_the_api_of_outsiders() -> None:
+def test_api_handlers_import_neither_steps_nor_the_plugin_api() -> None:
     for module in HANDLERS.glob("k*.py"):
         names = {
             alias.name

@@ -23,7 +23,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 
 
-def test_its_settings_are_those_of_the_plugin() -> None:
+def test_properties_in_the_http_guide_are_accepted_by_the_plugin() -> None:
     [text] = blocks("properties")
     loaded = load(parse_properties(text, "f"), outside=Machine({"HTTP_TOKEN": "secret"}))
 
@@ -33,7 +33,7 @@ def test_its_settings_are_those_of_the_plugin() -> None:
     assert settings.hosts == ("kafka.example",)
 
 
-def test_its_table_has_the_defaults() -> None:
+def test_http_guide_shows_the_default_of_each_setting() -> None:
     rows = re.findall(r"^\| `(plugin\.http\.[a-z.]+)` \| (\d+) \|", GUIDE, re.MULTILINE)
     known = settings_of_plugin(http)
 
@@ -42,7 +42,7 @@ def test_its_table_has_the_defaults() -> None:
 
 
 @pytest.mark.slow
-async def test_its_app_says_which_topics_there_are(autojump_clock: MockClock) -> None:
+async def test_example_app_in_the_http_guide_lists_the_topics(autojump_clock: MockClock) -> None:
     plugin_text, test_text = blocks("python")
     names: dict[str, Any] = {"__name__": "guide"}
     exec(plugin_text, names)

@@ -35,7 +35,7 @@ def clone(directory: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)  # builds wheels, and installs from the index
-def test_the_commands_of_the_guide_install_a_package_that_runs(tmp_path: Path) -> None:
+def test_commands_of_the_install_guide_install_a_working_package(tmp_path: Path) -> None:
     clone(tmp_path / "trio-kafka")
     programs = Path(sys.executable).parent
     alone = {name: text for name, text in os.environ.items() if not name.startswith("MAKE")}
@@ -58,7 +58,7 @@ def test_the_commands_of_the_guide_install_a_package_that_runs(tmp_path: Path) -
     assert re.search(r"^confluent-kafka==", done.stdout, re.MULTILINE)
 
 
-def test_no_page_and_no_hint_installs_by_a_name_that_no_index_has() -> None:
+def test_no_page_or_message_says_to_install_trio_kafka_from_an_index() -> None:
     readers = [
         path
         for path in tracked_files()
@@ -74,13 +74,13 @@ def test_no_page_and_no_hint_installs_by_a_name_that_no_index_has() -> None:
     assert wrong == []
 
 
-def test_every_extra_has_its_row() -> None:
+def test_install_guide_has_a_row_for_every_extra() -> None:
     rows = re.findall(r"^\| `(\w+)` \|", GUIDE, re.MULTILINE)
 
     assert sorted(rows) == sorted(PROJECT["optional-dependencies"])
 
 
-def test_the_wheel_of_the_guides_has_the_version_of_the_project() -> None:
+def test_wheel_named_in_the_guides_has_the_version_of_the_project() -> None:
     recipe = TESTING.read_text()
     wheel = f"trio_kafka-{PROJECT['version']}-py3-none-any.whl[testing]"
 
@@ -88,7 +88,7 @@ def test_the_wheel_of_the_guides_has_the_version_of_the_project() -> None:
     assert f"./wheels/{wheel}" in recipe
 
 
-def test_each_version_of_python_that_the_guide_names_is_one_that_the_project_declares() -> None:
+def test_install_guide_names_exactly_the_declared_python_versions() -> None:
     declared = [
         text.rpartition(" ")[2]
         for text in PROJECT["classifiers"]

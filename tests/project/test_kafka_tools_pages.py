@@ -52,7 +52,7 @@ def run_guide(
     return run_blocks([*texts, after], directory, before=f"{path}\n{start}\n{before}")
 
 
-def test_the_control_plane_guide_adds_a_listener_that_serves(tmp_path: Path) -> None:
+def test_commands_of_the_control_plane_guide_add_a_listener_that_serves(tmp_path: Path) -> None:
     page = GUIDES / "control-plane.md"
     [properties] = [one.text for one in blocks(page) if one.language == "properties"]
     settings = dict(line.split("=", 1) for line in properties.splitlines())
@@ -69,7 +69,7 @@ def test_the_control_plane_guide_adds_a_listener_that_serves(tmp_path: Path) -> 
     assert re.search(r"INSIDE.*9095|9095.*INSIDE", tree), tree
 
 
-def test_the_guide_of_quotas_sets_them_and_shows_them(tmp_path: Path) -> None:
+def test_commands_of_the_quotas_guide_set_and_show_quotas(tmp_path: Path) -> None:
     altered, _, _ = run_guide(tmp_path, shell_blocks(GUIDES / "quotas.md"))
 
     assert "Completed updating config for client reports" in altered
@@ -77,7 +77,9 @@ def test_the_guide_of_quotas_sets_them_and_shows_them(tmp_path: Path) -> None:
     assert "producer_byte_rate=1048576" in altered.splitlines()[-1]
 
 
-def test_the_guide_of_several_disks_moves_a_replica_and_deletes_records(tmp_path: Path) -> None:
+def test_commands_of_the_several_disks_guide_move_a_replica_and_delete_records(
+    tmp_path: Path,
+) -> None:
     page = GUIDES / "several-disks.md"
     disks = [str(tmp_path / name) for name in ("disk1", "disk2")]
 

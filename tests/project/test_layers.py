@@ -46,7 +46,7 @@ def ruff(tree: Path, text: str, where: str) -> str:
 
 
 @pytest.mark.slow
-def test_every_package_imports_only_what_is_below_it() -> None:
+def test_every_package_imports_only_packages_of_lower_layers() -> None:
     checked = lint_imports(ROOT)
 
     assert checked.returncode == 0, checked.stdout + checked.stderr
@@ -86,7 +86,9 @@ def test_every_package_imports_only_what_is_below_it() -> None:
         ),
     ],
 )
-def test_a_forbidden_import_is_found(tmp_path: Path, module: str, line: str, broken: str) -> None:
+def test_import_linter_reports_a_forbidden_import(
+    tmp_path: Path, module: str, line: str, broken: str
+) -> None:
     for name in ("trio_kafka", "plugins"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
@@ -100,7 +102,7 @@ def test_a_forbidden_import_is_found(tmp_path: Path, module: str, line: str, bro
     assert broken in " ".join(checked.stdout.partition("Broken contracts")[2].split())
 
 
-def test_examples_of_one_file_know_the_door_for_plugins_and_messages_only() -> None:
+def test_single_file_examples_import_only_the_plugin_api_and_protocol_messages() -> None:
     """Those that are packages are import-linter's; clients are programs, and use peers too."""
     unknown_plugins = [
         f"{path.name}: {name}"
@@ -117,7 +119,7 @@ def test_examples_of_one_file_know_the_door_for_plugins_and_messages_only() -> N
 
 
 @pytest.mark.slow
-def test_examples_that_are_packages_import_what_plugins_may() -> None:
+def test_packaged_examples_import_only_modules_allowed_for_plugins() -> None:
     places = sorted(str(path.parent) for path in EXAMPLES.glob("*/pyproject.toml"))
     program = str(Path(sys.executable).with_name("lint-imports"))
     checked = subprocess.run(
@@ -132,7 +134,7 @@ def test_examples_that_are_packages_import_what_plugins_may() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_types_and_layers_of_every_example_are_checked() -> None:
+def test_make_checks_types_and_layers_of_every_packaged_example() -> None:
     made = subprocess.run(
         ["make", "-n", "types", "layers"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
@@ -183,7 +185,9 @@ BANNED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [*BANNED, 'open("file")'])
-def test_only_the_world_may_touch_the_machine(tmp_path: Path, text: str) -> None:
+def test_ruff_bans_operating_system_access_outside_the_world_package(
+    tmp_path: Path, text: str
+) -> None:
     # No rule bans a builtin by its name.
     found = f"TID251 `{BANNED[text]}` is banned" if text in BANNED else "PTH123"
 
@@ -193,7 +197,7 @@ def test_only_the_world_may_touch_the_machine(tmp_path: Path, text: str) -> None
     assert found not in door
 
 
-def test_every_ban_is_planted_once() -> None:
+def test_every_api_banned_by_ruff_has_a_test_case() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     banned = settings["tool"]["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]
 

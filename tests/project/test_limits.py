@@ -29,84 +29,83 @@ CLEANER = "log/cleaner/"
 RETENTION = "log/test_retention.py::"
 METADATA = "raft/test_retention.py::"
 PLUGINS = "plugin_host/test_limits.py::"
-OWN_OF_GROUPS = f"{GROUPS}test_what_a_group_may_set_for_itself"
+OWN_OF_GROUPS = f"{GROUPS}test_group_config_outside_of_the_broker_limits_is_refused"
 # Each limit and the test of it; those of topics have their brokers' defaults with them.
 LIMITS: Final = {
     "max.connections": (
-        f"{CONNECTIONS}test_who_is_above_the_brokers_limit_waits_until_somebody_leaves"
+        f"{CONNECTIONS}test_a_connection_above_the_broker_limit_waits_until_another_closes"
     ),
-    "max.connections.per.ip": f"{CONNECTIONS}test_so_many_of_one_address_stay_and_no_more",
-    "max.connection.creation.rate": f"{CONNECTIONS}test_connections_come_no_faster_than_the_rate",
-    "connections.max.idle.ms": f"{BROKER}test_connections_max_idle_ms",
+    "max.connections.per.ip": f"{CONNECTIONS}test_connections_of_an_address_above_its_limit_are_refused",
+    "max.connection.creation.rate": f"{CONNECTIONS}test_connections_above_the_accept_rate_of_the_broker_are_delayed",
+    "connections.max.idle.ms": f"{BROKER}test_idle_connection_is_closed_after_connections_max_idle_ms",
     "trio.fetch.session.max.partitions": (
-        "replication/test_session_cache.py::"
-        "test_sessions_remember_no_more_partitions_than_the_bound"
+        "replication/test_session_cache.py::test_number_of_partitions_of_all_sessions_is_limited"
     ),
-    "socket.request.max.bytes": f"{BROKER}test_socket_request_max_bytes",
-    "trio.admin.request.max.bytes": f"{BROKER}test_trio_admin_request_max_bytes",
-    "queued.max.request.bytes": f"{BROKER}test_queued_max_request_bytes",
-    "queued.max.requests": f"{BROKER}test_num_io_threads_and_queued_max_requests",
-    "num.io.threads": f"{BROKER}test_num_io_threads_and_queued_max_requests",
-    "fetch.max.bytes": f"{BROKER}test_fetch_max_bytes",
+    "socket.request.max.bytes": f"{BROKER}test_frame_larger_than_socket_request_max_bytes_closes_the_connection",
+    "trio.admin.request.max.bytes": f"{BROKER}test_admin_request_larger_than_trio_admin_request_max_bytes_closes_the_connection",
+    "queued.max.request.bytes": f"{BROKER}test_request_waits_while_queued_max_request_bytes_are_in_use",
+    "queued.max.requests": f"{BROKER}test_requests_beyond_handlers_and_queued_max_requests_wait_in_the_processor",
+    "num.io.threads": f"{BROKER}test_requests_beyond_handlers_and_queued_max_requests_wait_in_the_processor",
+    "fetch.max.bytes": f"{BROKER}test_fetch_response_has_at_most_fetch_max_bytes_of_all_partitions",
     "max.incremental.fetch.session.cache.slots": (
-        f"{BROKER}test_max_incremental_fetch_session_cache_slots"
+        f"{BROKER}test_fetch_session_without_a_free_cache_slot_gets_no_id"
     ),
-    "max.request.partition.size.limit": f"{BROKER}test_max_request_partition_size_limit",
-    "max.message.bytes": f"{BROKER}test_message_max_bytes",
-    "max.decompressed.message.bytes": f"{BROKER}test_max_decompressed_message_bytes",
-    "message.timestamp.after.max.ms": f"{BROKER}test_how_far_a_timestamp_may_be_from_now",
-    "message.timestamp.before.max.ms": f"{BROKER}test_how_far_a_timestamp_may_be_from_now",
-    "min.insync.replicas": "replication/test_append.py::test_so_many_in_sync_are_enough",
-    "segment.bytes": f"{LOG}test_segment_bytes",
-    "segment.ms": f"{LOG}test_segment_ms",
-    "segment.index.bytes": f"{LOG}test_segment_index_bytes",
-    "index.interval.bytes": f"{LOG}test_index_interval_bytes",
-    "flush.messages": f"{LOG}test_flush_messages",
-    "flush.ms": f"{LOG}test_flush_ms",
-    "producer.id.expiration.ms": f"{LOG}test_producer_id_expiration_ms",
-    "retention.ms": f"{RETENTION}test_segments_whose_newest_record_is_too_old_go",
-    "retention.bytes": f"{RETENTION}test_segments_beyond_the_size_go",
+    "max.request.partition.size.limit": f"{BROKER}test_describe_topic_partitions_pages_at_max_request_partition_size_limit",
+    "max.message.bytes": f"{BROKER}test_batch_larger_than_message_max_bytes_is_refused",
+    "max.decompressed.message.bytes": f"{BROKER}test_record_larger_than_max_decompressed_message_bytes_is_refused",
+    "message.timestamp.after.max.ms": f"{BROKER}test_timestamp_too_far_from_the_brokers_time_is_refused",
+    "message.timestamp.before.max.ms": f"{BROKER}test_timestamp_too_far_from_the_brokers_time_is_refused",
+    "min.insync.replicas": "replication/test_append.py::test_minimum_for_acks_all_is_capped_at_the_number_of_replicas",
+    "segment.bytes": f"{LOG}test_segment_is_rolled_when_a_batch_would_exceed_segment_bytes",
+    "segment.ms": f"{LOG}test_segment_is_rolled_when_its_age_exceeds_segment_ms",
+    "segment.index.bytes": f"{LOG}test_segment_is_rolled_when_its_time_index_reaches_segment_index_bytes",
+    "index.interval.bytes": f"{LOG}test_index_entry_is_added_when_index_interval_bytes_is_exceeded",
+    "flush.messages": f"{LOG}test_sync_is_requested_at_flush_messages_unsynced_records",
+    "flush.ms": f"{LOG}test_log_is_synced_after_flush_ms",
+    "producer.id.expiration.ms": f"{LOG}test_producer_is_forgotten_at_producer_id_expiration_ms",
+    "retention.ms": f"{RETENTION}test_segments_whose_newest_record_exceeds_retention_ms_are_removed",
+    "retention.bytes": f"{RETENTION}test_segments_beyond_retention_bytes_are_removed",
     "file.delete.delay.ms": (
-        "broker/test_jobs.py::test_the_files_of_a_deleted_topic_go_after_the_delay"
-        "_and_nothing_ticks_after"
+        "broker/test_jobs.py::test_files_of_a_deleted_topic_are_deleted_after_the_delay"
+        "_and_the_job_ends"
     ),
     "num.replica.alter.log.dirs.threads": (
-        "replication/moves/test_moves.py::test_so_many_replicas_move_at_once"
+        "replication/moves/test_moves.py::test_number_of_concurrent_moves_is_limited"
     ),
     "replica.alter.log.dirs.io.max.bytes.per.second": (
-        "replication/moves/test_mover.py::test_the_rate_holds"
+        "replication/moves/test_mover.py::test_move_does_not_exceed_the_rate_limit"
     ),
     "background.threads": (
-        "broker/parts/test_settings.py::test_each_data_directory_has_as_many_threads_as_the_setting_says"
+        "broker/parts/test_settings.py::test_thread_limit_of_each_data_directory_follows_background_threads"
     ),
     "num.recovery.threads.per.data.dir": (
-        "log/manager/test_loading.py::test_so_many_logs_of_a_directory_are_loaded_at_once"
+        "log/manager/test_loading.py::test_number_of_logs_loaded_concurrently_in_a_directory_is_bounded"
     ),
     "metadata.log.max.record.bytes.between.snapshots": (
-        "raft/test_generator.py::test_a_snapshot_is_due_at_so_many_bytes"
+        "raft/test_generator.py::test_snapshot_is_due_exactly_at_its_limit_of_bytes"
     ),
     "metadata.log.max.snapshot.interval.ms": (
-        "raft/test_generator.py::test_few_records_wait_for_the_interval_and_then_no_more"
+        "raft/test_generator.py::test_snapshot_of_few_records_is_written_once_after_the_interval"
     ),
     "metadata.max.retention.bytes": (
-        f"{METADATA}test_the_oldest_go_until_log_and_snapshots_are_small_enough"
+        f"{METADATA}test_oldest_snapshots_are_removed_until_the_size_is_within_max_bytes"
     ),
     "metadata.max.retention.ms": (
-        f"{METADATA}test_what_is_too_old_goes_and_when_the_next_will_is_told"
+        f"{METADATA}test_snapshots_above_max_age_are_removed_and_the_next_removal_time_is_returned"
     ),
     "broker.session.timeout.ms": (
-        "controller/test_fencing.py::test_a_broker_that_is_silent_too_long_is_fenced"
-        "_and_leads_no_more"
+        "controller/test_fencing.py::"
+        "test_a_broker_without_heartbeats_for_its_session_is_fenced_and_loses_leadership"
     ),
-    "offset.metadata.max.bytes": f"{GROUPS}test_offset_metadata_max_bytes",
-    "offsets.retention.minutes": f"{GROUPS}test_offsets_retention_minutes",
-    "group.max.size": f"{GROUPS}test_group_max_size",
+    "offset.metadata.max.bytes": f"{GROUPS}test_offset_metadata_longer_than_offset_metadata_max_bytes_is_refused",
+    "offsets.retention.minutes": f"{GROUPS}test_committed_offsets_expire_after_offsets_retention_minutes",
+    "group.max.size": f"{GROUPS}test_classic_group_has_at_most_group_max_size_members",
     "group.coordinator.append.linger.ms": (
-        "coordinators/test_batches_broker.py::test_what_comes_before_the_linger_is_over_is_gathered"
+        "coordinators/test_batches_broker.py::test_commits_share_a_batch_only_within_the_linger"
     ),
-    "group.consumer.max.size": f"{GROUPS}test_group_consumer_max_size",
-    "group.min.session.timeout.ms": f"{GROUPS}test_group_session_timeouts",
-    "group.max.session.timeout.ms": f"{GROUPS}test_group_session_timeouts",
+    "group.consumer.max.size": f"{GROUPS}test_consumer_group_has_at_most_group_consumer_max_size_members",
+    "group.min.session.timeout.ms": f"{GROUPS}test_session_timeout_outside_of_the_group_limits_is_refused",
+    "group.max.session.timeout.ms": f"{GROUPS}test_session_timeout_outside_of_the_group_limits_is_refused",
     "group.consumer.min.session.timeout.ms": OWN_OF_GROUPS,
     "group.consumer.max.session.timeout.ms": OWN_OF_GROUPS,
     "group.consumer.min.heartbeat.interval.ms": OWN_OF_GROUPS,
@@ -114,45 +113,47 @@ LIMITS: Final = {
     "group.consumer.min.assignment.interval.ms": OWN_OF_GROUPS,
     "group.consumer.max.assignment.interval.ms": OWN_OF_GROUPS,
     "delete.retention.ms": (
-        f"{CLEANER}test_log_cleaner.py::test_a_tombstone_leaves_after_its_time"
+        f"{CLEANER}test_log_cleaner.py::test_tombstone_is_removed_after_delete_retention_ms"
     ),
     "log.cleaner.dedupe.buffer.size": (
-        f"{CLEANER}test_cleaner.py::test_a_key_map_that_is_full_leaves_the_rest_to_the_next_run"
+        f"{CLEANER}test_cleaner.py::test_next_run_compacts_the_records_for_which_the_key_map_had_no_room"
     ),
     "log.cleaner.io.buffer.load.factor": (
-        f"{CLEANER}test_key_map.py::test_capacity_is_a_part_of_the_slots"
+        f"{CLEANER}test_key_map.py::test_capacity_of_a_key_map_is_its_slots_times_the_load_factor"
     ),
     "log.cleaner.io.buffer.size": (
         f"{CLEANER}test_batches.py::test_batches_are_read_in_chunks_with_their_positions"
     ),
     "log.cleaner.io.max.bytes.per.second": (
-        f"{CLEANER}test_runner.py::test_a_run_in_slices_keeps_to_its_rate"
+        f"{CLEANER}test_runner.py::test_run_in_slices_does_not_exceed_its_bytes_per_second"
     ),
     "log.cleaner.threads": (
-        f"{CLEANER}test_log_cleaner.py::test_settings_take_effect_while_it_runs"
+        f"{CLEANER}test_log_cleaner.py::test_number_of_cleaner_threads_changes_while_the_cleaner_runs"
     ),
     "max.compaction.lag.ms": (
-        f"{CLEANER}test_selection.py::test_an_old_dirty_record_makes_a_log_due"
+        f"{CLEANER}test_selection.py::test_log_is_due_when_a_dirty_record_exceeds_the_max_compaction_lag"
     ),
-    "min.cleanable.dirty.ratio": (f"{CLEANER}test_selection.py::test_a_log_is_due_above_its_ratio"),
-    "min.compaction.lag.ms": f"{CLEANER}test_selection.py::test_young_segments_stay",
-    "plugin.<name>.limit": f"{PLUGINS}test_limit",
-    "plugin.<name>.deadline.ms": f"{PLUGINS}test_deadline_ms",
-    "plugin.<name>.start.ms": f"{PLUGINS}test_start_ms",
-    "plugin.<name>.drain.ms": f"{PLUGINS}test_drain_ms",
-    "plugin.<name>.failures": f"{PLUGINS}test_failures",
+    "min.cleanable.dirty.ratio": (
+        f"{CLEANER}test_selection.py::test_log_is_due_above_its_min_cleanable_dirty_ratio"
+    ),
+    "min.compaction.lag.ms": f"{CLEANER}test_selection.py::test_segments_younger_than_the_min_compaction_lag_are_not_cleanable",
+    "plugin.<name>.limit": f"{PLUGINS}test_requests_above_the_limit_setting_wait_for_their_turn",
+    "plugin.<name>.deadline.ms": f"{PLUGINS}test_a_request_longer_than_deadline_ms_times_out",
+    "plugin.<name>.start.ms": f"{PLUGINS}test_a_plugin_that_starts_longer_than_start_ms_fails",
+    "plugin.<name>.drain.ms": f"{PLUGINS}test_a_plugin_that_stops_longer_than_drain_ms_has_an_error",
+    "plugin.<name>.failures": f"{PLUGINS}test_a_plugin_fails_at_the_number_of_failed_requests_of_its_setting",
     "trio.request.log.queue": (
-        "requests/request_log/test_log.py::test_what_finds_the_queue_full_is_dropped_and_counted"
+        "requests/request_log/test_log.py::test_request_log_lines_beyond_the_queue_bound_are_dropped_and_counted"
     ),
     "trio.request.lives": (
-        "introspect/test_recent_requests.py::test_the_slowest_are_the_slowest_and_the_latest_the_latest"
+        "introspect/test_recent_requests.py::test_recent_requests_keep_the_latest_and_the_slowest_requests"
     ),
     "trio.disk.warning.percent": (
         "log/manager/test_disk_space.py::"
-        "test_a_disk_below_the_limit_is_warned_of_once_and_again_at_half"
+        "test_low_disk_space_is_logged_once_below_the_limit_and_again_below_half"
     ),
     "trio.watchdog.ms": (
-        "introspect/test_watchdog.py::test_a_block_is_named_when_the_limit_is_reached"
+        "introspect/test_watchdog.py::test_block_is_reported_when_the_limit_is_reached"
     ),
 }
 # No limits: what there is nothing below or above of.
@@ -222,7 +223,7 @@ def obeyed() -> Iterator[str]:
     yield from (f"plugin.<name>.{key}" for key, s in HOST_SETTINGS.items() if s.kind in NUMBERS)
 
 
-def test_every_number_that_is_obeyed_is_a_limit_with_a_test_or_none() -> None:
+def test_every_numeric_setting_in_use_is_a_tested_limit_or_listed_as_no_limit() -> None:
     told = [*LIMITS, *(name for names in NO_LIMITS.values() for name in names)]
 
     assert sorted(told) == sorted(
@@ -237,7 +238,7 @@ def functions(file: Path) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("test", sorted(set(LIMITS.values())))
-def test_the_test_of_a_limit_is_there(test: str) -> None:
+def test_every_test_named_for_a_limit_exists(test: str) -> None:
     file, _, name = test.partition("::")
 
     assert name in functions(ROOT / "tests" / file)

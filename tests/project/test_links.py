@@ -76,7 +76,7 @@ def test_every_page_of_the_documentation_can_be_reached_from_the_index() -> None
     assert sorted(str(page.relative_to(docs)) for page in pages - reached) == []
 
 
-def test_broken_links_are_found(tmp_path: Path) -> None:
+def test_link_check_reports_broken_links(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(
         "# One two\n\n[ok](#one-two) [ok](b.md#a-b) [code](b.md#ab-1) [bad](c.md) [bad](#two)\n"
         "[bad](b.md#c) `[code](d.md)` [web](https://example.com)\n\n```\n[code](e.md)\n```\n"
@@ -90,7 +90,7 @@ def test_broken_links_are_found(tmp_path: Path) -> None:
     ]
 
 
-def test_a_title_is_in_words_and_names_no_class() -> None:
+def test_title_of_a_page_is_plain_words_without_class_names() -> None:
     names = {
         node.name
         for module in modules()

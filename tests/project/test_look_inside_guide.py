@@ -17,7 +17,7 @@ SETTINGS = re.findall(r"^    (trio\..*=.*)$", GUIDE, re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_of_the_guide_is_understood(
+def test_every_command_of_the_look_inside_guide_is_parsed(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No broker listens at port 1: each command reports that, and nothing else."""
@@ -28,20 +28,20 @@ def test_a_command_of_the_guide_is_understood(
     assert capsys.readouterr().err.startswith("trio-kafka: 127.0.0.1:1: connection refused: ")
 
 
-def test_the_settings_of_the_guide_are_taken() -> None:
+def test_settings_in_the_look_inside_guide_are_accepted() -> None:
     loaded = load(parse_properties("\n".join(SETTINGS), "guide"))
 
     assert len(SETTINGS) == 4
     assert (loaded.config.trio_request_log, loaded.warnings) == ("topic", ())
 
 
-def test_every_setting_that_it_names_is_one() -> None:
+def test_every_setting_named_in_the_look_inside_guide_exists() -> None:
     named = set(re.findall(r"`(trio\.[a-z.]+)", GUIDE))
 
     fields = {name.replace(".", "_") for name in named}
     assert {one for one in fields if not hasattr(load().config, one)} == set()
 
 
-def test_the_logger_that_it_names_is_there() -> None:
+def test_logger_named_in_the_look_inside_guide_exists() -> None:
     assert has_logger(LOGGER)
     assert f"{LOGGER}=DEBUG" in GUIDE

@@ -14,7 +14,7 @@ from trio_kafka_metrics.plugin import MetricsSettings, metrics
 GUIDE = (ROOT / "docs" / "how-to" / "metrics.md").read_text()
 
 
-def test_its_table_has_the_defaults() -> None:
+def test_metrics_guide_shows_the_default_of_each_setting() -> None:
     rows = dict(re.findall(r"^\| `plugin\.metrics\.([a-z.]+)` \| (\w+) \|", GUIDE, re.MULTILINE))
     defaults = attrs.asdict(MetricsSettings())
 
@@ -23,7 +23,9 @@ def test_its_table_has_the_defaults() -> None:
     }
 
 
-async def test_its_plugin_is_told(autojump_clock: MockClock) -> None:
+async def test_example_plugin_in_the_metrics_guide_receives_metrics_every_interval(
+    autojump_clock: MockClock,
+) -> None:
     [source] = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {"__name__": "lag_plugin"}
     exec(source, names)

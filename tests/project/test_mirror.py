@@ -33,7 +33,7 @@ def test_every_module_has_its_test_file() -> None:
     assert missing == {}
 
 
-def test_every_exception_still_exists() -> None:
+def test_every_module_exempt_from_a_test_file_still_exists() -> None:
     assert [place for place in TESTED_ELSEWHERE if not (ROOT / place).exists()] == []
 
 
@@ -48,5 +48,5 @@ def test_every_exception_still_exists() -> None:
         ("plugins/trio_kafka_http/plane.py", "tests/trio_kafka_http/test_plane.py"),
     ],
 )
-def test_the_place_of_a_test_follows_from_its_module(module: str, test: str) -> None:
+def test_path_of_a_test_file_mirrors_the_path_of_its_module(module: str, test: str) -> None:
     assert place_of_test(Path(module)) == Path(test)

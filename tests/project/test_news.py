@@ -8,7 +8,7 @@ FRAGMENTS = ROOT / "docs" / "changes.d"
 NAME = re.compile(r"(?:\d+-|\+)[a-z0-9-]+\.(feature|bugfix|removal|doc|misc)\.md")
 
 
-def test_every_fragment_is_named_by_what_it_is() -> None:
+def test_file_name_of_every_news_fragment_says_the_kind_of_change() -> None:
     names = [
         path.name for path in FRAGMENTS.iterdir() if path.name not in (".gitignore", "README.md")
     ]
@@ -16,7 +16,7 @@ def test_every_fragment_is_named_by_what_it_is() -> None:
     assert [name for name in names if not NAME.fullmatch(name)] == []
 
 
-def test_every_fragment_is_one_sentence_or_a_few() -> None:
+def test_every_news_fragment_has_text_that_ends_with_a_full_stop() -> None:
     for path in FRAGMENTS.glob("*.*.md"):
         text = path.read_text().strip()
 

@@ -28,7 +28,7 @@ CODE = {
 }
 
 
-def test_every_package_has_its_row() -> None:
+def test_parts_page_has_a_row_for_every_package() -> None:
     core = {
         f"trio_kafka.{module.parts[1].removesuffix('.py')}"
         for module in modules()
@@ -43,12 +43,12 @@ def test_every_package_has_its_row() -> None:
 
 
 @pytest.mark.parametrize("name", sorted({one for one in SPANS if "trio_kafka." in one}))
-def test_a_full_name_of_the_page_is_a_module(name: str) -> None:
+def test_every_dotted_name_on_the_parts_page_is_a_module(name: str) -> None:
     path = ROOT.joinpath(*name.split("."))
 
     assert path.is_dir() or path.with_suffix(".py").is_file()
 
 
 @pytest.mark.parametrize("name", sorted({one for one in SPANS if re.fullmatch("[A-Z]\\w+", one)}))
-def test_a_class_of_the_page_is_defined_somewhere(name: str) -> None:
+def test_every_class_named_on_the_parts_page_is_defined(name: str) -> None:
     assert name in CODE

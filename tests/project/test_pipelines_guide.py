@@ -16,13 +16,13 @@ from trio_kafka_builtin.pipelines.settings import PipelineSettings
 GUIDE = (ROOT / "docs" / "how-to" / "pipelines.md").read_text()
 
 
-def test_its_definition_is_one() -> None:
+def test_definition_in_the_pipelines_guide_is_valid() -> None:
     [block] = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 
     assert read_definition("word_count", block, "/x").environment == {"WORDS": "many"}
 
 
-def test_its_table_has_every_key_with_its_default() -> None:
+def test_pipelines_guide_lists_every_key_of_a_definition_with_its_default() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", GUIDE, re.MULTILINE))
     rows = {name: told for name, told in rows.items() if name in KEYS}
 
@@ -38,7 +38,7 @@ def test_its_table_has_every_key_with_its_default() -> None:
     assert [one for one in RESTARTS if f"`{one}`" not in GUIDE] == []
 
 
-def test_its_settings_are_there_with_their_defaults() -> None:
+def test_pipelines_guide_names_the_plugin_settings_with_their_defaults() -> None:
     named = set(re.findall(r"`?plugin\.pipelines\.([a-z.]+[a-z])", GUIDE))
 
     assert named - {"enabled"} == set(settings_of(PipelineSettings)) - {"path"}
@@ -49,14 +49,14 @@ def test_its_settings_are_there_with_their_defaults() -> None:
     assert f"{MOST_BYTES_PER_S >> 20} MiB/s" in GUIDE
 
 
-def test_its_post_is_taken() -> None:
+def test_progress_event_posted_in_the_pipelines_guide_is_accepted() -> None:
     [post] = re.findall(r"`(\{\"event\".*\})`", GUIDE)
 
     assert Queries().take(eval(post), 1.0) == 10
     assert [one for one in EVENTS if f"`{one}`" not in GUIDE] == []
 
 
-def test_the_files_that_it_links_are_there() -> None:
+def test_every_file_linked_from_the_pipelines_guide_exists() -> None:
     links = re.findall(r"\]\((\.\./\.\./[^)]+)\)", GUIDE)
 
     assert links

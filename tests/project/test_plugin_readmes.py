@@ -63,12 +63,12 @@ def settings_text(place: str) -> str:
 
 
 @pytest.mark.parametrize("place", PLUGINS)
-def test_all_settings_of_a_plugin_are_in_its_readme(place: str) -> None:
+def test_readme_of_a_plugin_lists_all_settings_of_the_plugin(place: str) -> None:
     assert readme(place).partition("## Settings\n\n")[2] == settings_text(place) + "\n"
 
 
 @pytest.mark.parametrize("place", PLUGINS)
-def test_what_a_readme_links_is_there(place: str) -> None:
+def test_every_link_in_the_readme_of_a_plugin_leads_to_a_file(place: str) -> None:
     directory = ROOT / place
     links = re.findall(r"\]\(([^)]+)\)", readme(place))
     assert links
@@ -76,7 +76,7 @@ def test_what_a_readme_links_is_there(place: str) -> None:
 
 
 @pytest.mark.parametrize("place", list(PLUGINS))
-async def test_the_example_of_a_readme_is_what_happens(
+async def test_requests_in_the_readme_of_a_plugin_get_the_responses_shown(
     place: str, autojump_clock: MockClock
 ) -> None:
     settings = {"plugin.rest_gateway.enabled": "true"}

@@ -27,7 +27,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("data")
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_of_the_guide_does_its_work(
+def test_every_log_command_of_the_guide_succeeds_and_prints_output(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(command.split()) == 0
@@ -36,7 +36,7 @@ def test_a_command_of_the_guide_does_its_work(
 
 
 @pytest.mark.usefixtures("data")
-def test_the_rows_of_the_guide_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_dump_prints_the_rows_shown_in_the_guide(capsys: pytest.CaptureFixture[str]) -> None:
     main(["log", "dump", "data/orders-0"])
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
 
@@ -45,7 +45,9 @@ def test_the_rows_of_the_guide_are_printed(capsys: pytest.CaptureFixture[str]) -
     assert all(row in lines for row in shown)
 
 
-def test_every_option_of_the_guide_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_option_named_in_the_log_files_guide_exists(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     helps = []
     for command in ("dump", "verify", "stats"):
         assert main(["log", command, "--help"]) == 0

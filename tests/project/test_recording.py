@@ -12,14 +12,14 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.slow
-def test_a_new_run_has_the_words_of_the_picture(tmp_path: Path) -> None:
+def test_new_run_of_the_recorded_program_prints_the_text_of_the_picture(tmp_path: Path) -> None:
     printed = run(tmp_path)
 
     again = "python -m tests.project.recording"
     assert words_of("".join(drawn(lines_of(printed)))) == words_of(PICTURE.read_text()), again
 
 
-def test_the_picture_lasts_ten_seconds_and_runs_no_program() -> None:
+def test_picture_lasts_ten_seconds_and_contains_no_script() -> None:
     tree = ET.fromstring(PICTURE.read_text())
     tags = {element.tag.removeprefix(SVG) for element in tree.iter()}
     moments = [
@@ -34,6 +34,6 @@ def test_the_picture_lasts_ten_seconds_and_runs_no_program() -> None:
     assert PICTURE.stat().st_size < 10_000
 
 
-def test_the_readme_shows_it() -> None:
+def test_readme_shows_the_recorded_picture() -> None:
     assert "](docs/images/kill.svg)" in (ROOT / "README.md").read_text()
     assert "kafka.kill()" in TEST

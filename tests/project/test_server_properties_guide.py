@@ -23,7 +23,7 @@ def write(directory: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", [one for one in COMMANDS if not one.startswith("start")])
-def test_its_commands_accept_the_file(
+def test_commands_of_the_guide_accept_the_server_properties_file(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path)
@@ -33,7 +33,7 @@ def test_its_commands_accept_the_file(
 
 
 @pytest.mark.slow
-def test_a_broker_serves_with_it(tmp_path: Path) -> None:
+def test_broker_serves_with_the_server_properties_of_the_guide(tmp_path: Path) -> None:
     file = write(tmp_path)
 
     def command(port: int, data: Path, settings: list[str]) -> list[str]:

@@ -56,11 +56,11 @@ OF_TOPICS = {
 }
 
 
-def test_a_broker_setting_is_obeyed_or_the_start_warns_of_it() -> None:
+def test_every_broker_setting_is_used_or_listed_as_unsupported() -> None:
     read = {name for name, setting in BROKER.items() if is_read(setting)}
 
     assert BROKER.keys() - read - OF_TOPICS - BY_CONFIG == UNSUPPORTED_FIELDS
 
 
-def test_a_topic_setting_is_obeyed_or_it_is_told_that_it_is_not() -> None:
+def test_every_topic_setting_is_used_or_listed_as_unsupported() -> None:
     assert UNSUPPORTED_TOPIC_SETTINGS.keys() == UNREAD_OF_TOPICS

@@ -105,7 +105,7 @@ def write_files(page: str, directory: Path) -> None:
             (directory / named).write_text(one.text)
 
 
-def test_every_page_with_shell_blocks_is_run_somewhere() -> None:
+def test_every_page_with_shell_blocks_is_run_by_a_test() -> None:
     known = BEFORE.keys() | ELSEWHERE.keys()
 
     assert {str(path) for path in PAGES} == known
@@ -116,7 +116,7 @@ def test_every_page_with_shell_blocks_is_run_somewhere() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("page", BEFORE)
-def test_the_shell_blocks_of_a_page_run_as_they_stand(page: str, tmp_path: Path) -> None:
+def test_shell_blocks_of_a_page_run_unchanged(page: str, tmp_path: Path) -> None:
     if (program := NEEDED.get(page)) is not None and shutil.which(program) is None:
         pytest.skip(f"{program} is not installed: apt-get install {program}")
     write_files(page, tmp_path)

@@ -15,7 +15,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS, ids=["seeds", "schedules"])
-def test_its_tests_pass(block: str) -> None:
+def test_example_tests_in_the_simulate_guide_pass(block: str) -> None:
     names: dict[str, object] = {"__name__": "guide"}
     exec(block, names)
     [test] = [made for name, made in names.items() if name.startswith("test_")]
@@ -23,7 +23,7 @@ def test_its_tests_pass(block: str) -> None:
     test()
 
 
-def test_its_table_names_every_kind_of_fault_with_its_arguments() -> None:
+def test_simulate_guide_lists_every_kind_of_fault_with_its_arguments() -> None:
     rows = dict(re.findall(r"^\| (\w+) \| (`\w+\(.*) \|$", GUIDE, re.MULTILINE))
 
     assert {group: re.findall(r"`(\w+)\(([^)]*)\)`", text) for group, text in rows.items()} == {
@@ -32,9 +32,9 @@ def test_its_table_names_every_kind_of_fault_with_its_arguments() -> None:
     }
 
 
-def test_it_names_the_variables() -> None:
+def test_simulate_guide_names_the_environment_variables() -> None:
     assert all(f"{name}=" in GUIDE for name in (SEED, SEEDS, LOG))
 
 
-def test_it_is_short() -> None:
+def test_simulate_guide_has_at_most_100_lines() -> None:
     assert len(GUIDE.splitlines()) <= 100

@@ -52,12 +52,12 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_skip_is_a_skip_on_ones_own_machine(directory: Path) -> None:
+def test_skipped_test_is_reported_as_skipped_outside_ci(directory: Path) -> None:
     assert "1 passed, 3 skipped, 1 xfailed" in run(directory, {})
 
 
 @pytest.mark.parametrize("environment", [{"CI": "true"}, {"TRIO_KAFKA_NO_SKIP": "1"}])
-def test_a_skip_is_a_failure_in_ci(directory: Path, environment: dict[str, str]) -> None:
+def test_skipped_test_is_a_failure_in_ci(directory: Path, environment: dict[str, str]) -> None:
     text = run(directory, environment, "--continue-on-collection-errors")
 
     assert "1 failed, 1 passed, 1 xfailed, 2 errors" in text
@@ -65,7 +65,7 @@ def test_a_skip_is_a_failure_in_ci(directory: Path, environment: dict[str, str])
         assert f"a skip is a failure here: Skipped: {reason}" in text
 
 
-def test_sizes_are_an_option(directory: Path) -> None:
+def test_option_sizes_selects_the_size_of_the_tests(directory: Path) -> None:
     assert "assert 2 == 1" in run(directory, {}, "--sizes", "long")
 
 
@@ -77,7 +77,7 @@ def test_sizes_are_an_option(directory: Path) -> None:
         (["--sizes", "long", "--timeout", "7"], "7.0s"),
     ],
 )
-def test_long_tests_have_a_long_time(
+def test_long_sizes_get_a_longer_timeout_unless_the_timeout_is_given(
     directory: Path, options: list[str], limit: str | None
 ) -> None:
     found = re.search(r"^timeout: (\S+)", run(directory, {}, *options), re.MULTILINE)

@@ -22,7 +22,7 @@ OWN_JOBS = [name for name in COMMANDS if COMMANDS[name][0].startswith("trio_kafk
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_command_of_the_guide_is_understood(line: str) -> None:
+def test_every_spark_command_in_the_guide_is_parsed(line: str) -> None:
     name, *arguments = shlex.split(line)
     module = import_module(COMMANDS[name][0].partition(":")[0])
     parser = ArgumentParser(name, exit_on_error=False)
@@ -32,18 +32,18 @@ def test_a_command_of_the_guide_is_understood(line: str) -> None:
     assert parser.parse_args(arguments)
 
 
-def test_every_job_is_in_the_guide() -> None:
+def test_spark_jobs_guide_shows_every_job() -> None:
     assert {line.split()[0] for line in LINES} == set(OWN_JOBS)
 
 
-def test_every_option_of_the_reader_is_in_the_guide() -> None:
+def test_spark_logs_guide_names_every_option_of_the_reader() -> None:
     shown = set(re.findall(r"`([a-zA-Z]+)(?:=[a-z_]+)?`", LOGS))
 
     assert set(SPELLINGS) - shown == set()
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_the_columns_of_each_view_are_those_of_the_guide(view: str) -> None:
+def test_spark_logs_guide_lists_the_columns_of_each_view(view: str) -> None:
     (row,) = re.findall(rf"^\| `{view}`[^|]*\|[^|]*\|(.*)\|$", LOGS, re.MULTILINE)
     given = {"path": "/a", "view": view, "subscribe": "t"}
     more = {"records": {"includeHeaders": "true"}, "batches": {"uncompressed": "true"}}

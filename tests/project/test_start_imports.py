@@ -71,7 +71,9 @@ def imported_with(module: str) -> set[str]:
 @pytest.mark.parametrize(
     ("module", "allowed"), [("trio_kafka.cli", CLI), ("trio_kafka.broker.main", BROKER)]
 )
-def test_a_start_imports_what_it_uses(module: str, allowed: set[str]) -> None:
+def test_starting_imports_no_package_outside_the_allowed_list(
+    module: str, allowed: set[str]
+) -> None:
     found = imported_with(module)
 
     packages = {name.partition(".")[0] for name in found}
@@ -80,14 +82,14 @@ def test_a_start_imports_what_it_uses(module: str, allowed: set[str]) -> None:
     assert found & UNWANTED == set()
 
 
-def test_a_start_imports_no_message_of_the_protocol() -> None:
+def test_starting_a_broker_imports_no_protocol_message_modules() -> None:
     """They are dozens, of several ms each: one comes with the first request of its key."""
     found = imported_with("trio_kafka.broker.main") | imported_with("trio_kafka_apis")
 
     assert [name for name in found if name.startswith("trio_kafka.protocol.messages.")] == []
 
 
-def test_a_start_imports_no_records_of_groups_that_are_not_served() -> None:
+def test_starting_a_broker_imports_no_record_modules_of_unsupported_group_types() -> None:
     found = imported_with("trio_kafka.broker.main")
 
     stored = "trio_kafka.protocol.stored.groups."
@@ -95,7 +97,7 @@ def test_a_start_imports_no_records_of_groups_that_are_not_served() -> None:
     assert {f"{stored}share", f"{stored}streams"} & found == set()
 
 
-def test_a_broker_that_serves_has_the_messages_of_the_requests_that_came() -> None:
+def test_serving_broker_imports_message_modules_only_for_requests_received() -> None:
     done = subprocess.run(
         [sys.executable, "-c", ASK], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -9,7 +9,7 @@ PAGE = (ROOT / "docs" / "style.md").read_text()
 LINTED = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 
 
-def test_the_layers_are_those_that_are_checked() -> None:
+def test_style_page_shows_the_layers_that_import_linter_checks() -> None:
     [layers] = [one["layers"] for one in LINTED if one["id"] == "layers"]
     there = {path.stem for path in (ROOT / "trio_kafka").iterdir() if path.name != "__pycache__"}
     checked = [sorted(set(re.findall(r"\w+", line)) & there) for line in layers]
@@ -20,7 +20,7 @@ def test_the_layers_are_those_that_are_checked() -> None:
     ]
 
 
-def test_every_package_is_in_the_tree() -> None:
+def test_tree_on_the_style_page_shows_every_package() -> None:
     [tree] = re.findall(r"^```\n(pyproject\.toml.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     shown = set(re.findall(r"^  (\w+)(?:/|\.py)", tree, re.MULTILINE))
     there = {

@@ -131,7 +131,7 @@ ROWS: Final = [(name, row) for name in SECTIONS for row in rows(name)]
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_every_control_has_a_row(section: str) -> None:
+def test_page_has_a_row_for_every_test_control_of_kfake_and_librdkafka(section: str) -> None:
     first = " ".join(row[0] for row in rows(section))
     named = set(re.findall(r"`([^`]+)`", first))
 
@@ -141,7 +141,7 @@ def test_every_control_has_a_row(section: str) -> None:
 @pytest.mark.parametrize(
     ("section", "row"), ROWS, ids=[f"{section} {row[0]}" for section, row in ROWS]
 )
-def test_every_row_has_a_test_that_is_there_or_names_what_is_missing(
+def test_every_row_names_an_existing_test_or_says_that_the_control_is_missing(
     section: str, row: list[str]
 ) -> None:
     control, here, test = row

@@ -19,7 +19,7 @@ BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 OPTIONS = ["-p", "no:randomly", "-p", "no:asyncio", "-p", "no:cacheprovider", "-q"]
 
 
-def test_the_tests_of_the_guide_and_of_the_readme_pass(pytester: pytest.Pytester) -> None:
+def test_tests_shown_in_the_testing_guide_and_the_readme_pass(pytester: pytest.Pytester) -> None:
     blocks = [dedent(block) for block in BLOCK.findall(GUIDE)]
     blocks += [block for block in BLOCK.findall(README) if "def test_" in block]
     for number, block in enumerate(blocks):
@@ -32,7 +32,7 @@ def test_the_tests_of_the_guide_and_of_the_readme_pass(pytester: pytest.Pytester
     done.assert_outcomes(passed=wanted)
 
 
-def test_the_guide_names_every_method_of_kafka_and_every_option() -> None:
+def test_testing_guide_names_every_method_of_the_kafka_fixture_and_every_option() -> None:
     public = {name for name in vars(Kafka) if not name.startswith("_")}
     left_out = {"broker", "look", "is_running", "is_paused"}
 
@@ -42,7 +42,7 @@ def test_the_guide_names_every_method_of_kafka_and_every_option() -> None:
     assert [scope for scope in SCOPES if f"`{scope}`" not in GUIDE] == []
 
 
-def test_the_readme_has_eight_lines_of_code() -> None:
+def test_example_test_in_the_readme_has_at_most_eight_lines_of_code() -> None:
     (block,) = [block for block in BLOCK.findall(README) if "def test_" in block]
 
     assert len([line for line in block.splitlines() if line]) <= 8

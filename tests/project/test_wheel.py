@@ -41,7 +41,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / "venv" / "bin"
 
 
-def test_the_wheel_has_every_module_the_types_and_the_licence(wheel: Path) -> None:
+def test_wheel_contains_every_module_the_type_marker_and_the_licence(wheel: Path) -> None:
     packaged = set(zipfile.ZipFile(wheel).namelist())
     wanted = {str(module).removeprefix("plugins/") for module in modules()}
 
@@ -51,11 +51,11 @@ def test_the_wheel_has_every_module_the_types_and_the_licence(wheel: Path) -> No
     assert [name for name in packaged if name.startswith(("tests/", "docs/", ".ci/"))] == []
 
 
-def test_the_command_runs_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
+def test_installed_command_runs_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
     assert "0.1.0" in run(installed / "trio-kafka", "version", cwd=tmp_path)
 
 
-def test_the_installed_broker_serves(installed: Path, tmp_path: Path) -> None:
+def test_broker_installed_from_the_wheel_serves_requests(installed: Path, tmp_path: Path) -> None:
     def command(port: int, data: Path, settings: list[str]) -> list[str]:
         return [str(installed / "python"), *trio_kafka_command(port, data, settings)[1:]]
 

@@ -40,13 +40,13 @@ def test_no_file_names_a_host_that_is_not_listed() -> None:
     assert found == []
 
 
-def test_no_file_names_a_path_of_one_machine() -> None:
+def test_no_file_contains_a_path_of_a_developer_machine() -> None:
     found = [f"{path}:{n}" for path, n, line in lines() if MACHINE_PATH.search(line)]
 
     assert found == []
 
 
-def test_the_patterns_find_what_they_are_for() -> None:
+def test_patterns_match_urls_and_machine_paths() -> None:
     assert URL.findall("see https://" + "registry.test/simple") == ["registry.test"]
     assert MACHINE_PATH.search("in /" + "home/me/checkout")
     assert not MACHINE_PATH.search("src/" + "work/queue")

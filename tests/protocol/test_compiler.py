@@ -29,7 +29,7 @@ def test_a_version_that_does_not_exist_has_no_codec(version: int) -> None:
         encoder(Note, version)
 
 
-def test_only_messages_have_codecs() -> None:
+def test_a_struct_that_is_not_a_message_has_no_codec() -> None:
     @struct
     class Part:
         number: int = int32()
@@ -52,7 +52,7 @@ def test_the_generated_source_can_be_read() -> None:
     assert source_of(encoder(Note, 2)).startswith("def encode(message, write):\n")
 
 
-def test_the_codecs_and_sources_of_a_class_go_with_it() -> None:
+def test_codecs_and_sources_of_a_class_are_freed_with_the_class() -> None:
     @data(versions="0")
     class Passing:
         number: int = int32()
@@ -67,7 +67,7 @@ def test_the_codecs_and_sources_of_a_class_go_with_it() -> None:
     assert not [file for file in linecache.cache if "Passing version 0" in file]
 
 
-def test_a_message_comes_back_from_its_bytes() -> None:
+def test_a_message_survives_a_round_trip_at_any_offset_of_a_buffer() -> None:
     for version in (1, 2):
         encoded = to_bytes(Note(5, "five"), version)
         assert decoder(Note, version)(encoded) == (Note(5, "five"), len(encoded))

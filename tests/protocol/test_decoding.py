@@ -112,11 +112,11 @@ class Lists:
     uuids: list[bytes] = array(uuid)
 
 
-def test_every_kind_is_read_with_plain_lengths() -> None:
+def test_every_kind_of_field_is_decoded_with_fixed_size_lengths() -> None:
     assert decoder(Everything, 0)(PLAIN) == (WHOLE, len(PLAIN))
 
 
-def test_every_kind_is_read_with_compact_lengths() -> None:
+def test_every_kind_of_field_is_decoded_with_compact_lengths() -> None:
     whole = attrs.evolve(WHOLE, r=Point(5, "y"))
 
     assert decoder(Everything, 1)(memoryview(COMPACT)) == (whole, len(COMPACT))
@@ -135,13 +135,13 @@ def test_only_records_stay_a_view_of_the_buffer(kind: type) -> None:
         assert bytes(message.l) == b"\0\0"
 
 
-def test_neighbours_are_unpacked_together_with_the_length_that_follows() -> None:
+def test_adjacent_fixed_size_fields_and_the_next_length_are_unpacked_in_one_call() -> None:
     source = source_of(decoder(Everything, 1))
 
     assert source.count("unpack_from_bhHiIqdo16sB(buf, pos)") == 1
 
 
-def test_tagged_fields_are_read_and_unknown_ones_kept() -> None:
+def test_tagged_fields_are_decoded_and_unknown_tags_are_kept() -> None:
     encoded = bytes.fromhex("00000001 04 00 02 02 78 02 08 02 00000007 02 61 00 04 01 ee 09 00")
 
     message, end = decoder(Tagged, 1)(encoded)
@@ -150,7 +150,7 @@ def test_tagged_fields_are_read_and_unknown_ones_kept() -> None:
     assert message == Tagged(1, "x", [Point(7, "a")], unknown_tags={4: b"\xee", 9: b""})  # type: ignore[call-arg]
 
 
-def test_a_tag_of_a_later_version_is_unknown_to_an_earlier_one() -> None:
+def test_a_tag_of_a_later_version_is_an_unknown_tag_in_an_earlier_version() -> None:
     message, _ = decoder(Tagged, 0)(bytes.fromhex("00000001 01 02 02 0101"))
 
     assert message.points == []
@@ -159,7 +159,7 @@ def test_a_tag_of_a_later_version_is_unknown_to_an_earlier_one() -> None:
 
 
 @pytest.mark.parametrize("size", ["01", "03"])
-def test_a_tagged_field_must_be_of_its_size(size: str) -> None:
+def test_a_tagged_field_whose_size_does_not_match_is_refused(size: str) -> None:
     with pytest.raises(DecodeError, match=r"Tagged version 0, name: .*size"):
         decoder(Tagged, 0)(bytes.fromhex(f"00000001 01 00 {size} 02 78 00 00"))
 
@@ -178,7 +178,7 @@ def test_a_tagged_field_must_be_of_its_size(size: str) -> None:
         (PLAIN[:-5], "q.label|q.x"),
     ],
 )
-def test_an_error_names_the_message_the_version_and_the_field(encoded: bytes, place: str) -> None:
+def test_a_decode_error_names_the_message_version_and_field(encoded: bytes, place: str) -> None:
     with pytest.raises(DecodeError, match=f"^Everything version 0, .*({place})"):
         decoder(Everything, 0)(memoryview(encoded))
 
@@ -196,7 +196,7 @@ def test_an_error_names_the_message_the_version_and_the_field(encoded: bytes, pl
         "00000000 ffffffff 00000000",
     ],
 )
-def test_a_count_that_cannot_be_costs_no_memory(encoded: str) -> None:
+def test_an_impossible_item_count_is_refused_without_allocating_memory(encoded: str) -> None:
     decode = decoder(Lists, 0)
     tracemalloc.start()
     try:
@@ -207,7 +207,7 @@ def test_a_count_that_cannot_be_costs_no_memory(encoded: str) -> None:
         tracemalloc.stop()
 
 
-def test_items_without_a_size_are_read_but_not_without_end() -> None:
+def test_empty_structs_are_decoded_up_to_a_maximum_count() -> None:
     encoded = bytes.fromhex(f"ffffffff 00000000 {EMPTY_ELEMENTS:08x} 00000000")
 
     message, end = decoder(Lists, 0)(encoded)
@@ -216,7 +216,7 @@ def test_items_without_a_size_are_read_but_not_without_end() -> None:
 
 
 @pytest.mark.parametrize("length", [0, 1, 126, 127, 128, 16382, 16383, 40_000])
-def test_compact_arrays_are_read_at_every_size_of_their_length(length: int) -> None:
+def test_compact_arrays_are_decoded_with_lengths_of_one_to_three_bytes(length: int) -> None:
     @data(versions="0", flexible="0+")
     class Numbers:
         numbers: list[int] = array(int8)
@@ -230,7 +230,7 @@ def test_compact_arrays_are_read_at_every_size_of_their_length(length: int) -> N
     assert decoder(Numbers, 0)(encoded) == (Numbers([5] * length), len(encoded))
 
 
-def test_bytes_behind_the_message_are_left_alone() -> None:
+def test_bytes_after_the_message_are_not_read() -> None:
     assert decoder(Everything, 0)(PLAIN + b"more")[1] == len(PLAIN)
 
 
@@ -260,7 +260,7 @@ class Lengths:
         ),
     ],
 )
-def test_compact_lengths_of_any_number_of_bytes(
+def test_compact_lengths_of_any_number_of_bytes_are_decoded_and_truncations_refused(
     text: str, content: str, read: tuple[str | None, bytes | None]
 ) -> None:
     sent = bytes.fromhex(text + content + "05 00")
@@ -305,7 +305,7 @@ def steps_of(message: Arrays) -> tuple[Arrays, int]:
 
 
 @pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 128, 129])
-def test_arrays_of_numbers_are_read_in_steps_as_in_one_go(size: int) -> None:
+def test_arrays_decoded_in_steps_equal_the_original(size: int) -> None:
     message = Arrays(
         numbers=MANY_OF_EACH.numbers and MANY_OF_EACH.numbers[:size],
         ids=MANY_OF_EACH.ids[:size],
@@ -316,14 +316,14 @@ def test_arrays_of_numbers_are_read_in_steps_as_in_one_go(size: int) -> None:
     assert steps_of(Arrays(numbers=None))[0] == Arrays(numbers=None)
 
 
-def test_no_step_reads_more_than_some_numbers_of_an_array() -> None:
+def test_decoding_in_steps_pauses_often_within_long_arrays() -> None:
     read, count = steps_of(MANY_OF_EACH)
 
     assert read == MANY_OF_EACH
     assert count >= 50 * 41 + 250
 
 
-def test_known_and_unknown_tags_of_one_struct_are_bounded_together() -> None:
+def test_the_number_of_known_and_unknown_tags_of_a_struct_is_bounded() -> None:
     tags = b"".join(b"\x00\x01\x05" for _ in range(MOST_TAGS))
 
     def sent(count: bytes, tags: bytes) -> bytes:
@@ -350,7 +350,7 @@ def test_known_and_unknown_tags_of_one_struct_are_bounded_together() -> None:
         ),
     ],
 )
-def test_a_message_of_many_items_is_not_read_in_one_go(message: Arrays, many: bool) -> None:
+def test_decoder_of_few_refuses_a_message_with_many_items(message: Arrays, many: bool) -> None:
     encoded = to_bytes(message, 0)
     decode = decoder_of_few(Arrays, 0)
     if many:

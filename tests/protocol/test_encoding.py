@@ -60,7 +60,7 @@ def tagged(message: Any, tags: dict[int, bytes]) -> Any:
     return message
 
 
-def test_a_message_is_written_in_segments_and_records_as_they_are() -> None:
+def test_records_are_written_as_their_own_segment_without_a_copy() -> None:
     batches = memoryview(b"batch")
     segments: list[Any] = []
 
@@ -70,7 +70,7 @@ def test_a_message_is_written_in_segments_and_records_as_they_are() -> None:
     assert b"".join(segments) == bytes(16) + b"\x02t" + b"\0" + b"\x01" + b"\x01" + b"\x06batch\0"
 
 
-def test_whatever_has_a_length_may_stand_in_for_records() -> None:
+def test_any_object_with_a_length_can_be_written_as_records() -> None:
     class Range:
         def __len__(self) -> int:
             return 1000
@@ -85,7 +85,7 @@ def test_whatever_has_a_length_may_stand_in_for_records() -> None:
 
 @pytest.mark.parametrize("version", [0, 1])
 @pytest.mark.parametrize("length", [0, 1, 125, 126, 127, 128, 16382, 16383, 20_000])
-def test_rows_are_packed_at_any_length_of_their_arrays(version: int, length: int) -> None:
+def test_rows_with_arrays_of_any_length_survive_a_round_trip(version: int, length: int) -> None:
     message = Message(rows=[Row(1, [7] * length, 2, [3]), Row(4, [5], 6, [-1] * length)])
 
     encoded = to_bytes(message, version)
@@ -93,7 +93,7 @@ def test_rows_are_packed_at_any_length_of_their_arrays(version: int, length: int
     assert decoder(Message, version)(encoded) == (message, len(encoded))
 
 
-def test_a_row_is_one_pack_and_neighbours_are_packed_with_the_length_that_follows() -> None:
+def test_a_row_and_adjacent_fields_with_the_next_length_are_packed_in_one_call() -> None:
     source = source_of(encoder(Message, 1))
 
     assert "rows" in source
@@ -101,7 +101,7 @@ def test_a_row_is_one_pack_and_neighbours_are_packed_with_the_length_that_follow
     assert source.count("write(pack_16s") == 1
 
 
-def test_unknown_tags_of_rows_and_structs_are_written_in_order_with_the_known() -> None:
+def test_known_and_unknown_tags_are_written_in_order_of_their_numbers() -> None:
     row = tagged(Row(1, [2], 3, []), {4: b"row"})
     message = tagged(Message(rows=[row], epoch=Epoch(5, 6)), {9: b"nine", 2: b"two"})
 
@@ -121,7 +121,7 @@ class Stamped:
     topic_id: bytes = uuid("0+", tag=3, tagged="0+")
 
 
-def test_one_tagged_field_of_a_fixed_size_is_packed_with_its_neighbours() -> None:
+def test_a_single_tagged_field_of_fixed_size_is_packed_with_adjacent_fields() -> None:
     known = b"\x03\x10" + b"i" * 16
     assert to_bytes(Stamped(5), 0) == b"\0\0\0\5\0"
     assert to_bytes(Stamped(5, b"i" * 16), 0) == b"\0\0\0\5\1" + known
@@ -141,7 +141,7 @@ class Counted:
     epochs: list[int] | None = array(int32, nullable="0+", tag=3)
 
 
-def test_one_tagged_array_of_numbers_is_packed_whether_it_is_short_or_long() -> None:
+def test_a_single_tagged_array_of_numbers_is_written_at_short_and_long_lengths() -> None:
     def numbers(count: int) -> bytes:
         return b"".join(number.to_bytes(4, "big") for number in range(count))
 
@@ -155,7 +155,7 @@ def test_one_tagged_array_of_numbers_is_packed_whether_it_is_short_or_long() -> 
     assert to_bytes(beside, 0) == b"\0\0\0\5\2\1\1a\3\5\2" + numbers(1)
 
 
-def test_a_tagged_field_is_written_only_when_it_is_not_at_its_default() -> None:
+def test_a_tagged_field_with_its_default_value_is_not_written() -> None:
     assert to_bytes(Message(), 2).endswith(b"\x07\x07\0")
     assert to_bytes(Message(names=["a"]), 2).endswith(bytes.fromhex("01 01 03 02 02 61"))
     null = bytes.fromhex("01 03 0a 01 ffffffff ffffffff 00")
@@ -171,14 +171,14 @@ def test_an_unknown_tag_with_the_number_of_a_field_is_refused() -> None:
     assert to_bytes(tagged(Message(), {3: b"x"}), 1)
 
 
-def test_a_version_without_tags_refuses_unknown_ones() -> None:
+def test_unknown_tags_are_refused_in_a_version_without_tagged_fields() -> None:
     with pytest.raises(EncodeError, match="no tagged fields"):
         to_bytes(tagged(Message(), {5: b"x"}), 0)
     with pytest.raises(EncodeError, match="no tagged fields"):
         to_bytes(Message(rows=[tagged(Row(), {5: b"x"})]), 0)
 
 
-def test_a_field_that_the_version_lacks_is_left_out_only_if_it_may_be_ignored() -> None:
+def test_only_ignorable_fields_that_the_version_lacks_are_left_out() -> None:
     assert to_bytes(Message(skipped=1), 1) == to_bytes(Message(), 1)
     with pytest.raises(EncodeError, match="Message version 1, late: the version has no such field"):
         to_bytes(Message(late=1), 1)
@@ -208,7 +208,7 @@ def test_a_field_that_the_version_lacks_is_left_out_only_if_it_may_be_ignored() 
         ({"batches": 5}, "batches"),
     ],
 )
-def test_an_error_names_the_message_the_version_and_the_field(
+def test_an_encode_error_names_the_message_version_and_field(
     change: dict[str, Any], place: str
 ) -> None:
     message = Message()
@@ -219,20 +219,20 @@ def test_an_error_names_the_message_the_version_and_the_field(
         to_bytes(message, 1)
 
 
-def test_null_is_refused_in_versions_that_have_none() -> None:
+def test_null_is_refused_in_versions_where_the_field_is_not_nullable() -> None:
     assert to_bytes(Message(content=None), 1)
     with pytest.raises(EncodeError, match="content"):
         to_bytes(Message(content=None), 0)
 
 
-def test_strings_and_names_may_be_of_any_length_up_to_the_limit() -> None:
+def test_strings_of_any_length_up_to_the_limit_survive_a_round_trip() -> None:
     for size in (0, 126, 127, 128, 300, 16383, 32767):
         message = Message(name="n" * size, note="x" * size)
         encoded = to_bytes(message, 1)
         assert decoder(Message, 1)(encoded) == (message, len(encoded))
 
 
-def test_a_row_that_stands_behind_other_values_is_written_behind_them() -> None:
+def test_a_row_between_other_fields_is_written_in_field_order() -> None:
     @data(versions="0-1", flexible="1+")
     class Around:
         before: int = int32()
@@ -254,7 +254,9 @@ class Named:
 
 
 @pytest.mark.parametrize(("version", "sent"), [(0, "0007 0002 6869"), (1, "0007 03 6869 00")])
-def test_a_text_goes_with_its_length_and_what_stands_before_it(version: int, sent: str) -> None:
+def test_a_string_is_written_with_its_length_after_the_preceding_field(
+    version: int, sent: str
+) -> None:
     assert to_bytes(Named(7, "hi"), version) == bytes.fromhex(sent)
 
 
@@ -266,9 +268,7 @@ class OfNumbers:
 
 @pytest.mark.parametrize("version", [0, 1])
 @pytest.mark.parametrize("size", [None, 0, 1, 64, 65, 1000])
-def test_arrays_of_numbers_are_written_in_steps_as_in_one_go(
-    version: int, size: int | None
-) -> None:
+def test_arrays_encoded_in_steps_give_the_same_bytes(version: int, size: int | None) -> None:
     numbers = None if size is None else list(range(size))
     message = OfNumbers(numbers=numbers, ids=[bytes(16)] * (size or 0))
     pieces: list[bytes] = []
@@ -279,7 +279,7 @@ def test_arrays_of_numbers_are_written_in_steps_as_in_one_go(
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_a_row_may_end_with_a_number_behind_an_array(version: int) -> None:
+def test_rows_that_end_with_a_number_after_an_array_survive_a_round_trip(version: int) -> None:
     @struct
     class Ended:
         items: list[int] = array(int32)

@@ -33,12 +33,12 @@ def declared(value: object) -> Field:
         (int32(default=-1), -1),
     ],
 )
-def test_defaults_are_kafkas(field: object, default: object) -> None:
+def test_fields_have_the_default_values_of_kafka(field: object, default: object) -> None:
     assert declared(field).default == default
     assert type(declared(field).default) is type(default)
 
 
-def test_a_field_says_in_which_versions_it_is_what() -> None:
+def test_a_field_has_the_declared_nullable_tagged_and_flexible_versions() -> None:
     field = declared(string("3+", nullable="4+", tag=2, ignorable=True, flexible="none"))
 
     assert field.versions == (3, ALWAYS[1])
@@ -49,7 +49,7 @@ def test_a_field_says_in_which_versions_it_is_what() -> None:
     assert declared(int32("1+", tag=0, tagged="5+")).tagged == (5, ALWAYS[1])
 
 
-def test_arrays_hold_structs_or_values_of_another_kind() -> None:
+def test_the_items_of_an_array_are_structs_or_plain_values() -> None:
     assert declared(array(Part)).item.part is Part
     assert declared(array(string)).item.kind == "string"
     with pytest.raises(TypeError, match="is not an array"):

@@ -24,7 +24,7 @@ PRODUCE = ProduceRequest(
 )
 
 
-def test_a_message_becomes_data_that_json_can_write() -> None:
+def test_a_message_survives_a_round_trip_through_json() -> None:
     shown = to_data(PRODUCE)
 
     assert shown == {
@@ -42,7 +42,7 @@ def test_a_message_becomes_data_that_json_can_write() -> None:
     assert from_data(ProduceRequest, json.loads(json.dumps(shown))) == PRODUCE
 
 
-def test_kafkas_names_and_one_version_give_kafkas_own_json() -> None:
+def test_to_data_with_kafka_names_and_a_version_gives_the_json_of_kafka() -> None:
     assert to_data(PRODUCE, names="kafka", version=13)["topicData"] == [
         {"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitionData": [{"index": 3, "records": "AQ=="}]}
     ]
@@ -54,13 +54,13 @@ def test_kafkas_names_and_one_version_give_kafkas_own_json() -> None:
     }
 
 
-def test_a_version_that_cannot_carry_the_message_is_refused() -> None:
+def test_to_data_refuses_a_version_that_lacks_a_field_of_the_message() -> None:
     with pytest.raises(EncodeError, match="version 15, replica_id"):
         to_data(FetchRequest(replica_id=5), version=15)
 
 
 @pytest.mark.parametrize("names", ["python", "kafka"])
-def test_arrays_of_uuids_bytes_and_unknown_tags_come_back(names: str) -> None:
+def test_uuids_bytes_and_unknown_tags_survive_a_round_trip_through_json(names: str) -> None:
     change = BrokerRegistrationChangeRecord(1, 2, log_dirs=[ONE], cordoned_log_dirs=None)
     change.unknown_tags = {7: b"\xff"}  # type: ignore[attr-defined]
     scram = UserScramCredentialRecord("me", 1, b"salt", b"stored", b"server", 4096)
@@ -91,19 +91,17 @@ def test_missing_fields_get_their_defaults() -> None:
         (5, "ProduceRequest|type"),
     ],
 )
-def test_what_is_no_such_message_is_refused_with_the_field_named(
-    shown: object, complaint: str
-) -> None:
+def test_from_data_refuses_invalid_data_and_names_the_field(shown: object, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         from_data(ProduceRequest, shown)
 
 
-def test_a_boolean_is_not_made_of_whatever_is_true() -> None:
+def test_from_data_refuses_a_text_for_a_boolean() -> None:
     with pytest.raises(ValueError, match="zk_migration_ready"):
         from_data(ApiVersionsResponse, {"zk_migration_ready": "false"})
 
 
-def test_a_whole_number_may_stand_for_a_float() -> None:
+def test_from_data_accepts_an_integer_for_a_float_field() -> None:
     @data(versions="0")
     class Quota:
         value: float = float64()

@@ -175,7 +175,7 @@ def test_kio_reads_the_same_values_and_writes_the_same_bytes(
     assert decoder(cls, version)(written.getvalue()) == (message, len(encoded))
 
 
-def test_kio_knows_the_messages_of_all_requests_but_the_newest() -> None:
+def test_kio_has_all_requests_and_responses_except_the_newest() -> None:
     """Those are held by Kafka's definitions and by recorded frames."""
     missing = {
         (cls.__name__, version)
@@ -188,7 +188,7 @@ def test_kio_knows_the_messages_of_all_requests_but_the_newest() -> None:
     }
 
 
-def test_kio_knows_the_headers_and_what_is_stored_within_batches_but_not_the_records() -> None:
+def test_kio_has_headers_and_control_records_but_not_the_quorum_state() -> None:
     known = {name for name, _ in KIO}
     unknown = {cls for cls in classes() if cls.__name__ not in known}
 

@@ -63,7 +63,9 @@ def peak_of(decode: Any, lies: list[memoryview]) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cls", classes(), ids=lambda cls: cls.__name__)
-def test_a_lie_at_any_place_of_a_message_costs_no_memory(cls: type[Any]) -> None:
+def test_a_wrong_length_at_any_position_of_a_message_allocates_little_memory(
+    cls: type[Any],
+) -> None:
     for version in rigid_and_flexible(cls):
         honest, decode = to_bytes(full(cls, version), version), decoder(cls, version)
         decode(honest)

@@ -67,7 +67,7 @@ def bodies(sample: dict[str, Any]) -> list[tuple[type[Any], bytes, int, bytes]]:
     return found
 
 
-def test_every_message_of_kafka_is_declared_but_two_of_files_and_what_is_removed() -> None:
+def test_every_kafka_message_is_declared_except_two_file_rows_and_removed_messages() -> None:
     removed = {name for name, line in DEFINITIONS.items() if line["validVersions"] == "none"}
     of_the_log = {"AbortedTxn", "ProducerSnapshot"}  # rows of files of a fixed layout
 
@@ -75,7 +75,7 @@ def test_every_message_of_kafka_is_declared_but_two_of_files_and_what_is_removed
     assert len(removed) == 8
 
 
-def test_each_api_is_a_module_with_its_key_and_name_and_every_message_says_what_it_is() -> None:
+def test_each_api_has_its_own_module_and_every_message_has_a_docstring() -> None:
     for key, cls in requests().items():
         message = message_of(cls)
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", message.name.removesuffix("Request"))
@@ -86,7 +86,7 @@ def test_each_api_is_a_module_with_its_key_and_name_and_every_message_says_what_
     assert [cls.__name__ for cls in classes() if not cls.__doc__] == []
 
 
-def test_there_are_samples_of_every_declared_request() -> None:
+def test_every_declared_request_has_recorded_samples() -> None:
     assert {sample["key"] for sample in SAMPLES} == set(requests())
     assert len(SAMPLES) > 400
 
@@ -122,7 +122,7 @@ def run(steps: Any) -> tuple[int, Any]:
 
 
 @pytest.mark.parametrize("key", sorted(requests()))
-def test_codecs_in_steps_do_the_same_as_those_in_one_go(key: int) -> None:
+def test_codecs_in_steps_give_the_same_result_as_plain_codecs(key: int) -> None:
     newest = {sample["version"]: sample for sample in SAMPLES if sample["key"] == key}
     for version in {min(newest), max(newest)}:
         for cls, frame, position, _ in bodies(newest[version]):
@@ -154,7 +154,7 @@ def without_records(data: Any) -> Any:
 
 
 @pytest.mark.parametrize("key", sorted(requests()))
-def test_the_java_library_reads_the_same_in_every_version(key: int) -> None:
+def test_recorded_frames_are_decoded_as_by_the_java_library_in_every_version(key: int) -> None:
     samples = {sample["n"]: sample for sample in SAMPLES if sample["key"] == key}
     compared = 0
     for line in DECODED:
@@ -234,7 +234,7 @@ def compare(
 
 
 @pytest.mark.parametrize("cls", classes(), ids=lambda cls: cls.__name__)
-def test_every_declared_message_is_as_kafka_defines_it(cls: type[Any]) -> None:
+def test_every_declared_message_matches_the_definition_of_kafka(cls: type[Any]) -> None:
     definition = DEFINITIONS[cls.__name__]
     message = message_of(cls)
     common = {struct["name"]: struct for struct in definition.get("commonStructs", [])}
@@ -257,7 +257,9 @@ def test_every_declared_message_is_as_kafka_defines_it(cls: type[Any]) -> None:
 @pytest.mark.parametrize(("cls", "version"), EVERY)
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(draw=st.data())
-def test_every_message_comes_back_as_it_went(cls: type[Any], version: int, draw: Any) -> None:
+def test_every_message_survives_a_round_trip_in_every_version(
+    cls: type[Any], version: int, draw: Any
+) -> None:
     message = draw.draw(messages_of(cls, version))
 
     encoded = to_bytes(message, version)
@@ -269,7 +271,7 @@ def test_every_message_comes_back_as_it_went(cls: type[Any], version: int, draw:
 @pytest.mark.parametrize(("cls", "version"), EVERY)
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(draw=st.data())
-def test_any_other_bytes_are_a_message_or_a_decode_error(
+def test_any_bytes_are_decoded_or_raise_decode_error(
     cls: type[Any], version: int, draw: Any
 ) -> None:
     encoded = bytearray(to_bytes(draw.draw(messages_of(cls, version)), version))

@@ -33,12 +33,14 @@ from trio_kafka.protocol.primitives import (
         (2**32 - 1, "ffffffff0f"),
     ],
 )
-def test_an_unsigned_varint_has_seven_bits_a_byte_lowest_first(number: int, encoded: str) -> None:
+def test_an_unsigned_varint_is_encoded_with_seven_bits_per_byte_lowest_first(
+    number: int, encoded: str
+) -> None:
     assert uvarint(number).hex() == encoded
 
 
 @given(st.integers(0, 2**32 - 1), st.binary(max_size=3))
-def test_a_varint_is_read_back_wherever_it_stands(number: int, before: bytes) -> None:
+def test_a_varint_survives_a_round_trip_at_any_offset(number: int, before: bytes) -> None:
     encoded = before + uvarint(number) + b"\xff"
 
     assert read_uvarint(encoded, len(before)) == (number, len(encoded) - 1)
@@ -54,12 +56,12 @@ def test_a_varint_of_more_than_32_bits_is_refused(encoded: str) -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 2**32])
-def test_only_unsigned_32_bit_numbers_are_varints(number: int) -> None:
+def test_numbers_that_are_not_unsigned_32_bit_cannot_be_encoded_as_varints(number: int) -> None:
     with pytest.raises(Malformed):
         uvarint(number)
 
 
-def test_a_compact_string_keeps_the_limit_of_the_others() -> None:
+def test_a_compact_string_above_the_limit_of_32767_bytes_is_refused() -> None:
     longest = string_length(LONGEST_STRING + 1)
 
     assert read_string_length(longest, 1, longest[0]) == (LONGEST_STRING + 1, 3)
@@ -71,7 +73,7 @@ def test_a_compact_string_keeps_the_limit_of_the_others() -> None:
 
 
 @given(st.dictionaries(st.integers(0, 2**32 - 1), st.binary(max_size=200), max_size=5))
-def test_tags_are_written_in_order_and_read_back(tags: dict[int, bytes]) -> None:
+def test_tags_are_written_in_order_and_survive_a_round_trip(tags: dict[int, bytes]) -> None:
     encoded = join_tags(tags)
 
     count, position = encoded[0], 1
@@ -79,7 +81,7 @@ def test_tags_are_written_in_order_and_read_back(tags: dict[int, bytes]) -> None
     assert join_tags(dict(reversed(tags.items()))) == encoded
 
 
-def test_as_many_tags_are_read_as_are_allowed_and_no_more() -> None:
+def test_128_tags_are_read_and_129_tags_are_refused() -> None:
     tags = dict.fromkeys(range(MOST_TAGS), b"x")
     encoded = join_tags(tags)
     one_more = join_tags(tags | {MOST_TAGS: b""})
@@ -90,39 +92,39 @@ def test_as_many_tags_are_read_as_are_allowed_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("encoded", ["05", "0580", "05ffffffff0f", "0503aabb"])
-def test_a_tag_that_goes_beyond_the_end_is_refused(encoded: str) -> None:
+def test_a_tag_that_extends_beyond_the_end_of_the_buffer_is_refused(encoded: str) -> None:
     with pytest.raises((Malformed, IndexError)):
         read_tags(bytes.fromhex(encoded), 0, 1)
 
 
-def test_an_unknown_tag_may_not_have_the_number_of_a_field() -> None:
+def test_an_unknown_tag_with_the_number_of_a_known_field_is_refused() -> None:
     refuse_known({3: b""}, frozenset({1, 2}))
     with pytest.raises(Malformed, match="tag 2"):
         refuse_known({2: b"", 3: b""}, frozenset({1, 2}))
 
 
-def test_every_uuid_of_an_array_has_16_bytes() -> None:
+def test_a_uuid_that_does_not_have_16_bytes_is_refused_in_an_array() -> None:
     assert join_uuids([b"a" * 16, b"b" * 16]) == b"a" * 16 + b"b" * 16
     with pytest.raises(Malformed, match="uuid of 15 bytes"):
         join_uuids([b"a" * 16, b"b" * 15])
 
 
 @given(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=200))
-def test_numbers_are_packed_and_unpacked_at_any_length(numbers: list[int]) -> None:
+def test_arrays_of_numbers_of_any_length_survive_a_round_trip(numbers: list[int]) -> None:
     packed = PACKERS["i"][len(numbers)](*numbers)
 
     assert len(packed) == 4 * len(numbers)
     assert [*UNPACKERS["i"][len(numbers)](packed, 0)] == numbers
 
 
-def test_long_arrays_do_not_stay_in_memory() -> None:
+def test_packers_for_long_arrays_are_not_cached() -> None:
     PACKERS["q"][5000](*range(5000))
 
     assert 5000 not in PACKERS["q"]
     assert len(UNPACKERS["i"]) <= 65
 
 
-def test_names_are_kept_encoded_and_their_number_is_bounded() -> None:
+def test_encoded_names_are_cached_up_to_a_bounded_number() -> None:
     names, plain = Names(compact=True), Names(compact=False)
 
     assert names["topic"] == b"\x06topic"
@@ -137,7 +139,7 @@ def test_names_are_kept_encoded_and_their_number_is_bounded() -> None:
         names["x" * 32768]
 
 
-def test_rows_are_kept_by_their_lengths_and_their_number_is_bounded() -> None:
+def test_row_packers_are_cached_up_to_a_bounded_number() -> None:
     rows = Rows(">hB%diB%di")
 
     assert rows[1, 2](7, 2, 1, 3, 5, 6).hex() == "0007" + "0200000001" + "030000000500000006"

@@ -69,7 +69,7 @@ class Head:
     correlation_id: int = int32()
 
 
-def test_a_message_class_says_what_it_is() -> None:
+def test_a_message_class_has_the_declared_key_kind_versions_and_fields() -> None:
     message = message_of(AskRequest)
 
     assert (message.key, message.name, message.kind) == (10100, "AskRequest", "request")
@@ -79,7 +79,7 @@ def test_a_message_class_says_what_it_is() -> None:
     assert message_of(Head).key is None
 
 
-def test_a_response_has_the_versions_of_its_request_unless_told_otherwise() -> None:
+def test_a_response_has_the_versions_of_its_request_unless_declared_otherwise() -> None:
     message = message_of(AskResponse)
 
     assert (message.key, message.kind) == (10100, "response")
@@ -91,7 +91,7 @@ def test_a_response_has_the_versions_of_its_request_unless_told_otherwise() -> N
     assert message_of(AskRequest).response is OtherResponse
 
 
-def test_fields_come_by_keyword_or_in_wire_order_and_none_is_required() -> None:
+def test_fields_can_be_given_by_keyword_or_in_order_and_all_are_optional() -> None:
     part = Part(3, ["a"])
 
     assert part == Part(names=["a"], number=3)
@@ -108,7 +108,7 @@ def test_lists_and_structs_are_not_shared_between_instances() -> None:
     assert other == AskRequest()
 
 
-def test_instances_have_slots_and_can_be_changed_but_not_hashed() -> None:
+def test_message_instances_are_mutable_slotted_and_not_hashable() -> None:
     part = Part()
     part.number = 4
 
@@ -120,7 +120,7 @@ def test_instances_have_slots_and_can_be_changed_but_not_hashed() -> None:
         hash(part)
 
 
-def test_a_repr_shows_what_is_not_default_and_never_bytes() -> None:
+def test_a_repr_shows_only_non_default_values_and_no_content_of_bytes() -> None:
     assert repr(AskRequest()) == "AskRequest()"
     assert repr(AskRequest("me", Part(3))) == "AskRequest(who='me', part=Part(number=3))"
     kept = Kept(bytes(15) + b"\x01", b"secret", memoryview(b"batch"))
@@ -132,7 +132,7 @@ def test_a_repr_shows_what_is_not_default_and_never_bytes() -> None:
     assert repr(tagged) == "Part(unknown_tags={3: b'x'})"
 
 
-def test_unknown_tags_are_one_shared_empty_mapping_that_stays_empty() -> None:
+def test_the_default_of_unknown_tags_is_a_shared_immutable_empty_mapping() -> None:
     assert unknown_tags(Part()) is NO_TAGS
     assert unknown_tags(copy.deepcopy(Part())) is NO_TAGS
     assert unknown_tags(copy.copy(Part())) is NO_TAGS
@@ -140,14 +140,14 @@ def test_unknown_tags_are_one_shared_empty_mapping_that_stays_empty() -> None:
         unknown_tags(Part())[3] = b""  # type: ignore[index]
 
 
-def test_what_is_no_message_has_no_description() -> None:
+def test_message_of_and_fields_of_refuse_classes_that_are_not_messages() -> None:
     with pytest.raises(TypeError, match="Part is not a message"):
         message_of(Part)
     with pytest.raises(TypeError, match="int is not a message"):
         fields_of(int)
 
 
-def test_a_line_that_is_no_field_is_refused() -> None:
+def test_a_class_attribute_that_is_not_a_field_is_refused() -> None:
     with pytest.raises(TypeError, match="number: want a field"):
 
         @struct
@@ -155,7 +155,7 @@ def test_a_line_that_is_no_field_is_refused() -> None:
             number: int = 3
 
 
-def test_a_type_that_does_not_tell_of_null_is_refused() -> None:
+def test_an_annotation_that_contradicts_the_nullable_versions_is_refused() -> None:
     with pytest.raises(TypeError, match="must admit None"):
 
         @struct
@@ -197,7 +197,7 @@ def load(path: Path, name: str) -> Any:
     return module
 
 
-def test_a_plugin_can_be_loaded_twice_and_speaks_with_itself_in_bytes(tmp_path: Path) -> None:
+def test_two_generations_of_a_message_class_exchange_values_as_bytes(tmp_path: Path) -> None:
     path = tmp_path / "ping.py"
     path.write_text(PLUGIN)
 
@@ -210,7 +210,7 @@ def test_a_plugin_can_be_loaded_twice_and_speaks_with_itself_in_bytes(tmp_path: 
     assert message_of(new.PingRequest).response is new.PingResponse
 
 
-def test_request_names_the_class_of_its_response() -> None:
+def test_a_request_class_has_the_class_of_its_response() -> None:
     assert HeartbeatRequest.response is HeartbeatResponse
     assert HeartbeatRequest("g").response is HeartbeatResponse
 
@@ -222,7 +222,7 @@ def test_every_request_of_the_protocol_declares_its_response_for_type_checkers()
         assert text.count("\n@request(") == text.count("    response: ClassVar[type["), path.name
 
 
-def test_field_named_response_is_rejected_in_a_request() -> None:
+def test_a_field_named_response_is_refused_in_a_request() -> None:
     @request(key=10199, versions="0")
     class FieldRequest:
         response: str = string()

@@ -14,12 +14,12 @@ from trio_kafka.protocol.messages.k01_fetch import (
 from trio_kafka.protocol.schema import fields_of
 
 
-def test_messages_that_say_nothing_share_a_default():
+def test_messages_share_one_default_instance_of_a_struct_field():
     assert PartitionData().diverging_epoch is PartitionData().diverging_epoch
     assert PartitionData().current_leader is not PartitionData().diverging_epoch
 
 
-def test_a_default_is_like_any_other_of_its_class():
+def test_a_shared_default_equals_a_new_instance_of_its_class():
     default, made = PartitionData().diverging_epoch, EpochEndOffset()
 
     assert default == made
@@ -31,7 +31,7 @@ def test_a_default_is_like_any_other_of_its_class():
     assert repr(PartitionData()) == "PartitionData()"
 
 
-def test_a_default_cannot_be_changed_and_its_copy_can():
+def test_a_shared_default_is_immutable_and_its_copy_is_mutable():
     default = PartitionData().diverging_epoch
 
     with pytest.raises(AttributeError, match="assign a new EpochEndOffset"):
@@ -45,7 +45,7 @@ def test_a_default_cannot_be_changed_and_its_copy_can():
     assert PartitionData().diverging_epoch.epoch == -1
 
 
-def test_what_a_frame_lacks_is_the_shared_default_and_what_it_has_is_not():
+def test_a_struct_missing_in_a_frame_is_the_shared_default_instance():
     rows = [PartitionData(0, records=b""), PartitionData(1, records=b"")]
     rows[1].current_leader = LeaderIdAndEpoch(1, 2)
     message = FetchResponse(responses=[FetchableTopicResponse(topic_id=bytes(16), partitions=rows)])
@@ -58,7 +58,7 @@ def test_what_a_frame_lacks_is_the_shared_default_and_what_it_has_is_not():
     second.current_leader.leader_id = 7
 
 
-def test_a_default_that_says_what_the_default_says_is_left_out():
+def test_a_tagged_struct_equal_to_its_default_is_not_written():
     plain, said = PartitionData(records=b""), PartitionData(records=b"")
     said.diverging_epoch = EpochEndOffset(-1, -1)
 

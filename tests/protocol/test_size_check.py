@@ -61,7 +61,7 @@ def offsets(size: int) -> OffsetFetchResponse:
         (MetadataResponse(topics=(MetadataResponseTopic(),)), True),  # type: ignore[arg-type]
     ],
 )
-def test_items_of_arrays_are_counted_as_deep_as_messages_grow(message: object, large: bool) -> None:
+def test_the_size_check_counts_items_of_nested_arrays(message: object, large: bool) -> None:
     assert size_check(type(message))(message) is large
 
 
@@ -83,7 +83,7 @@ def filled(cls: type[Any], field: Field, items: Any) -> Any:
 
 
 @pytest.mark.parametrize("response", [api.response for api in apis()])
-def test_many_items_in_any_array_of_a_response_make_it_large(response: type[Any]) -> None:
+def test_a_response_with_many_items_in_any_array_is_large(response: type[Any]) -> None:
     is_large = size_check(response)
 
     assert not is_large(response())

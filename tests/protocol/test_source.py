@@ -60,13 +60,13 @@ def test_the_smallest_size_of_a_field_depends_on_the_version() -> None:
     }
 
 
-def test_a_field_is_tagged_only_where_the_message_is_flexible() -> None:
+def test_a_field_is_tagged_only_in_flexible_versions() -> None:
     assert Source(1, flexible=False).in_row(field("topic_id"))
     assert not Source(2, flexible=True).in_row(field("topic_id"))
     assert not Source(0, flexible=False).has(field("topic_id"))
 
 
-def test_each_line_is_about_the_field_in_which_it_was_written() -> None:
+def test_each_generated_line_has_the_path_of_its_field() -> None:
     source = Source(0, flexible=False)
 
     source.add("a = 1")
@@ -78,7 +78,7 @@ def test_each_line_is_about_the_field_in_which_it_was_written() -> None:
     assert source.paths == ["", "topics", "topics.name", "elsewhere"]
 
 
-def test_an_object_has_one_name_and_a_variable_a_new_one() -> None:
+def test_a_constant_keeps_one_name_and_each_variable_gets_a_new_name() -> None:
     source = Source(0, flexible=False)
     thing = object()
 

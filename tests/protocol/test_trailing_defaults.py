@@ -62,7 +62,9 @@ class Required:
         Living("x", tagged=7),
     ],
 )
-def test_it_is_read_as_it_was_written(message: Living, version: int) -> None:
+def test_messages_with_trailing_defaults_survive_a_round_trip(
+    message: Living, version: int
+) -> None:
     if version < 2:
         message.late = -1
     if version < 1:
@@ -84,7 +86,7 @@ def test_it_is_read_as_it_was_written(message: Living, version: int) -> None:
         (2, b"\0\xff\0\0\0"),
     ],
 )
-def test_one_comparison_reads_it(version: int, rest: bytes) -> None:
+def test_trailing_defaults_are_decoded_by_one_comparison(version: int, rest: bytes) -> None:
     decode = decoder(Living, version)
 
     assert f"end - pos == {len(rest)} and" in source_of(decode)
@@ -92,6 +94,8 @@ def test_one_comparison_reads_it(version: int, rest: bytes) -> None:
 
 
 @pytest.mark.parametrize(("cls", "version"), [(Few, 0), (Struct, 0), (Required, 0)])
-def test_where_it_is_not_worth_it_nothing_is_compared(cls: type, version: int) -> None:
+def test_messages_with_few_or_required_fields_are_decoded_without_the_comparison(
+    cls: type, version: int
+) -> None:
     assert "end - pos ==" not in source_of(decoder(cls, version))
     assert "end - pos ==" in source_of(decoder(Required, 1))

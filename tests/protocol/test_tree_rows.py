@@ -19,7 +19,7 @@ def row(depth: int, name: str, *figures: TreeFigure, kind: str = "part") -> Tree
     return TreeRow(depth, kind, name, list(figures))
 
 
-def test_nodes_are_found_by_the_names_that_lead_to_them() -> None:
+def test_tree_nodes_are_found_by_their_path_of_names() -> None:
     rows = [
         row(0, "broker-1", kind="broker"),
         row(1, "a"),
@@ -60,7 +60,9 @@ def test_nodes_are_found_by_the_names_that_lead_to_them() -> None:
         (9, "x", "x"),
     ],
 )
-def test_a_figure_is_a_value_of_its_kind(kind: int, value: str, as_data: object) -> None:
+def test_a_tree_figure_is_converted_to_the_python_type_of_its_kind(
+    kind: int, value: str, as_data: object
+) -> None:
     found = value_of(TreeFigure("f", kind, value))
 
     assert found == as_data

@@ -16,7 +16,7 @@ def payers(kind: Accounts[list[int]]) -> list[Payer]:
     return [one.payer for one in kind]
 
 
-def test_a_client_has_one_account_and_its_limit() -> None:
+def test_users_of_a_client_id_quota_share_one_account_for_each_client_id() -> None:
     kind = accounts()
     kind.set(("", ANY), 5.0)
 
@@ -28,7 +28,7 @@ def test_a_client_has_one_account_and_its_limit() -> None:
     assert kind.of("bob", "other", 1) is not account
 
 
-def test_an_account_follows_its_limit() -> None:
+def test_bound_of_an_account_changes_with_its_quota() -> None:
     kind = accounts()
     assert kind.of("", "app", 0).bound == UNLIMITED
     kind.set(("", "app"), 5.0)
@@ -39,7 +39,7 @@ def test_an_account_follows_its_limit() -> None:
     assert kind.of("", "app", 0).bound == UNLIMITED
 
 
-def test_it_is_active_while_somebody_is_limited() -> None:
+def test_accounts_are_active_while_any_quota_is_set() -> None:
     kind = accounts()
     assert not kind.active
     kind.set(("alice", ""), 5.0)
@@ -50,7 +50,7 @@ def test_it_is_active_while_somebody_is_limited() -> None:
     assert not kind.active
 
 
-def test_who_was_not_charged_for_an_hour_is_forgotten() -> None:
+def test_account_without_charges_for_an_hour_is_removed() -> None:
     kind = accounts()
     kind.of("", "a", 0)
     kind.of("", "b", 1000)
@@ -64,7 +64,7 @@ def test_who_was_not_charged_for_an_hour_is_forgotten() -> None:
     assert payers(kind) == [Payer("", "c")]
 
 
-def test_too_many_clients_cost_a_bounded_memory() -> None:
+def test_number_of_accounts_and_of_their_inspection_nodes_is_bounded() -> None:
     node = Node("n", "part")
     kind: Accounts[list[int]] = Accounts("Kind", list, node, lambda _: {}, most=1000)
     for number in range(5000):
@@ -75,7 +75,7 @@ def test_too_many_clients_cost_a_bounded_memory() -> None:
     assert Payer("", "client-0") not in payers(kind)
 
 
-def test_accounts_stand_in_the_tree_while_they_are_there() -> None:
+def test_account_is_in_the_inspection_tree_until_the_account_expires() -> None:
     node = Node("n", "part")
     kind: Accounts[list[int]] = Accounts("Kind", list, node, shown)
     kind.set(("alice", "app"), 7.0)
@@ -94,7 +94,7 @@ def shown(account: Account[list[int]]) -> dict[str, float]:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, IDLE_MS)), max_size=40))
-def test_the_last_used_are_kept(uses: list[tuple[str, int]]) -> None:
+def test_last_used_accounts_are_kept_at_the_limit_of_accounts(uses: list[tuple[str, int]]) -> None:
     kind, now = accounts(most=3), 0
     used: dict[str, int] = {}
     for client, later in uses:

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from trio_kafka.quotas.average import WINDOW_MS, Average
 
 
-def test_nothing_has_no_average() -> None:
+def test_average_without_values_is_none() -> None:
     assert Average().measure(5) is None
 
 
-def test_the_average_is_of_values_however_far_apart_they_are() -> None:
+def test_average_does_not_depend_on_the_time_between_values() -> None:
     average = Average()
     for now_ms, value in ((0, 10), (1, 20), (29_000, 60)):
         average.record(value, now_ms)
@@ -20,7 +20,7 @@ def test_the_average_is_of_values_however_far_apart_they_are() -> None:
     assert average.measure(40_000) == pytest.approx(30)
 
 
-def test_what_is_older_than_the_windows_is_forgotten() -> None:
+def test_values_older_than_the_windows_do_not_count_in_the_average() -> None:
     average = Average()
     average.record(100, 0)
     average.record(10, WINDOW_MS)
@@ -31,7 +31,7 @@ def test_what_is_older_than_the_windows_is_forgotten() -> None:
 
 
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=50))
-def test_within_a_window_it_is_the_mean(values: list[int]) -> None:
+def test_average_within_a_window_is_the_mean(values: list[int]) -> None:
     average = Average()
     for number, value in enumerate(values):
         average.record(value, number)

@@ -8,11 +8,11 @@ from trio_kafka.quotas.bucket import TokenBucket
 from trio_kafka.quotas.rate import MOST_MS
 
 
-def test_a_bucket_is_full_at_first() -> None:
+def test_token_bucket_is_full_at_first() -> None:
     assert TokenBucket(10, 1000).tokens(5.0, 12_345) == 50.0
 
 
-def test_a_burst_is_let_through_and_waited_for() -> None:
+def test_burst_above_the_tokens_is_allowed_and_throttled_afterwards() -> None:
     bucket = TokenBucket(100, 1000)
 
     bucket.take(560, 5.0, 0)  # 500 were there
@@ -22,7 +22,7 @@ def test_a_burst_is_let_through_and_waited_for() -> None:
     assert bucket.throttle_ms(5.0, 12_000) == 0
 
 
-def test_a_bucket_never_holds_more_than_its_windows_bring() -> None:
+def test_token_bucket_holds_at_most_the_tokens_of_its_windows() -> None:
     bucket = TokenBucket(2, 1000)
     bucket.take(10, 5.0, 0)
 
@@ -30,13 +30,13 @@ def test_a_bucket_never_holds_more_than_its_windows_bring() -> None:
     assert bucket.tokens(5.0, 1_000_000) == 10.0
 
 
-def test_what_is_given_back_does_not_overflow() -> None:
+def test_returned_tokens_do_not_overflow_the_bucket() -> None:
     bucket = TokenBucket(2, 1000)
     bucket.take(-100, 5.0, 0)
     assert bucket.tokens(5.0, 0) == 10.0
 
 
-def test_a_bucket_follows_its_rate() -> None:
+def test_throttle_time_of_a_bucket_follows_a_changed_rate() -> None:
     bucket = TokenBucket(2, 1000)
     bucket.take(30, 10.0, 0)  # 20 were there
 
@@ -45,7 +45,7 @@ def test_a_bucket_follows_its_rate() -> None:
     assert bucket.tokens(100.0, 200) == 10.0
 
 
-def test_a_wait_is_never_more_than_an_answer_can_say() -> None:
+def test_throttle_time_of_a_bucket_never_exceeds_an_int32() -> None:
     bucket = TokenBucket(1, 1000)
     bucket.take(1e9, 1e-3, 0)
     assert bucket.throttle_ms(1e-3, 0) == MOST_MS
@@ -56,7 +56,7 @@ def test_a_wait_is_never_more_than_an_answer_can_say() -> None:
     takes=st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 300)), max_size=30),
     rate=st.integers(1, 50),
 )
-def test_no_more_is_given_than_the_bucket_and_the_time_bring(
+def test_tokens_taken_are_at_most_the_bucket_plus_the_rate_over_time(
     takes: list[tuple[int, int]], rate: int
 ) -> None:
     bucket, now, given = TokenBucket(5, 1000), 0, 0
@@ -69,7 +69,7 @@ def test_no_more_is_given_than_the_bucket_and_the_time_bring(
 
 
 @given(rate=st.floats(0.1, 1e6), over=st.floats(1, 1e6))
-def test_who_waits_as_told_is_not_overdrawn(rate: float, over: float) -> None:
+def test_bucket_is_not_overdrawn_after_the_throttle_time(rate: float, over: float) -> None:
     bucket = TokenBucket(11, 1000)
     bucket.take(11 * rate + over, rate, 0)
     wait = bucket.throttle_ms(rate, 0)

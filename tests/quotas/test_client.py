@@ -13,7 +13,7 @@ def quota(windows: Windows = Windows(), **options: int) -> ClientQuota:  # noqa:
     return made
 
 
-def test_who_is_above_its_limit_waits() -> None:
+def test_client_above_its_quota_is_throttled_until_its_values_are_old() -> None:
     produce = quota()
     assert produce.charge("u", "app", 10_000, 0) == 0  # 1000 a second over ten
     assert produce.charge("u", "app", 5000, 0) == 5000
@@ -21,22 +21,22 @@ def test_who_is_above_its_limit_waits() -> None:
     assert produce.charge("u", "app", 0, 11_000) == 0  # they are old
 
 
-def test_windows_are_those_that_were_set() -> None:
+def test_quota_uses_the_configured_windows() -> None:
     produce = quota(Windows(3, 2000))
     assert produce.charge("u", "app", 4000, 0) == 0
     assert produce.charge("u", "app", 2000, 0) == 2000
 
 
-def test_who_has_no_limit_never_waits() -> None:
+def test_client_without_a_quota_is_never_throttled() -> None:
     produce = quota()
     assert produce.charge("u", "other", 1e15, 0) == 0
 
 
-def test_a_wait_is_cut_off() -> None:
+def test_throttle_time_is_cut_off_at_its_maximum() -> None:
     assert quota(most_ms=1000).charge("u", "app", 1e9, 0) == 1000
 
 
-def test_what_is_noted_counts_later() -> None:
+def test_noted_value_counts_in_the_next_charge() -> None:
     produce = quota()
     produce.note("u", "app", 15_000, 0)
     assert produce.charge("u", "app", 0, 0) == 5000
@@ -44,7 +44,7 @@ def test_what_is_noted_counts_later() -> None:
     assert produce.charge("u", "app", 0, 0) == 0
 
 
-def test_what_is_given_at_once_fits_the_windows() -> None:
+def test_largest_single_charge_is_the_quota_over_its_windows() -> None:
     produce = quota()
     assert produce.most_at_once("u", "app", 0) == 10_000
     assert produce.charge("u", "app", 10_000, 0) == 0
@@ -52,7 +52,7 @@ def test_what_is_given_at_once_fits_the_windows() -> None:
     assert produce.most_at_once("u", "other", 0) == UNLIMITED
 
 
-def test_figures_have_kafkas_names() -> None:
+def test_figures_of_a_client_quota_have_the_names_of_kafkas_metrics() -> None:
     produce = quota()
     produce.charge("u", "app", 5000, 0)
     produce.accounts.of("u", "app", 0).waited.record(40, 0)

@@ -33,7 +33,9 @@ def accounts(
 
 
 @pytest.mark.parametrize(("entered", "room"), [(0, True), (1, True), (2, False), (3, False)])
-def test_the_brokers_limit_is_the_number_that_may_be_there(entered: int, room: bool) -> None:
+def test_connections_of_all_listeners_are_limited_by_the_limit_of_the_broker(
+    entered: int, room: bool
+) -> None:
     made, (one, other) = accounts(OUTSIDE, "ADMIN", connections=2)
     for number in range(entered):
         made.enter((one, other)[number % 2], "10.0.0.1")
@@ -42,7 +44,7 @@ def test_the_brokers_limit_is_the_number_that_may_be_there(entered: int, room: b
     assert made.excess == max(0, entered - 2)
 
 
-def test_a_listener_without_a_limit_of_its_own_has_that_of_the_broker() -> None:
+def test_listener_without_its_own_limit_has_the_limit_of_the_broker() -> None:
     made, (inside, outside) = accounts(
         INSIDE, OUTSIDE, connections=2, listeners={OUTSIDE: ListenerBounds(connections=1)}
     )
@@ -56,7 +58,7 @@ def test_a_listener_without_a_limit_of_its_own_has_that_of_the_broker() -> None:
     assert made.excess == 1
 
 
-def test_the_brokers_listener_is_protected_as_long_as_it_is_not_alone() -> None:
+def test_inter_broker_listener_is_protected_while_another_listener_is_open() -> None:
     made, (inside, outside) = accounts(
         INSIDE, OUTSIDE, connections=1, listeners={INSIDE: ListenerBounds(connections=9)}
     )
@@ -70,7 +72,7 @@ def test_the_brokers_listener_is_protected_as_long_as_it_is_not_alone() -> None:
     assert not made.has_room(inside)
 
 
-def test_one_of_several_is_protected_as_long_as_there_is_one_behind_it() -> None:
+def test_listener_is_protected_while_a_listener_of_lower_priority_is_open() -> None:
     made, (inside, control, outside) = accounts(
         INSIDE, "CONTROL", OUTSIDE, protected=("CONTROL", INSIDE), connections=1
     )
@@ -84,7 +86,7 @@ def test_one_of_several_is_protected_as_long_as_there_is_one_behind_it() -> None
     assert not made.is_protected(control)
 
 
-def test_limits_that_change_hold_at_once_and_for_listeners_that_come_later() -> None:
+def test_changed_connection_limits_hold_at_once_and_for_later_listeners() -> None:
     made, (one,) = accounts(OUTSIDE)
     for _ in range(5):
         made.enter(one, "a")
@@ -101,7 +103,7 @@ def test_limits_that_change_hold_at_once_and_for_listeners_that_come_later() -> 
 @pytest.mark.parametrize(
     ("address", "most"), [("10.0.0.1", 2), ("10.0.0.2", 0), ("10.0.0.3", 3), ("::1", 2)]
 )
-def test_an_address_has_its_own_limit_or_the_usual_one(address: str, most: int) -> None:
+def test_address_has_its_own_connection_limit_or_the_default_limit(address: str, most: int) -> None:
     made, (one,) = accounts(OUTSIDE, per_address=2, addresses={"10.0.0.2": 0, "10.0.0.3": 3})
     for _ in range(most):
         made.enter(one, address)
@@ -125,7 +127,7 @@ Step = tuple[str, int, int]
         max_size=60,
     )
 )
-def test_counts_never_drift(steps: list[Step]) -> None:
+def test_connection_counts_equal_the_model_after_any_steps(steps: list[Step]) -> None:
     names = (INSIDE, OUTSIDE, "ADMIN")
     made, opened = accounts(*names)
     closed: set[int] = set()
@@ -178,7 +180,7 @@ class Limited:
 
 
 @given(st.lists(st.tuples(st.integers(0, 400), st.booleans()), max_size=80))
-def test_a_listener_waits_for_the_slower_of_its_own_rate_and_the_brokers(
+def test_listener_waits_for_the_slower_of_its_rate_and_the_rate_of_the_broker(
     arrivals: list[tuple[int, bool]],
 ) -> None:
     made, (inside, outside) = accounts(
@@ -205,7 +207,7 @@ def test_a_listener_waits_for_the_slower_of_its_own_rate_and_the_brokers(
         assert round(average - sum(throttled) / len(throttled), 6) == 0
 
 
-def test_a_rate_by_hand() -> None:
+def test_connection_rate_above_its_limit_is_delayed_up_to_one_window() -> None:
     """10 windows of the 11 count as gone by: 21 connections at once are 2.1 a second."""
     made, (one,) = accounts(OUTSIDE, rate=2)
 
@@ -216,13 +218,13 @@ def test_a_rate_by_hand() -> None:
     assert made.rate.measure(5000) == 2.2
 
 
-def test_a_rate_of_zero_lets_one_in_each_window() -> None:
+def test_connection_rate_of_zero_delays_each_connection_by_a_window() -> None:
     made, (one,) = accounts(OUTSIDE, rate=0)
 
     assert [made.arrive(one, now) for now in (0, 1000, 60_000)] == [1000] * 3
 
 
-def test_without_limits_rates_are_measured_all_the_same() -> None:
+def test_connection_rates_are_measured_without_limits() -> None:
     made, (one,) = accounts(OUTSIDE)
 
     assert [made.arrive(one, 0) for _ in range(1000)] == [0] * 1000
@@ -233,14 +235,14 @@ def test_without_limits_rates_are_measured_all_the_same() -> None:
 # --- rates of addresses
 
 
-def test_an_address_without_a_rate_is_not_measured() -> None:
+def test_connection_rate_of_an_address_without_a_limit_is_not_measured() -> None:
     made, (one,) = accounts(OUTSIDE)
 
     assert [made.delay_ms(one, "a", 0) for _ in range(100)] == [0] * 100
     assert made.measured_addresses == 0
 
 
-def test_who_comes_too_fast_counts_for_no_rate() -> None:
+def test_refused_connection_of_an_address_does_not_count_in_other_rates() -> None:
     made, (one, inside) = accounts(OUTSIDE, INSIDE)
     made.set_address_rate("a", 2)
     delays = []
@@ -259,7 +261,7 @@ def test_who_comes_too_fast_counts_for_no_rate() -> None:
     assert made.rate.measure(0) == 2.0  # the protected listener was never in it
 
 
-def test_the_rate_of_an_address_goes_before_the_usual_one() -> None:
+def test_rate_limit_of_an_address_precedes_the_default_rate_limit() -> None:
     made, _ = accounts(OUTSIDE)
     made.set_address_rate(None, 5)
     made.set_address_rate("a", 7)
@@ -272,7 +274,7 @@ def test_the_rate_of_an_address_goes_before_the_usual_one() -> None:
     assert made.rate_of("a") is None
 
 
-def test_a_rate_that_changes_judges_what_came_before() -> None:
+def test_changed_rate_limit_of_an_address_applies_to_earlier_connections() -> None:
     made, (one,) = accounts(OUTSIDE)
     made.set_address_rate("a", 100)
     for _ in range(40):
@@ -283,7 +285,7 @@ def test_a_rate_that_changes_judges_what_came_before() -> None:
     assert made.delay_ms(one, "a", 0) > 0
 
 
-def test_an_address_is_forgotten_when_its_windows_are_empty() -> None:
+def test_address_without_connections_in_its_windows_is_removed() -> None:
     made, (one,) = accounts(OUTSIDE)
     made.set_address_rate(None, 5)
     for number in range(1000):
@@ -296,7 +298,7 @@ def test_an_address_is_forgotten_when_its_windows_are_empty() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 9000), st.integers(0, 2)), max_size=60))
-def test_what_is_forgotten_makes_no_difference(arrivals: list[tuple[int, int]]) -> None:
+def test_removal_of_idle_addresses_does_not_change_delays(arrivals: list[tuple[int, int]]) -> None:
     made, (one,) = accounts(OUTSIDE)
     made.set_address_rate(None, 1)
     models = [Limited(1) for _ in range(3)]
@@ -325,10 +327,10 @@ def test_what_is_forgotten_makes_no_difference(arrivals: list[tuple[int, int]]) 
         ("no:address", "no:address"),
     ],
 )
-def test_an_address_counts_once_however_it_is_written(host: str, address: str) -> None:
+def test_address_of_a_host_is_in_canonical_form(host: str, address: str) -> None:
     assert address_of(host) == address
 
 
-def test_no_bound_is_none_and_times_are_whole_milliseconds() -> None:
+def test_unlimited_bound_is_none_and_times_are_whole_milliseconds() -> None:
     assert [bound_or_none(UNLIMITED), bound_or_none(5)] == [None, 5]
     assert now_ms(1.2345) == 1234

@@ -35,7 +35,7 @@ def holding(*entities: Entity) -> Limits:
 
 
 @pytest.mark.parametrize("subset", [one for n in range(1, 9) for one in combinations(LEVELS, n)])
-def test_the_most_specific_level_that_has_a_limit_counts(subset: tuple[Entity, ...]) -> None:
+def test_most_specific_level_with_a_quota_applies(subset: tuple[Entity, ...]) -> None:
     limits, first = holding(*subset), subset[0]
 
     payer = limits.payer("alice", "app")
@@ -45,21 +45,21 @@ def test_the_most_specific_level_that_has_a_limit_counts(subset: tuple[Entity, .
 
 
 @pytest.mark.parametrize("entity", LEVELS)
-def test_who_has_other_names_is_limited_by_defaults_alone(entity: Entity) -> None:
+def test_client_with_other_names_is_limited_only_by_defaults(entity: Entity) -> None:
     limits = holding(entity)
     payer = limits.payer("bob", "tool")
     of_all = entity in {(ANY, ANY), (ANY, ""), ("", ANY)}
     assert (limits.limit(payer) is not None) == of_all
 
 
-def test_nothing_limits_without_limits() -> None:
+def test_client_is_unlimited_without_quotas() -> None:
     limits = Limits()
     assert not limits
     assert limits.payer("alice", "app") == Payer("", "app")
     assert limits.limit(Payer("", "app")) is None
 
 
-def test_clients_of_a_user_share_its_limit_and_others_have_their_own() -> None:
+def test_clients_of_a_user_share_its_quota_and_other_clients_have_their_own() -> None:
     limits = holding(("alice", ""), ("", ANY))
     assert limits.payer("alice", "a") == limits.payer("alice", "b") == Payer("alice", "")
     assert limits.payer("bob", "a") != limits.payer("bob", "b")
@@ -71,7 +71,7 @@ def test_a_client_without_an_id_has_no_client_id_limit() -> None:
     assert limits.limit(limits.payer("alice", "")) is None
 
 
-def test_a_limit_that_is_gone_gives_way_to_the_next() -> None:
+def test_quota_of_the_next_level_applies_after_a_removal() -> None:
     limits = holding(("alice", "app"), ("", "app"))
     limits.set(("alice", "app"), None)
     assert limits.payer("alice", "app") == Payer("", "app")
@@ -82,7 +82,7 @@ def test_a_limit_that_is_gone_gives_way_to_the_next() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(LEVELS), st.none() | st.floats(1, 9)), max_size=40))
-def test_the_short_ways_for_one_kind_agree_with_the_long_one(
+def test_quota_lookup_equals_a_search_through_all_levels(
     changes: list[tuple[Entity, float | None]],
 ) -> None:
     limits = Limits()

@@ -28,7 +28,7 @@ def quota(clock: Clock, rate: float | None = 1.0) -> MutationQuota:
     return made
 
 
-def test_who_is_strict_is_refused_while_the_bucket_is_overdrawn(clock: Clock) -> None:
+def test_strict_mutation_is_refused_while_the_bucket_is_overdrawn(clock: Clock) -> None:
     mutation = quota(clock)
     charges = mutation.charges("u", "c", strict=True)
 
@@ -47,7 +47,7 @@ def test_who_is_strict_is_refused_while_the_bucket_is_overdrawn(clock: Clock) ->
     assert charges.left_ms() == 0
 
 
-def test_what_was_refused_is_not_taken(clock: Clock) -> None:
+def test_refused_mutation_takes_no_tokens(clock: Clock) -> None:
     mutation = quota(clock)
     charges = mutation.charges("u", "c", strict=True)
     charges(11)
@@ -58,7 +58,7 @@ def test_what_was_refused_is_not_taken(clock: Clock) -> None:
     mutation.charges("u", "c", strict=True)(1)
 
 
-def test_who_is_not_strict_waits_for_all_of_it(clock: Clock) -> None:
+def test_lenient_mutation_waits_for_all_its_tokens(clock: Clock) -> None:
     charges = quota(clock).charges("u", "c", strict=False)
     for partitions, wait_ms in ((14, 4000), (6, 10_000)):
         charges(partitions)
@@ -73,7 +73,7 @@ def test_clients_of_a_user_share_a_bucket(clock: Clock) -> None:
     mutation.charges("v", "d", strict=True)(1000)
 
 
-def test_without_a_limit_nothing_is_counted(clock: Clock) -> None:
+def test_mutations_without_a_quota_are_not_counted(clock: Clock) -> None:
     mutation = quota(clock, None)
     charges = mutation.charges("u", "c", strict=True)
     charges(10**9)
@@ -82,7 +82,7 @@ def test_without_a_limit_nothing_is_counted(clock: Clock) -> None:
     assert len(mutation.accounts) == 0
 
 
-def test_who_has_no_limit_beside_others_is_not_refused(clock: Clock) -> None:
+def test_mutation_of_a_user_without_a_quota_is_not_refused(clock: Clock) -> None:
     mutation = quota(clock)
     charges = mutation.charges("v", "c", strict=True)
     charges(10**9)
@@ -90,7 +90,7 @@ def test_who_has_no_limit_beside_others_is_not_refused(clock: Clock) -> None:
     assert charges.left_ms() == 0
 
 
-def test_figures_have_kafkas_names(clock: Clock) -> None:
+def test_figures_of_a_mutation_quota_have_the_names_of_kafkas_metrics(clock: Clock) -> None:
     mutation = quota(clock)
     mutation.charges("u", "c", strict=False)(14)
     (node,) = mutation.accounts.node.children

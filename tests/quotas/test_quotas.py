@@ -19,7 +19,7 @@ def quotas(now_s: float = 0.0) -> Quotas:
     return Quotas(lambda: now_s, Node("n", "part"))
 
 
-def test_each_key_limits_its_own_kind() -> None:
+def test_each_quota_key_limits_its_own_quota_type() -> None:
     made = quotas()
     made.set(
         APP,
@@ -35,7 +35,7 @@ def test_each_key_limits_its_own_kind() -> None:
     assert [kind.accounts.of("u", "app", 0).bound for kind in kinds] == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_what_is_not_said_any_more_is_gone() -> None:
+def test_quota_key_missing_from_a_new_value_is_removed() -> None:
     made = quotas()
     made.set(APP, {PRODUCER_BYTE_RATE: 1.0, CONSUMER_BYTE_RATE: 2.0})
     made.set(APP, {CONSUMER_BYTE_RATE: 2.0})
@@ -43,7 +43,7 @@ def test_what_is_not_said_any_more_is_gone() -> None:
     assert made.fetch.accounts.active
 
 
-def test_it_tells_when_somebody_is_limited_and_when_nobody_is() -> None:
+def test_toggle_callback_runs_for_the_first_quota_and_after_the_last_quota() -> None:
     made, told = quotas(), []
     made.on_toggle(lambda: told.append(made.active))
 
@@ -55,18 +55,18 @@ def test_it_tells_when_somebody_is_limited_and_when_nobody_is() -> None:
     assert told == [True, False]
 
 
-def test_work_is_waited_for_at_most_a_window() -> None:
+def test_request_quota_throttles_for_at_most_a_window() -> None:
     made = quotas()
     made.set(APP, {REQUEST_PERCENTAGE: 1.0, PRODUCER_BYTE_RATE: 1.0})
     assert made.request.charge("u", "app", 1e9, 0) == 1000
     assert made.produce.charge("u", "app", 1e6, 0) > 1000
 
 
-def test_the_time_is_whole_milliseconds() -> None:
+def test_quota_time_is_in_whole_milliseconds() -> None:
     assert quotas(1.2349).now_ms() == 1234
 
 
-def test_accounts_are_forgotten() -> None:
+def test_idle_accounts_are_removed_by_expire() -> None:
     now_s = 0.0
     made = Quotas(lambda: now_s, Node("n", "part"))
     made.set(APP, {PRODUCER_BYTE_RATE: 1.0})
@@ -76,7 +76,7 @@ def test_accounts_are_forgotten() -> None:
     assert not made.expire()
 
 
-def test_the_keys_are_kafkas() -> None:
+def test_quota_keys_are_the_keys_of_kafka() -> None:
     known = {name for one in tables() if one.title.startswith("Quotas") for name in one.names}
     ours = {
         value for name, value in vars(module).items() if name.endswith(("_RATE", "_PERCENTAGE"))

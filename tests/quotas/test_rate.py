@@ -68,7 +68,7 @@ class Model:
         max_size=60,
     ),
 )
-def test_a_rate_is_what_kafka_measures(
+def test_rate_equals_a_model_of_kafkas_rate(
     windows: int, window_ms: int, events: list[tuple[int, float, bool]]
 ) -> None:
     rate, model, now = Rate(windows, window_ms), Model(windows, window_ms, []), 17
@@ -86,7 +86,7 @@ def test_a_rate_is_what_kafka_measures(
     values=st.lists(st.floats(1, 1e9), min_size=1, max_size=20),
     bound=st.floats(1, 1e6),
 )
-def test_a_rate_that_waits_as_told_is_at_its_bound(values: list[float], bound: float) -> None:
+def test_rate_is_at_its_bound_after_the_throttle_time(values: list[float], bound: float) -> None:
     rate, now = Rate(11, 1000), 0
     for value in values:
         now += 100
@@ -114,7 +114,7 @@ def test_an_early_value_is_spread_over_whole_windows() -> None:
     assert rate.throttle_ms(1500, 500) == 0
 
 
-def test_a_window_that_has_just_begun_counts_what_has_passed_of_it() -> None:
+def test_window_that_has_just_begun_counts_only_its_elapsed_time() -> None:
     rate = Rate(3, 1000)
     rate.record(100, 0)
     rate.record(100, 1000)
@@ -124,7 +124,7 @@ def test_a_window_that_has_just_begun_counts_what_has_passed_of_it() -> None:
     assert rate.measure(2400) == pytest.approx(300 / 2.4)
 
 
-def test_a_window_that_overlaps_the_time_is_kept_until_its_last_value_is_old() -> None:
+def test_window_is_kept_until_its_last_value_is_older_than_all_windows() -> None:
     rate = Rate(2, 1000)
     rate.record(100, 0)
     rate.record(60, 900)
@@ -134,7 +134,7 @@ def test_a_window_that_overlaps_the_time_is_kept_until_its_last_value_is_old() -
     assert rate.over_ms(2900) == 1000
 
 
-def test_what_is_taken_back_was_never_there() -> None:
+def test_value_that_is_subtracted_again_does_not_change_the_rate() -> None:
     rate = Rate(11, 1000)
     rate.record(500, 0)
     rate.record(70_000, 300)
@@ -144,19 +144,19 @@ def test_what_is_taken_back_was_never_there() -> None:
     assert rate.measure(300) == pytest.approx(500 / 10.3)
 
 
-def test_a_rate_of_nothing_is_nothing() -> None:
+def test_rate_without_values_is_zero() -> None:
     assert Rate(11, 1000).measure(5) == 0.0
     assert Rate(1, 1000).over_ms(5) == 1
 
 
-def test_a_wait_is_rounded_like_javas() -> None:
+def test_throttle_time_is_rounded_as_in_java() -> None:
     rate = Rate(2, 1000)
     rate.record(1000.5, 0)  # over 1000 ms: 0.5 ms too much
     assert rate.throttle_ms(1000, 0) == floor(0.5 + 0.5)
 
 
 @pytest.mark.parametrize("bound", [0.0, 1e-300])
-def test_a_wait_is_never_more_than_an_answer_can_say(bound: float) -> None:
+def test_throttle_time_of_a_rate_never_exceeds_its_maximum(bound: float) -> None:
     rate = Rate(11, 1000)
     rate.record(1e9, 0)
     assert rate.throttle_ms(bound, 0) == MOST_MS

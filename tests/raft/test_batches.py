@@ -16,7 +16,7 @@ from trio_kafka.raft.voters import Voter, VoterSet
 from trio_kafka.records.batch import Record, check_crc, encode_batch, read_header
 
 
-def test_records_come_back_with_their_offsets_in_the_header() -> None:
+def test_encoded_records_are_decoded_and_the_header_has_their_offsets() -> None:
     records = [
         TopicRecord(name="t", topic_id=bytes([1] * 16)),
         PartitionRecord(partition_id=0, topic_id=bytes([1] * 16), directories=[bytes(16)]),
@@ -32,7 +32,7 @@ def test_records_come_back_with_their_offsets_in_the_header() -> None:
 
 
 @pytest.mark.parametrize("kraft_version", [0, 1])
-def test_a_leader_change_is_as_kafka_writes_it_with_any_kraft_version(kraft_version: int) -> None:
+def test_leader_change_is_encoded_as_by_kafka_with_any_kraft_version(kraft_version: int) -> None:
     change = leader_change(ONE, VoterSet(kraft_version, (Voter(ONE, DIRECTORY_ID),)))
 
     batch = encode_controls([change], base_offset=0, epoch=1, timestamp_ms=1795236551829)
@@ -43,7 +43,7 @@ def test_a_leader_change_is_as_kafka_writes_it_with_any_kraft_version(kraft_vers
     assert (change.version, change.granting_voters[0].voter_id) == (0, ONE)
 
 
-def test_controls_of_a_snapshot_share_a_batch() -> None:
+def test_several_control_records_are_encoded_in_a_batch() -> None:
     controls = [SnapshotHeaderRecord(version=0), SnapshotFooterRecord(version=0)]
 
     batch = encode_controls(controls, base_offset=4, epoch=1, timestamp_ms=1)
@@ -51,7 +51,7 @@ def test_controls_of_a_snapshot_share_a_batch() -> None:
     assert list(read_controls(batch, 0, read_header(batch))) == controls
 
 
-def test_bytes_that_are_no_record_are_named_by_their_offset() -> None:
+def test_undecodable_record_is_reported_with_its_offset() -> None:
     batch = encode_batch([Record(value=b"\x01\x63\x00", timestamp=1)], 41, 1)
 
     with pytest.raises(KafkaError, match="offset 41") as caught:

@@ -44,7 +44,7 @@ def quorum_of_one(election: Election | None = None, end: int = 0, epoch: int = 0
     )
 
 
-def test_a_quorum_of_one_elects_itself_at_once_and_saves_its_vote_first() -> None:
+def test_quorum_of_one_voter_saves_its_vote_and_leads_at_once() -> None:
     raft = quorum_of_one()
 
     actions = raft.start(0.0)
@@ -54,7 +54,7 @@ def test_a_quorum_of_one_elects_itself_at_once_and_saves_its_vote_first() -> Non
     assert raft.deadline == inf
 
 
-def test_a_leader_that_comes_back_leads_a_new_epoch() -> None:
+def test_restarted_leader_leads_a_new_epoch() -> None:
     raft = quorum_of_one(Election(7, ONE), end=20, epoch=7)
 
     actions = raft.start(0.0)
@@ -62,7 +62,7 @@ def test_a_leader_that_comes_back_leads_a_new_epoch() -> None:
     assert actions[-1] == Lead(8)
 
 
-def test_in_a_quorum_of_one_committed_is_what_is_synced() -> None:
+def test_quorum_of_one_voter_commits_synced_records() -> None:
     raft = quorum_of_one()
     raft.start(0.0)
 
@@ -73,7 +73,7 @@ def test_in_a_quorum_of_one_committed_is_what_is_synced() -> None:
     assert raft.high_watermark == 5
 
 
-def test_nothing_is_committed_before_a_record_of_the_new_epoch_is() -> None:
+def test_records_of_older_epochs_are_committed_only_with_a_record_of_the_new_epoch() -> None:
     raft = quorum_of_one(Election(1, ONE), end=10, epoch=1)
     raft.start(0.0)
 
@@ -136,7 +136,7 @@ def asked_for(actions: list[Action]) -> FetchRequest:
     return request
 
 
-def test_a_vote_is_given_once_an_epoch_and_saved_before_it_is_sent() -> None:
+def test_vote_is_granted_once_per_epoch_and_saved_before_the_response() -> None:
     raft = voter()
     raft.start(0.0)
 
@@ -150,7 +150,7 @@ def test_a_vote_is_given_once_an_epoch_and_saved_before_it_is_sent() -> None:
     assert not other.granted
 
 
-def test_no_vote_goes_to_a_shorter_log() -> None:
+def test_vote_for_a_candidate_with_a_shorter_log_is_refused() -> None:
     raft = voter(end=10, epoch=3)
     raft.start(0.0)
 
@@ -159,7 +159,7 @@ def test_no_vote_goes_to_a_shorter_log() -> None:
     assert answer_to(raft, VoteRequest(NodeId(2), 6, 10, 3, pre_vote=False)).granted
 
 
-def test_a_follower_that_hears_its_leader_grants_no_pre_vote() -> None:
+def test_follower_of_a_live_leader_refuses_a_pre_vote() -> None:
     raft = voter(election=Election(3, NodeId(2)))
     raft.start(0.0)
     raft.step(FetchResponse(NodeId(2), 3, NodeId(2)), 0.1)
@@ -167,7 +167,7 @@ def test_a_follower_that_hears_its_leader_grants_no_pre_vote() -> None:
     assert not answer_to(raft, VoteRequest(NodeId(3), 3, 50, 3, pre_vote=True)).granted
 
 
-def test_a_silent_leader_is_replaced_only_after_a_majority_would_vote() -> None:
+def test_voter_starts_an_election_only_after_a_majority_grants_its_pre_vote() -> None:
     raft = voter(election=Election(3, NodeId(2)))
     raft.start(0.0)
 
@@ -179,7 +179,7 @@ def test_a_silent_leader_is_replaced_only_after_a_majority_would_vote() -> None:
     assert {action.message.epoch for action in stands if isinstance(action, Send)} == {4}
 
 
-def test_a_late_answer_to_an_earlier_fetch_is_ignored() -> None:
+def test_late_response_to_an_earlier_fetch_is_ignored() -> None:
     raft = voter(end=10, epoch=2, election=Election(3, NodeId(2)))
     first = asked_for(raft.start(0.0))
     second = asked_for(raft.step(Synced(10), 0.1))
@@ -192,7 +192,7 @@ def test_a_late_answer_to_an_earlier_fetch_is_ignored() -> None:
     assert raft.history.end == 4
 
 
-def test_an_answer_counts_once() -> None:
+def test_repeated_fetch_response_is_ignored() -> None:
     raft = voter(end=10, epoch=3, election=Election(3, NodeId(2)))
     request = asked_for(raft.start(0.0))
     answer = FetchResponse(NodeId(2), 3, NodeId(2), 10, 5, correlation=request.correlation)
@@ -201,7 +201,7 @@ def test_an_answer_counts_once() -> None:
     assert raft.step(answer, 0.2) == []
 
 
-def test_a_late_vote_does_not_count_in_a_later_round() -> None:
+def test_late_vote_does_not_count_in_a_later_election() -> None:
     raft = voter()
     raft.start(0.0)
     vote = granted(raft.step(Tick(), 2.0))
@@ -213,7 +213,7 @@ def test_a_late_vote_does_not_count_in_a_later_round() -> None:
     assert raft.role is Role.PROSPECTIVE
 
 
-def test_a_leader_that_asks_to_cut_what_is_committed_breaks_an_invariant() -> None:
+def test_truncation_below_the_high_watermark_breaks_an_invariant() -> None:
     raft = voter(end=10, epoch=3, election=Election(3, NodeId(2)))
     request = asked_for(raft.start(0.0))
     raft.step(FetchResponse(NodeId(2), 3, NodeId(2), 10, 10, correlation=request.correlation), 0.1)
@@ -228,7 +228,7 @@ def test_a_leader_that_asks_to_cut_what_is_committed_breaks_an_invariant() -> No
         )
 
 
-def test_a_quorum_of_one_that_resigned_leads_again() -> None:
+def test_resigned_quorum_of_one_voter_leads_again_in_a_new_epoch() -> None:
     raft = quorum_of_one()
     raft.start(0.0)
     raft.step(Resign(), 1.0)
@@ -240,7 +240,7 @@ def test_a_quorum_of_one_that_resigned_leads_again() -> None:
     assert raft.deadline == inf
 
 
-def test_an_election_behind_the_log_is_refused() -> None:
+def test_election_with_an_epoch_below_that_of_the_log_is_refused() -> None:
     with pytest.raises(InvariantError, match="epoch 1 of a log with epoch 4"):
         quorum_of_one(Election(1), end=3, epoch=4)
 
@@ -248,7 +248,7 @@ def test_an_election_behind_the_log_is_refused() -> None:
     assert Election(4, ONE).at_least(4) == Election(4, ONE)
 
 
-def test_a_node_that_hears_that_it_led_a_later_epoch_votes_for_no_other_node_in_it() -> None:
+def test_node_named_as_leader_of_a_later_epoch_grants_no_vote_in_that_epoch() -> None:
     raft = voter()
     raft.start(0.0)
 

@@ -13,7 +13,7 @@ def damage(**fields):
 @pytest.mark.parametrize(
     "found", [{}, {"lost": True}, {"lost": True, "whole_at": 90}, {"lost": True, "later": True}]
 )
-def test_a_tail_that_a_power_loss_tore_is_cut(found):
+def test_damaged_tail_after_a_power_loss_may_be_truncated(found):
     MetadataJudge("/d", 40).judge(damage(**found))
 
 
@@ -25,7 +25,7 @@ def test_a_tail_that_a_power_loss_tore_is_cut(found):
         ({"lost": True, "offset": 39}, "offsets up to 39 were durable"),
     ],
 )
-def test_damage_to_what_was_committed_is_told_with_the_remedy(found, reason):
+def test_damage_to_committed_batches_is_refused_with_the_remedy(found, reason):
     with pytest.raises(LogDirError) as caught:
         MetadataJudge("/d", 40).judge(damage(**found))
 
@@ -33,7 +33,7 @@ def test_damage_to_what_was_committed_is_told_with_the_remedy(found, reason):
     assert "truncate -s 7 /d/m/0.log" in str(caught.value)
 
 
-def test_a_log_that_ends_below_what_was_durable_is_refused():
+def test_log_that_ends_below_the_durable_offset_is_refused():
     MetadataJudge("/d", 40).check_end(40)
     with pytest.raises(LogDirError, match="ends at offset 39, want 40 or more"):
         MetadataJudge("/d", 40).check_end(39)

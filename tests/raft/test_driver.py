@@ -38,7 +38,7 @@ def setting(value: object, name: str = "retention.ms") -> ConfigRecord:
     return ConfigRecord(resource_type=2, resource_name="t", name=name, value=str(value))
 
 
-async def test_a_new_log_begins_with_a_leader_and_gives_its_bootstrap_records(
+async def test_new_log_begins_with_a_leader_change_and_has_bootstrap_records(
     world, autojump_clock
 ) -> None:
     await format_root(world)
@@ -57,7 +57,7 @@ async def test_a_new_log_begins_with_a_leader_and_gives_its_bootstrap_records(
     assert driver._core.role is Role.LEADER
 
 
-async def test_each_life_leads_an_epoch_of_its_own(world, autojump_clock) -> None:
+async def test_each_start_leads_a_new_epoch(world, autojump_clock) -> None:
     await format_root(world)
 
     for life in range(1, 4):
@@ -67,7 +67,7 @@ async def test_each_life_leads_an_epoch_of_its_own(world, autojump_clock) -> Non
             assert loader.image.leader_id == ONE
 
 
-async def test_commit_returns_when_the_batch_is_synced(world, autojump_clock) -> None:
+async def test_wait_for_a_commit_ends_when_the_batch_is_synced(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, loader):
         end = append(driver, [setting(1), setting(2, "segment.ms")], driver.epoch, 33)
@@ -80,7 +80,7 @@ async def test_commit_returns_when_the_batch_is_synced(world, autojump_clock) ->
     assert loader.image.configs[2, "t"] == {"retention.ms": "1", "segment.ms": "2"}
 
 
-async def test_what_is_appended_during_a_sync_goes_with_the_next_one(world, autojump_clock) -> None:
+async def test_batches_appended_during_a_sync_share_the_next_sync(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):
         before = driver.syncs
@@ -95,7 +95,7 @@ async def test_what_is_appended_during_a_sync_goes_with_the_next_one(world, auto
         assert driver.syncs - before <= 3
 
 
-async def test_an_old_epoch_may_not_append(world, autojump_clock) -> None:
+async def test_append_in_an_old_epoch_is_refused(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):
         with pytest.raises(KafkaError) as caught:
@@ -104,7 +104,7 @@ async def test_an_old_epoch_may_not_append(world, autojump_clock) -> None:
     assert caught.value.code is ErrorCode.NOT_CONTROLLER
 
 
-async def test_who_waits_when_the_leader_resigns_is_told(world, autojump_clock) -> None:
+async def test_wait_for_a_commit_fails_when_the_leader_resigns(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):
         end = append(driver, [setting(1)], driver.epoch, 33)
@@ -148,7 +148,7 @@ async def test_a_leader_that_resigns_while_its_election_is_saved_does_not_lead_t
         assert await driver.elect() == 3
 
 
-async def test_a_record_that_comes_during_a_roll_in_a_thread_is_written_after_it(
+async def test_record_appended_during_a_roll_in_a_thread_is_written_after_the_roll(
     world, autojump_clock
 ) -> None:
     await format_root(world)
@@ -175,7 +175,7 @@ async def test_a_record_that_comes_during_a_roll_in_a_thread_is_written_after_it
     assert log.segments.active.base_offset == end - 1
 
 
-async def test_a_leader_that_does_nothing_never_wakes(world, autojump_clock) -> None:
+async def test_idle_leader_never_wakes(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):
         syncs = driver.syncs
@@ -187,7 +187,7 @@ async def test_a_leader_that_does_nothing_never_wakes(world, autojump_clock) -> 
         assert not world.universe.trace
 
 
-async def test_a_reader_that_is_behind_reads_the_log_itself(world, autojump_clock) -> None:
+async def test_reader_gets_all_committed_batches_of_the_log(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):
         for number in range(400):
@@ -214,7 +214,7 @@ def kept(driver: RaftDriver) -> object:
     return driver._figures()["kept"]
 
 
-async def test_what_was_read_is_kept_no_longer(world, autojump_clock) -> None:
+async def test_records_that_were_read_are_no_longer_kept_in_memory(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, loader):
         for value in range(300):
@@ -228,7 +228,7 @@ async def test_what_was_read_is_kept_no_longer(world, autojump_clock) -> None:
         assert loader.image.configs[2, "t"] == {"retention.ms": "299"}
 
 
-async def test_what_is_too_much_is_read_from_the_log(world, autojump_clock) -> None:
+async def test_records_above_the_memory_limit_are_read_from_the_log(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, loader):
         many = [setting(value, f"name-{value}") for value in range(5000)]
@@ -243,7 +243,7 @@ async def test_what_is_too_much_is_read_from_the_log(world, autojump_clock) -> N
     assert len(loader.image.configs[2, "t"]) == 5000
 
 
-async def test_a_log_that_kafka_wrote_is_read_record_by_record(world, autojump_clock) -> None:
+async def test_log_written_by_kafka_is_read_record_by_record(world, autojump_clock) -> None:
     await put_sample(world, "cluster_metadata", without=".checkpoint")
     expected = dumped("cluster_metadata")["00000000000000000000.log"]
     async with running_quorum(world) as (driver, _):
@@ -266,7 +266,7 @@ async def test_a_log_that_kafka_wrote_is_read_record_by_record(world, autojump_c
         assert {key: made[key] for key in dump.data} == dump.data
 
 
-async def test_the_image_of_kafkas_log_is_that_of_its_newest_snapshot_and_what_follows(
+async def test_image_of_a_log_written_by_kafka_has_its_newest_snapshot_and_later_records(
     world,
     autojump_clock,
 ) -> None:
@@ -292,7 +292,7 @@ async def test_the_image_of_kafkas_log_is_that_of_its_newest_snapshot_and_what_f
     assert image.brokers[ONE].endpoints[0].port == 30592
 
 
-async def test_a_quorum_of_more_than_one_is_refused_with_its_voters_named(
+async def test_quorum_of_more_than_one_voter_is_refused_with_its_voters_named(
     world, autojump_clock
 ) -> None:
     await put_sample(world, "dynamic_quorum")
@@ -315,7 +315,7 @@ async def test_a_directory_of_another_voter_is_refused(world, autojump_clock) ->
     assert world.descriptors.files == before
 
 
-async def test_a_directory_that_was_not_formatted_is_refused(world, autojump_clock) -> None:
+async def test_unformatted_directory_is_refused(world, autojump_clock) -> None:
     world.directory(ROOT, create=True)
 
     with pytest.raises(LogDirError, match="format the directory first"):
@@ -323,7 +323,9 @@ async def test_a_directory_that_was_not_formatted_is_refused(world, autojump_clo
             pass
 
 
-async def test_without_voters_anywhere_nobody_leads(world, autojump_clock) -> None:
+async def test_quorum_without_voters_in_snapshot_and_settings_is_refused(
+    world, autojump_clock
+) -> None:
     await format_root(world, level=20)
 
     with pytest.raises(UnsupportedQuorumError, match="names no voters"):
@@ -335,7 +337,7 @@ async def test_without_voters_anywhere_nobody_leads(world, autojump_clock) -> No
         )
 
 
-async def test_with_an_old_metadata_version_the_voters_come_from_the_settings(
+async def test_voters_of_an_old_metadata_version_are_those_of_the_settings(
     world, autojump_clock
 ) -> None:
     await format_root(world, level=20)
@@ -348,7 +350,7 @@ async def test_with_an_old_metadata_version_the_voters_come_from_the_settings(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(25))
-def test_what_was_committed_survives_a_power_loss(seed: int) -> None:
+def test_committed_records_survive_a_power_loss(seed: int) -> None:
     async def main(universe: Universe) -> None:
         committed: list[int] = []
         world = universe.machine("broker")
@@ -372,7 +374,7 @@ def test_what_was_committed_survives_a_power_loss(seed: int) -> None:
     run_simulated(main, seed, moody=True)
 
 
-async def test_an_append_that_fails_ends_the_quorum_too(world, autojump_clock) -> None:
+async def test_failed_append_ends_the_quorum(world, autojump_clock) -> None:
     """Otherwise the broker would go on, and answer every change with an error."""
     await format_root(world)
 

@@ -23,7 +23,7 @@ async def test_a_formatted_directory_has_one_snapshot_with_voters_and_features(
     assert found.records[0].feature_level == 33
 
 
-async def test_formatting_again_changes_nothing(world, autojump_clock) -> None:
+async def test_second_format_of_a_directory_changes_no_file(world, autojump_clock) -> None:
     root = world.directory(ROOT, create=True)
 
     async def again(level: int) -> bool:
@@ -37,16 +37,16 @@ async def test_formatting_again_changes_nothing(world, autojump_clock) -> None:
     assert found.records[0].feature_level == 33
 
 
-async def test_before_kraft_version_1_there_are_no_voters_in_the_snapshot(
-    world, autojump_clock
-) -> None:
+async def test_snapshot_below_kraft_version_1_has_no_voters(world, autojump_clock) -> None:
     await format_root(world, level=20)
 
     found = await read_snapshot(world.directory(ROOT).directory("__cluster_metadata-0"), BOOTSTRAP)
     assert found.voters is None
 
 
-async def test_an_unknown_level_writes_nothing(world, autojump_clock) -> None:
+async def test_unknown_metadata_version_is_refused_and_nothing_is_written(
+    world, autojump_clock
+) -> None:
     with pytest.raises(KafkaError):
         await format_root(world, level=99)
 

@@ -37,13 +37,15 @@ async def run(world, settings: SnapshotSettings, count: int, seconds: float) -> 
     return found
 
 
-async def test_enough_bytes_of_log_give_a_snapshot(world, autojump_clock) -> None:
+async def test_snapshot_is_written_after_enough_bytes_of_the_log(world, autojump_clock) -> None:
     few = SnapshotSettings(max_record_bytes_between_snapshots=2000, max_snapshot_interval_ms=0)
 
     assert await run(world, few, 50, 3) == [52, 52, 52]
 
 
-async def test_few_records_wait_for_the_interval_and_then_no_more(world, autojump_clock) -> None:
+async def test_snapshot_of_few_records_is_written_once_after_the_interval(
+    world, autojump_clock
+) -> None:
     settings = SnapshotSettings(max_snapshot_interval_ms=4500)
 
     assert await run(world, settings, 3, 20) == [0] * 4 + [5] * 16
@@ -58,7 +60,7 @@ async def size_of(world, count: int) -> int:
 
 
 @pytest.mark.parametrize(("more", "newest"), [(-1, 7), (0, 7), (1, 0)])
-async def test_a_snapshot_is_due_at_so_many_bytes(autojump_clock, more, newest) -> None:
+async def test_snapshot_is_due_exactly_at_its_limit_of_bytes(autojump_clock, more, newest) -> None:
     size = await size_of(simulated_world(), 5)
     settings = SnapshotSettings(
         max_record_bytes_between_snapshots=size + more, max_snapshot_interval_ms=0

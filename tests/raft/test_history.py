@@ -20,7 +20,7 @@ def test_an_epoch_ends_where_the_next_one_begins() -> None:
     assert history.end_of(0) == (0, 0)
 
 
-def test_the_epoch_at_an_end_is_that_of_the_record_before() -> None:
+def test_epoch_at_an_end_offset_is_that_of_the_record_before() -> None:
     history = History.of([(1, 0), (4, 10)], 15)
 
     assert [history.epoch_at(end) for end in (0, 1, 10, 11, 15)] == [0, 1, 1, 4, 4]
@@ -35,7 +35,7 @@ def test_an_empty_append_begins_no_epoch() -> None:
 
 
 @given(runs, st.integers(0, 60))
-def test_it_agrees_with_a_list_of_the_epochs_of_all_records(
+def test_history_agrees_with_a_list_of_the_epochs_of_all_records(
     added: list[tuple[int, int]], cut: int
 ) -> None:
     history = History()

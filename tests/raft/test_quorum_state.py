@@ -13,7 +13,7 @@ from trio_kafka.raft.voters import Voter, VoterSet
 
 
 @pytest.mark.parametrize("voters", [STATIC, VoterSet(1, (Voter(ONE, DIRECTORY_ID),))])
-async def test_an_election_survives_its_file(world, autojump_clock, voters: VoterSet) -> None:
+async def test_saved_election_is_loaded_unchanged(world, autojump_clock, voters: VoterSet) -> None:
     directory = world.directory(ROOT, create=True)
 
     for election in (Election(3, ONE, NO_NODE), Election(4, NO_NODE, ONE)):
@@ -21,7 +21,7 @@ async def test_an_election_survives_its_file(world, autojump_clock, voters: Vote
         assert await load_election(directory) == election
 
 
-async def test_for_static_voters_the_file_is_kafkas_byte_for_byte(world, autojump_clock) -> None:
+async def test_file_of_static_voters_is_that_of_kafka_byte_for_byte(world, autojump_clock) -> None:
     await put_sample(world, "cluster_metadata")
     directory = world.directory(ROOT).directory("__cluster_metadata-0")
     kafkas = await read_file(directory, NAME)
@@ -33,7 +33,9 @@ async def test_for_static_voters_the_file_is_kafkas_byte_for_byte(world, autojum
     assert await read_file(directory, NAME) == kafkas
 
 
-async def test_voters_are_read_only_where_no_record_names_them(world, autojump_clock) -> None:
+async def test_voters_are_read_from_the_file_only_for_kraft_version_0(
+    world, autojump_clock
+) -> None:
     directory = world.directory(ROOT, create=True)
     assert await load_voters(directory) is None
 
@@ -44,7 +46,7 @@ async def test_voters_are_read_only_where_no_record_names_them(world, autojump_c
     assert await load_voters(directory) is None
 
 
-async def test_for_dynamic_voters_the_file_is_kafkas_byte_for_byte(world, autojump_clock) -> None:
+async def test_file_of_dynamic_voters_is_that_of_kafka_byte_for_byte(world, autojump_clock) -> None:
     await put_sample(world, "dynamic_quorum")
     directory = world.directory(ROOT).directory("__cluster_metadata-0")
     kafkas = await read_file(directory, NAME)
@@ -58,11 +60,13 @@ async def test_for_dynamic_voters_the_file_is_kafkas_byte_for_byte(world, autoju
     assert await read_file(directory, NAME) == kafkas
 
 
-async def test_where_there_is_none_no_epoch_has_begun(world, autojump_clock) -> None:
+async def test_missing_file_gives_an_empty_election(world, autojump_clock) -> None:
     assert await load_election(world.directory(ROOT, create=True)) == Election()
 
 
-async def test_a_damaged_file_takes_the_directory_offline(world, autojump_clock) -> None:
+async def test_damaged_quorum_state_file_is_an_error_of_its_log_directory(
+    world, autojump_clock
+) -> None:
     directory = world.directory(ROOT, create=True)
     await replace_file(directory, NAME, b'{"leaderId":1')
 
@@ -71,7 +75,7 @@ async def test_a_damaged_file_takes_the_directory_offline(world, autojump_clock)
 
 
 @pytest.mark.parametrize("epoch", [-1, (1 << 31) - 1])
-async def test_an_epoch_that_no_later_one_can_follow_is_refused(
+async def test_negative_or_largest_epoch_in_the_file_is_refused(
     world, autojump_clock, epoch: int
 ) -> None:
     directory = world.directory(ROOT, create=True)

@@ -55,7 +55,7 @@ async def held(driver: RaftDriver) -> int:
     return store.log.size + sum(sizes)
 
 
-async def test_nothing_goes_without_limits_or_below_them(
+async def test_no_snapshot_is_removed_without_limits_or_below_the_limits(
     world: World, autojump_clock: object
 ) -> None:
     await format_root(world)
@@ -70,7 +70,7 @@ async def test_nothing_goes_without_limits_or_below_them(
         assert driver.store.log.start_offset == 0
 
 
-async def test_the_oldest_go_until_log_and_snapshots_are_small_enough(
+async def test_oldest_snapshots_are_removed_until_the_size_is_within_max_bytes(
     world: World, autojump_clock: object
 ) -> None:
     await format_root(world)
@@ -96,7 +96,7 @@ async def test_the_oldest_go_until_log_and_snapshots_are_small_enough(
 
 
 @pytest.mark.parametrize("keep", [Retention(max_bytes=0), Retention(max_bytes=-1, max_ms=0)])
-async def test_the_newest_stays_whatever_is_kept(
+async def test_newest_snapshot_is_never_removed(
     world: World, autojump_clock: object, keep: Retention
 ) -> None:
     await format_root(world)
@@ -112,7 +112,7 @@ async def test_the_newest_stays_whatever_is_kept(
             assert driver.store.log.start_offset == made[-1].offset
 
 
-async def test_what_is_too_old_goes_and_when_the_next_will_is_told(
+async def test_snapshots_above_max_age_are_removed_and_the_next_removal_time_is_returned(
     world: World, autojump_clock: object
 ) -> None:
     await format_root(world)
@@ -131,7 +131,7 @@ async def test_what_is_too_old_goes_and_when_the_next_will_is_told(
         assert store.log.segments.first.base_offset <= made[4].offset
 
 
-async def test_one_that_is_not_too_old_keeps_those_after_it(
+async def test_young_snapshot_keeps_the_snapshots_after_it(
     world: World, autojump_clock: object
 ) -> None:
     await format_root(world)
@@ -144,7 +144,7 @@ async def test_one_that_is_not_too_old_keeps_those_after_it(
         assert await snapshots_in(store.directory) == made[1:]
 
 
-async def test_a_damaged_one_is_as_old_as_can_be(world: World, autojump_clock: object) -> None:
+async def test_damaged_snapshot_counts_as_too_old(world: World, autojump_clock: object) -> None:
     await format_root(world)
     async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
         now_ms = int(world.clock.wall() * 1000)
@@ -161,7 +161,7 @@ async def test_a_damaged_one_is_as_old_as_can_be(world: World, autojump_clock: o
         assert await snapshots_in(directory) == made[2:]
 
 
-async def test_a_damaged_newest_one_does_not_cost_the_last_that_is_whole(
+async def test_last_undamaged_snapshot_is_kept_if_the_newest_is_damaged(
     world: World, autojump_clock: object
 ) -> None:
     await format_root(world)
@@ -179,7 +179,7 @@ async def test_a_damaged_newest_one_does_not_cost_the_last_that_is_whole(
         assert len(loader.image.topics) == 80
 
 
-async def test_the_generator_removes_in_time_and_nothing_ticks_afterwards(
+async def test_generator_removes_old_snapshots_on_time_and_then_has_no_deadline(
     world: World, autojump_clock: object
 ) -> None:
     await format_root(world)
@@ -206,7 +206,7 @@ async def test_the_generator_removes_in_time_and_nothing_ticks_afterwards(
             nursery.cancel_scope.cancel()
 
 
-async def test_a_minute_after_new_records_what_is_too_much_goes(
+async def test_snapshots_above_max_bytes_are_removed_a_minute_after_new_records(
     world: World, autojump_clock: object
 ) -> None:
     await format_root(world)
@@ -229,7 +229,7 @@ async def test_a_minute_after_new_records_what_is_too_much_goes(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
-def test_a_power_loss_while_the_log_is_cleaned_loses_nothing(seed: int) -> None:
+def test_power_loss_during_the_cleaning_of_the_log_loses_no_record(seed: int) -> None:
     async def main(universe: Universe) -> None:
         world = universe.machine("broker")
         await format_root(world)
@@ -259,7 +259,7 @@ def test_a_power_loss_while_the_log_is_cleaned_loses_nothing(seed: int) -> None:
 
 
 @pytest.mark.parametrize("call", ["open", "create", "names", "sync_directory"])
-async def test_snapshots_are_removed_as_soon_as_there_is_a_descriptor(
+async def test_snapshots_are_removed_as_soon_as_a_descriptor_is_free(
     world: World, autojump_clock: object, call: str
 ) -> None:
     await format_root(world)

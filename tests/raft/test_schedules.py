@@ -23,7 +23,7 @@ SCHEDULES = (2_000, 50_000)
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
-def test_no_order_of_events_elects_two_leaders_or_loses_what_was_committed(size: Size) -> None:
+def test_no_order_of_events_elects_two_leaders_or_loses_committed_records(size: Size) -> None:
     """Each schedule also settles: one leads, all logs are equal, what was committed is there."""
     for seed in range(size(*SCHEDULES)):
         try:
@@ -34,7 +34,7 @@ def test_no_order_of_events_elects_two_leaders_or_loses_what_was_committed(size:
 
 
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
-def test_a_planted_fault_is_found(
+def test_planted_fault_is_found_by_a_schedule(
     plant: Plant, monkeypatch: pytest.MonkeyPatch, size: Size, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plant(monkeypatch)

@@ -30,7 +30,7 @@ async def write(
     )
 
 
-async def test_what_is_written_is_read_again(world, autojump_clock) -> None:
+async def test_written_snapshot_is_read_unchanged(world, autojump_clock) -> None:
     directory = world.directory(ROOT, create=True)
     at = SnapshotId(1234, 5)
 
@@ -43,7 +43,9 @@ async def test_what_is_written_is_read_again(world, autojump_clock) -> None:
     assert (found.timestamp_ms, found.voters, found.size) == (77, VOTERS, size)
 
 
-async def test_batches_follow_one_another_between_header_and_footer(world, autojump_clock) -> None:
+async def test_batches_of_a_snapshot_are_contiguous_between_header_and_footer(
+    world, autojump_clock
+) -> None:
     directory = world.directory(ROOT, create=True)
     await write(directory, SnapshotId(1, 1), voters=None)
     file = directory.open(SnapshotId(1, 1).name)
@@ -58,7 +60,7 @@ async def test_batches_follow_one_another_between_header_and_footer(world, autoj
 
 
 @pytest.mark.parametrize("name", ["cluster_metadata", "dynamic_quorum"])
-async def test_snapshots_that_kafka_wrote_are_read_record_by_record(
+async def test_snapshots_written_by_kafka_are_read_record_by_record(
     world, autojump_clock, name: str
 ) -> None:
     await put_sample(world, name)
@@ -77,7 +79,7 @@ async def test_snapshots_that_kafka_wrote_are_read_record_by_record(
     assert read >= 78
 
 
-async def test_the_first_snapshot_has_the_size_of_kafkas(world, autojump_clock) -> None:
+async def test_bootstrap_snapshot_has_the_size_of_that_of_kafka(world, autojump_clock) -> None:
     directory = world.directory(ROOT, create=True)
     endpoint = VoterEndpoint("CONTROLLER", "127.0.0.1", 31194)
 
@@ -95,7 +97,7 @@ async def test_the_first_snapshot_has_the_size_of_kafkas(world, autojump_clock) 
 
 
 @pytest.mark.parametrize("cut", [1, 75, 500, 10_000])
-async def test_a_snapshot_that_is_not_whole_is_refused(world, autojump_clock, cut: int) -> None:
+async def test_truncated_snapshot_is_refused(world, autojump_clock, cut: int) -> None:
     directory = world.directory(ROOT, create=True)
     at = SnapshotId(7, 1)
     size = await write(directory, at)
@@ -109,7 +111,7 @@ async def test_a_snapshot_that_is_not_whole_is_refused(world, autojump_clock, cu
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
 
 
-async def test_a_part_left_behind_is_written_anew(world, autojump_clock) -> None:
+async def test_incomplete_snapshot_file_is_ignored_and_overwritten(world, autojump_clock) -> None:
     directory = world.directory(ROOT, create=True)
     directory.create(SnapshotId(7, 1).name + ".part").close()
     assert await snapshots_in(directory) == []
@@ -120,7 +122,7 @@ async def test_a_part_left_behind_is_written_anew(world, autojump_clock) -> None
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_a_snapshot_that_was_written_survives_a_power_loss(autojump_clock, seed: int) -> None:
+async def test_written_snapshot_survives_a_power_loss(autojump_clock, seed: int) -> None:
     world = simulated_world(seed=seed)
     universe = world.universe
     root = world.directory(ROOT, create=True)

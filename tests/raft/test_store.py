@@ -57,7 +57,7 @@ async def snapshot(driver, loader) -> None:
     await driver.store.remove_expired()
 
 
-async def test_a_damaged_newest_snapshot_costs_nothing(world, autojump_clock) -> None:
+async def test_damaged_newest_snapshot_loses_no_record(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world, config=SMALL) as (driver, loader):
         for first in (0, 100, 200):
@@ -73,7 +73,7 @@ async def test_a_damaged_newest_snapshot_costs_nothing(world, autojump_clock) ->
         assert len(loader.image.topics) == 180
 
 
-async def test_without_any_whole_snapshot_a_log_that_lost_its_beginning_is_refused(
+async def test_log_without_its_beginning_is_refused_if_all_snapshots_are_damaged(
     world, autojump_clock
 ) -> None:
     await format_root(world)
@@ -91,7 +91,9 @@ async def test_without_any_whole_snapshot_a_log_that_lost_its_beginning_is_refus
         await open_store(world, world.directory(ROOT), SMALL, static=STATIC)
 
 
-async def test_a_log_that_ends_before_its_snapshot_begins_anew_there(world, autojump_clock) -> None:
+async def test_log_that_ends_before_its_snapshot_restarts_at_the_snapshot(
+    world, autojump_clock
+) -> None:
     await put_sample(world, "dynamic_quorum")
 
     store = await open_store(world, world.directory(ROOT), CONFIG)
@@ -117,7 +119,7 @@ def metadata_directory(world: World) -> Directory:
 
 
 @pytest.mark.parametrize("saved", [None, Election(), Election(1, ONE), Election(2, ONE)])
-async def test_an_election_behind_the_log_begins_at_the_epoch_of_the_log(
+async def test_election_below_the_epoch_of_the_log_is_raised_to_that_epoch(
     world, autojump_clock, caplog, saved: Election | None
 ) -> None:
     await format_root(world)
@@ -139,7 +141,7 @@ async def test_an_election_behind_the_log_begins_at_the_epoch_of_the_log(
     ]
 
 
-async def test_an_election_behind_the_newest_snapshot_begins_at_its_epoch(
+async def test_election_below_the_epoch_of_the_newest_snapshot_is_raised_to_that_epoch(
     world, autojump_clock
 ) -> None:
     await put_sample(world, "dynamic_quorum", without="quorum-state")
@@ -152,7 +154,7 @@ async def test_an_election_behind_the_newest_snapshot_begins_at_its_epoch(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
-def test_a_power_loss_while_snapshots_are_written_loses_nothing(seed: int) -> None:
+def test_power_loss_during_the_write_of_snapshots_loses_no_record(seed: int) -> None:
     async def main(universe: Universe) -> None:
         published = 0
         world = universe.machine("broker")
@@ -195,7 +197,7 @@ async def change(world, name: str, at: int, bits: int) -> None:
 # The magic, the CRC, and what no CRC covers: the base offset and the leader epoch.
 @pytest.mark.parametrize("at", [16, 17, 0, 7, 12])
 @pytest.mark.parametrize("number", [0, -1])
-async def test_a_flipped_byte_before_whole_batches_is_refused_and_nothing_is_cut(
+async def test_damaged_batch_before_undamaged_batches_is_refused_without_truncation(
     world, autojump_clock, at: int, number: int
 ) -> None:
     await format_root(world)
@@ -213,7 +215,7 @@ async def test_a_flipped_byte_before_whole_batches_is_refused_and_nothing_is_cut
     assert {one: await content_of(directory, one) for one in segments(world)} == before
 
 
-async def test_a_torn_last_batch_of_metadata_is_cut(world, autojump_clock) -> None:
+async def test_torn_last_batch_of_metadata_is_truncated(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world, config=SMALL) as (driver, loader):
         await fill(driver, loader, 0)

@@ -17,11 +17,11 @@ from trio_kafka.raft.voters import (
 ALONE = VoterSet(1, (Voter(ONE, DIRECTORY_ID, (VoterEndpoint("C", "h", 1),)),))
 
 
-def test_a_voter_set_survives_its_record() -> None:
+def test_voter_set_is_decoded_from_its_record_unchanged() -> None:
     assert voters_of(voters_record(ALONE)) == ALONE.voters
 
 
-def test_the_one_voter_with_its_directory_is_accepted() -> None:
+def test_quorum_of_this_node_and_directory_alone_is_accepted() -> None:
     ALONE.check_alone(ONE, DIRECTORY_ID)
     VoterSet(0, (Voter(ONE),)).check_alone(ONE, DIRECTORY_ID)
     assert ALONE.directory_of(NodeId(2)) == NO_DIRECTORY
@@ -35,6 +35,8 @@ def test_the_one_voter_with_its_directory_is_accepted() -> None:
         (VoterSet(1, (Voter(ONE),)), "another directory"),
     ],
 )
-def test_any_other_quorum_is_refused_with_the_reason(voters: VoterSet, reason: str) -> None:
+def test_quorum_of_other_voters_or_of_another_directory_is_refused_with_the_reason(
+    voters: VoterSet, reason: str
+) -> None:
     with pytest.raises(UnsupportedQuorumError, match=reason):
         voters.check_alone(ONE, DIRECTORY_ID)

@@ -35,7 +35,7 @@ def with_records(data: bytes, count: int, last_delta: int = 10) -> bytes:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_records_of_kafkas_builder_are_read_in_each_codec(codec: str) -> None:
+def test_records_written_by_kafkas_builder_are_read_in_each_codec(codec: str) -> None:
     batch = (DATA / f"v2-{codec}.bin").read_bytes()
 
     assert read_header(batch).codec is Codec[codec.upper()]
@@ -51,13 +51,13 @@ def test_records_of_kafkas_builder_are_read_in_each_codec(codec: str) -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_append_time_holds_for_all_records(codec: str) -> None:
+def test_append_time_of_a_batch_is_the_timestamp_of_all_its_records(codec: str) -> None:
     batch = (DATA / f"v2-{codec}-logappend.bin").read_bytes()
 
     assert [record.timestamp for record in decode(batch)] == [1700000009999] * 5
 
 
-def test_headers_of_records_are_read() -> None:
+def test_record_headers_are_read_including_null_values() -> None:
     log = (DATA / "txn.log").read_bytes()
 
     records = [record for at, h in iterate_headers(log) for record in read_records(log, at, h)]
@@ -69,7 +69,7 @@ def test_headers_of_records_are_read() -> None:
     assert by_offset[6].headers == []
 
 
-def test_gaps_left_by_compaction_are_read() -> None:
+def test_offset_gaps_left_by_compaction_are_read() -> None:
     log = (DATA / "compacted.log").read_bytes()
 
     records = [record for at, h in iterate_headers(log) for record in read_records(log, at, h)]
@@ -79,7 +79,7 @@ def test_gaps_left_by_compaction_are_read() -> None:
 
 
 @pytest.mark.parametrize("name", ["txn.log", "plain.log", "compacted.log", "v2-none.bin"])
-def test_what_kafka_wrote_is_written_again_byte_by_byte(name: str) -> None:
+def test_records_read_from_a_kafka_log_are_encoded_to_the_same_bytes(name: str) -> None:
     log = (DATA / name).read_bytes()
 
     again = b"".join(
@@ -104,7 +104,7 @@ def test_what_kafka_wrote_is_written_again_byte_by_byte(name: str) -> None:
     assert [decode(again)] == [decode(log)]
 
 
-def test_a_batch_may_be_empty_after_compaction() -> None:
+def test_empty_batch_with_a_last_offset_is_encoded_and_read() -> None:
     batch = encode_batch([], 10, last_offset=14)
 
     header = read_header(batch)
@@ -112,13 +112,13 @@ def test_a_batch_may_be_empty_after_compaction() -> None:
     assert (header.count, header.last_offset, decode(batch)) == (0, 14, [])
 
 
-def test_an_empty_batch_is_an_error() -> None:
+def test_encoding_no_records_without_a_last_offset_is_refused() -> None:
     with pytest.raises(ValueError, match="without records"):
         encode_batch([])
 
 
 @pytest.mark.parametrize("offsets", [[5, 5], [5, 4], [3]])
-def test_offsets_that_do_not_ascend_are_not_written(offsets: list[int]) -> None:
+def test_encoding_offsets_that_do_not_ascend_is_refused(offsets: list[int]) -> None:
     with pytest.raises(ValueError, match="offset"):
         encode_batch([Record(offset=offset) for offset in offsets], 4)
 
@@ -145,7 +145,9 @@ def test_offsets_that_do_not_ascend_are_not_written(offsets: list[int]) -> None:
         ("0c00ffffffffff", 1, "the records end early"),
     ],
 )
-def test_a_lie_is_an_error_with_its_position(data: str, count: int, what: str) -> None:
+def test_malformed_records_raise_corrupt_message_with_the_batch_position(
+    data: str, count: int, what: str
+) -> None:
     batch = with_records(bytes.fromhex(data), count)
 
     with pytest.raises(KafkaError, match=what) as caught:
@@ -154,7 +156,7 @@ def test_a_lie_is_an_error_with_its_position(data: str, count: int, what: str) -
     assert "batch at 0" in str(caught.value)
 
 
-def test_any_negative_length_is_null() -> None:
+def test_any_negative_length_is_read_as_null() -> None:
     batch = with_records(bytes.fromhex("12000000" + "030d" + "02" + "0261" + "03"), 1)
 
     (read,) = decode(batch)
@@ -170,7 +172,7 @@ def test_header_name_that_is_not_utf_8_is_read_as_in_java() -> None:
     assert read.headers == [("\ufffd", None)]
 
 
-def test_records_before_a_lie_are_read() -> None:
+def test_records_before_a_malformed_record_are_read() -> None:
     batch = with_records(bytes.fromhex("0c000000010100" * 2), 2)
 
     records = read_records(batch, 0, read_header(batch))
@@ -180,14 +182,14 @@ def test_records_before_a_lie_are_read() -> None:
         next(records)
 
 
-def test_a_batch_that_is_cut_is_an_error() -> None:
+def test_truncated_batch_raises_corrupt_message() -> None:
     batch = encode_batch([Record(value=b"x")])
 
     with pytest.raises(KafkaError, match="CORRUPT_MESSAGE: batch of"):
         next(read_records(batch[:-1], 0, read_header(batch)))
 
 
-def test_a_bomb_is_an_error() -> None:
+def test_batch_that_decompresses_beyond_the_limit_raises_corrupt_message() -> None:
     batch = encode_batch([Record(value=bytes(1 << 20))], codec=Codec.ZSTD)
 
     with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
@@ -206,7 +208,7 @@ RECORDS = st.builds(
 
 
 @given(st.lists(RECORDS, min_size=1, max_size=8), st.sampled_from(Codec), st.integers(0, 1 << 50))
-def test_records_are_read_as_they_were_written(
+def test_encoded_records_are_decoded_unchanged(
     records: list[Record], codec: Codec, base_offset: int
 ) -> None:
     batch = encode_batch(records, base_offset, 3, codec=codec)
@@ -221,7 +223,7 @@ def test_records_are_read_as_they_were_written(
 
 
 @given(st.binary(max_size=60), st.integers(-2, 9))
-def test_any_bytes_give_records_or_an_error(junk: bytes, count: int) -> None:
+def test_random_bytes_give_records_or_corrupt_message(junk: bytes, count: int) -> None:
     code = None
     try:
         decode(with_records(junk, count))

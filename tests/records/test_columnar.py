@@ -13,13 +13,13 @@ def run(code: str) -> str:
     ).stdout
 
 
-def test_the_package_names_what_it_offers() -> None:
+def test_columnar_package_defines_every_name_in_its_all_list() -> None:
     assert all(hasattr(columnar, name) for name in columnar.__all__)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("missing", ["numpy", "pyarrow"])
-def test_a_missing_library_is_an_error_that_says_what_to_install(missing: str) -> None:
+def test_missing_library_raises_an_error_with_the_install_command(missing: str) -> None:
     said = run(
         f"import sys; sys.modules[{missing!r}] = None\n"
         "try:\n"
@@ -33,7 +33,7 @@ def test_a_missing_library_is_an_error_that_says_what_to_install(missing: str) -
 
 
 @pytest.mark.slow
-def test_another_missing_module_is_not_blamed_on_the_extra() -> None:
+def test_other_missing_module_is_not_attributed_to_the_columnar_extra() -> None:
     said = run(
         "import sys; sys.modules['crc32c'] = None\n"
         "try:\n"
@@ -47,7 +47,7 @@ def test_another_missing_module_is_not_blamed_on_the_extra() -> None:
 
 
 @pytest.mark.slow
-def test_neither_trio_nor_pandas_is_imported() -> None:
+def test_columnar_package_imports_neither_trio_nor_pandas() -> None:
     said = run(
         "import sys\n"
         "from trio_kafka.records.columnar import decode, encode, scan\n"

@@ -27,23 +27,23 @@ PACKED = [codec for codec in Codec if codec is not Codec.NONE]
 
 
 @given(st.binary(max_size=3000), st.sampled_from(Codec))
-def test_data_come_back(data: bytes, codec: Codec) -> None:
+def test_compressed_data_decompress_to_the_same_data(data: bytes, codec: Codec) -> None:
     assert decompress(codec, compress(codec, data), len(data)) == data
 
 
 @pytest.mark.parametrize("codec", [codec for codec in PACKED if codec in LEVELS])
-def test_the_ends_of_each_range_of_levels_work(codec: Codec) -> None:
+def test_lowest_and_highest_compression_levels_work(codec: Codec) -> None:
     for level in (LEVELS[codec][0], LEVELS[codec][-1]):
         assert decompress(codec, compress(codec, SOME, level), len(SOME)) == SOME
 
 
-def test_a_level_out_of_range_is_an_error() -> None:
+def test_compression_level_out_of_range_is_refused() -> None:
     with pytest.raises(ValueError, match="level 10 of GZIP"):
         compress(Codec.GZIP, SOME, 10)
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_output_is_bounded_to_the_byte(codec: Codec) -> None:
+def test_decompression_limit_is_exact_to_the_byte(codec: Codec) -> None:
     packed = compress(codec, SOME)
 
     assert len(decompress(codec, packed, len(SOME))) == len(SOME)
@@ -54,7 +54,7 @@ def test_output_is_bounded_to_the_byte(codec: Codec) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("codec", PACKED)
-def test_a_bomb_raises_before_its_memory_is_spent(codec: Codec) -> None:
+def test_decompression_beyond_the_limit_raises_before_using_the_memory(codec: Codec) -> None:
     bomb = memoryview(compress(codec, bytes(64 << 20)))
     tracemalloc.start()
 
@@ -67,26 +67,28 @@ def test_a_bomb_raises_before_its_memory_is_spent(codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("codec", PACKED)
-def test_much_output_of_little_input_is_read(codec: Codec) -> None:
+def test_highly_compressed_data_are_decompressed(codec: Codec) -> None:
     assert decompress(codec, compress(codec, bytes(1 << 20)), 1 << 20) == bytes(1 << 20)
 
 
 @pytest.mark.parametrize("codec", PACKED)
 @pytest.mark.parametrize("damage", [b"", b"\x00" * 40, b"\xff" * 40])
-def test_what_no_codec_wrote_is_corrupt(codec: Codec, damage: bytes) -> None:
+def test_invalid_compressed_data_raise_corrupt_message(codec: Codec, damage: bytes) -> None:
     with pytest.raises(KafkaError) as caught:
         decompress(codec, damage, 1 << 20)
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
 
 
 @pytest.mark.parametrize("codec", PACKED)
-def test_a_block_that_is_cut_is_corrupt(codec: Codec) -> None:
+def test_truncated_compressed_data_raise_corrupt_message(codec: Codec) -> None:
     with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
         decompress(codec, compress(codec, SOME)[:-1], 1 << 20)
 
 
 @given(st.sampled_from(PACKED), st.binary(max_size=100))
-def test_any_bytes_give_data_or_an_error(codec: Codec, junk: bytes) -> None:
+def test_random_bytes_decompress_to_data_or_raise_corrupt_message(
+    codec: Codec, junk: bytes
+) -> None:
     code, size = None, 0
     try:
         size = len(decompress(codec, junk, 1 << 16))
@@ -96,18 +98,18 @@ def test_any_bytes_give_data_or_an_error(codec: Codec, junk: bytes) -> None:
     assert code in (None, ErrorCode.CORRUPT_MESSAGE)
 
 
-def test_snappy_is_written_as_a_stream_and_read_as_one_raw_block_too() -> None:
+def test_snappy_is_written_as_a_stream_and_read_as_stream_or_raw_block() -> None:
     assert compress(Codec.SNAPPY, SOME)[:16].hex() == "82534e41505059000000000100000001"
     assert decompress(Codec.SNAPPY, bytes(cramjam.snappy.compress_raw(SOME)), 1 << 20) == SOME
 
 
-def test_snappy_streams_that_were_joined_are_read() -> None:
+def test_concatenated_snappy_streams_are_read() -> None:
     joined = compress(Codec.SNAPPY, SOME) + compress(Codec.SNAPPY, b"more")
 
     assert decompress(Codec.SNAPPY, joined, 1 << 20) == SOME + b"more"
 
 
-def test_the_first_lz4_frame_is_read_and_nothing_behind_it() -> None:
+def test_first_lz4_frame_is_read_and_the_bytes_after_it_are_ignored() -> None:
     packed = compress(Codec.LZ4, SOME)
     checked = bytes(cramjam.lz4.compress(SOME))  # with a checksum of the content
 
@@ -118,7 +120,7 @@ def test_the_first_lz4_frame_is_read_and_nothing_behind_it() -> None:
             decompress(Codec.LZ4, frame[:-1], 1 << 20)
 
 
-def test_the_lowest_level_of_gzip_packs_as_zlibs_does() -> None:
+def test_lowest_gzip_level_compresses_about_as_well_as_zlib() -> None:
     text = b" ".join(b"%x" % (n * n) for n in range(20_000))
 
     packed = len(compress(Codec.GZIP, text, 1))
@@ -126,20 +128,20 @@ def test_the_lowest_level_of_gzip_packs_as_zlibs_does() -> None:
     assert packed < 1.1 * len(zlib.compress(text, 1))
 
 
-def test_the_blocks_of_a_snappy_stream_are_bounded_together() -> None:
+def test_decompression_limit_holds_for_all_blocks_of_a_snappy_stream_together() -> None:
     with pytest.raises(KafkaError, match="want at most"):
         decompress(Codec.SNAPPY, compress(Codec.SNAPPY, bytes(100_000)), 99_999)
 
 
 @pytest.mark.parametrize("length", ["ffffffff", "7fffffff", "00"])
-def test_a_snappy_stream_with_a_wrong_length_is_corrupt(length: str) -> None:
+def test_snappy_stream_with_a_wrong_block_length_is_corrupt(length: str) -> None:
     head = compress(Codec.SNAPPY, b"")
 
     with pytest.raises(KafkaError, match="CORRUPT_MESSAGE: snappy"):
         decompress(Codec.SNAPPY, head + bytes.fromhex(length), 100)
 
 
-def test_kafkas_default_level_of_lz4_is_the_fast_compressor() -> None:
+def test_default_lz4_level_is_the_fast_compressor_as_in_kafka() -> None:
     text = b"".join(b"%d bottles of beer on the wall, " % (n * 7919 % 1000) for n in range(9000))
 
     by_default = len(compress(Codec.LZ4, text))
@@ -148,21 +150,23 @@ def test_kafkas_default_level_of_lz4_is_the_fast_compressor() -> None:
     assert by_default > len(compress(Codec.LZ4, text, 8))
 
 
-def test_lz4_is_written_in_blocks_that_do_not_depend_on_each_other() -> None:
+def test_lz4_is_written_in_independent_blocks() -> None:
     flags = compress(Codec.LZ4, SOME)[4]
 
     assert flags & 0x20  # Java's reader refuses linked blocks
     assert not flags & 0x04
 
 
-def test_two_gzip_members_are_read_as_one() -> None:
+def test_two_gzip_members_are_read_as_one_stream() -> None:
     packed = compress(Codec.GZIP, b"one ") + compress(Codec.GZIP, b"two")
 
     assert decompress(Codec.GZIP, packed, 100) == b"one two"
 
 
 @given(st.sampled_from(Codec), st.binary(max_size=80_000), st.integers(1, 9))
-def test_packing_within_a_bound_gives_the_same_bytes(codec: Codec, data: bytes, level: int) -> None:
+def test_compression_within_its_size_limit_gives_the_same_bytes(
+    codec: Codec, data: bytes, level: int
+) -> None:
     given_level = level if codec in LEVELS else None
 
     packed = compress(codec, data, given_level)
@@ -172,7 +176,7 @@ def test_packing_within_a_bound_gives_the_same_bytes(codec: Codec, data: bytes, 
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_packing_stops_at_its_bound(codec: Codec) -> None:
+def test_compression_beyond_its_size_limit_raises_message_too_large(codec: Codec) -> None:
     hard = random.Random(1).randbytes(1 << 20)
 
     with pytest.raises(KafkaError) as caught:
@@ -183,7 +187,7 @@ def test_packing_stops_at_its_bound(codec: Codec) -> None:
 
 
 @given(st.sampled_from(Codec), st.binary(max_size=100_000))
-def test_a_given_buffer_gets_the_same_records(codec: Codec, data: bytes) -> None:
+def test_decompress_into_a_buffer_gives_the_same_data(codec: Codec, data: bytes) -> None:
     packed = compress(codec, data)
     buffer = memoryview(bytearray(len(data) + 7))
 
@@ -205,7 +209,7 @@ def _kept_by(error: BaseException | None) -> Iterator[int]:
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
 @pytest.mark.parametrize("cut", [False, True])
-def test_an_error_keeps_no_output_alive(codec: Codec, cut: bool) -> None:
+def test_decompression_error_does_not_keep_the_output_in_memory(codec: Codec, cut: bool) -> None:
     packed = compress(codec, bytes(8 << 20))
     if cut:
         packed = packed[:-9]
@@ -216,7 +220,7 @@ def test_an_error_keeps_no_output_alive(codec: Codec, cut: bool) -> None:
     assert max(_kept_by(caught.value)) <= len(packed)
 
 
-def test_a_stream_of_snappy_blocks_is_read_whole() -> None:
+def test_snappy_stream_of_many_blocks_is_read_whole() -> None:
     packed = compress(Codec.SNAPPY, SOME * 50)
     assert len(SOME * 50) > 2 * (32 << 10)
 

@@ -28,7 +28,7 @@ def control_records(name: str) -> list[Record]:
     ]
 
 
-def test_transaction_markers_that_kafka_wrote_are_read() -> None:
+def test_transaction_markers_written_by_kafka_are_read() -> None:
     markers = [(record.offset, read_marker(record)) for record in control_records("txn.log")]
 
     assert markers[:3] == [
@@ -38,7 +38,7 @@ def test_transaction_markers_that_kafka_wrote_are_read() -> None:
     ]
 
 
-def test_a_marker_is_written_as_kafka_writes_it() -> None:
+def test_encoded_transaction_marker_has_the_bytes_that_kafka_writes() -> None:
     log = (DATA / "txn.log").read_bytes()
     header = read_header(log)
 
@@ -54,7 +54,7 @@ def test_a_marker_is_written_as_kafka_writes_it() -> None:
     assert marker[16:] == log[16:78]
 
 
-def test_the_control_records_of_a_snapshot_are_read() -> None:
+def test_control_records_of_a_metadata_snapshot_are_read() -> None:
     records = control_records("metadata.checkpoint")
 
     assert [control_type(record) for record in records] == [
@@ -65,7 +65,7 @@ def test_the_control_records_of_a_snapshot_are_read() -> None:
     assert [read_marker(record) for record in records] == [None, None]
 
 
-def test_a_control_batch_is_written_as_kafka_writes_it() -> None:
+def test_encoded_control_batch_has_the_bytes_that_kafka_writes() -> None:
     log = (DATA / "metadata.checkpoint").read_bytes()
     header = read_header(log)
     (record,) = read_records(log, 0, header)
@@ -77,23 +77,23 @@ def test_a_control_batch_is_written_as_kafka_writes_it() -> None:
     assert batch == log[: header.size]
 
 
-def test_types_of_the_future_are_skipped_and_longer_keys_are_read() -> None:
+def test_unknown_control_types_are_ignored_and_longer_control_keys_are_read() -> None:
     assert control_type(Record(key=bytes.fromhex("00000063"))) is None
     assert control_type(Record(key=bytes.fromhex("000100010203"))) is ControlType.COMMIT
 
 
 @pytest.mark.parametrize("key", [None, b"", b"\x00\x00\x00", b"\xff\xff\x00\x01"])
-def test_a_key_that_is_none_of_a_control_record_is_corrupt(key: bytes | None) -> None:
+def test_invalid_control_record_key_is_corrupt(key: bytes | None) -> None:
     with pytest.raises(KafkaError, match="CORRUPT_MESSAGE: control record at 7"):
         control_type(Record(offset=7, key=key))
 
 
 @pytest.mark.parametrize("value", [None, b"", bytes(5), b"\xff\xff" + bytes(4)])
-def test_a_marker_without_its_value_is_corrupt(value: bytes | None) -> None:
+def test_transaction_marker_without_a_valid_value_is_corrupt(value: bytes | None) -> None:
     with pytest.raises(KafkaError, match="CORRUPT_MESSAGE: transaction marker at 7"):
         read_marker(Record(offset=7, key=bytes(4), value=value))
 
 
-def test_a_value_without_its_version_is_corrupt() -> None:
+def test_control_record_value_without_a_version_is_corrupt() -> None:
     with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
         value_version(Record(key=bytes(4), value=b"\x00"))

@@ -13,7 +13,7 @@ class Lease:
         self.released += 1
 
 
-def test_a_range_is_as_long_as_what_is_left_of_it() -> None:
+def test_length_of_a_file_range_is_its_number_of_bytes_left() -> None:
     part = FileRange(Lease(), 10, 90)
 
     part.position += 30
@@ -22,11 +22,11 @@ def test_a_range_is_as_long_as_what_is_left_of_it() -> None:
     assert (len(part), part.position) == (60, 40)
 
 
-def test_a_range_of_no_bytes_is_still_a_range() -> None:
+def test_file_range_of_zero_bytes_is_true() -> None:
     assert FileRange(Lease(), 10, 0)
 
 
-def test_release_gives_the_lease_back() -> None:
+def test_release_of_a_file_range_releases_its_lease() -> None:
     lease = Lease()
 
     FileRange(lease, 0, 1).release()
@@ -34,5 +34,5 @@ def test_release_gives_the_lease_back() -> None:
     assert lease.released == 1
 
 
-def test_a_range_says_where_it_is() -> None:
+def test_repr_of_a_file_range_shows_position_and_bytes_left() -> None:
     assert repr(FileRange(Lease(), 1, 2)) == "FileRange(position=1, left=2)"

@@ -23,7 +23,7 @@ DATA = Path(__file__).parent / "data"
 BATCH = encode_batch([Record(value=b"one", timestamp=5), Record(value=b"two", timestamp=7)])
 
 
-def test_headers_of_a_log_that_kafka_wrote_are_read() -> None:
+def test_batch_headers_of_a_log_written_by_kafka_are_read() -> None:
     log = (DATA / "txn.log").read_bytes()
 
     found = list(iterate_headers(log))
@@ -42,7 +42,7 @@ def test_headers_of_a_log_that_kafka_wrote_are_read() -> None:
 
 
 @pytest.mark.parametrize("name", ["txn.log", "plain.log", "compacted.log", "metadata.checkpoint"])
-def test_every_batch_that_kafka_wrote_matches_its_checksum(name: str) -> None:
+def test_every_batch_written_by_kafka_matches_its_checksum(name: str) -> None:
     log = (DATA / name).read_bytes()
 
     for position, header in iterate_headers(log):
@@ -50,7 +50,7 @@ def test_every_batch_that_kafka_wrote_matches_its_checksum(name: str) -> None:
 
 
 @pytest.mark.parametrize("at", [21, 30, HEADER_SIZE, len(BATCH) - 1])
-def test_one_changed_bit_fails_the_checksum(at: int) -> None:
+def test_one_changed_bit_makes_the_checksum_verification_fail(at: int) -> None:
     batch = bytearray(BATCH)
     batch[at] ^= 1
 
@@ -58,24 +58,24 @@ def test_one_changed_bit_fails_the_checksum(at: int) -> None:
         check_crc(batch, 0, read_header(batch))
 
 
-def test_a_batch_that_is_cut_has_no_checksum() -> None:
+def test_truncated_batch_fails_the_checksum_verification() -> None:
     with pytest.raises(KafkaError, match=f"batch of {len(BATCH)} bytes at position 0"):
         check_crc(BATCH[:-1], 0, read_header(BATCH))
 
 
-def test_iteration_ends_before_a_batch_that_is_cut() -> None:
+def test_iteration_ends_before_a_truncated_batch() -> None:
     log = BATCH * 3
 
     for cut in range(1, len(BATCH) + 1):
         assert [at for at, _ in iterate_headers(log[:-cut])] == [0, len(BATCH)]
 
 
-def test_iteration_begins_where_it_is_told() -> None:
+def test_iteration_begins_at_the_given_position() -> None:
     assert [at for at, _ in iterate_headers(b"rest" + BATCH * 2, 4)] == [4, 4 + len(BATCH)]
 
 
 @pytest.mark.parametrize("name", ["v0-gzip.bin", "v1-none.bin"])
-def test_older_formats_are_named(name: str) -> None:
+def test_old_message_formats_raise_unsupported_for_message_format(name: str) -> None:
     log = (DATA / name).read_bytes()
 
     with pytest.raises(KafkaError) as caught:
@@ -87,7 +87,7 @@ def test_older_formats_are_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("length", [-1, 0, 48, -(1 << 31)])
-def test_a_length_below_the_header_is_corrupt(length: int) -> None:
+def test_length_smaller_than_the_header_is_corrupt(length: int) -> None:
     batch = bytearray(BATCH)
     struct.pack_into(">i", batch, 8, length)
 
@@ -96,7 +96,7 @@ def test_a_length_below_the_header_is_corrupt(length: int) -> None:
 
 
 @pytest.mark.parametrize("position", [-1, 1, len(BATCH), 10_000])
-def test_a_header_outside_of_the_buffer_is_corrupt(position: int) -> None:
+def test_header_outside_of_the_buffer_is_corrupt(position: int) -> None:
     with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
         read_header(BATCH[: HEADER_SIZE - 1 + max(position, 0)][: len(BATCH)], position)
 
@@ -109,7 +109,7 @@ def test_an_unknown_codec_is_corrupt() -> None:
         _ = read_header(batch).codec
 
 
-def test_the_leaders_stamp_changes_offset_and_epoch_and_no_checksum() -> None:
+def test_stamping_offset_and_epoch_of_a_batch_keeps_its_checksum_valid() -> None:
     log = bytearray(BATCH * 2)
 
     length = read_header(log, len(BATCH)).length
@@ -121,7 +121,7 @@ def test_the_leaders_stamp_changes_offset_and_epoch_and_no_checksum() -> None:
     assert log[: len(BATCH)] == BATCH
 
 
-def test_append_time_is_stamped_over_compressed_records_as_kafka_does() -> None:
+def test_stamping_append_time_on_a_compressed_batch_gives_the_bytes_of_kafka() -> None:
     created = bytearray((DATA / "v2-gzip.bin").read_bytes())
     header = read_header(created)
 
@@ -133,7 +133,7 @@ def test_append_time_is_stamped_over_compressed_records_as_kafka_does() -> None:
     assert {record.timestamp for record in read_records(created, 0, header)} == {1700000009999}
 
 
-def test_a_stamp_clears_attributes_without_a_meaning() -> None:
+def test_stamping_the_time_clears_undefined_attribute_bits() -> None:
     batch = bytearray(BATCH)
     batch[21:23] = b"\x5a\xd4"  # a delete horizon, a transaction and zstd
     header = read_header(batch)
@@ -147,7 +147,7 @@ def test_a_stamp_clears_attributes_without_a_meaning() -> None:
     check_crc(batch, 0, header)
 
 
-def test_a_delete_horizon_stands_in_the_first_timestamps_place() -> None:
+def test_delete_horizon_is_stored_in_the_base_timestamp() -> None:
     batch = encode_batch([Record(timestamp=50, value=b"x")], delete_horizon_ms=99)
 
     header = read_header(batch)
@@ -158,7 +158,7 @@ def test_a_delete_horizon_stands_in_the_first_timestamps_place() -> None:
 
 
 @given(st.binary(max_size=200), st.integers(-5, 210))
-def test_any_bytes_give_headers_or_an_error(junk: bytes, position: int) -> None:
+def test_random_bytes_give_a_header_or_a_kafka_error(junk: bytes, position: int) -> None:
     code = None
     try:
         read_header(junk, position)

@@ -55,7 +55,7 @@ def shown(content: bytes | None) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_records_are_those_that_kafka_reads(name: str) -> None:
+def test_legacy_records_are_read_as_by_kafka(name: str) -> None:
     found = [
         f"offset {one.offset} timestamp {one.timestamp}"
         f" key {shown(one.key)} value {shown(one.value)}"
@@ -67,7 +67,7 @@ def test_records_are_those_that_kafka_reads(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_message_matches_its_checksum(name: str) -> None:
+def test_every_legacy_message_matches_its_checksum(name: str) -> None:
     content = SETS[name]
 
     for position, message in messages(content):
@@ -75,7 +75,7 @@ def test_every_message_matches_its_checksum(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_append_time_holds_for_all_records(name: str) -> None:
+def test_append_time_of_a_legacy_wrapper_holds_for_all_its_records(name: str) -> None:
     for _, message in messages(SETS[name]):
         times = {record.timestamp for record in read_legacy_records(message)}
         assert message.is_log_append_time == ("logappend" in name)
@@ -83,19 +83,19 @@ def test_append_time_holds_for_all_records(name: str) -> None:
             assert times == {message.timestamp}
 
 
-def test_a_batch_of_magic_2_is_no_message() -> None:
+def test_batch_of_magic_2_is_refused_as_a_legacy_message() -> None:
     with pytest.raises(KafkaError, match="magic 2"):
         read_message(bytes(16) + b"\x02" + bytes(60))
 
 
-def test_a_wrapper_that_grows_too_large_is_refused() -> None:
+def test_legacy_wrapper_that_decompresses_beyond_the_limit_is_refused() -> None:
     [(_, wrapper)] = messages(SETS["v1-gzip.bin"])
 
     with pytest.raises(KafkaError, match="limit"):
         list(read_legacy_records(wrapper, limit=20))
 
 
-def test_a_wrapper_in_a_wrapper_is_refused() -> None:
+def test_legacy_wrapper_inside_a_wrapper_is_refused() -> None:
     [(_, wrapper)] = messages(SETS["v0-gzip.bin"])
     content = bytearray(SETS["v0-none.bin"])
     content[17] |= 1  # the first message claims a codec
@@ -107,7 +107,7 @@ def test_a_wrapper_in_a_wrapper_is_refused() -> None:
 
 
 @given(st.sampled_from(NAMES), st.integers(0, 300), st.integers(1, 255))
-def test_any_damage_is_an_error_of_the_message_or_other_records(
+def test_damaged_legacy_message_gives_records_or_a_kafka_error(
     name: str, at: int, flip: int
 ) -> None:
     content = bytearray(SETS[name])

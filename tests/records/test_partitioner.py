@@ -15,11 +15,11 @@ from trio_kafka.records.partitioner import murmur2, partition_of
         (b"abc", 479470107),
     ],
 )
-def test_the_hash_is_that_of_kafkas_java_client(data: bytes, hashed: int) -> None:
+def test_partitioner_hash_equals_that_of_kafkas_java_client(data: bytes, hashed: int) -> None:
     assert murmur2(data) == hashed % (1 << 32)
 
 
-def test_equal_keys_have_one_partition_and_all_partitions_are_used() -> None:
+def test_equal_keys_map_to_one_partition_and_all_partitions_are_used() -> None:
     found = [partition_of(str(n).encode(), 8) for n in range(200)]
     assert found == [partition_of(str(n).encode(), 8) for n in range(200)]
     assert set(found) == set(range(8))

@@ -17,7 +17,7 @@ def recompress(batch: memoryview, codec: Codec) -> tuple[memoryview, BatchHeader
 
 
 @given(CODECS, CODECS)
-def test_records_are_the_same_in_another_codec(before: Codec, after: Codec) -> None:
+def test_recompression_keeps_records_and_header_fields(before: Codec, after: Codec) -> None:
     records = [Record(key=b"k", value=b"v" * n, timestamp=n) for n in range(20)]
     batch = memoryview(
         encode_batch(
@@ -52,7 +52,7 @@ def test_records_are_the_same_in_another_codec(before: Codec, after: Codec) -> N
     )
 
 
-def test_the_result_can_be_stamped() -> None:
+def test_recompressed_batch_is_writable() -> None:
     batch = memoryview(encode_batch([Record()]))
 
     assert not recompress(batch, Codec.LZ4)[0].readonly

@@ -24,18 +24,18 @@ def refused(batch: bytes, *, need_keys: bool = False, limits: Limits | None = No
     return caught.value.code
 
 
-def test_records_with_keys_pass() -> None:
+def test_records_with_keys_are_accepted() -> None:
     walk(encode_batch([Record(key=b"k", timestamp=NOW)] * 3, codec=Codec.LZ4), need_keys=True)
 
 
-def test_a_record_without_a_key_is_invalid_where_one_is_needed() -> None:
+def test_record_without_a_key_is_invalid_if_keys_are_required() -> None:
     batch = encode_batch([Record(key=b"k"), Record(value=b"v")])
 
     assert refused(batch, need_keys=True) is ErrorCode.INVALID_RECORD
     walk(batch)
 
 
-def test_a_time_in_the_middle_of_the_batch_is_bound() -> None:
+def test_timestamp_of_every_record_of_a_batch_is_checked() -> None:
     batch = encode_batch(
         [Record(timestamp=NOW), Record(timestamp=NOW - 101), Record(timestamp=NOW)]
     )
@@ -44,11 +44,11 @@ def test_a_time_in_the_middle_of_the_batch_is_bound() -> None:
     walk(batch, limits=Limits(before_max_ms=100, log_append_time=True))
 
 
-def test_a_gap_in_the_offsets_is_an_invalid_record() -> None:
+def test_gap_in_the_record_offsets_is_an_invalid_record() -> None:
     assert refused(encode_batch([Record(offset=0), Record(offset=2)])) is ErrorCode.INVALID_RECORD
 
 
-def test_records_that_cannot_be_read_are_corrupt() -> None:
+def test_malformed_records_are_corrupt() -> None:
     batch = bytearray(encode_batch([Record(value=b"v")]))
     batch[61] = 0x7E
 
@@ -61,7 +61,7 @@ def bad(batch: bytes, *, limits: Limits | None = None) -> tuple[ErrorCode, list[
     return caught.value.code, [index for index, _ in caught.value.records]
 
 
-def test_each_bad_record_is_named_with_its_reason() -> None:
+def test_each_bad_record_is_reported_with_its_reason() -> None:
     old, none = Record(key=b"k", timestamp=NOW - 101), Record(timestamp=NOW - 101)
     good = Record(key=b"k", timestamp=NOW)
     limits = Limits(before_max_ms=100)
@@ -74,21 +74,21 @@ def test_each_bad_record_is_named_with_its_reason() -> None:
         walk(mixed, need_keys=True, limits=limits)
 
 
-def test_the_list_of_bad_records_is_bounded_and_a_worse_error_is_found_behind_it() -> None:
+def test_list_of_bad_records_is_limited_and_later_corruption_is_still_found() -> None:
     batch = encode_batch([Record(timestamp=NOW)] * (2 * MOST_LISTED))
 
     assert bad(batch) == (ErrorCode.INVALID_RECORD, list(range(MOST_LISTED)))
     assert refused(batch[:-1], need_keys=True) is ErrorCode.CORRUPT_MESSAGE
 
 
-def test_the_largest_timestamp_is_returned() -> None:
+def test_record_check_returns_the_largest_timestamp() -> None:
     times = (NOW, NOW + 7, NOW + 3)
 
     assert walk(encode_batch([Record(timestamp=time) for time in times])) == NOW + 7
     assert walk(encode_batch([Record()])) == -1
 
 
-def test_an_append_time_of_the_producer_is_its_records_time_or_an_error() -> None:
+def test_append_time_set_by_the_producer_is_checked_as_the_record_time() -> None:
     now = encode_batch([Record(key=b"k", timestamp=NOW - 500)], append_time_ms=NOW)
 
     assert walk(now, limits=Limits(before_max_ms=100)) == NOW
@@ -98,7 +98,7 @@ def test_an_append_time_of_the_producer_is_its_records_time_or_an_error() -> Non
     assert bad(none) == (ErrorCode.INVALID_TIMESTAMP, [0])
 
 
-def test_a_record_of_a_compressed_batch_is_bound() -> None:
+def test_record_of_a_compressed_batch_larger_than_the_limit_is_corrupt() -> None:
     records = [Record(value=bytes(90), timestamp=NOW)] * 5  # 97 bytes after its length
     for codec, most, passes in (
         (Codec.LZ4, 98, True),

@@ -42,7 +42,9 @@ def skimmed(data: bytes | memoryview, header: BatchHeader) -> list | ErrorCode:
 
 
 @given(RECORDS, st.none() | st.just(77))
-def test_skimming_sees_what_decoding_sees(records: list[Record], append_time: int | None) -> None:
+def test_skimming_records_gives_the_same_fields_as_decoding(
+    records: list[Record], append_time: int | None
+) -> None:
     batch = encode_batch(records, 40, append_time_ms=append_time)
     header, data = read_header(batch), batch[HEADER_SIZE:]
 
@@ -51,7 +53,9 @@ def test_skimming_sees_what_decoding_sees(records: list[Record], append_time: in
 
 
 @given(RECORDS, st.data())
-def test_skimming_refuses_what_decoding_refuses(records: list[Record], draw: st.DataObject) -> None:
+def test_skimming_refuses_the_records_that_decoding_refuses(
+    records: list[Record], draw: st.DataObject
+) -> None:
     batch = encode_batch(records)
     header, data = read_header(batch), bytearray(batch[HEADER_SIZE:])
     at = draw.draw(st.integers(0, len(data) - 1))
@@ -61,14 +65,14 @@ def test_skimming_refuses_what_decoding_refuses(records: list[Record], draw: st.
     assert skimmed(bytes(data), header) == decoded(bytes(data), header)
 
 
-def test_more_records_than_bytes_are_refused_at_once() -> None:
+def test_skimming_refuses_a_record_count_larger_than_the_number_of_bytes() -> None:
     batch = bytearray(encode_batch([Record(key=b"k")]))
     batch[57:61] = (1 << 30).to_bytes(4, "big")
 
     assert skimmed(bytes(batch[HEADER_SIZE:]), read_header(batch)) is ErrorCode.CORRUPT_MESSAGE
 
 
-def test_a_record_of_many_headers_is_skimmed_with_pauses() -> None:
+def test_skimming_a_record_with_many_headers_pauses_regularly() -> None:
     batch = encode_batch([Record(key=b"k", headers=[("", b"")] * 1000)])
 
     found = list(scan_records(batch[HEADER_SIZE:], read_header(batch)))
@@ -77,7 +81,7 @@ def test_a_record_of_many_headers_is_skimmed_with_pauses() -> None:
     assert found[-1][:3] == (0, -1, 1)
 
 
-def test_no_value_is_copied() -> None:
+def test_skimming_does_not_copy_record_values() -> None:
     size = 64 << 20
     body = b"\0\0\0" + encode_varint(-1) + encode_varint(size)
     data = encode_varint(len(body) + size + 1) + body + bytes(size + 1)

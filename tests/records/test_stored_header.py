@@ -19,7 +19,7 @@ BATCH = encode_batch([Record(timestamp=5, value=b"v" * 30)], base_offset=500, le
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_messages_are_described_like_batches(name: str) -> None:
+def test_headers_of_legacy_messages_have_the_fields_of_batch_headers(name: str) -> None:
     found = list(iterate_stored_headers(SETS[name]))
 
     wanted = messages(SETS[name])
@@ -35,7 +35,7 @@ def test_messages_are_described_like_batches(name: str) -> None:
         assert (header.leader_epoch, header.producer_id) == (-1, -1)
 
 
-def test_batches_follow_messages() -> None:
+def test_batches_after_legacy_messages_are_read() -> None:
     content = SETS["v1-none.bin"] + BATCH
 
     (*_, (position, header)) = iterate_stored_headers(content)
@@ -45,7 +45,7 @@ def test_batches_follow_messages() -> None:
 
 
 @pytest.mark.parametrize("name", ["v0-none.bin", "v1-none.bin"])
-def test_a_message_that_is_cut_is_left_out(name: str) -> None:
+def test_truncated_legacy_message_is_left_out(name: str) -> None:
     whole = len(list(iterate_stored_headers(SETS[name])))
 
     for cut in range(1, 27):
@@ -53,7 +53,7 @@ def test_a_message_that_is_cut_is_left_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_changed_byte_of_a_message_is_found(name: str) -> None:
+def test_changed_byte_of_a_legacy_message_fails_its_checksum(name: str) -> None:
     content = SETS[name]
     (_, header), *_ = iterate_stored_headers(content)
 
@@ -66,7 +66,7 @@ def test_a_changed_byte_of_a_message_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("size", [0, 5, 30, 5000])
-def test_a_batch_with_a_damaged_magic_is_no_message(magic: int, size: int) -> None:
+def test_batch_with_a_damaged_magic_is_not_read_as_a_legacy_message(magic: int, size: int) -> None:
     batch = bytearray(encode_batch([Record(timestamp=7, value=bytes(size))], base_offset=9))
     batch[16] = magic
 
@@ -77,7 +77,7 @@ def test_a_batch_with_a_damaged_magic_is_no_message(magic: int, size: int) -> No
 
 
 @given(st.binary(max_size=200), st.sampled_from([0, 1, 2, 3]))
-def test_hostile_bytes_are_headers_or_errors(content: bytes, magic: int) -> None:
+def test_random_bytes_give_stored_headers_or_a_kafka_error(content: bytes, magic: int) -> None:
     damaged = bytearray(content)
     if len(damaged) > 16:
         damaged[16] = magic

@@ -27,7 +27,7 @@ records = st.lists(
 
 
 @given(records)
-def test_only_values_change(given_records: list[Record]) -> None:
+def test_replacing_record_values_changes_nothing_else(given_records: list[Record]) -> None:
     batch = memoryview(encode_batch(given_records, 7))
     header = read_header(batch)
 
@@ -45,7 +45,9 @@ def test_only_values_change(given_records: list[Record]) -> None:
 
 
 @given(records)
-def test_nothing_that_changes_gives_the_same_object(given_records: list[Record]) -> None:
+def test_replacing_values_by_themselves_returns_the_same_object(
+    given_records: list[Record],
+) -> None:
     batch = encode_batch(given_records)
     plain = batch[HEADER_SIZE:]
 
@@ -53,13 +55,13 @@ def test_nothing_that_changes_gives_the_same_object(given_records: list[Record])
 
 
 @given(st.binary(max_size=80), st.integers(1, 5))
-def test_hostile_bytes_are_refused_or_whole_records(data: bytes, count: int) -> None:
+def test_random_bytes_are_refused_or_returned_as_whole_records(data: bytes, count: int) -> None:
     with suppress(KafkaError):
         made = whole(with_values(data, count, lambda value: value))
         assert made is data
 
 
-def test_long_batches_pause() -> None:
+def test_replacing_values_of_a_long_batch_pauses_regularly() -> None:
     plain = encode_batch([Record(timestamp=1, value=b"x") for _ in range(320)])[HEADER_SIZE:]
 
     assert sum(1 for _ in with_values(plain, 320, lambda value: value)) == 20

@@ -6,7 +6,7 @@ from trio_kafka.records.varint import encode_varint, read_varint
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1), st.binary(max_size=3))
-def test_a_number_is_read_as_it_was_written(number: int, rest: bytes) -> None:
+def test_varint_is_read_as_written(number: int, rest: bytes) -> None:
     encoded = encode_varint(number)
 
     assert read_varint(encoded + rest, 0) == (number, len(encoded))
@@ -16,21 +16,21 @@ def test_a_number_is_read_as_it_was_written(number: int, rest: bytes) -> None:
     ("number", "encoded"),
     [(0, "00"), (-1, "01"), (1, "02"), (63, "7e"), (64, "8001"), (-65, "8101"), (300, "d804")],
 )
-def test_small_numbers_take_few_bytes(number: int, encoded: str) -> None:
+def test_small_numbers_are_encoded_in_few_bytes(number: int, encoded: str) -> None:
     assert encode_varint(number).hex() == encoded
 
 
-def test_the_ends_of_the_range_take_ten_bytes() -> None:
+def test_largest_and_smallest_numbers_are_encoded_in_ten_bytes() -> None:
     assert encode_varint(-(1 << 63)).hex() == "ff" * 9 + "01"
     assert encode_varint((1 << 63) - 1).hex() == "fe" + "ff" * 8 + "01"
 
 
-def test_a_number_that_is_cut_short_is_an_index_error() -> None:
+def test_truncated_varint_raises_index_error() -> None:
     with pytest.raises(IndexError):
         read_varint(b"\xff\xff", 0)
 
 
 @pytest.mark.parametrize("encoded", ["ff" * 10 + "01", "ff" * 9 + "02", "80" * 11])
-def test_a_number_of_more_than_64_bits_is_an_error(encoded: str) -> None:
+def test_varint_of_more_than_64_bits_raises_value_error(encoded: str) -> None:
     with pytest.raises(ValueError, match="a number of more than"):
         read_varint(bytes.fromhex(encoded), 0)

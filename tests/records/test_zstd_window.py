@@ -15,21 +15,21 @@ def frame(window_log: int) -> bytes:
 
 
 @pytest.mark.parametrize("log", [10, 17, 21, 23, 27])
-def test_the_window_is_the_one_that_the_encoder_was_told(log: int) -> None:
+def test_zstd_window_equals_the_window_log_of_the_encoder(log: int) -> None:
     assert largest_window(frame(log)) == 1 << log
 
 
-def test_the_largest_window_of_all_frames_counts() -> None:
+def test_zstd_window_is_the_largest_of_all_frames() -> None:
     assert largest_window(frame(17) + frame(23) + frame(10)) == 8 * MIB
 
 
-def test_a_frame_behind_one_that_may_be_skipped_counts() -> None:
+def test_zstd_window_of_a_frame_after_a_skippable_frame_is_found() -> None:
     skipped = bytes.fromhex("502a4d18") + (4).to_bytes(4, "little") + b"skip"
 
     assert largest_window(skipped + frame(23)) == 8 * MIB
 
 
-def test_a_window_between_two_powers_is_read_with_its_mantissa() -> None:
+def test_zstd_window_size_includes_the_mantissa() -> None:
     assert largest_window(bytes.fromhex("28b52ffd00") + bytes([8 * 13 + 4]) + b"\0") == 12 * MIB
 
 
@@ -43,9 +43,9 @@ def test_a_window_between_two_powers_is_read_with_its_mantissa() -> None:
         frame(17)[:6] * 1001,
     ],
 )
-def test_a_frame_that_says_nothing_certain_counts_as_the_largest(block: bytes) -> None:
+def test_zstd_frame_with_an_unreadable_header_counts_as_the_largest_window(block: bytes) -> None:
     assert largest_window(block) == LARGEST_WINDOW
 
 
-def test_a_block_without_frames_has_no_window() -> None:
+def test_data_without_zstd_frames_have_window_zero() -> None:
     assert largest_window(b"") == largest_window(bytes(100)) == 0

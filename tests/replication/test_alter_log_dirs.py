@@ -17,7 +17,7 @@ def refused(cluster, at: TopicPartition, path: str) -> ErrorCode:
     return caught.value.code
 
 
-async def test_a_target_must_be_a_directory_of_the_broker(world, autojump_clock) -> None:
+async def test_unknown_target_directory_is_refused(world, autojump_clock) -> None:
     cluster = await open_cluster(world, paths=("/a", "/b"))
     cluster.change(t={0: state(1)})
 
@@ -25,7 +25,9 @@ async def test_a_target_must_be_a_directory_of_the_broker(world, autojump_clock)
     assert refused(cluster, AT, "a") is ErrorCode.LOG_DIR_NOT_FOUND
 
 
-async def test_a_replica_of_another_broker_is_not_here(world, autojump_clock) -> None:
+async def test_preferred_directory_of_a_future_replica_is_kept_until_its_creation(
+    world, autojump_clock
+) -> None:
     cluster = await open_cluster(world, paths=("/a", "/b"))
     cluster.change(t={0: state(2, leader=2)})
 
@@ -47,7 +49,9 @@ async def test_a_replica_in_an_offline_directory_does_not_move(world, autojump_c
     assert refused(cluster, AT, here.path) is ErrorCode.KAFKA_STORAGE_ERROR
 
 
-async def test_notes_are_bounded(world, autojump_clock, monkeypatch) -> None:
+async def test_number_of_preferred_directories_is_limited(
+    world, autojump_clock, monkeypatch
+) -> None:
     monkeypatch.setattr(alter_log_dirs, "MOST_PREFERRED", 3)
     cluster = await open_cluster(world, paths=("/a", "/b"))
 

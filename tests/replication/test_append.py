@@ -21,7 +21,7 @@ def refused(partition: Partition, records, acks: int = 1, **arguments) -> ErrorC
     return caught.value.code
 
 
-async def test_offsets_follow_one_another_and_watchers_are_told(world) -> None:
+async def test_appends_get_consecutive_offsets_and_mark_the_partition(world) -> None:
     partition, marks = new_partition(world, 1, epoch=4)
 
     first = append(partition, batch(3), acks=1)
@@ -35,18 +35,18 @@ async def test_offsets_follow_one_another_and_watchers_are_told(world) -> None:
 
 
 @pytest.mark.parametrize("acks", [2, -2, 100])
-def test_other_acks_are_invalid(acks: int) -> None:
+def test_acks_other_than_minus_1_0_and_1_are_invalid(acks: int) -> None:
     with pytest.raises(KafkaError) as caught:
         check_acks(acks)
     assert caught.value.code is ErrorCode.INVALID_REQUIRED_ACKS
 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])
-def test_three_kinds_of_acks_are_there(acks: int) -> None:
+def test_acks_of_minus_1_0_and_1_are_valid(acks: int) -> None:
     check_acks(acks)
 
 
-async def test_acks_of_all_need_enough_replicas_in_sync(world) -> None:
+async def test_append_with_acks_all_is_refused_below_min_insync_replicas(world) -> None:
     settings = PartitionSettings(min_insync_replicas=2)
     partition, marks = new_partition(world, 1, 2, settings=settings)
     partition.isr = (1,)
@@ -65,7 +65,9 @@ async def test_acks_of_all_need_enough_replicas_in_sync(world) -> None:
         ((1,), (1,), True),  # no more than there are
     ],
 )
-async def test_so_many_in_sync_are_enough(world, replicas, isr, enough: bool) -> None:
+async def test_minimum_for_acks_all_is_capped_at_the_number_of_replicas(
+    world, replicas, isr, enough: bool
+) -> None:
     settings = PartitionSettings(min_insync_replicas=2)
     partition, _ = new_partition(world, *replicas, settings=settings)
     partition.isr = isr
@@ -76,13 +78,13 @@ async def test_so_many_in_sync_are_enough(world, replicas, isr, enough: bool) ->
         assert refused(partition, batch(), acks=-1) is ErrorCode.NOT_ENOUGH_REPLICAS
 
 
-async def test_a_follower_takes_no_appends(world) -> None:
+async def test_follower_refuses_appends(world) -> None:
     partition, _ = new_partition(world, 1, 2, leader=2)
 
     assert refused(partition, batch()) is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-async def test_what_is_no_batch_is_refused(world) -> None:
+async def test_damaged_and_control_batches_are_refused(world) -> None:
     partition, marks = new_partition(world, 1)
     damaged = batch()
     damaged[-1] ^= 1
@@ -102,7 +104,7 @@ async def test_a_batch_over_the_limit_is_refused(world) -> None:
     assert refused(partition, batch(size=100)) is ErrorCode.MESSAGE_TOO_LARGE
 
 
-async def test_the_cut_end_of_another_batch_is_not_stored(world) -> None:
+async def test_incomplete_batch_after_the_first_is_not_stored(world) -> None:
     partition, _ = new_partition(world, 1)
     whole = bytes(batch())
 
@@ -112,7 +114,7 @@ async def test_the_cut_end_of_another_batch_is_not_stored(world) -> None:
     assert (await read_bytes(partition.log, 0, 1000))[16:] == whole[16:]
 
 
-async def test_a_compacted_topic_wants_keys(world) -> None:
+async def test_compacted_topic_refuses_records_without_keys(world) -> None:
     partition, _ = new_partition(world, 1, settings=PartitionSettings(need_keys=True))
     without = memoryview(bytearray(encode_batch([Record(value=b"v")])))
 
@@ -120,7 +122,7 @@ async def test_a_compacted_topic_wants_keys(world) -> None:
     append(partition, batch(), acks=1)
 
 
-async def test_a_topic_with_a_codec_stores_batches_with_it(world) -> None:
+async def test_batches_are_recompressed_with_the_codec_of_the_topic(world) -> None:
     partition, _ = new_partition(world, 1, settings=PartitionSettings(codec=Codec.LZ4))
 
     append(partition, batch(3, codec=Codec.GZIP), acks=1)
@@ -132,7 +134,9 @@ async def test_a_topic_with_a_codec_stores_batches_with_it(world) -> None:
     assert [r.offset for at, h in headers for r in read_records(content, at, h)] == [0, 1, 2, 3, 4]
 
 
-async def test_records_that_no_codec_wrote_are_invalid_where_they_must_be_unpacked(world) -> None:
+async def test_records_that_cannot_be_decompressed_are_refused_by_a_topic_that_recompresses(
+    world,
+) -> None:
     partition, _ = new_partition(world, 1, settings=PartitionSettings(codec=Codec.NONE))
     lying = bytearray(batch(size=60))
     lying[22] = Codec.GZIP
@@ -163,7 +167,7 @@ async def test_a_disk_error_takes_the_partition_offline(world) -> None:
     assert marks == [partition, partition.loss]
 
 
-async def test_the_broker_appends_its_own_batches_unchecked(world) -> None:
+async def test_batches_of_the_broker_itself_are_appended_without_validation(world) -> None:
     partition, marks = new_partition(world, 1, epoch=2)
     both = memoryview(bytearray(bytes(batch(2, control=True)) + bytes(batch(1))))
 

@@ -44,7 +44,7 @@ class Between:
         return append(self.partition, batch(size=size), acks=1)
 
 
-async def test_others_are_let_in_between_the_pieces_of_a_large_append(world) -> None:
+async def test_large_append_yields_between_its_pieces(world) -> None:
     here = Between(world)
 
     assert here.append(2 * PIECE).first_offset == 0
@@ -54,7 +54,7 @@ async def test_others_are_let_in_between_the_pieces_of_a_large_append(world) -> 
     assert here.found == [None, None]
 
 
-async def test_the_brokers_own_append_is_one_piece(world) -> None:
+async def test_append_of_the_broker_itself_does_not_yield(world) -> None:
     """Whoever writes it is in the middle of an event."""
     here = Between(world)
 
@@ -63,7 +63,7 @@ async def test_the_brokers_own_append_is_one_piece(world) -> None:
     assert here.found == []
 
 
-async def test_who_comes_between_and_appends_to_the_same_log_has_the_next_turn(
+async def test_appends_to_the_same_log_during_a_yield_are_queued_in_order(
     world, nursery, autojump_clock
 ) -> None:
     here = Between(world)
@@ -82,7 +82,7 @@ async def test_who_comes_between_and_appends_to_the_same_log_has_the_next_turn(
     assert here.append(10).first_offset == 4
 
 
-async def test_who_comes_between_and_appends_to_another_log_is_not_kept(world) -> None:
+async def test_append_to_another_log_during_a_yield_is_not_queued(world) -> None:
     here = Between(world)
     other, _ = new_partition(world, at=TopicPartition("other", 0))
     other.log.latency.yield_point = here.partition.log.latency.yield_point
@@ -93,7 +93,7 @@ async def test_who_comes_between_and_appends_to_another_log_is_not_kept(world) -
     assert [getattr(one, "first_offset", None) for one in here.found] == [None] * 3 + [0, None]
 
 
-async def test_others_are_let_in_between_the_pieces_of_a_copy(
+async def test_copy_of_a_queued_append_yields_between_its_pieces(
     world, nursery, autojump_clock
 ) -> None:
     here = Between(world)
@@ -113,7 +113,9 @@ async def test_others_are_let_in_between_the_pieces_of_a_copy(
     assert read[16:] == bytes(batch(size=2 * PIECE))[16:]
 
 
-async def test_the_brokers_own_append_is_copied_in_one(world, nursery, autojump_clock) -> None:
+async def test_copy_of_an_append_of_the_broker_itself_does_not_yield(
+    world, nursery, autojump_clock
+) -> None:
     here = Between(world)
     await nursery.start(here.appends.run)
     make_slow(here.partition)
@@ -124,7 +126,7 @@ async def test_the_brokers_own_append_is_copied_in_one(world, nursery, autojump_
     assert here.found == []
 
 
-async def test_a_leader_that_changes_between_the_pieces_refuses_what_came_before(
+async def test_append_is_refused_if_the_leader_changes_between_its_pieces(
     world, nursery, autojump_clock
 ) -> None:
     here = Between(world)
@@ -144,7 +146,7 @@ async def test_a_leader_that_changes_between_the_pieces_refuses_what_came_before
     assert here.partition.log.end_offset == 0
 
 
-async def test_who_comes_between_may_take_the_room(
+async def test_append_is_refused_if_the_queue_fills_up_between_its_pieces(
     world, nursery, autojump_clock, monkeypatch
 ) -> None:
     monkeypatch.setattr(append_queue, "MOST_BYTES", 5 * PIECE)

@@ -13,7 +13,7 @@ def item(size: int) -> Queued:
     )
 
 
-def test_the_first_one_may_be_of_any_size() -> None:
+def test_first_item_of_a_queue_may_be_of_any_size() -> None:
     queue = AppendQueue()
 
     assert queue.has_room(MOST_BYTES + 1)
@@ -22,7 +22,7 @@ def test_the_first_one_may_be_of_any_size() -> None:
     assert queue.has_room(MOST_BYTES - 1)
 
 
-def test_there_is_room_for_so_many() -> None:
+def test_queue_is_limited_in_its_number_of_items() -> None:
     queue = AppendQueue()
     for _ in range(MOST_ITEMS):
         assert queue.has_room(1)
@@ -33,7 +33,7 @@ def test_there_is_room_for_so_many() -> None:
     assert queue.has_room(1)
 
 
-def test_what_had_its_turn_has_a_result_and_no_bytes() -> None:
+def test_popped_item_has_a_result_and_no_records() -> None:
     queue, one = AppendQueue(), item(10)
     queue.push(one)
 
@@ -44,7 +44,7 @@ def test_what_had_its_turn_has_a_result_and_no_bytes() -> None:
 
 
 @given(st.lists(st.none() | st.integers(0, 100)))
-def test_order_and_sums_are_kept(steps: list[int | None]) -> None:
+def test_queue_keeps_the_order_and_counts_items_and_bytes(steps: list[int | None]) -> None:
     queue, there, most = AppendQueue(), [], 0
     for size in steps:
         if size is not None:
@@ -59,7 +59,7 @@ def test_order_and_sums_are_kept(steps: list[int | None]) -> None:
         assert (len(queue), queue.bytes, queue.most_bytes) == (len(there), waiting, most)
 
 
-def test_what_was_worked_on_counts_for_the_bytes_that_it_came_with() -> None:
+def test_item_counts_with_its_original_size_after_its_records_have_changed() -> None:
     queue, one = AppendQueue(), item(10)
     queue.push(one)
     one.records = memoryview(bytes(1000))

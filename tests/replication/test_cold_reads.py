@@ -53,7 +53,7 @@ async def until(condition) -> None:
             await trio.sleep(0.001)
 
 
-async def test_what_was_cold_is_found_and_the_fetch_is_marked(
+async def test_cold_bytes_are_read_and_complete_the_parked_fetch(
     world, nursery, autojump_clock
 ) -> None:
     parked = Parked(world)
@@ -70,7 +70,7 @@ async def test_what_was_cold_is_found_and_the_fetch_is_marked(
     assert not parked.file._leases
 
 
-async def test_bytes_that_nobody_takes_are_given_back(world, nursery, autojump_clock) -> None:
+async def test_cold_bytes_of_a_dropped_fetch_are_released(world, nursery, autojump_clock) -> None:
     parked = Parked(world)
     await nursery.start(parked.cold.run)
     parked.cold.submit(parked.fetch, parked.delayed)
@@ -83,7 +83,7 @@ async def test_bytes_that_nobody_takes_are_given_back(world, nursery, autojump_c
     assert not parked.file._leases
 
 
-async def test_a_fetch_whose_peer_has_left_is_not_served(world, nursery, autojump_clock) -> None:
+async def test_dropped_fetch_is_not_read(world, nursery, autojump_clock) -> None:
     parked = Parked(world)
     parked.cold.submit(parked.fetch, parked.delayed)
     parked.delayed.purgatory.drop(parked.delayed)
@@ -95,7 +95,9 @@ async def test_a_fetch_whose_peer_has_left_is_not_served(world, nursery, autojum
     assert not parked.file._leases
 
 
-async def test_a_disk_error_is_the_partitions_answer(world, nursery, autojump_clock) -> None:
+async def test_disk_error_of_a_cold_read_is_the_error_of_the_partition(
+    world, nursery, autojump_clock
+) -> None:
     parked = Parked(world)
     await nursery.start(parked.cold.run)
     world.universe.fault = fault_on("read", OSError(5, "EIO"))
@@ -109,7 +111,7 @@ async def test_a_disk_error_is_the_partitions_answer(world, nursery, autojump_cl
     assert parked.partition.failed
 
 
-async def test_fetches_beyond_the_bound_are_refused_and_counted(
+async def test_fetches_above_the_limit_of_cold_reads_are_refused_and_counted(
     world, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("trio_kafka.replication.cold_reads.PARKED", 1)

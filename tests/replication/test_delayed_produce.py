@@ -10,7 +10,7 @@ from trio_kafka.replication.delayed_produce import NO_ACKS, ProduceWait, acknowl
 from trio_kafka.replication.settings import PartitionSettings
 
 
-async def test_a_single_replica_acknowledges_at_once(world) -> None:
+async def test_single_replica_acknowledges_acks_all_at_once(world) -> None:
     partition, _ = new_partition(world, 1)
     appended = append(partition, batch(2), acks=-1)
 
@@ -18,7 +18,7 @@ async def test_a_single_replica_acknowledges_at_once(world) -> None:
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-async def test_what_a_flush_is_due_for_is_acknowledged_when_it_is_durable(world, acks: int) -> None:
+async def test_append_that_needs_a_flush_is_acknowledged_after_the_sync(world, acks: int) -> None:
     partition, marks = new_partition(world, 1, flush_messages=1)
     wait = ProduceWait(partition, append(partition, batch(2), acks=acks), acks)
     assert not wait.look()
@@ -44,13 +44,13 @@ async def test_a_repeated_batch_waits_for_the_sync_of_the_first(world) -> None:
     assert ProduceWait(partition, again, 1).look()
 
 
-async def test_without_acks_of_all_followers_are_not_waited_for(world) -> None:
+async def test_produce_without_acks_all_does_not_wait_for_followers(world) -> None:
     partition, _ = new_partition(world, 1, 2)
 
     assert ProduceWait(partition, append(partition, batch(), acks=1), 1).look()
 
 
-async def test_a_wait_for_followers_is_not_local(world) -> None:
+async def test_only_a_produce_with_acks_all_depends_on_followers(world) -> None:
     partition, _ = new_partition(world, 1, 2, flush_messages=1)
     appended = append(partition, batch(), acks=-1)
 
@@ -58,7 +58,7 @@ async def test_a_wait_for_followers_is_not_local(world) -> None:
     assert ProduceWait(partition, appended, 1).is_local
 
 
-async def test_every_replica_in_sync_must_have_it(world) -> None:
+async def test_produce_is_acknowledged_when_every_replica_in_sync_has_the_batch(world) -> None:
     partition, _ = new_partition(world, 1, 2)
     append(partition, batch(2), acks=-1)
 
@@ -69,7 +69,9 @@ async def test_every_replica_in_sync_must_have_it(world) -> None:
     assert acknowledged(partition, 2)
 
 
-async def test_a_set_that_has_shrunk_since_the_append_is_told(world) -> None:
+async def test_produce_fails_if_the_isr_has_shrunk_below_the_minimum_after_the_append(
+    world,
+) -> None:
     settings = PartitionSettings(min_insync_replicas=2)
     partition, _ = new_partition(world, 1, 2, settings=settings)
     append(partition, batch(2), acks=-1)
@@ -81,7 +83,7 @@ async def test_a_set_that_has_shrunk_since_the_append_is_told(world) -> None:
     assert caught.value.code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
 
-async def test_the_deadline_ends_a_wait_for_a_late_follower(world) -> None:
+async def test_produce_times_out_if_a_follower_is_late(world) -> None:
     partition, _ = new_partition(world, 1, 2)
     wait = ProduceWait(partition, append(partition, batch(), acks=-1))
     assert wait.keys == (partition,)
@@ -95,7 +97,7 @@ async def test_the_deadline_ends_a_wait_for_a_late_follower(world) -> None:
     assert wait.try_complete(True).last_offset == 0
 
 
-async def test_a_lost_leadership_and_a_deletion_end_the_wait(world) -> None:
+async def test_loss_of_leadership_and_deletion_end_the_wait_for_followers(world) -> None:
     for change, code in (
         (lambda p: p.update(state(1, 2, leader=2, epoch=1)), ErrorCode.NOT_LEADER_OR_FOLLOWER),
         (lambda p: p.delete(), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
@@ -123,7 +125,7 @@ def queued(result=None) -> Queued:
     )
 
 
-async def test_what_is_queued_waits_for_its_turn_and_then_for_its_replicas(world) -> None:
+async def test_queued_produce_waits_for_its_append_and_then_for_the_followers(world) -> None:
     partition, _ = new_partition(world, 1, 2)
     item = queued()
     wait = ProduceWait(partition, item)
@@ -139,7 +141,7 @@ async def test_what_is_queued_waits_for_its_turn_and_then_for_its_replicas(world
     assert wait.try_complete(False) is item.result
 
 
-async def test_what_is_queued_without_acks_waits_for_its_turn_only(world) -> None:
+async def test_queued_produce_without_acks_waits_for_its_append_only(world) -> None:
     partition, _ = new_partition(world, 1, flush_messages=1)
     item = queued()
     wait = ProduceWait(partition, item, NO_ACKS)
@@ -151,7 +153,7 @@ async def test_what_is_queued_without_acks_waits_for_its_turn_only(world) -> Non
     assert wait.look()
 
 
-async def test_an_error_of_its_turn_is_the_answer(world) -> None:
+async def test_error_of_a_queued_append_is_the_result_of_the_produce(world) -> None:
     partition, _ = new_partition(world, 1)
     refused = KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
     wait = ProduceWait(partition, queued(refused))
@@ -162,7 +164,7 @@ async def test_an_error_of_its_turn_is_the_answer(world) -> None:
     assert caught.value is refused
 
 
-async def test_what_is_queued_for_a_lost_partition_is_answered_before_its_turn(world) -> None:
+async def test_queued_produce_fails_at_once_if_its_partition_is_deleted(world) -> None:
     partition, _ = new_partition(world, 1)
     wait = ProduceWait(partition, queued(), 1)
     assert not wait.look()
@@ -174,7 +176,7 @@ async def test_what_is_queued_for_a_lost_partition_is_answered_before_its_turn(w
     assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-async def test_what_is_queued_at_the_deadline_is_late(world) -> None:
+async def test_produce_still_queued_at_its_deadline_times_out(world) -> None:
     partition, _ = new_partition(world, 1)
     wait = ProduceWait(partition, queued(), 1)
 

@@ -19,7 +19,7 @@ from trio_kafka.replication.delete_records import (
 )
 
 
-async def test_records_below_the_offset_are_gone_for_readers(world) -> None:
+async def test_deletion_of_records_raises_the_start_offset(world) -> None:
     partition, marks = new_partition(world, 1)
     append(partition, batch(5), acks=1)
     marks.clear()
@@ -34,7 +34,7 @@ async def test_records_below_the_offset_are_gone_for_readers(world) -> None:
 
 
 @pytest.mark.parametrize("offset", [-2, 6])
-async def test_offsets_that_are_not_committed_are_out_of_range(world, offset: int) -> None:
+async def test_deletion_up_to_an_uncommitted_offset_is_out_of_range(world, offset: int) -> None:
     partition, _ = new_partition(world, 1)
     append(partition, batch(5), acks=1)
 
@@ -44,7 +44,7 @@ async def test_offsets_that_are_not_committed_are_out_of_range(world, offset: in
     assert partition.log.start_offset == 0
 
 
-async def test_a_topic_that_is_only_compacted_deletes_no_records(world) -> None:
+async def test_deletion_of_records_is_refused_for_a_compacted_topic(world) -> None:
     partition, _ = new_partition(world, 1, cleanup_policy=frozenset({"compact"}))
 
     with pytest.raises(KafkaError) as caught:
@@ -52,7 +52,7 @@ async def test_a_topic_that_is_only_compacted_deletes_no_records(world) -> None:
     assert caught.value.code is ErrorCode.POLICY_VIOLATION
 
 
-async def test_an_internal_topic_deletes_no_records(world) -> None:
+async def test_deletion_of_records_is_refused_for_an_internal_topic(world) -> None:
     partition, _ = new_partition(world, 1, at=TopicPartition("__consumer_offsets", 0))
 
     with pytest.raises(KafkaError) as caught:
@@ -60,7 +60,7 @@ async def test_an_internal_topic_deletes_no_records(world) -> None:
     assert caught.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-async def test_a_deletion_waits_until_followers_in_sync_have_hidden_the_records(world) -> None:
+async def test_deletion_waits_for_the_start_offset_of_followers_in_sync(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1, 2)})
     partition = cluster.replicas.partition("t", 0)
@@ -79,7 +79,7 @@ async def test_a_deletion_waits_until_followers_in_sync_have_hidden_the_records(
     assert done == [3]
 
 
-async def test_a_deletion_that_takes_too_long_times_out_and_stays_in_force(world) -> None:
+async def test_deletion_that_times_out_still_raises_the_start_offset(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1, 2)})
     partition = cluster.replicas.partition("t", 0)
@@ -98,7 +98,7 @@ async def test_a_deletion_that_takes_too_long_times_out_and_stays_in_force(world
     assert partition.log.start_offset == 3
 
 
-async def test_a_deletion_ends_when_its_partition_is_lost(world) -> None:
+async def test_deletion_fails_when_the_partition_gets_another_leader(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1, 2)})
     partition = cluster.replicas.partition("t", 0)

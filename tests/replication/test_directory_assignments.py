@@ -53,7 +53,9 @@ async def reported(assignments: DirectoryAssignments, for_s: float = 5.0) -> Non
         await assignments.run()
 
 
-async def test_a_directory_that_the_metadata_do_not_name_is_reported(world, autojump_clock) -> None:
+async def test_directory_missing_in_the_metadata_is_reported_until_accepted(
+    world, autojump_clock
+) -> None:
     reports = Reports()
     reports.refusals = 2
     assignments = DirectoryAssignments(reports, Node("broker", "broker"))
@@ -65,7 +67,9 @@ async def test_a_directory_that_the_metadata_do_not_name_is_reported(world, auto
     assert reports == [{(partition.topic_id, partition.at.partition): THERE}]
 
 
-async def test_what_the_metadata_know_or_cannot_know_is_not_reported(world, autojump_clock) -> None:
+async def test_directories_of_known_and_forgotten_replicas_are_not_reported(
+    world, autojump_clock
+) -> None:
     reports = Reports()
     assignments = DirectoryAssignments(reports, Node("broker", "broker"))
 
@@ -79,7 +83,7 @@ async def test_what_the_metadata_know_or_cannot_know_is_not_reported(world, auto
     assert reports == []
 
 
-async def test_a_move_is_reported_at_once(world, autojump_clock) -> None:
+async def test_move_to_another_directory_is_reported_at_once(world, autojump_clock) -> None:
     reports = Reports()
     assignments = DirectoryAssignments(reports, Node("broker", "broker"))
     partition = replica(world)
@@ -90,7 +94,7 @@ async def test_a_move_is_reported_at_once(world, autojump_clock) -> None:
     assert reports == [{(partition.topic_id, partition.at.partition): THERE}]
 
 
-async def test_without_a_controller_nothing_is_reported(world, autojump_clock) -> None:
+async def test_directories_are_not_reported_without_a_controller(world, autojump_clock) -> None:
     assignments = DirectoryAssignments(assign_none, Node("broker", "broker"))
     partition = replica(world)
     known = partition.state

@@ -17,7 +17,7 @@ def ends(partition: Partition, *epochs: int) -> list[tuple[int, int]]:
     return [end_of_epoch(partition, partition.log, epoch) for epoch in epochs]
 
 
-async def test_an_epoch_is_known_from_its_first_moment(world) -> None:
+async def test_end_of_the_current_epoch_is_known_before_its_first_batch(world) -> None:
     partition, _ = new_partition(world, 1, epoch=1)
     assert ends(partition, -1, 0, 1, 2) == [UNKNOWN, (0, 0), (1, 0), UNKNOWN]
     append(partition, batch(2), acks=1)
@@ -30,7 +30,7 @@ async def test_an_epoch_is_known_from_its_first_moment(world) -> None:
     assert ends(partition, 0, 1, 2, 3, 4, 5) == [(0, 0), (1, 2), (1, 2), (1, 2), (4, 3), UNKNOWN]
 
 
-async def test_a_log_without_a_batch_is_not_written_to_for_an_epoch(world) -> None:
+async def test_new_epoch_writes_nothing_to_an_empty_log(world) -> None:
     partition, _ = new_partition(world, 1, epoch=1)
     partition.update(state(1, epoch=4))
 
@@ -38,7 +38,7 @@ async def test_a_log_without_a_batch_is_not_written_to_for_an_epoch(world) -> No
     assert not partition.log.epochs.dirty
 
 
-async def test_who_does_not_lead_knows_the_epochs_of_batches_only(world) -> None:
+async def test_follower_knows_only_the_epochs_of_its_batches(world) -> None:
     partition, _ = new_partition(world, 1, 2, epoch=1)
     append(partition, batch(2), acks=1)
     partition.update(state(1, 2, leader=2, epoch=3))
@@ -46,7 +46,7 @@ async def test_who_does_not_lead_knows_the_epochs_of_batches_only(world) -> None
     assert ends(partition, 1, 2, 3) == [(1, 2), UNKNOWN, UNKNOWN]
 
 
-async def test_the_epoch_at_the_start_is_the_leaders_where_nothing_is_left(world) -> None:
+async def test_epoch_at_the_start_of_an_empty_log_is_that_of_the_leader(world) -> None:
     partition, _ = new_partition(world, 1, epoch=1)
     assert first_epoch(partition, partition.log) == 1
     append(partition, batch(2), acks=1)
@@ -60,7 +60,7 @@ async def test_the_epoch_at_the_start_is_the_leaders_where_nothing_is_left(world
     assert (listed.offset, listed.leader_epoch) == (2, 4)
 
 
-async def test_a_follower_of_an_epoch_that_this_leader_never_had_learns_where_it_parts(
+async def test_follower_with_an_epoch_unknown_to_the_leader_gets_the_diverging_epoch(
     world,
 ) -> None:
     partition, _ = new_partition(world, 1, 2, epoch=1)
@@ -76,7 +76,7 @@ async def test_a_follower_of_an_epoch_that_this_leader_never_had_learns_where_it
         read(partition, unknown, 1 << 20, Isolation.LOG_END, at_least_one=True)
 
 
-async def test_the_answer_to_a_client_has_both(world) -> None:
+async def test_epoch_end_names_the_epoch_and_its_end_offset(world) -> None:
     partition, _ = new_partition(world, 1, epoch=1)
     append(partition, batch(1), acks=1)
     partition.update(state(1, epoch=4))

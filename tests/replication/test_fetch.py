@@ -58,7 +58,7 @@ def sizes(answer: FetchAnswer | None) -> dict[int, int]:
     return found
 
 
-async def test_what_is_there_is_answered_at_once(world) -> None:
+async def test_fetch_of_available_bytes_is_answered_at_once(world) -> None:
     broker = Broker(world, 2)
     size = broker.produce(1)
 
@@ -69,7 +69,7 @@ async def test_what_is_there_is_answered_at_once(world) -> None:
     assert sizes(answer) == {0: 0, 1: size}
 
 
-async def test_nothing_waits_for_the_first_byte(world) -> None:
+async def test_fetch_of_empty_partitions_waits_for_the_first_bytes(world) -> None:
     broker = Broker(world, 2)
     fetch = broker.fetch()
 
@@ -80,7 +80,7 @@ async def test_nothing_waits_for_the_first_byte(world) -> None:
     assert sizes(try_complete(fetch, False))[0] == size
 
 
-async def test_what_a_session_has_not_taken_in_yet_is_read_in_steps(world) -> None:
+async def test_partitions_not_yet_added_to_the_session_are_read_in_steps(world) -> None:
     broker = Broker(world, 3)
     size = broker.produce(1)
     broker.session = Session(attach=broker.watched.setdefault, detach=broker.watched.pop)
@@ -92,7 +92,7 @@ async def test_what_a_session_has_not_taken_in_yet_is_read_in_steps(world) -> No
     assert not fetch.is_wide
 
 
-async def test_the_minimum_is_summed_over_partitions(world) -> None:
+async def test_min_bytes_counts_the_bytes_of_all_partitions(world) -> None:
     broker = Broker(world, 3)
     size = broker.produce(0)
     fetch = broker.fetch(min_bytes=2 * size + 1)
@@ -104,7 +104,7 @@ async def test_the_minimum_is_summed_over_partitions(world) -> None:
     assert sizes(try_complete(fetch, False)) == {0: size, 1: size, 2: size}
 
 
-async def test_the_deadline_answers_with_what_there_is(world) -> None:
+async def test_fetch_at_its_deadline_is_answered_with_the_available_bytes(world) -> None:
     broker = Broker(world, 2)
     size = broker.produce(0)
     fetch = broker.fetch(min_bytes=1000)
@@ -113,19 +113,19 @@ async def test_the_deadline_answers_with_what_there_is(world) -> None:
     assert sizes(try_complete(fetch, True)) == {0: size, 1: 0}
 
 
-async def test_a_request_that_may_not_wait_is_answered(world) -> None:
+async def test_fetch_without_max_wait_is_answered_at_once(world) -> None:
     broker = Broker(world, 1)
 
     assert sizes(whole(broker.fetch(full=True, max_wait_s=0).look())) == {0: 0}
 
 
-async def test_a_request_for_no_partition_is_answered(world) -> None:
+async def test_fetch_without_partitions_is_answered_at_once(world) -> None:
     broker = Broker(world, 0)
 
     assert sizes(whole(broker.fetch().look())) == {}
 
 
-async def test_an_idle_incremental_poll_waits(world) -> None:
+async def test_incremental_fetch_without_new_bytes_waits(world) -> None:
     broker = Broker(world, 2)
     sizes(whole(broker.fetch(full=True, max_wait_s=0).look()))
     assert not broker.session.dirty
@@ -136,7 +136,7 @@ async def test_an_idle_incremental_poll_waits(world) -> None:
     assert sizes(try_complete(fetch, True)) == {}
 
 
-async def test_the_first_partition_with_bytes_may_exceed_the_maximum(world) -> None:
+async def test_first_partition_with_bytes_may_exceed_max_bytes(world) -> None:
     broker = Broker(world, 3)
     size = broker.produce(1, size=1000)
     broker.produce(2, size=1000)
@@ -144,7 +144,7 @@ async def test_the_first_partition_with_bytes_may_exceed_the_maximum(world) -> N
     assert sizes(whole(broker.fetch(full=True, max_bytes=10).look())) == {0: 0, 1: size, 2: 0}
 
 
-async def test_each_partition_has_a_maximum_of_its_own(world) -> None:
+async def test_bytes_of_a_partition_are_limited_by_partition_max_bytes(world) -> None:
     broker = Broker(world, 1)
     size = broker.produce(0)
     broker.produce(0)
@@ -153,7 +153,7 @@ async def test_each_partition_has_a_maximum_of_its_own(world) -> None:
     assert sizes(whole(broker.fetch().look())) == {0: size + 5}
 
 
-async def test_what_had_no_room_is_first_next_time(world) -> None:
+async def test_partitions_left_out_for_max_bytes_are_first_in_the_next_fetch(world) -> None:
     broker = Broker(world, 3)
     size = max(broker.produce(n, size=1000) for n in range(3))
     served = []
@@ -165,7 +165,7 @@ async def test_what_had_no_room_is_first_next_time(world) -> None:
     assert served == [[0], [1], [2], [0]]
 
 
-async def test_an_error_is_answered_at_once_with_the_rest(world) -> None:
+async def test_error_of_a_partition_answers_the_fetch_at_once(world) -> None:
     broker = Broker(world, 1)
     broker.session.update({("t", 9): want()}, [])
 
@@ -177,7 +177,7 @@ async def test_an_error_is_answered_at_once_with_the_rest(world) -> None:
 
 
 @pytest.mark.parametrize("min_bytes", [1, 1000])
-async def test_a_partition_that_is_lost_wakes_the_fetch(world, min_bytes: int) -> None:
+async def test_loss_of_leadership_of_a_partition_completes_the_fetch(world, min_bytes: int) -> None:
     broker = Broker(world, 2)
     fetch = broker.fetch(min_bytes=min_bytes)
     assert whole(fetch.look()) is None
@@ -189,7 +189,7 @@ async def test_a_partition_that_is_lost_wakes_the_fetch(world, min_bytes: int) -
     assert error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-async def test_a_deleted_partition_wakes_the_fetch(world) -> None:
+async def test_deletion_of_a_partition_completes_the_fetch(world) -> None:
     broker = Broker(world, 2)
     fetch = broker.fetch()
     assert whole(fetch.look()) is None
@@ -201,7 +201,7 @@ async def test_a_deleted_partition_wakes_the_fetch(world) -> None:
     assert error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-async def test_uncommitted_bytes_do_not_wake_a_consumer(world) -> None:
+async def test_uncommitted_bytes_do_not_complete_the_fetch_of_a_consumer(world) -> None:
     broker = Broker(world, 1, 1, 2)
     fetch = broker.fetch()
     assert whole(fetch.look()) is None
@@ -213,7 +213,7 @@ async def test_uncommitted_bytes_do_not_wake_a_consumer(world) -> None:
     assert sizes(try_complete(fetch, False))[0] > 0
 
 
-async def test_a_followers_fetch_moves_the_high_watermark(world) -> None:
+async def test_fetch_of_a_follower_raises_the_high_watermark(world) -> None:
     broker = Broker(world, 1, 1, 2)
     broker.produce(0, 3)
     broker.session.update({("t", 0): want(3)}, [])
@@ -236,7 +236,7 @@ async def test_a_diverging_epoch_is_answered_at_once(world) -> None:
     assert answer.parts[0][1].diverging.end_offset == 1
 
 
-async def test_a_later_poll_of_the_session_ends_an_earlier_one(world) -> None:
+async def test_later_fetch_of_a_session_ends_the_earlier_fetch(world) -> None:
     broker = Broker(world, 1)
     fetch = broker.fetch()
     assert whole(fetch.look()) is None
@@ -259,7 +259,7 @@ async def test_a_parked_fetch_holds_no_lease(world) -> None:
     assert not file._leases
 
 
-async def test_cold_bytes_are_named_and_taken_when_they_are_ready(world) -> None:
+async def test_cold_bytes_read_in_threads_complete_the_fetch(world) -> None:
     broker = Broker(world, 2)
     size = broker.produce(0)
     make_cold(broker.partitions["t", 0])
@@ -278,7 +278,7 @@ async def test_cold_bytes_are_named_and_taken_when_they_are_ready(world) -> None
     assert not fetch.ready
 
 
-async def test_a_fetch_without_a_session_watches_by_itself(world) -> None:
+async def test_fetch_without_a_session_watches_its_partitions_itself(world) -> None:
     broker = Broker(world, 2)
     broker.session.id = 0
     fetch = broker.fetch(full=True)
@@ -290,7 +290,7 @@ async def test_a_fetch_without_a_session_watches_by_itself(world) -> None:
     assert sizes(try_complete(fetch, False)) == {0: 0, 1: size}
 
 
-async def test_what_is_cold_is_worth_a_wait_to_one_who_cannot_wait(world) -> None:
+async def test_fetch_without_max_wait_waits_for_cold_bytes(world) -> None:
     broker = Broker(world, 1)
     broker.produce(0)
     make_cold(broker.partitions["t", 0])
@@ -303,7 +303,7 @@ async def test_what_is_cold_is_worth_a_wait_to_one_who_cannot_wait(world) -> Non
     assert broker.session.dirty
 
 
-async def test_a_partition_that_is_not_found_is_watched_no_more(world) -> None:
+async def test_unknown_partition_is_no_longer_watched(world) -> None:
     broker = Broker(world, 1)
     assert whole(broker.fetch().look()) is None
     assert broker.watched
@@ -314,7 +314,7 @@ async def test_a_partition_that_is_not_found_is_watched_no_more(world) -> None:
     assert not broker.watched
 
 
-async def test_a_broker_without_a_replica_fetches_nothing(world) -> None:
+async def test_fetch_of_a_broker_without_a_replica_is_refused(world) -> None:
     broker = Broker(world, 1, 1, 2)
     broker.produce(0)
 
@@ -325,7 +325,7 @@ async def test_a_broker_without_a_replica_fetches_nothing(world) -> None:
     assert not broker.partitions["t", 0].log.segments.active.file._leases
 
 
-async def test_a_follower_that_begins_is_known_to_have_nothing(world) -> None:
+async def test_first_fetch_of_a_follower_records_its_end_offset_0(world) -> None:
     broker = Broker(world, 1, 1, 2)
     broker.produce(0, 3)
     broker.session.update({("t", 0): want(0)}, [])
@@ -349,7 +349,7 @@ EVENTS = st.lists(
 
 
 @given(EVENTS)
-async def test_no_order_of_events_hides_bytes_from_a_session(events) -> None:
+async def test_session_gets_all_unread_bytes_whatever_the_order_of_events(events) -> None:
     broker = Broker(simulated_world(), 3)
     positions = {("t", n): 0 for n in range(3)}
     moved = {}
@@ -383,7 +383,7 @@ async def test_no_order_of_events_hides_bytes_from_a_session(events) -> None:
             answer.release()
 
 
-async def test_what_is_not_admitted_is_given_up_and_asked_for_again(world) -> None:
+async def test_throttled_fetch_releases_its_bytes_which_the_next_fetch_gets(world) -> None:
     broker = Broker(world, 2)
     size = broker.produce(0)
     asked = []
@@ -400,7 +400,7 @@ async def test_what_is_not_admitted_is_given_up_and_asked_for_again(world) -> No
     assert sizes(whole(broker.fetch().look()))[0] == size
 
 
-async def test_a_new_session_that_is_not_admitted_ends(world) -> None:
+async def test_throttled_first_fetch_ends_its_session(world) -> None:
     broker = Broker(world, 1)
     broker.produce(0)
     ended = []
@@ -411,7 +411,7 @@ async def test_a_new_session_that_is_not_admitted_ends(world) -> None:
     assert (refused.session_id, ended) == (0, [7])
 
 
-async def test_who_was_overtaken_is_told_that_and_not_charged(world) -> None:
+async def test_fetch_overtaken_by_a_later_fetch_gets_an_epoch_error_and_no_throttle(world) -> None:
     broker = Broker(world, 1)
     broker.produce(0)
     fetch = broker.fetch(admit=lambda _: 250)
@@ -423,7 +423,7 @@ async def test_who_was_overtaken_is_told_that_and_not_charged(world) -> None:
     assert not answer.throttled_ms
 
 
-async def test_a_fetch_that_fails_while_it_is_admitted_keeps_no_lease(world) -> None:
+async def test_fetch_whose_quota_callback_fails_keeps_no_lease(world) -> None:
     broker = Broker(world, 1)
     broker.produce(0)
 
@@ -438,7 +438,7 @@ async def test_a_fetch_that_fails_while_it_is_admitted_keeps_no_lease(world) -> 
     assert not broker.partitions["t", 0].log.segments.active.file.leased
 
 
-async def test_a_fetch_that_fails_over_a_partition_releases_what_was_read_in_threads(world) -> None:
+async def test_failed_fetch_releases_the_bytes_that_were_read_in_threads(world) -> None:
     broker = Broker(world, 2)
     broker.produce(0)
     partition = broker.partitions["t", 0]

@@ -26,7 +26,7 @@ def end_of(steps: Generator[None, None, Any]) -> Any:
         return end.value
 
 
-async def test_reading_pauses(world) -> None:
+async def test_read_of_many_partitions_pauses_between_steps(world) -> None:
     broker_ = Broker(world, 40)
     size = broker_.produce(39)
     steps = broker_.fetch(full=True).look()
@@ -37,7 +37,7 @@ async def test_reading_pauses(world) -> None:
     assert sizes(end_of(steps)) == {number: size * (number == 39) for number in range(40)}
 
 
-async def test_what_comes_behind_the_reading_completes_the_wait(world) -> None:
+async def test_bytes_appended_to_a_partition_already_read_complete_the_fetch(world) -> None:
     broker_ = Broker(world, 40)
     fetch = broker_.fetch()
     steps = fetch.look()
@@ -49,7 +49,7 @@ async def test_what_comes_behind_the_reading_completes_the_wait(world) -> None:
     assert sizes(whole(fetch.complete()))[0] == size
 
 
-async def test_what_comes_behind_the_reading_is_in_the_next_answer(world) -> None:
+async def test_bytes_appended_to_a_partition_already_read_are_in_the_next_response(world) -> None:
     broker_ = Broker(world, 40)
     size = broker_.produce(39)
     steps = broker_.fetch().look()
@@ -61,7 +61,7 @@ async def test_what_comes_behind_the_reading_is_in_the_next_answer(world) -> Non
     assert sizes(whole(broker_.fetch().look()))[0] == size
 
 
-async def test_a_poll_in_between_ends_the_reading_and_gives_back_its_bytes(world) -> None:
+async def test_later_fetch_of_the_session_ends_the_read_and_releases_its_bytes(world) -> None:
     broker_ = Broker(world, 40)
     broker_.produce(0)
     file = broker_.partitions["t", 0].log.segments.active.file
@@ -76,7 +76,7 @@ async def test_a_poll_in_between_ends_the_reading_and_gives_back_its_bytes(world
     assert not file._leases
 
 
-async def test_a_reading_that_is_given_up_gives_back_its_bytes(world) -> None:
+async def test_abandoned_read_releases_its_bytes(world) -> None:
     broker_ = Broker(world, 40)
     broker_.produce(0)
     file = broker_.partitions["t", 0].log.segments.active.file
@@ -88,7 +88,7 @@ async def test_a_reading_that_is_given_up_gives_back_its_bytes(world) -> None:
     assert not file._leases
 
 
-async def test_a_client_gets_what_is_written_while_its_wide_fetch_waits(
+async def test_waiting_fetch_of_many_partitions_gets_newly_produced_records(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served, served.connect() as other, trio.open_nursery() as nursery:
@@ -117,7 +117,7 @@ async def test_a_client_gets_what_is_written_while_its_wide_fetch_waits(
         assert [part.partition_index for part in parts if part.records] == [count - 1]
 
 
-async def test_what_was_marked_and_then_read_to_its_end_is_looked_at_no_more(world) -> None:
+async def test_partition_read_to_its_end_is_not_read_again(world) -> None:
     broker_ = Broker(world, 2)
     fetch = broker_.fetch()
     assert whole(fetch.look()) is None
@@ -130,7 +130,7 @@ async def test_what_was_marked_and_then_read_to_its_end_is_looked_at_no_more(wor
     assert not broker_.session.dirty
 
 
-async def test_a_reading_that_another_poll_has_overtaken_does_not_wait(world) -> None:
+async def test_read_overtaken_by_a_later_fetch_ends_with_an_error_instead_of_a_wait(world) -> None:
     """It would take the place of the one that waits now."""
     broker_ = Broker(world, 40)
     steps = broker_.fetch().look()
@@ -141,7 +141,7 @@ async def test_a_reading_that_another_poll_has_overtaken_does_not_wait(world) ->
 
 
 @pytest.mark.parametrize(("count", "is_let_in"), [(WIDE_BESIDE, False), (WIDE_BESIDE + 1, True)])
-async def test_another_plane_is_let_in_before_partitions_are_read(
+async def test_fetch_of_many_partitions_yields_to_the_other_plane_before_its_read(
     autojump_clock: MockClock, count: int, is_let_in: bool
 ) -> None:
     async with broker() as served, trio.open_nursery() as nursery:

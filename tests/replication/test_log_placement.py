@@ -21,7 +21,7 @@ async def a_replica(world):
     return partition
 
 
-async def test_a_log_that_is_there_is_taken_with_the_settings_of_now(world) -> None:
+async def test_existing_log_is_reused_with_the_current_settings(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
     (partition,) = cluster.replicas.partitions
@@ -35,7 +35,9 @@ async def test_a_log_that_is_there_is_taken_with_the_settings_of_now(world) -> N
 
 
 @pytest.mark.parametrize("wanted", ["/a", "/b"])
-async def test_a_new_log_goes_where_the_metadata_say(world, wanted: str) -> None:
+async def test_new_log_is_created_in_the_directory_named_by_the_metadata(
+    world, wanted: str
+) -> None:
     cluster = await open_cluster(world, paths=("/a", "/b"))
     (directory,) = (one for one in cluster.logs.directories if one.path == wanted)
     one = evolve(state(1), directories=(parse_id(directory.properties.directory_id),))
@@ -46,7 +48,7 @@ async def test_a_new_log_goes_where_the_metadata_say(world, wanted: str) -> None
     assert log.unsynced.new
 
 
-async def test_nothing_takes_the_place_of_a_log_that_may_be_in_a_lost_directory(
+async def test_existing_log_is_not_recreated_while_a_log_directory_is_offline(
     world, autojump_clock
 ) -> None:
     world.universe.fault = fault_on("lock", OSError(5, "EIO"), "/b")
@@ -69,7 +71,7 @@ async def test_a_failed_log_is_refused(world) -> None:
         log_of(cluster.logs, partition, state(1), LogConfig(), new=False)
 
 
-async def test_a_log_that_lost_the_file_that_says_whose_it_is_gets_another(
+async def test_missing_partition_metadata_file_of_a_log_is_written_again(
     world, autojump_clock
 ) -> None:
     cluster = await open_cluster(world)

@@ -40,7 +40,9 @@ def fetch(cluster, *topics: str, **arguments) -> FetchAnswer | Delayed:
     return cluster.replicas.begin_fetch(wanted, limits, **arguments)
 
 
-async def test_what_is_not_there_is_told_apart(world) -> None:
+async def test_unknown_partition_unknown_topic_id_and_foreign_leader_have_different_errors(
+    world,
+) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1), 1: state(2, leader=2), 2: state(1, 2, leader=2)})
 
@@ -53,7 +55,7 @@ async def test_what_is_not_there_is_told_apart(world) -> None:
     assert refused(cluster, "t", 2) is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-async def test_a_directory_that_fails_takes_its_partitions_offline(world, autojump_clock) -> None:
+async def test_failure_of_a_directory_takes_its_partitions_offline(world, autojump_clock) -> None:
     cluster = await open_cluster(world, paths=("/a", "/b"))
     cluster.change(t={0: state(1), 1: state(1)})
     one, two = (cluster.replicas.partition("t", number) for number in (0, 1))
@@ -67,7 +69,7 @@ async def test_a_directory_that_fails_takes_its_partitions_offline(world, autoju
     assert cluster.replicas.figures()["offline"] == 1
 
 
-async def test_a_topic_that_cannot_be_made_is_a_storage_error(world) -> None:
+async def test_partition_whose_log_cannot_be_created_has_a_storage_error(world) -> None:
     cluster = await open_cluster(world)
     world.universe.fault = fault_on("create", OSError(28, "ENOSPC"))
 
@@ -76,7 +78,7 @@ async def test_a_topic_that_cannot_be_made_is_a_storage_error(world) -> None:
     assert refused(cluster, "t") is ErrorCode.KAFKA_STORAGE_ERROR
 
 
-async def test_a_fetch_waits_for_a_produce(world) -> None:
+async def test_waiting_fetch_is_completed_by_an_append(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)}, u={0: state(1)})
     delayed = fetch(cluster, "t", "u", session_epoch=0)
@@ -90,7 +92,7 @@ async def test_a_fetch_waits_for_a_produce(world) -> None:
     answer.release()
 
 
-async def test_a_session_goes_on_with_what_is_news(world) -> None:
+async def test_incremental_fetch_names_only_changed_partitions(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)}, u={0: state(1)})
     first = fetch(cluster, "t", "u", session_epoch=0, limits=FetchLimits(max_wait_s=0))
@@ -106,7 +108,7 @@ async def test_a_session_goes_on_with_what_is_news(world) -> None:
     assert late.error.code is ErrorCode.INVALID_FETCH_SESSION_EPOCH
 
 
-async def test_an_idle_session_is_woken_by_what_happens_between_its_polls(world) -> None:
+async def test_append_completes_an_incremental_fetch_that_names_no_partitions(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(**{f"t{n}": {0: state(1)} for n in range(20)})
     everything = [f"t{n}" for n in range(20)]
@@ -123,7 +125,7 @@ async def test_an_idle_session_is_woken_by_what_happens_between_its_polls(world)
     part.release()
 
 
-async def test_the_deletion_of_a_topic_ends_a_fetch_that_waits_for_it(world) -> None:
+async def test_deletion_of_a_topic_ends_a_waiting_fetch(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
     done = park(fetch(cluster, "t"))
@@ -149,7 +151,7 @@ async def test_leases_outlive_the_deletion_of_their_topic(world) -> None:
     answer.release()
 
 
-async def test_who_may_not_read_is_answered_so(world) -> None:
+async def test_unauthorized_fetch_gets_an_authorization_error(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
 
@@ -160,7 +162,7 @@ async def test_who_may_not_read_is_answered_so(world) -> None:
     assert part.error.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-async def test_a_produce_waits_for_followers(world) -> None:
+async def test_produce_with_acks_all_waits_for_followers(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1, 2)}, u={0: state(1)})
     replicated, alone = (cluster.replicas.partition(name, 0) for name in "tu")
@@ -173,7 +175,7 @@ async def test_a_produce_waits_for_followers(world) -> None:
     assert [appended.first_offset for appended in done] == [0]
 
 
-async def test_a_produce_waits_for_the_disk_longer_than_it_says(world, autojump_clock) -> None:
+async def test_produce_waits_for_a_sync_longer_than_its_timeout(world, autojump_clock) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
     cluster.configure("t", flush_messages="1")
@@ -188,7 +190,7 @@ async def test_a_produce_waits_for_the_disk_longer_than_it_says(world, autojump_
     assert [appended.first_offset for appended in done] == [0]
 
 
-async def test_a_sync_that_fails_is_told_to_who_waits_for_it(world, autojump_clock) -> None:
+async def test_failed_sync_fails_the_waiting_produce(world, autojump_clock) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
     cluster.configure("t", flush_messages="1")
@@ -203,7 +205,7 @@ async def test_a_sync_that_fails_is_told_to_who_waits_for_it(world, autojump_clo
     assert [error.code for error in done] == [ErrorCode.KAFKA_STORAGE_ERROR]
 
 
-async def test_the_tree_has_each_partition_while_it_lives(world) -> None:
+async def test_tree_shows_each_partition_until_its_deletion(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
     node = cluster.replicas._node
@@ -217,7 +219,7 @@ async def test_the_tree_has_each_partition_while_it_lives(world) -> None:
     assert "t-0" not in {one.name for _, one in node.walk()}
 
 
-async def test_a_lost_directory_is_not_replaced_by_an_empty_log(world, autojump_clock) -> None:
+async def test_partition_of_an_offline_directory_gets_no_empty_log(world, autojump_clock) -> None:
     cluster = await open_cluster(world, paths=("/a", "/b"))
     cluster.change(t={0: state(1), 1: state(1)})
     lost, kept = (cluster.replicas.partition("t", n).log.directory.path for n in (0, 1))
@@ -235,7 +237,7 @@ async def test_a_lost_directory_is_not_replaced_by_an_empty_log(world, autojump_
 
 
 @pytest.mark.parametrize("min_bytes", [0, 1])
-async def test_cold_bytes_reach_a_client_that_does_not_wait(
+async def test_fetch_without_max_wait_gets_cold_bytes(
     world, nursery, autojump_clock, min_bytes: int
 ) -> None:
     cluster = await open_cluster(world)
@@ -256,7 +258,7 @@ async def test_cold_bytes_reach_a_client_that_does_not_wait(
     done[0].release()
 
 
-async def test_a_new_log_is_durable_soon_without_a_produce(world, autojump_clock) -> None:
+async def test_new_log_becomes_durable_without_an_append(world, autojump_clock) -> None:
     async def live(_) -> None:
         cluster = await open_cluster(world)
         async with trio.open_nursery() as nursery:

@@ -41,7 +41,7 @@ async def search(partition: Partition, timestamp: int, *args) -> ListedOffset:
     return await search_offset(partition, timestamp, *args, decompression=memory)
 
 
-async def test_the_ends_of_the_log_have_no_time_but_an_epoch(world) -> None:
+async def test_earliest_and_latest_offset_have_a_leader_epoch_and_no_timestamp(world) -> None:
     partition, _ = new_partition(world, 1, epoch=3)
     produce(partition, 0, 1)
     partition.update(state(1, epoch=6))
@@ -54,14 +54,14 @@ async def test_the_ends_of_the_log_have_no_time_but_an_epoch(world) -> None:
     assert special_offset(partition, EARLIEST, CLIENT) == ListedOffset(2, -1, 6)
 
 
-async def test_nothing_is_tiered(world) -> None:
+async def test_no_offset_is_listed_for_tiered_storage(world) -> None:
     partition, _ = new_partition(world, 1)
 
     assert special_offset(partition, LATEST_TIERED, CLIENT) == NOTHING
     assert special_offset(partition, EARLIEST_PENDING_UPLOAD, CLIENT) == NOTHING
 
 
-async def test_the_latest_is_what_the_reader_may_see(world) -> None:
+async def test_latest_offset_depends_on_the_isolation_level(world) -> None:
     partition, _ = new_partition(world, 1)
     produce(partition, 0)
     sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
@@ -74,7 +74,9 @@ async def test_the_latest_is_what_the_reader_may_see(world) -> None:
     assert ends == [2, 1, 3]
 
 
-async def test_a_time_gives_the_first_record_at_or_after_it(world, autojump_clock) -> None:
+async def test_offset_by_timestamp_is_that_of_the_first_record_at_or_after_the_timestamp(
+    world, autojump_clock
+) -> None:
     partition, _ = new_partition(world, 1, epoch=2)
     now = partition.log.now_ms()
     produce(partition, -50, -40)
@@ -88,7 +90,9 @@ async def test_a_time_gives_the_first_record_at_or_after_it(world, autojump_cloc
     assert await search(partition, now - 40, CLIENT) == ListedOffset(1, now - 40, 2)
 
 
-async def test_a_search_does_not_stand_in_line_for_memory(world, nursery, autojump_clock) -> None:
+async def test_search_by_timestamp_is_refused_while_memory_for_decompression_is_taken(
+    world, nursery, autojump_clock
+) -> None:
     partition, _ = new_partition(world, 1, max_message_bytes=1 << 20)
     large = encode_batch([Record(timestamp=5, value=bytes(SMALL))], codec=Codec.LZ4)
     append_own(partition, memoryview(bytearray(large)), acks=1)
@@ -119,7 +123,9 @@ async def test_a_search_does_not_stand_in_line_for_memory(world, nursery, autoju
     nursery.cancel_scope.cancel()
 
 
-async def test_the_largest_time_may_be_in_the_middle(world, autojump_clock) -> None:
+async def test_offset_of_the_largest_timestamp_may_be_in_the_middle_of_a_batch(
+    world, autojump_clock
+) -> None:
     partition, _ = new_partition(world, 1)
     now = partition.log.now_ms()
     assert await search(partition, LARGEST_TIME, CLIENT) == NOTHING
@@ -129,7 +135,7 @@ async def test_the_largest_time_may_be_in_the_middle(world, autojump_clock) -> N
     assert await search(partition, LARGEST_TIME, CLIENT) == ListedOffset(1, now - 10, 0)
 
 
-async def test_records_that_may_not_be_seen_are_not_found(world, autojump_clock) -> None:
+async def test_search_by_timestamp_does_not_find_uncommitted_records(world, autojump_clock) -> None:
     partition, _ = new_partition(world, 1, 2)
     now = partition.log.now_ms()
     produce(partition, -50)
@@ -138,7 +144,7 @@ async def test_records_that_may_not_be_seen_are_not_found(world, autojump_clock)
     assert await search(partition, 0, Isolation.LOG_END) == ListedOffset(0, now - 50, 0)
 
 
-async def test_a_new_leader_does_not_know_yet_what_is_committed(world) -> None:
+async def test_offsets_are_not_available_until_a_new_leader_knows_the_committed_end(world) -> None:
     partition, _ = new_partition(world, 1, 2)
     produce(partition, 0)
     partition.update(state(1, 2, epoch=1))
@@ -154,7 +160,7 @@ async def test_a_new_leader_does_not_know_yet_what_is_committed(world) -> None:
     assert special_offset(partition, LATEST, CLIENT).offset == 1
 
 
-async def test_epochs_and_leaders_are_checked(world) -> None:
+async def test_offsets_of_a_follower_or_of_an_old_epoch_are_refused(world) -> None:
     partition, _ = new_partition(world, 1, 2, leader=2, epoch=3)
 
     with pytest.raises(KafkaError, match="NOT_LEADER_OR_FOLLOWER"):
@@ -181,7 +187,9 @@ async def test_epochs_and_leaders_are_checked(world) -> None:
         (-7, 11, False),
     ],
 )
-def test_special_times_belong_to_versions(timestamp: int, version: int, known: bool) -> None:
+def test_special_timestamps_are_refused_below_their_request_version(
+    timestamp: int, version: int, known: bool
+) -> None:
     if known:
         check_time_is_known(timestamp, version)
         return
@@ -190,7 +198,7 @@ def test_special_times_belong_to_versions(timestamp: int, version: int, known: b
     assert caught.value.code is ErrorCode.UNSUPPORTED_VERSION
 
 
-async def test_epochs_end_where_the_next_one_began(world) -> None:
+async def test_end_offset_of_an_epoch_is_the_start_offset_of_the_next_epoch(world) -> None:
     partition, _ = new_partition(world, 1, epoch=1)
     produce(partition, 0, 1)
     partition.update(state(1, epoch=4))

@@ -15,7 +15,7 @@ def refused(partition: Partition, epoch: int = -1, **arguments) -> ErrorCode:
     return caught.value.code
 
 
-async def test_the_leader_has_its_log(world) -> None:
+async def test_leader_returns_its_log(world) -> None:
     partition, _ = new_partition(world, 1, epoch=5)
 
     assert partition.is_leader
@@ -23,14 +23,14 @@ async def test_the_leader_has_its_log(world) -> None:
     assert partition.local_log(5) is partition.log
 
 
-async def test_leader_epochs_of_the_past_are_fenced_and_of_the_future_unknown(world) -> None:
+async def test_past_leader_epochs_are_fenced_and_future_epochs_unknown(world) -> None:
     partition, _ = new_partition(world, 1, epoch=5)
 
     assert refused(partition, 4) is ErrorCode.FENCED_LEADER_EPOCH
     assert refused(partition, 6) is ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-async def test_a_follower_is_not_the_leader_but_has_a_log(world) -> None:
+async def test_follower_returns_its_log_only_if_the_leader_is_not_required(world) -> None:
     partition, _ = new_partition(world, 1, 2, leader=2, epoch=5)
 
     assert refused(partition) is ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -38,7 +38,9 @@ async def test_a_follower_is_not_the_leader_but_has_a_log(world) -> None:
     assert partition.local_log(leader_only=False) is partition.log
 
 
-async def test_a_failed_directory_is_a_storage_error_until_the_log_is_back(world) -> None:
+async def test_partition_of_a_failed_directory_has_a_storage_error_until_its_log_is_opened(
+    world,
+) -> None:
     partition, marks = new_partition(world, 1)
     log = partition.log
 
@@ -59,7 +61,7 @@ async def test_a_deleted_partition_is_unknown(world) -> None:
     assert marks == [partition, partition.loss]
 
 
-async def test_alone_in_sync_everything_is_committed_at_once(world) -> None:
+async def test_append_to_a_single_replica_is_committed_at_once(world) -> None:
     partition, _ = new_partition(world, 1)
 
     append(partition, batch(3), acks=1)
@@ -67,7 +69,7 @@ async def test_alone_in_sync_everything_is_committed_at_once(world) -> None:
     assert partition.log.high_watermark == 3
 
 
-async def test_what_must_be_durable_is_committed_and_told_when_it_is(world) -> None:
+async def test_append_that_needs_a_flush_is_committed_after_the_sync(world) -> None:
     partition, marks = new_partition(world, 1, flush_messages=1)
     append(partition, batch(3), acks=1)
     assert partition.log.high_watermark == 0
@@ -79,7 +81,7 @@ async def test_what_must_be_durable_is_committed_and_told_when_it_is(world) -> N
     assert marks == [partition]
 
 
-async def test_what_was_committed_stays_so_when_a_flush_falls_due(world) -> None:
+async def test_high_watermark_does_not_fall_when_a_flush_becomes_due(world) -> None:
     partition, _ = new_partition(world, 1, flush_messages=3)
     append(partition, batch(2), acks=1)
     assert partition.log.high_watermark == 2
@@ -91,7 +93,7 @@ async def test_what_was_committed_stays_so_when_a_flush_falls_due(world) -> None
     assert partition.log.high_watermark == 4
 
 
-async def test_a_leader_that_has_yet_to_sync_holds_the_high_watermark_back(world) -> None:
+async def test_high_watermark_does_not_rise_until_the_leader_has_synced(world) -> None:
     partition, _ = new_partition(world, 1, 2, flush_messages=1)
     append(partition, batch(3), acks=1)
 
@@ -102,7 +104,7 @@ async def test_a_leader_that_has_yet_to_sync_holds_the_high_watermark_back(world
     assert partition.log.high_watermark == 3
 
 
-async def test_followers_in_sync_hold_the_high_watermark_back(world) -> None:
+async def test_high_watermark_rises_with_the_fetches_of_followers_in_sync(world) -> None:
     partition, marks = new_partition(world, 1, 2)
     append(partition, batch(3), acks=1)
     assert partition.log.high_watermark == 0
@@ -114,7 +116,7 @@ async def test_followers_in_sync_hold_the_high_watermark_back(world) -> None:
     assert marks == [partition]
 
 
-async def test_a_smaller_in_sync_set_commits_what_the_leader_has(world) -> None:
+async def test_shrunk_isr_commits_up_to_the_end_offset_of_the_leader(world) -> None:
     partition, _ = new_partition(world, 1, 2)
     append(partition, batch(3), acks=1)
 
@@ -123,7 +125,7 @@ async def test_a_smaller_in_sync_set_commits_what_the_leader_has(world) -> None:
     assert partition.log.high_watermark == 3
 
 
-async def test_nothing_is_committed_below_the_minimum(world) -> None:
+async def test_high_watermark_does_not_rise_below_min_insync_replicas(world) -> None:
     partition, _ = new_partition(world, 1, 2, settings=PartitionSettings(min_insync_replicas=2))
     append(partition, batch(3), acks=1)
 
@@ -132,7 +134,7 @@ async def test_nothing_is_committed_below_the_minimum(world) -> None:
     assert partition.log.high_watermark == 0
 
 
-async def test_a_new_epoch_of_this_leader_forgets_where_followers_were(world) -> None:
+async def test_new_leader_epoch_forgets_the_end_offsets_of_followers(world) -> None:
     partition, _ = new_partition(world, 1, 2)
     append(partition, batch(3), acks=1)
     partition.follower_fetched(PEER, 2)
@@ -144,7 +146,7 @@ async def test_a_new_epoch_of_this_leader_forgets_where_followers_were(world) ->
     assert partition.log.high_watermark == 2
 
 
-async def test_a_broker_without_a_replica_is_no_follower(world) -> None:
+async def test_fetch_of_a_broker_without_a_replica_is_refused(world) -> None:
     partition, _ = new_partition(world, 1, 2)
 
     with pytest.raises(KafkaError) as caught:
@@ -152,7 +154,7 @@ async def test_a_broker_without_a_replica_is_no_follower(world) -> None:
     assert caught.value.code is ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-async def test_figures_tell_leader_set_and_log(world) -> None:
+async def test_figures_show_leader_isr_epoch_and_end_offset(world) -> None:
     partition, _ = new_partition(world, 1, 2, epoch=3)
 
     figures = partition.figures()

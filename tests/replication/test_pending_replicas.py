@@ -10,7 +10,7 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.testing.simulation import fault_on
 
 
-async def test_topics_made_without_a_descriptor_come_online_as_soon_as_there_is_one(
+async def test_partitions_created_without_free_descriptors_go_online_when_descriptors_are_free(
     autojump_clock, world, nursery
 ) -> None:
     cluster = await open_cluster(world)
@@ -31,7 +31,9 @@ async def test_topics_made_without_a_descriptor_come_online_as_soon_as_there_is_
     assert cluster.replicas.figures()["late"] == 0
 
 
-async def test_a_broken_disk_is_not_retried(autojump_clock, world, nursery) -> None:
+async def test_creation_of_a_log_is_not_retried_after_a_disk_error(
+    autojump_clock, world, nursery
+) -> None:
     cluster = await open_cluster(world)
     await nursery.start(cluster.replicas.late.run)
     world.universe.fault = fault_on("create", OSError(errno.EIO, os.strerror(errno.EIO)))

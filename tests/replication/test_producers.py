@@ -8,7 +8,7 @@ from trio_kafka.replication.append import append
 from trio_kafka.replication.partition import active_producers
 
 
-async def test_producers_are_those_whose_batches_are_in_the_log(world) -> None:
+async def test_active_producers_are_those_with_batches_in_the_log(world) -> None:
     partition, _ = new_partition(world)
     append(partition, batch(producer_id=7, producer_epoch=2, base_sequence=4), acks=1)
 
@@ -17,7 +17,7 @@ async def test_producers_are_those_whose_batches_are_in_the_log(world) -> None:
     assert (found.producer_id, found.epoch, found.last_sequence) == (7, 2, 4)
 
 
-async def test_a_follower_tells_its_own_and_a_partition_that_is_offline_nothing(world) -> None:
+async def test_follower_lists_its_producers_and_an_offline_partition_refuses(world) -> None:
     partition, _ = new_partition(world)
     append(partition, batch(producer_id=7, producer_epoch=2, base_sequence=4), acks=1)
     partition.update(state(1, 2, leader=2, epoch=1))

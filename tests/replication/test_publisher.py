@@ -22,7 +22,7 @@ from trio_kafka.replication.append import append
 from trio_kafka.replication.fetch import FetchLimits
 
 
-async def test_a_topic_that_comes_has_logs_that_take_appends(world) -> None:
+async def test_new_topic_has_logs_that_take_appends(world) -> None:
     cluster = await open_cluster(world)
 
     cluster.change(t={0: state(1), 1: state(1), 2: state(2, leader=2)})
@@ -33,7 +33,7 @@ async def test_a_topic_that_comes_has_logs_that_take_appends(world) -> None:
     assert append(partition, batch(), acks=-1).first_offset == 0
 
 
-async def test_a_deleted_topic_is_gone_and_its_name_is_free(world) -> None:
+async def test_deleted_topic_is_unknown_and_its_name_can_be_used_again(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
     old, old_id = cluster.replicas.partition("t", 0), cluster.topic_id("t")
@@ -49,7 +49,7 @@ async def test_a_deleted_topic_is_gone_and_its_name_is_free(world) -> None:
     assert old.deleted
 
 
-async def test_a_new_leader_and_set_are_taken_over(world) -> None:
+async def test_changes_of_leader_and_isr_are_taken_over(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1, 2)})
     partition = cluster.replicas.partition("t", 0)
@@ -62,7 +62,7 @@ async def test_a_new_leader_and_set_are_taken_over(world) -> None:
     assert partition.local_log(2) is partition.log
 
 
-async def test_a_replica_that_moves_away_is_removed(world) -> None:
+async def test_replica_reassigned_to_another_broker_is_removed(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
 
@@ -73,7 +73,7 @@ async def test_a_replica_that_moves_away_is_removed(world) -> None:
     assert names(world) == []
 
 
-async def test_settings_reach_log_and_partition_while_they_run(world) -> None:
+async def test_changed_settings_apply_to_the_running_log_and_partition(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)}, u={0: state(1)})
 
@@ -88,7 +88,7 @@ async def test_settings_reach_log_and_partition_while_they_run(world) -> None:
     append(u, batch(), acks=1)
 
 
-async def test_who_waits_is_woken_by_what_new_settings_let_be_committed(world) -> None:
+async def test_waiting_fetch_is_completed_by_records_committed_through_new_settings(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1, replicas=(1, 2))})
     cluster.configure("t", min_insync_replicas="2")
@@ -105,7 +105,7 @@ async def test_who_waits_is_woken_by_what_new_settings_let_be_committed(world) -
     done[0].release()
 
 
-async def test_a_large_topic_comes_and_goes_one_log_at_a_time(world) -> None:
+async def test_topic_with_many_partitions_is_created_and_deleted_in_steps(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(first={0: state(1)})
     delta = MetadataDelta(cluster.image)
@@ -127,7 +127,7 @@ async def test_a_large_topic_comes_and_goes_one_log_at_a_time(world) -> None:
     assert len([*cluster.publisher.publish(delta, delta.apply(3, 0, 0))]) == 3
 
 
-async def test_after_a_restart_the_data_are_there_and_strays_are_set_aside(
+async def test_restart_keeps_records_and_marks_logs_of_removed_replicas_as_stray(
     world, autojump_clock
 ) -> None:
     cluster = await open_cluster(world)
@@ -148,7 +148,7 @@ async def test_after_a_restart_the_data_are_there_and_strays_are_set_aside(
     assert sorted(name.partition(".")[0] for name in marked) == ["anew-0", "gone-0", "moved-0"]
 
 
-async def test_the_first_published_image_is_taken_as_a_whole(world, autojump_clock) -> None:
+async def test_first_published_image_creates_all_its_partitions(world, autojump_clock) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
     await cluster.logs.close()
@@ -161,7 +161,7 @@ async def test_the_first_published_image_is_taken_as_a_whole(world, autojump_clo
     assert names(world) == ["t-0", "u-0"]
 
 
-async def test_the_first_image_is_taken_over_in_steps_and_what_follows_comes_after_them(
+async def test_first_image_is_taken_over_in_steps_and_later_changes_wait_for_their_end(
     world, autojump_clock
 ) -> None:
     before = await open_cluster(world)
@@ -191,7 +191,7 @@ async def test_the_first_image_is_taken_over_in_steps_and_what_follows_comes_aft
     await cluster.logs.close()
 
 
-async def test_settings_of_the_broker_reach_every_topic(world) -> None:
+async def test_settings_of_the_broker_apply_to_every_topic(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)}, u={0: state(1)})
     cluster.publisher._settings_of = lambda image, topic: topic_config(
@@ -226,7 +226,7 @@ async def test_settings_are_taken_over_in_steps_of_a_hundred_partitions(world) -
     assert done == [100, 200, 201]
 
 
-async def test_settings_of_another_broker_change_nothing_here(world) -> None:
+async def test_settings_of_another_broker_change_no_partition(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
     before = [partition.settings for partition in cluster.replicas.partitions]

@@ -47,9 +47,7 @@ class Slow:
         return dict(node.figures())
 
 
-async def test_appends_wait_in_order_and_have_their_offsets_afterwards(
-    world, nursery, autojump_clock
-) -> None:
+async def test_queued_appends_are_written_in_order(world, nursery, autojump_clock) -> None:
     slow = Slow(world)
     await nursery.start(slow.appends.run)
     began = trio.current_time()
@@ -65,7 +63,7 @@ async def test_appends_wait_in_order_and_have_their_offsets_afterwards(
     assert slow.log.high_watermark == 6
 
 
-async def test_an_append_joins_those_that_wait_also_when_the_directory_is_fast_again(
+async def test_append_joins_the_queue_even_after_the_directory_is_fast_again(
     world, nursery, autojump_clock
 ) -> None:
     slow = Slow(world, stall_s=SLOW_FOR_S + 1)
@@ -81,7 +79,9 @@ async def test_an_append_joins_those_that_wait_also_when_the_directory_is_fast_a
     assert (first.result.first_offset, second.result.first_offset) == (0, 1)
 
 
-async def test_when_all_is_over_the_loop_appends_again(world, nursery, autojump_clock) -> None:
+async def test_appends_are_written_at_once_again_after_the_queue_is_empty(
+    world, nursery, autojump_clock
+) -> None:
     slow = Slow(world, stall_s=0.01)
     await nursery.start(slow.appends.run)
     slow.append()
@@ -99,7 +99,7 @@ async def test_when_all_is_over_the_loop_appends_again(world, nursery, autojump_
     assert slow.figures()["queues"] == 0
 
 
-async def test_another_partition_of_the_directory_does_not_end_its_unrest(
+async def test_fast_append_to_another_partition_does_not_end_the_queueing(
     world, nursery, autojump_clock
 ) -> None:
     slow = Slow(world, stall_s=SLOW_FOR_S + 1)
@@ -118,7 +118,7 @@ async def test_another_partition_of_the_directory_does_not_end_its_unrest(
     assert slow.log.end_offset == 2
 
 
-async def test_one_thread_appends_to_a_directory(world, nursery, autojump_clock) -> None:
+async def test_one_thread_at_a_time_appends_to_a_directory(world, nursery, autojump_clock) -> None:
     slow = Slow(world)
     others = [kit.new_partition(world, at=TopicPartition("t", n))[0] for n in (1, 2)]
     for other in others:
@@ -136,14 +136,14 @@ async def test_one_thread_appends_to_a_directory(world, nursery, autojump_clock)
     assert [item.result.first_offset for item in items] == [0, 0, 0]
 
 
-async def test_without_a_writer_the_loop_appends(world, autojump_clock) -> None:
+async def test_append_is_written_at_once_if_the_queue_is_not_running(world, autojump_clock) -> None:
     slow = Slow(world)
     world.universe.fault = fault_on("none", None)
 
     assert slow.append().first_offset == 0
 
 
-async def test_what_is_queued_is_a_copy(world, nursery, autojump_clock) -> None:
+async def test_queue_keeps_a_copy_of_the_batch(world, nursery, autojump_clock) -> None:
     slow = Slow(world)
     await nursery.start(slow.appends.run)
     sent = batch(2)
@@ -156,7 +156,7 @@ async def test_what_is_queued_is_a_copy(world, nursery, autojump_clock) -> None:
     assert (await read_bytes(slow.log, 0, 1000))[16:] == wanted[16:]
 
 
-async def test_what_is_large_is_copied_whole_and_another_plane_let_in_between_pieces(
+async def test_large_batch_is_copied_whole_with_a_yield_between_pieces(
     world, nursery, autojump_clock
 ) -> None:
     slow, asked = Slow(world), []
@@ -173,7 +173,7 @@ async def test_what_is_large_is_copied_whole_and_another_plane_let_in_between_pi
     assert (await read_bytes(slow.log, 0, len(wanted)))[16:] == wanted[16:]
 
 
-async def test_what_is_no_batch_is_refused_at_once(world, nursery, autojump_clock) -> None:
+async def test_damaged_batch_is_refused_without_queueing(world, nursery, autojump_clock) -> None:
     slow = Slow(world)
     await nursery.start(slow.appends.run)
     damaged = batch()
@@ -186,7 +186,9 @@ async def test_what_is_no_batch_is_refused_at_once(world, nursery, autojump_cloc
     assert slow.figures()["queues"] == 0
 
 
-async def test_sequences_are_those_of_the_turn(world, nursery, autojump_clock) -> None:
+async def test_sequence_numbers_are_checked_when_an_append_is_written(
+    world, nursery, autojump_clock
+) -> None:
     slow = Slow(world)
     await nursery.start(slow.appends.run)
     sent = [{"producer_id": 7, "producer_epoch": 0, "base_sequence": n} for n in (0, 1, 0, 3, 2)]
@@ -209,7 +211,7 @@ async def test_sequences_are_those_of_the_turn(world, nursery, autojump_clock) -
         (queued_appends, "MOST_BYTES", 200),
     ],
 )
-async def test_what_finds_no_room_is_refused_and_may_come_again(
+async def test_append_to_a_full_queue_is_refused_until_the_queue_has_room(
     world, nursery, autojump_clock, monkeypatch, module, name, most
 ) -> None:
     monkeypatch.setattr(module, name, most)
@@ -229,7 +231,7 @@ async def test_what_finds_no_room_is_refused_and_may_come_again(
     assert slow.append().result is None
 
 
-async def test_the_tree_shows_what_waits(world, nursery, autojump_clock) -> None:
+async def test_tree_shows_the_queues_and_their_figures(world, nursery, autojump_clock) -> None:
     slow = Slow(world)
     await nursery.start(slow.appends.run)
     for _ in range(3):
@@ -257,7 +259,9 @@ async def test_the_tree_shows_what_waits(world, nursery, autojump_clock) -> None
     assert slow.figures()["written"] == 3
 
 
-async def test_a_new_leader_epoch_refuses_what_came_before(world, nursery, autojump_clock) -> None:
+async def test_new_leader_epoch_refuses_appends_queued_before(
+    world, nursery, autojump_clock
+) -> None:
     slow = Slow(world)
     await nursery.start(slow.appends.run)
     written, waiting = slow.append(), slow.append()
@@ -274,7 +278,7 @@ async def test_a_new_leader_epoch_refuses_what_came_before(world, nursery, autoj
     assert slow.log.epochs.rows == [(0, 0), (2, 1)]
 
 
-async def test_a_set_that_has_shrunk_at_its_turn_refuses_acks_of_all(
+async def test_queued_append_with_acks_all_is_refused_if_the_isr_shrinks_meanwhile(
     world, nursery, autojump_clock
 ) -> None:
     settings = kit.PartitionSettings(min_insync_replicas=2)
@@ -290,7 +294,7 @@ async def test_a_set_that_has_shrunk_at_its_turn_refuses_acks_of_all(
     assert both[1].result.first_offset == 1
 
 
-async def test_a_cut_comes_between_two_appends(world, nursery, autojump_clock) -> None:
+async def test_truncation_runs_between_two_queued_appends(world, nursery, autojump_clock) -> None:
     slow = Slow(world)
     await nursery.start(slow.appends.run)
     items = [slow.append(2), slow.append(3)]
@@ -303,7 +307,9 @@ async def test_a_cut_comes_between_two_appends(world, nursery, autojump_clock) -
     assert slow.log.end_offset == 3
 
 
-async def test_a_deleted_partition_refuses_all(world, nursery, autojump_clock) -> None:
+async def test_deletion_of_a_partition_refuses_all_queued_appends(
+    world, nursery, autojump_clock
+) -> None:
     slow = Slow(world)
     await nursery.start(slow.appends.run)
     items = [slow.append(), slow.append()]
@@ -318,7 +324,7 @@ async def test_a_deleted_partition_refuses_all(world, nursery, autojump_clock) -
     assert slow.figures()["queues"] == 0
 
 
-async def test_a_disk_error_takes_the_partition_offline_with_all_that_waits(
+async def test_disk_error_takes_the_partition_offline_and_fails_all_queued_appends(
     world, nursery, autojump_clock
 ) -> None:
     slow = Slow(world)
@@ -334,7 +340,7 @@ async def test_a_disk_error_takes_the_partition_offline_with_all_that_waits(
         slow.append()
 
 
-async def test_cancelled_it_ends_what_is_being_written_and_refuses_the_rest(
+async def test_cancelled_queue_finishes_the_current_append_and_refuses_the_rest(
     world, nursery, autojump_clock
 ) -> None:
     slow = Slow(world)
@@ -350,7 +356,9 @@ async def test_cancelled_it_ends_what_is_being_written_and_refuses_the_rest(
     assert slow.figures()["queues"] == slow.figures()["bytes"] == slow.log.latency.queues == 0
 
 
-async def test_a_bug_in_one_append_is_its_own(world, nursery, autojump_clock, monkeypatch) -> None:
+async def test_unexpected_error_of_an_append_does_not_affect_the_next_append(
+    world, nursery, autojump_clock, monkeypatch
+) -> None:
     slow = Slow(world)
     await nursery.start(slow.appends.run)
     first, second = slow.append(), slow.append()
@@ -362,7 +370,7 @@ async def test_a_bug_in_one_append_is_its_own(world, nursery, autojump_clock, mo
     assert second.result.first_offset == 0
 
 
-async def test_a_broken_invariant_is_no_matter_of_one_append(world, autojump_clock) -> None:
+async def test_broken_invariant_ends_the_queue_task(world, autojump_clock) -> None:
     slow = Slow(world)
     with pytest.RaisesGroup(InvariantError, flatten_subgroups=True):
         async with trio.open_nursery() as inner:
@@ -373,7 +381,7 @@ async def test_a_broken_invariant_is_no_matter_of_one_append(world, autojump_clo
     assert item.result.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-async def test_the_brokers_own_batches_join_as_well(world, nursery, autojump_clock) -> None:
+async def test_batches_of_the_broker_itself_are_queued_too(world, nursery, autojump_clock) -> None:
     slow = Slow(world)
     await nursery.start(slow.appends.run)
 
@@ -383,7 +391,9 @@ async def test_the_brokers_own_batches_join_as_well(world, nursery, autojump_clo
     assert (first.result.first_offset, second.result.first_offset) == (0, 1)
 
 
-async def test_other_partitions_go_on(world, nursery, autojump_clock) -> None:
+async def test_slow_partition_does_not_delay_appends_to_another_directory(
+    world, nursery, autojump_clock
+) -> None:
     cluster = await open_cluster(world, paths=("/a", "/b"))
     start(cluster)
     cluster.change(t={0: state(1), 1: state(1)})
@@ -411,7 +421,7 @@ def produce(cluster, partition, *, acks: int):
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-async def test_a_request_is_looked_at_for_its_own_turn_only(
+async def test_waiting_produce_is_checked_only_once_when_its_append_is_written(
     world, nursery, autojump_clock, acks
 ) -> None:
     cluster = await open_cluster(world)
@@ -435,7 +445,7 @@ async def test_a_request_is_looked_at_for_its_own_turn_only(
     await cluster.logs.close()
 
 
-async def test_after_its_turn_a_request_waits_for_the_replicas(
+async def test_produce_waits_for_followers_after_its_queued_append(
     world, nursery, autojump_clock
 ) -> None:
     cluster = await open_cluster(world)
@@ -456,7 +466,7 @@ async def test_after_its_turn_a_request_waits_for_the_replicas(
     await cluster.logs.close()
 
 
-async def test_who_waits_for_a_turn_is_told_of_the_loss_of_the_partition(
+async def test_queued_produces_fail_at_once_when_their_topic_is_deleted(
     world, nursery, autojump_clock
 ) -> None:
     cluster = await open_cluster(world)
@@ -477,9 +487,7 @@ async def test_who_waits_for_a_turn_is_told_of_the_loss_of_the_partition(
     await cluster.logs.close()
 
 
-async def test_what_was_queued_is_counted_when_it_is_written(
-    world, nursery, autojump_clock
-) -> None:
+async def test_queued_records_are_counted_when_written(world, nursery, autojump_clock) -> None:
     slow = Slow(world)
     await nursery.start(slow.appends.run)
 

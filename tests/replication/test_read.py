@@ -35,7 +35,7 @@ def refused(partition: Partition, wanted) -> ErrorCode:
     return caught.value.code
 
 
-async def test_a_reader_gets_what_is_committed_and_what_is_around_it(world) -> None:
+async def test_read_returns_committed_bytes_and_the_offsets_of_the_partition(world) -> None:
     partition, _ = new_partition(world, 1)
     append(partition, batch(2), acks=1)
     append(partition, batch(3), acks=1)
@@ -46,7 +46,9 @@ async def test_a_reader_gets_what_is_committed_and_what_is_around_it(world) -> N
     assert content(found) == partition.log.size
 
 
-async def test_a_reader_stops_at_the_high_watermark_and_a_follower_does_not(world) -> None:
+async def test_read_of_a_consumer_stops_at_the_high_watermark_unlike_that_of_a_follower(
+    world,
+) -> None:
     partition, _ = new_partition(world, 1, 2)
     append(partition, batch(2), acks=1)
     one = partition.log.size
@@ -58,7 +60,7 @@ async def test_a_reader_stops_at_the_high_watermark_and_a_follower_does_not(worl
     assert look(partition, want(2)).is_idle
 
 
-async def test_below_the_start_of_the_log_nothing_is_read(world) -> None:
+async def test_read_below_the_start_offset_is_out_of_range(world) -> None:
     partition, _ = new_partition(world, 1)
     append(partition, batch(5), acks=1)
     partition.log.set_start_offset(3)
@@ -79,7 +81,7 @@ async def test_a_log_that_has_failed_or_is_closed_is_not_read(world) -> None:
     assert refused(closed, want(0)) is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-async def test_the_first_batch_comes_whole_and_only_if_it_may(world) -> None:
+async def test_batch_larger_than_max_bytes_is_read_only_if_allowed(world) -> None:
     partition, _ = new_partition(world, 1)
     append(partition, batch(2), acks=1)
 
@@ -97,7 +99,7 @@ async def test_offsets_outside_of_the_log_are_out_of_range(world) -> None:
     assert look(partition, want(2)).is_idle
 
 
-async def test_the_readers_leader_epoch_is_checked(world) -> None:
+async def test_leader_epoch_of_the_reader_is_checked(world) -> None:
     partition, _ = new_partition(world, 1, epoch=3)
 
     assert refused(partition, want(0, leader_epoch=2)) is ErrorCode.FENCED_LEADER_EPOCH
@@ -105,7 +107,7 @@ async def test_the_readers_leader_epoch_is_checked(world) -> None:
     assert look(partition, want(0, leader_epoch=3)).is_idle
 
 
-async def test_a_fetcher_that_went_another_way_learns_where(world) -> None:
+async def test_read_with_a_diverging_epoch_returns_the_end_of_the_common_epoch(world) -> None:
     partition, _ = new_partition(world, 1, epoch=1)
     append(partition, batch(2), acks=1)
     partition.update(state(1, epoch=4))
@@ -122,7 +124,7 @@ async def test_a_fetcher_that_went_another_way_learns_where(world) -> None:
     assert refused(partition, want(3, last_fetched_epoch=5)) is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-async def test_what_is_cold_is_read_by_waiting(world) -> None:
+async def test_cold_bytes_are_read_in_threads_and_refused_without_waiting(world) -> None:
     partition, _ = new_partition(world, 1)
     append(partition, batch(2), acks=1)
     size = partition.log.size
@@ -162,7 +164,7 @@ def abort_transaction(partition: Partition, sequence: int = 0) -> None:
     append_own(partition, memoryview(bytearray(marker)), acks=1)
 
 
-async def test_read_committed_is_told_which_transactions_were_aborted(world) -> None:
+async def test_read_committed_lists_the_aborted_transactions(world) -> None:
     partition, _ = new_partition(world, 1)
     abort_transaction(partition)
     append(partition, batch(1), acks=1)
@@ -193,7 +195,7 @@ def cold_partition(world, batches: int = 40) -> tuple[Partition, list[File]]:
 
 
 @pytest.mark.parametrize("isolation", [UNCOMMITTED, Isolation.READ_COMMITTED])
-async def test_a_read_that_is_discarded_as_segments_were_removed_keeps_no_lease(
+async def test_read_during_a_removal_of_segments_keeps_no_lease(
     world, autojump_clock, isolation
 ) -> None:
     outcomes = set()
@@ -218,7 +220,7 @@ async def test_a_read_that_is_discarded_as_segments_were_removed_keeps_no_lease(
     assert outcomes == {True, ErrorCode.OFFSET_OUT_OF_RANGE}
 
 
-async def test_a_read_that_is_cancelled_keeps_no_lease(world, autojump_clock) -> None:
+async def test_cancelled_read_keeps_no_lease(world, autojump_clock) -> None:
     is_cancelled = set()
     for passes in range(60):
         partition, files = cold_partition(simulated_world(seed=passes))
@@ -230,9 +232,7 @@ async def test_a_read_that_is_cancelled_keeps_no_lease(world, autojump_clock) ->
     assert is_cancelled == {True, False}
 
 
-async def test_a_read_of_a_log_that_is_closed_meanwhile_keeps_no_lease(
-    world, autojump_clock
-) -> None:
+async def test_read_during_the_close_of_the_log_keeps_no_lease(world, autojump_clock) -> None:
     outcomes = set()
     for passes in range(60):
         partition, files = cold_partition(simulated_world(seed=passes))
@@ -288,7 +288,9 @@ async def test_aborted_transactions_of_other_segments_are_not_listed(world, auto
         one.release()
 
 
-async def test_a_consumer_gets_an_error_at_a_batch_that_no_client_can_read(world) -> None:
+async def test_consumer_gets_an_error_at_an_unreadable_batch_and_a_follower_gets_the_batch(
+    world,
+) -> None:
     partition, _ = new_partition(world, 1, 2)
     for _ in range(3):
         append(partition, batch(2), acks=1)

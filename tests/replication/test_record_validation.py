@@ -43,7 +43,7 @@ def values(content: memoryview, header: BatchHeader) -> list[bytes | None]:
     return [record.value for record in read_records(content, 0, header)]
 
 
-def test_a_batch_that_is_stored_as_it_came_needs_no_work() -> None:
+def test_batch_is_validated_only_if_the_settings_require_validation() -> None:
     header = read_header(batch(codec=Codec.GZIP))
 
     assert validation_of(PartitionSettings(), header, NOW) is None
@@ -58,7 +58,7 @@ def test_a_batch_that_is_stored_as_it_came_needs_no_work() -> None:
 
 @pytest.mark.parametrize("after", Codec)
 @pytest.mark.parametrize("before", Codec)
-async def test_the_same_comes_out_at_once_and_in_turn(
+async def test_validation_at_once_and_in_turn_have_the_same_result(
     world, autojump_clock, before: Codec, after: Codec
 ) -> None:
     sent = batch(200, before)
@@ -72,7 +72,7 @@ async def test_the_same_comes_out_at_once_and_in_turn(
     assert values(*large) == [b"value %d" % n for n in range(200)]
 
 
-def test_a_large_batch_and_one_that_grows_are_not_for_now() -> None:
+def test_large_and_highly_compressed_batches_are_not_validated_at_once() -> None:
     work = RecordValidation(PartitionSettings(codec=Codec.NONE), NOW)
     wide = encode_batch([Record(value=bytes(AT_ONCE))])
     bomb = encode_batch([Record(value=bytes(AT_ONCE))], codec=Codec.ZSTD)
@@ -94,7 +94,7 @@ class Steps(trio.abc.Instrument):
         self.count += 1
 
 
-async def test_work_in_turn_lets_others_run(world, autojump_clock, monkeypatch) -> None:
+async def test_validation_in_turn_yields_to_other_tasks(world, autojump_clock, monkeypatch) -> None:
     monkeypatch.setattr(record_validation, "_SLICE_S", 0.0)
     wide = memoryview(encode_batch([Record(value=bytes(1 << 20))]))
     for settings, sent, least in (
@@ -111,7 +111,9 @@ async def test_work_in_turn_lets_others_run(world, autojump_clock, monkeypatch) 
 
 
 @pytest.mark.parametrize("in_turn", [False, True])
-async def test_what_cannot_be_read_or_has_no_key_is_invalid(world, autojump_clock, in_turn) -> None:
+async def test_unreadable_records_and_missing_keys_are_invalid(
+    world, autojump_clock, in_turn
+) -> None:
     torn = batch(codec=Codec.GZIP)
     torn[70:] = bytes(len(torn) - 70)
     long = batch()
@@ -133,7 +135,7 @@ async def test_what_cannot_be_read_or_has_no_key_is_invalid(world, autojump_cloc
         assert not caught.value.code.retriable  # a client would send the same batch again
 
 
-async def test_large_batches_are_refined_in_the_queue_and_keep_their_order(
+async def test_large_batches_are_validated_in_the_queue_in_order(
     world, nursery, autojump_clock
 ) -> None:
     settings = PartitionSettings(codec=Codec.ZSTD, need_keys=True)
@@ -153,7 +155,7 @@ async def test_large_batches_are_refined_in_the_queue_and_keep_their_order(
     assert type(append(partition, batch(), acks=1)) is not Queued
 
 
-async def test_a_refused_batch_of_the_queue_is_its_own_matter(
+async def test_refused_batch_of_the_queue_does_not_affect_the_next_batch(
     world, nursery, autojump_clock
 ) -> None:
     partition, _ = new_partition(world, 1, settings=PartitionSettings(need_keys=True))
@@ -168,13 +170,15 @@ async def test_a_refused_batch_of_the_queue_is_its_own_matter(
     assert good.result.first_offset == 0
 
 
-async def test_without_a_queue_the_work_is_done_at_once(world) -> None:
+async def test_batch_is_validated_at_once_without_a_queue(world) -> None:
     partition, _ = new_partition(world, 1, settings=PartitionSettings(codec=Codec.LZ4))
 
     assert append(partition, batch(MANY), acks=1).last_offset == MANY - 1
 
 
-async def test_what_grows_is_packed_no_further_than_a_batch_may_be(world, autojump_clock) -> None:
+async def test_recompressed_batch_larger_than_max_message_bytes_is_refused(
+    world, autojump_clock
+) -> None:
     hard = random.Random(1).randbytes(1 << 19)
     record = Record(timestamp=NOW, key=b"k", value=hard * 4)
     sent = memoryview(encode_batch([record], codec=Codec.ZSTD))  # its window holds the repetition
@@ -186,7 +190,7 @@ async def test_what_grows_is_packed_no_further_than_a_batch_may_be(world, autoju
         assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE
 
 
-async def test_a_large_batch_is_packed_with_a_level_that_takes_little_memory(
+async def test_large_batch_is_compressed_with_a_lower_level(
     world, autojump_clock, monkeypatch
 ) -> None:
     monkeypatch.setattr(record_validation, "is_large", lambda plain: len(plain) > 5_000)
@@ -200,7 +204,7 @@ async def test_a_large_batch_is_packed_with_a_level_that_takes_little_memory(
         assert len(values(packed, header)) == count
 
 
-async def test_a_batch_that_waits_too_long_for_memory_is_given_up(
+async def test_batches_that_wait_too_long_for_memory_time_out(
     world, nursery, autojump_clock
 ) -> None:
     partition, _ = new_partition(world, 1, settings=PartitionSettings(need_keys=True))
@@ -224,7 +228,9 @@ async def test_a_batch_that_waits_too_long_for_memory_is_given_up(
     assert again.result.first_offset == 0
 
 
-async def test_without_a_queue_a_large_batch_is_for_later(world, autojump_clock) -> None:
+async def test_large_batch_is_refused_with_a_retriable_error_without_a_queue(
+    world, autojump_clock
+) -> None:
     partition, _ = new_partition(world, 1, settings=PartitionSettings(need_keys=True))
     for size, code in (
         (SMALL, ErrorCode.NOT_LEADER_OR_FOLLOWER),
@@ -242,7 +248,7 @@ async def test_without_a_queue_a_large_batch_is_for_later(world, autojump_clock)
 
 @pytest.mark.parametrize("count", [3, MANY])
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
-async def test_times_of_a_header_are_those_of_its_records_afterwards(
+async def test_header_has_the_timestamps_of_its_records_after_validation(
     world, autojump_clock, codec: Codec, count: int
 ) -> None:
     lie = batch(count, codec)
@@ -267,7 +273,7 @@ async def test_times_of_a_header_are_those_of_its_records_afterwards(
         assert len(values(refined, changed)) == count
 
 
-async def test_a_wrong_largest_time_is_mended(world, autojump_clock) -> None:
+async def test_wrong_max_timestamp_of_a_header_is_corrected(world, autojump_clock) -> None:
     lie = batch()
     lie[35:43] = (NOW + 9).to_bytes(8, "big")
 
@@ -279,13 +285,13 @@ async def test_a_wrong_largest_time_is_mended(world, autojump_clock) -> None:
     assert values(refined, header)
 
 
-async def test_a_suspicious_batch_is_checked_where_others_are_not() -> None:
+async def test_suspicious_batch_is_always_validated() -> None:
     header = read_header(batch())
 
     assert validation_of(PartitionSettings(), header, NOW, suspicious=True) is not None
 
 
-def test_a_record_may_not_be_larger_than_its_limit() -> None:
+def test_record_above_the_size_limit_is_invalid() -> None:
     sent, limits = batch(MANY, Codec.ZSTD), Limits(max_record_bytes=10)
     for settings in (PartitionSettings(walk=True), PartitionSettings(codec=Codec.NONE)):
         work = RecordValidation(evolve(settings, limits=limits), NOW)

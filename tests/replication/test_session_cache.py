@@ -55,7 +55,7 @@ def refused(cache: SessionCache, *arguments, **fields) -> ErrorCode:
     return caught.value.code
 
 
-def test_a_first_poll_begins_a_session_whose_next_epoch_is_one() -> None:
+def test_first_fetch_begins_a_session_whose_next_epoch_is_1() -> None:
     cache = new_cache()
 
     session = poll(cache, size=3)
@@ -64,7 +64,7 @@ def test_a_first_poll_begins_a_session_whose_next_epoch_is_one() -> None:
     assert len(cache) == 1
 
 
-def test_each_poll_has_the_next_epoch() -> None:
+def test_fetch_with_another_than_the_next_session_epoch_is_refused() -> None:
     cache = new_cache()
     session = poll(cache)
 
@@ -79,7 +79,7 @@ def test_an_unknown_session_is_not_found() -> None:
     assert refused(new_cache(), 77, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_a_session_names_topics_in_one_way_only() -> None:
+def test_session_refuses_a_change_from_topic_ids_to_topic_names() -> None:
     cache = new_cache()
     session = poll(cache, uses_ids=True)
 
@@ -90,7 +90,7 @@ def test_a_session_names_topics_in_one_way_only() -> None:
 
 
 @pytest.mark.parametrize("epoch", [0, -1])
-def test_a_full_poll_ends_the_session_that_it_names(epoch: int) -> None:
+def test_full_fetch_ends_the_session_that_the_request_names(epoch: int) -> None:
     cache = new_cache()
     old = poll(cache)
 
@@ -110,7 +110,7 @@ def test_a_session_without_partitions_ends() -> None:
     assert (left.id, len(left.partitions), len(cache)) == (0, 0, 0)
 
 
-def test_without_a_free_place_a_poll_is_for_itself() -> None:
+def test_fetch_gets_no_session_if_the_cache_is_full() -> None:
     cache = new_cache(1)
     poll(cache)
 
@@ -118,11 +118,11 @@ def test_without_a_free_place_a_poll_is_for_itself() -> None:
     assert len(cache) == 1
 
 
-def test_without_places_every_poll_is_for_itself() -> None:
+def test_fetch_gets_no_session_if_the_cache_has_no_slots() -> None:
     assert poll(new_cache(0)).id == 0
 
 
-def test_a_session_that_is_not_used_for_two_minutes_gives_its_place() -> None:
+def test_session_unused_for_two_minutes_is_evicted() -> None:
     cache = new_cache(2)
     first, second = poll(cache), poll(cache)
     poll(cache, first.id, 1, now=60.0)
@@ -134,7 +134,7 @@ def test_a_session_that_is_not_used_for_two_minutes_gives_its_place() -> None:
     assert cache.evictions == 1
 
 
-def test_an_old_session_gives_way_to_one_of_as_many_partitions() -> None:
+def test_old_session_is_evicted_only_for_a_session_with_as_many_partitions() -> None:
     cache = new_cache(1)
     old = poll(cache, size=5)
     poll(cache, old.id, 1, size=0, now=100.0)
@@ -144,7 +144,7 @@ def test_an_old_session_gives_way_to_one_of_as_many_partitions() -> None:
     assert poll(cache, size=6, now=122.0).id == 102
 
 
-def test_a_follower_takes_a_young_consumers_place_and_never_gives_its_own() -> None:
+def test_session_of_a_follower_evicts_a_consumer_and_is_never_evicted() -> None:
     cache = new_cache(1)
     poll(cache, size=50)
 
@@ -155,7 +155,7 @@ def test_a_follower_takes_a_young_consumers_place_and_never_gives_its_own() -> N
     assert poll(cache, size=50, privileged=True, now=2.0).id == 0
 
 
-def test_the_smallest_of_those_that_may_go_goes() -> None:
+def test_smallest_evictable_session_is_evicted() -> None:
     cache = new_cache(2)
     poll(cache, size=9)
     small = poll(cache, size=2)
@@ -180,7 +180,7 @@ def test_figures_count_sessions_partitions_and_evictions() -> None:
 
 
 @pytest.mark.parametrize(("size", "kept"), [(9, 19), (10, 20), (11, 10)])
-def test_sessions_remember_no_more_partitions_than_the_bound(size: int, kept: int) -> None:
+def test_number_of_partitions_of_all_sessions_is_limited(size: int, kept: int) -> None:
     cache = new_cache(slots=5, most=20)
     poll(cache, size=10)
 
@@ -191,7 +191,7 @@ def test_sessions_remember_no_more_partitions_than_the_bound(size: int, kept: in
     assert cache.figures()["partitions"] == kept
 
 
-def test_sessions_that_were_not_used_give_their_partitions_up() -> None:
+def test_unused_session_is_evicted_for_the_partitions_of_a_new_session() -> None:
     cache = new_cache(slots=5, most=20)
     old = poll(cache, size=15)
 
@@ -203,7 +203,7 @@ def test_sessions_that_were_not_used_give_their_partitions_up() -> None:
     assert cache.evictions == 1
 
 
-def test_a_session_that_grows_beyond_the_bound_ends() -> None:
+def test_session_that_grows_beyond_the_limit_of_partitions_ends() -> None:
     cache = new_cache(slots=5, most=20)
     session = poll(cache, size=15)
 
@@ -211,7 +211,7 @@ def test_a_session_that_grows_beyond_the_bound_ends() -> None:
     assert (len(cache), cache.figures()["partitions"]) == (0, 0)
 
 
-def test_partitions_that_are_forgotten_count_no_more() -> None:
+def test_forgotten_partitions_no_longer_count() -> None:
     cache = new_cache(slots=5, most=20)
     session = poll(cache, size=15)
     poll(cache, session.id, 1, size=0, forget=keys(10))
@@ -222,7 +222,7 @@ def test_partitions_that_are_forgotten_count_no_more() -> None:
 
 
 @pytest.mark.parametrize("unknown", [0, MOST_UNKNOWN, MOST_UNKNOWN + 1])
-def test_few_partitions_that_do_not_exist_are_kept_and_many_make_no_session(unknown: int) -> None:
+def test_fetch_with_many_unknown_partitions_gets_no_session(unknown: int) -> None:
     cache = new_cache(existing=10)
 
     session = poll(cache, size=10 + unknown)
@@ -231,7 +231,7 @@ def test_few_partitions_that_do_not_exist_are_kept_and_many_make_no_session(unkn
     assert len(session.partitions) == 10 + unknown
 
 
-def test_a_session_that_gets_many_partitions_that_do_not_exist_ends() -> None:
+def test_session_that_gets_many_unknown_partitions_ends() -> None:
     cache = new_cache(existing=10)
     session = poll(cache, size=10)
 
@@ -241,7 +241,7 @@ def test_a_session_that_gets_many_partitions_that_do_not_exist_ends() -> None:
     assert len(cache) == 0
 
 
-def test_partitions_that_do_not_exist_may_be_named_again() -> None:
+def test_unknown_partitions_named_again_count_once() -> None:
     cache = new_cache(existing=10)
     session = poll(cache, size=10 + MOST_UNKNOWN)
 
@@ -249,7 +249,7 @@ def test_partitions_that_do_not_exist_may_be_named_again() -> None:
 
 
 @pytest.mark.parametrize("size", [MOST_AT_ONCE, MOST_AT_ONCE + 1])
-def test_a_poll_for_itself_takes_many_partitions_in_later(size: int) -> None:
+def test_fetch_without_a_session_adds_many_partitions_in_steps(size: int) -> None:
     session = poll(new_cache(), epoch=-1, size=size)
     now = len(session.partitions)
 
@@ -260,7 +260,7 @@ def test_a_poll_for_itself_takes_many_partitions_in_later(size: int) -> None:
     assert (list(session.partitions), len(session.rest)) == (keys(size), 0)
 
 
-def test_the_partitions_of_a_session_are_told() -> None:
+def test_cache_returns_the_partitions_of_a_session() -> None:
     cache = new_cache()
     session = poll(cache, size=3)
 

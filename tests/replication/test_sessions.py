@@ -50,21 +50,21 @@ def dirty(session: Session) -> list:
     return [partition.key for partition in session.dirty]
 
 
-def test_epochs_go_from_one_to_the_largest_and_on_with_one() -> None:
+def test_session_epoch_after_the_largest_is_1() -> None:
     assert next_epoch(0) == 1
     assert next_epoch(1) == 2
     assert next_epoch((1 << 31) - 1) == 1
     assert next_epoch(-1) == -1
 
 
-def test_everything_is_looked_at_first() -> None:
+def test_new_session_watches_and_reads_all_its_partitions() -> None:
     session, watches = new_session(ONE, TWO)
 
     assert dirty(session) == [ONE, TWO]
     assert watches.attached == [f"watched {ONE}", f"watched {TWO}"]
 
 
-def test_a_full_answer_names_all_and_the_next_one_only_what_is_news() -> None:
+def test_full_response_names_all_partitions_and_the_next_one_only_changed_ones() -> None:
     session, _ = new_session(ONE, TWO)
 
     assert told(session, {ONE: nothing(), TWO: nothing()}, full=True) == [ONE, TWO]
@@ -72,7 +72,7 @@ def test_a_full_answer_names_all_and_the_next_one_only_what_is_news() -> None:
     assert told(session, {ONE: nothing(), TWO: nothing()}) == []
 
 
-def test_news_are_bytes_offsets_errors_and_diverging_epochs() -> None:
+def test_partition_with_new_bytes_offsets_epochs_or_errors_is_in_the_response() -> None:
     session, _ = new_session(ONE)
     told(session, {ONE: nothing()}, full=True)
 
@@ -87,7 +87,7 @@ def test_news_are_bytes_offsets_errors_and_diverging_epochs() -> None:
         assert told(session, {ONE: read}) == [ONE]
 
 
-def test_a_partition_is_told_again_when_its_error_is_gone() -> None:
+def test_partition_is_in_the_response_again_when_its_error_has_ended() -> None:
     session, _ = new_session(ONE)
     told(session, {ONE: nothing()}, full=True)
     session.update({ONE: want(0)}, [])
@@ -97,7 +97,7 @@ def test_a_partition_is_told_again_when_its_error_is_gone() -> None:
     assert told(session, {ONE: nothing()}) == [ONE]
 
 
-def test_a_mark_makes_its_partition_dirty_and_fresh() -> None:
+def test_mark_makes_only_its_partition_dirty_and_fresh() -> None:
     session, _ = new_session(ONE, TWO)
     told(session, {ONE: nothing(), TWO: nothing()}, full=True)
 
@@ -108,7 +108,7 @@ def test_a_mark_makes_its_partition_dirty_and_fresh() -> None:
     assert [partition.key for partition in session.fresh] == [TWO]
 
 
-def test_partitions_with_bytes_are_served_last_next_time() -> None:
+def test_partitions_with_bytes_are_last_in_the_next_response() -> None:
     session, _ = new_session(ONE, TWO, THREE)
 
     told(session, {ONE: some(), TWO: nothing(more=True), THREE: nothing()}, full=True)
@@ -117,7 +117,7 @@ def test_partitions_with_bytes_are_served_last_next_time() -> None:
     assert list(session.partitions) == [TWO, THREE, ONE]
 
 
-def test_errors_stay_dirty() -> None:
+def test_partition_with_an_error_stays_dirty() -> None:
     session, _ = new_session(ONE)
 
     told(session, {ONE: PartitionRead(error=KafkaError(ErrorCode.UNKNOWN_TOPIC_ID))})
@@ -125,7 +125,7 @@ def test_errors_stay_dirty() -> None:
     assert dirty(session) == [ONE]
 
 
-def test_a_poll_changes_adds_and_drops_partitions() -> None:
+def test_fetch_changes_adds_and_drops_partitions_of_its_session() -> None:
     session, watches = new_session(ONE, TWO)
     told(session, {ONE: nothing(), TWO: nothing()}, full=True)
 
@@ -137,7 +137,7 @@ def test_a_poll_changes_adds_and_drops_partitions() -> None:
     assert watches.attached == [f"watched {ONE}"]
 
 
-def test_what_was_dropped_while_it_was_read_is_forgotten() -> None:
+def test_partition_dropped_during_its_read_is_forgotten() -> None:
     session, _ = new_session(ONE, TWO)
     gone = session.partitions[ONE]
     session.update({}, [ONE])
@@ -148,7 +148,7 @@ def test_what_was_dropped_while_it_was_read_is_forgotten() -> None:
     assert dirty(session) == [TWO]
 
 
-def test_a_partition_that_was_made_anew_is_watched_instead() -> None:
+def test_recreated_partition_is_watched_instead_of_the_deleted_partition() -> None:
     session, watches = new_session(ONE)
 
     session.watch(session.partitions[ONE], "the new one")

@@ -18,7 +18,7 @@ def test_a_topic_without_settings_has_the_defaults_of_logs_and_partitions() -> N
     assert partition_settings(topic, full_validation=False) == PartitionSettings()
 
 
-def test_a_log_obeys_what_was_set() -> None:
+def test_settings_of_a_topic_are_those_of_its_log() -> None:
     given = {"cleanup.policy": "compact,delete", "segment.bytes": "2000000", "retention.ms": "5"}
 
     config = log_config(topic_config(given, BROKER))
@@ -28,13 +28,13 @@ def test_a_log_obeys_what_was_set() -> None:
     )
 
 
-def test_the_internal_size_of_segments_goes_over_the_other() -> None:
+def test_internal_segment_bytes_overrides_segment_bytes() -> None:
     given = {"segment.bytes": "2000000", "internal.segment.bytes": "100"}
 
     assert log_config(topic_config(given, BROKER)).segment_bytes == 100
 
 
-def test_producers_are_bound_by_size_and_time() -> None:
+def test_settings_limit_message_size_and_timestamps() -> None:
     bound = settings(
         max_message_bytes="99",
         message_timestamp_type="LogAppendTime",
@@ -49,7 +49,7 @@ def test_producers_are_bound_by_size_and_time() -> None:
     assert bound.min_insync_replicas == 2
 
 
-def test_a_codec_has_its_level_and_the_producers_none() -> None:
+def test_compression_type_sets_codec_and_level_and_producer_sets_none() -> None:
     zstd = settings(compression_type="zstd", compression_zstd_level="5")
     gzip = settings(compression_type="gzip")
     plain = settings(compression_type="uncompressed")
@@ -60,12 +60,12 @@ def test_a_codec_has_its_level_and_the_producers_none() -> None:
     assert settings(compression_type="producer").codec is None
 
 
-def test_compacted_topics_need_keys_and_full_validation_walks() -> None:
+def test_compacted_topics_need_keys_and_full_validation_reads_all_records() -> None:
     assert settings(cleanup_policy="compact").need_keys
     assert partition_settings(topic_config({}, BROKER), full_validation=True).walk
 
 
-def test_topics_with_the_same_settings_share_them():
+def test_topics_with_the_same_settings_share_their_config_objects():
     one, same = topic_config({}, BROKER), topic_config({}, BROKER)
     other = topic_config({"retention.ms": "5"}, BROKER)
 

@@ -32,7 +32,7 @@ def fetch(cluster, topic: str, number: int = 0, *, follower=None, offset: int = 
     return answer
 
 
-async def test_what_comes_in_is_counted_by_topic_in_records_and_bytes(world) -> None:
+async def test_appended_records_and_bytes_are_counted_by_topic(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1), 1: state(1)}, u={0: state(1)})
     partition = cluster.replicas.partition
@@ -49,7 +49,7 @@ async def test_what_comes_in_is_counted_by_topic_in_records_and_bytes(world) -> 
     assert (total.produces, total.records_in) == (3, 10)
 
 
-async def test_what_consumers_are_given_is_counted_and_nothing_that_is_not(world) -> None:
+async def test_only_bytes_sent_to_consumers_are_counted(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
     size = len(batch(3))
@@ -67,7 +67,7 @@ async def test_what_consumers_are_given_is_counted_and_nothing_that_is_not(world
     )
 
 
-async def test_a_fetch_that_waits_has_given_nothing_yet(world) -> None:
+async def test_waiting_fetch_counts_no_bytes_until_its_response(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
     append(cluster.replicas.partition("t", 0), batch(), acks=1)
@@ -84,7 +84,7 @@ async def test_a_fetch_that_waits_has_given_nothing_yet(world) -> None:
     answer.release()
 
 
-async def test_followers_are_no_consumers(world) -> None:
+async def test_bytes_fetched_by_followers_are_not_counted(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1, 2)})
     append(cluster.replicas.partition("t", 0), batch(), acks=1)
@@ -94,7 +94,7 @@ async def test_followers_are_no_consumers(world) -> None:
     assert whole(cluster.replicas.topic_metrics.total()).bytes_out == 0
 
 
-def test_failures_are_those_that_no_client_causes() -> None:
+def test_errors_caused_by_clients_are_not_counted_as_failures() -> None:
     metrics = TopicMetrics()
 
     for code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.CORRUPT_MESSAGE):
@@ -107,7 +107,7 @@ def test_failures_are_those_that_no_client_causes() -> None:
     assert (metrics.failed_produces, metrics.failed_fetches) == (2, 1)
 
 
-async def test_an_append_that_fails_is_a_request_all_the_same(world) -> None:
+async def test_failed_append_is_counted_as_a_request(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)})
 
@@ -117,7 +117,7 @@ async def test_an_append_that_fails_is_a_request_all_the_same(world) -> None:
     assert numbers(whole(cluster.replicas.topic_metrics.total()))[:4] == (1, 0, 0, 0)
 
 
-async def test_what_a_topic_counted_stays_in_the_total_when_it_goes(world) -> None:
+async def test_counts_of_a_deleted_topic_stay_in_the_total(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1), 1: state(1)})
     append(cluster.replicas.partition("t", 1), batch(4), acks=1)
@@ -128,7 +128,7 @@ async def test_what_a_topic_counted_stays_in_the_total_when_it_goes(world) -> No
     assert whole(cluster.replicas.topic_metrics.total()).records_in == 4
 
 
-def test_a_topic_stays_as_long_as_it_has_a_partition() -> None:
+def test_metrics_of_a_topic_are_kept_until_its_last_partition_is_removed() -> None:
     metrics = MetricsByTopic()
     first = metrics.join("t")
 
@@ -140,7 +140,7 @@ def test_a_topic_stays_as_long_as_it_has_a_partition() -> None:
     assert metrics.join("t") is not first
 
 
-def test_a_topic_that_goes_while_it_is_summed_up_counts_once() -> None:
+def test_topic_deleted_during_the_sum_counts_once() -> None:
     metrics = MetricsByTopic()
     for number in range(600):
         metrics.join(f"t{number}").bytes_in = 1

@@ -24,7 +24,7 @@ class LonelyRequest:
     number: int = int32()
 
 
-def test_key_name_and_versions_come_from_the_message() -> None:
+def test_api_has_key_name_and_versions_of_its_request_message() -> None:
     @api(EchoRequest)
     def echo(request: object, context: object) -> None: ...
 
@@ -37,7 +37,7 @@ def test_key_name_and_versions_come_from_the_message() -> None:
     assert not made.waits
 
 
-def test_an_async_function_waits() -> None:
+def test_api_of_an_async_handler_waits() -> None:
     @api(EchoRequest)
     async def echo(request: object, context: object) -> None: ...
 
@@ -57,7 +57,7 @@ def test_an_async_function_waits() -> None:
         ({"first": 0, "last": 99}, (2, 4, 6)),
     ],
 )
-def test_unstable_versions_are_left_out_and_known_and_others_may_be(
+def test_unstable_versions_of_an_api_are_served_only_when_enabled(
     arguments: dict[str, int], versions: tuple[int, int, int]
 ) -> None:
     @api(UnsteadyRequest, **arguments)  # type: ignore[arg-type]
@@ -71,7 +71,7 @@ def test_unstable_versions_are_left_out_and_known_and_others_may_be(
         assert (one.first, one.last, one.newest) == (first, newest, newest)
 
 
-def test_what_cannot_be_served_is_refused() -> None:
+def test_api_decorator_rejects_messages_that_cannot_be_served() -> None:
     with pytest.raises(TypeError, match="no request with a response"):
         api(LonelyRequest)
     with pytest.raises(TypeError, match="no version from 5 to 4"):
@@ -80,5 +80,5 @@ def test_what_cannot_be_served_is_refused() -> None:
         api(int)
 
 
-def test_a_function_that_is_not_marked_is_no_handler() -> None:
+def test_function_without_api_decorator_is_no_handler() -> None:
     assert api_of(len) is None

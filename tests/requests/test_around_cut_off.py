@@ -222,7 +222,7 @@ async def assert_each_kind_is_served_before(harness: PluginHarness) -> None:
 @pytest.mark.parametrize(
     "request_", [EchoRequest("x"), EchoRequest("x", 1), ReadRequest(), WaitRequest(10)]
 )
-async def test_a_wait_that_is_over_at_once_costs_no_token(
+async def test_wait_of_an_interceptor_that_ends_at_once_leaks_no_token(
     autojump_clock: MockClock, function: Any, request_: Any
 ) -> None:
     async with PluginHarness(handlers=[echo, read]) as harness:
@@ -251,7 +251,7 @@ def leave(held: Held, client: DirectClient) -> None:
 @pytest.mark.parametrize("limit", [None, 1])
 @pytest.mark.parametrize("end", [cut_off, leave])
 @pytest.mark.parametrize("function", ALL)
-async def test_one_that_is_cut_off_at_any_await_gives_back_all_that_it_holds(
+async def test_around_interceptor_that_is_cancelled_at_any_await_releases_token_and_limit(
     autojump_clock: MockClock,
     function: Any,
     end: Callable[[Held, DirectClient], None],
@@ -286,7 +286,7 @@ async def test_one_that_is_cut_off_at_any_await_gives_back_all_that_it_holds(
 
 
 @pytest.mark.parametrize("function", ALL)
-async def test_one_that_is_late_at_any_await_gives_back_all_that_it_holds(
+async def test_around_interceptor_over_its_deadline_at_any_await_releases_token_and_limit(
     autojump_clock: MockClock, function: Any
 ) -> None:
     async def late(request: Any, context: Context, forward: Any) -> Any:
@@ -309,7 +309,7 @@ async def test_one_that_is_late_at_any_await_gives_back_all_that_it_holds(
         await assert_each_kind_is_served(harness)
 
 
-async def test_a_task_that_waits_on_after_the_answer_takes_no_token(
+async def test_plugin_task_that_is_parked_after_the_response_takes_no_token(
     autojump_clock: MockClock,
 ) -> None:
     """It runs in a nursery of the plugin's own, and parks when its request has been answered."""
@@ -337,7 +337,9 @@ async def test_a_task_that_waits_on_after_the_answer_takes_no_token(
         await assert_each_kind_is_served(harness)
 
 
-async def test_two_tasks_of_one_request_take_one_token_at_most(autojump_clock: MockClock) -> None:
+async def test_two_parked_tasks_of_one_request_hold_at_most_one_token(
+    autojump_clock: MockClock,
+) -> None:
     async def both(request: Any, context: Context, forward: Any) -> Any:
         async with trio.open_nursery() as nursery:
             for _ in range(2):
@@ -367,7 +369,7 @@ class Ending(RecordingOwner):
 
 @pytest.mark.parametrize("request_", [ReadRequest(), WaitRequest(100)])
 @pytest.mark.parametrize("by_owner", [False, True])
-async def test_a_group_that_is_ended_by_an_interceptor_of_its_own_ends(
+async def test_handler_group_that_is_cancelled_by_an_interceptor_ends(
     autojump_clock: MockClock, request_: Any, by_owner: bool
 ) -> None:
     """Handler tasks end with it, also the one that runs the interceptor."""

@@ -32,7 +32,7 @@ async def ask_as(harness: PluginHarness, host: str) -> Any:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
-async def test_an_api_of_a_plugin_serves_peers_on_the_loopback(
+async def test_local_api_serves_peers_with_a_loopback_address(
     autojump_clock: MockClock, host: str
 ) -> None:
     async with PluginHarness(handlers=[change]) as harness:
@@ -41,7 +41,9 @@ async def test_an_api_of_a_plugin_serves_peers_on_the_loopback(
 
 
 @pytest.mark.parametrize("host", ["10.0.0.1", "fd00::1", "::ffff:10.0.0.1", "localhost", ""])
-async def test_it_rejects_all_others(autojump_clock: MockClock, host: str) -> None:
+async def test_local_api_rejects_peers_without_a_loopback_address(
+    autojump_clock: MockClock, host: str
+) -> None:
     async with PluginHarness(handlers=[change]) as harness:
         answer = await ask_as(harness, host)
 
@@ -50,7 +52,7 @@ async def test_it_rejects_all_others(autojump_clock: MockClock, host: str) -> No
         assert harness.counters.value("request_errors", api="Echo", error=REJECTED.name) == 1
 
 
-async def test_a_request_from_within_counts_by_the_peer_that_it_is_asked_for(
+async def test_loopback_request_for_another_peer_is_authorized_by_the_address_of_that_peer(
     autojump_clock: MockClock,
 ) -> None:
     async with PluginHarness(handlers=[change]) as harness:
@@ -61,7 +63,9 @@ async def test_a_request_from_within_counts_by_the_peer_that_it_is_asked_for(
             assert answer.error_code == error
 
 
-async def test_an_authorizer_decides_in_place_of_the_address(autojump_clock: MockClock) -> None:
+async def test_authorizer_decides_on_a_local_api_instead_of_the_peer_address(
+    autojump_clock: MockClock,
+) -> None:
     async with PluginHarness(handlers=[change]) as harness:
         harness.parts.authorizer = deny_all()
         refused = await ask_as(harness, "127.0.0.1")
@@ -73,7 +77,7 @@ async def test_an_authorizer_decides_in_place_of_the_address(autojump_clock: Moc
     assert harness.parts.local_changes.rejected == 0
 
 
-async def test_the_log_has_a_line_a_second_with_peer_and_reason(
+async def test_rejections_of_a_local_api_are_logged_once_a_second_with_peer_and_reason(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with PluginHarness(handlers=[change]) as harness:
@@ -90,6 +94,6 @@ async def test_the_log_has_a_line_a_second_with_peer_and_reason(
     assert [line["requests"] for line in lines] == [1, 10, 10]
 
 
-def test_the_brokers_own_requests_are_known_by_themselves_and_not_by_a_name() -> None:
+def test_endpoint_with_the_host_name_of_in_process_requests_is_not_local() -> None:
     assert is_local(IN_PROCESS)
     assert not is_local(Endpoint(IN_PROCESS.host, IN_PROCESS.port))

@@ -40,7 +40,7 @@ def counting(steps: int, seen: list[str]) -> Steps[str]:
     return "done"
 
 
-def test_steps_go_on_until_the_clock_says_so_and_at_least_once() -> None:
+def test_steps_advance_until_their_end_time_and_at_least_once() -> None:
     now = 0.0
 
     def elapsed() -> float:
@@ -59,7 +59,7 @@ def test_steps_go_on_until_the_clock_says_so_and_at_least_once() -> None:
 
 
 @pytest.mark.parametrize(("fine", "expected"), [(0, 0), (3, 0), (4, 1), (9, 2)])
-def test_several_steps_become_one(fine: int, expected: int) -> None:
+def test_merged_steps_take_several_steps_at_once(fine: int, expected: int) -> None:
     seen: list[str] = []
     steps = merged_steps(counting(fine, seen), 4)
     taken = 0
@@ -70,7 +70,7 @@ def test_several_steps_become_one(fine: int, expected: int) -> None:
     assert len(seen) == fine + 1
 
 
-def test_what_is_given_up_half_way_is_closed() -> None:
+def test_closing_merged_steps_closes_the_inner_steps() -> None:
     seen: list[str] = []
     steps = merged_steps(counting(9, seen), 2)
     next(steps)
@@ -86,7 +86,7 @@ def topics(count: int) -> MetadataResponse:
 
 
 @pytest.mark.parametrize("count", [0, 1, 10_000])
-def test_an_answer_in_steps_is_the_one_of_one_go(count: int) -> None:
+def test_response_encoded_in_steps_has_the_same_bytes_as_encoded_at_once(count: int) -> None:
     whole = MetadataResponse(topics=list(topics(count).topics))
     steps = encoded_in_steps(topics(count), 12)
     taken = 0
@@ -98,7 +98,7 @@ def test_an_answer_in_steps_is_the_one_of_one_go(count: int) -> None:
     assert taken == count // 16
 
 
-def test_a_large_answer_is_few_segments_and_file_ranges_stay_as_they_are() -> None:
+def test_large_response_is_encoded_in_few_segments_and_keeps_its_file_ranges() -> None:
     class Range:
         def __len__(self) -> int:
             return 7
@@ -132,7 +132,7 @@ def wide(count: int) -> MetadataResponse:
     )
 
 
-def test_a_very_large_answer_is_encoded_while_it_is_sent() -> None:
+def test_very_large_response_is_encoded_while_sending() -> None:
     message = wide(50_000)
     body = to_bytes(MetadataResponse(topics=list(message.topics)), 12)
     counts: dict[int, int] = defaultdict(int)
@@ -148,7 +148,9 @@ def test_a_very_large_answer_is_encoded_while_it_is_sent() -> None:
 
 
 @pytest.mark.parametrize("streams", [False, True])
-def test_answers_that_are_not_very_large_or_have_records_are_kept(*, streams: bool) -> None:
+def test_responses_that_are_smaller_or_have_records_are_encoded_before_sending(
+    *, streams: bool
+) -> None:
     count = 50_000 if not streams else 5000
     assert all(
         type(one) is bytes for one in whole(encode_in_steps(wide(count), 12, streams=streams))
@@ -160,7 +162,7 @@ def test_answers_that_are_not_very_large_or_have_records_are_kept(*, streams: bo
     assert all(type(one) is bytes for one in segments)
 
 
-def test_what_cannot_be_written_is_told_as_in_one_go() -> None:
+def test_encoding_in_steps_raises_the_error_of_an_invalid_field() -> None:
     def make(at: int) -> MetadataResponseTopic:
         return MetadataResponseTopic(name="t" if at < 100 else 5)  # type: ignore[arg-type]
 
@@ -170,7 +172,7 @@ def test_what_cannot_be_written_is_told_as_in_one_go() -> None:
 
 @pytest.mark.slow  # 0.3 s
 @pytest.mark.parametrize(("more", "fits"), [(-16, True), (16, False)])
-def test_a_request_has_no_more_items_than_it_may(more: int, fits: bool) -> None:
+def test_request_with_too_many_array_items_is_rejected(more: int, fits: bool) -> None:
     request = MetadataRequest(topics=[MetadataRequestTopic(name="")] * (MAX_ITEMS + more))
     steps = decode_in_steps(MetadataRequest, 1, memoryview(to_bytes(request, 1)), 0)
     if fits:

@@ -120,7 +120,7 @@ async def a_shelf() -> AsyncIterator[Shelf]:
         yield shelf
 
 
-async def test_what_is_done_at_the_end_of_a_round_is_answered_without_being_parked(
+async def test_request_that_completes_at_the_end_of_a_round_is_not_parked(
     autojump_clock: MockClock,
 ) -> None:
     async with a_shelf() as shelf:
@@ -135,7 +135,9 @@ async def test_what_is_done_at_the_end_of_a_round_is_answered_without_being_park
         assert shelf.plane.buffers_out == 0
 
 
-async def test_answers_are_sent_when_all_is_done(autojump_clock: MockClock) -> None:
+async def test_responses_of_a_round_are_sent_after_its_deferred_work(
+    autojump_clock: MockClock,
+) -> None:
     """Also those that nobody had to wait for."""
     async with a_shelf() as shelf:
         sent: list[int] = []
@@ -152,7 +154,9 @@ async def test_answers_are_sent_when_all_is_done(autojump_clock: MockClock) -> N
         assert sent == [0] * len(sent)
 
 
-async def test_to_be_put_off_is_to_wait_for_others(autojump_clock: MockClock) -> None:
+async def test_time_until_the_deferred_work_of_a_round_counts_as_remote_time(
+    autojump_clock: MockClock,
+) -> None:
     async with a_shelf() as shelf:
         shelf.slow = lambda: autojump_clock.jump(0.1)
         shelf.ask_all()
@@ -164,7 +168,9 @@ async def test_to_be_put_off_is_to_wait_for_others(autojump_clock: MockClock) ->
         assert figures["remote_max_ms"] == pytest.approx(100)
 
 
-async def test_what_is_not_done_then_is_parked(autojump_clock: MockClock) -> None:
+async def test_request_that_is_not_completed_at_the_end_of_a_round_is_parked(
+    autojump_clock: MockClock,
+) -> None:
     async with a_shelf() as shelf:
         shelf.closed = True
         shelf.ask_all()
@@ -177,7 +183,9 @@ async def test_what_is_not_done_then_is_parked(autojump_clock: MockClock) -> Non
         assert shelf.plane.timers.waiting == 0
 
 
-async def test_what_is_never_done_has_its_deadline(autojump_clock: MockClock) -> None:
+async def test_request_that_never_completes_is_answered_at_its_deadline(
+    autojump_clock: MockClock,
+) -> None:
     async with a_shelf() as shelf:
         shelf.closed = True
         began = trio.current_time()
@@ -186,7 +194,9 @@ async def test_what_is_never_done_has_its_deadline(autojump_clock: MockClock) ->
         assert 30 <= trio.current_time() - began < 31
 
 
-async def test_what_fails_then_gets_the_error_answer(autojump_clock: MockClock) -> None:
+async def test_request_that_fails_at_the_end_of_a_round_gets_an_error_response(
+    autojump_clock: MockClock,
+) -> None:
     async with a_shelf() as shelf:
         shelf.error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
         shelf.ask_all()
@@ -195,7 +205,7 @@ async def test_what_fails_then_gets_the_error_answer(autojump_clock: MockClock) 
             assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
 
 
-async def test_a_peer_that_leaves_within_the_round_disturbs_nobody(
+async def test_peer_that_leaves_within_a_round_does_not_disturb_other_requests(
     autojump_clock: MockClock,
 ) -> None:
     async with a_shelf() as shelf:
@@ -210,7 +220,9 @@ async def test_a_peer_that_leaves_within_the_round_disturbs_nobody(
         assert shelf.plane.purgatory.waiting == 0
 
 
-async def test_one_that_asks_on_has_a_round_after_the_other(autojump_clock: MockClock) -> None:
+async def test_pipelined_requests_of_a_client_complete_in_separate_rounds(
+    autojump_clock: MockClock,
+) -> None:
     """Its answer is made before its next request is served."""
     async with a_shelf() as shelf:
         client = shelf.clients[0]
@@ -224,7 +236,7 @@ async def test_one_that_asks_on_has_a_round_after_the_other(autojump_clock: Mock
 
 @pytest.mark.parametrize("kind", ["after", "around"])
 @pytest.mark.parametrize("closed", [False, True])
-async def test_who_stands_before_the_handler_sees_these_answers_too(
+async def test_interceptors_see_responses_that_complete_at_the_end_of_a_round(
     autojump_clock: MockClock, closed: bool, kind: Kind
 ) -> None:
     seen: list[str] = []
@@ -273,7 +285,9 @@ def leased(lease: CountedLease) -> Any:
     return FileRange(lease, 0, 10)  # type: ignore[arg-type]
 
 
-async def test_a_response_that_cannot_be_encoded_is_released(autojump_clock: MockClock) -> None:
+async def test_file_lease_of_a_response_that_cannot_be_encoded_is_released(
+    autojump_clock: MockClock,
+) -> None:
     lease = CountedLease()
 
     @api(LeasedRequest)
@@ -287,7 +301,7 @@ async def test_a_response_that_cannot_be_encoded_is_released(autojump_clock: Moc
     assert lease.released
 
 
-async def test_a_large_response_is_released_when_its_group_ends_before_it_is_written(
+async def test_leases_of_a_large_response_are_released_when_its_handler_group_ends(
     autojump_clock: MockClock,
 ) -> None:
     leases = [CountedLease() for _ in range(5000)]

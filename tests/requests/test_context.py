@@ -43,7 +43,7 @@ def test_a_context_knows_request_and_connection() -> None:
     assert one.connection is one.request.connection
 
 
-def test_a_part_is_found_by_its_class() -> None:
+def test_context_finds_a_part_by_its_class() -> None:
     of_request = context()
 
     assert of_request[Registry] is of_request.parts.apis
@@ -52,12 +52,12 @@ def test_a_part_is_found_by_its_class() -> None:
         of_request[dict]
 
 
-def test_use_of_a_missing_part_names_it() -> None:
+def test_use_of_a_missing_part_raises_an_error_that_names_the_part() -> None:
     with pytest.raises(MissingPartError, match="no group coordinator"):
         context()[GroupCoordinator].new_id()
 
 
-def test_ids_of_the_broker_are_those_of_the_moment() -> None:
+def test_context_shows_the_current_cluster_id() -> None:
     of_request = context()
 
     assert of_request.cluster_id == "c-1"
@@ -65,7 +65,7 @@ def test_ids_of_the_broker_are_those_of_the_moment() -> None:
     assert of_request.cluster_id == "c-2"
 
 
-async def test_a_plain_handler_cannot_wait() -> None:
+async def test_plain_handler_that_waits_raises_an_error() -> None:
     async def wait() -> Any: ...
 
     with pytest.raises(RuntimeError, match="return a Delayed"):
@@ -84,7 +84,7 @@ class TestPermissions:
             ({"user": "User:x"}, ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED),
         ],
     )
-    def test_a_denial_has_the_error_of_the_resource(
+    def test_denied_operation_raises_the_error_code_of_its_resource_type(
         self, resource: dict[str, Any], code: ErrorCode
     ) -> None:
         with pytest.raises(KafkaError, match="User:alice has no permission READ on") as caught:
@@ -95,7 +95,7 @@ class TestPermissions:
         assert context().is_authorized(Operation.READ, **resource)
         assert not context(deny_all()).is_authorized(Operation.READ, **resource)
 
-    def test_the_authorizer_is_asked_for_principal_address_operation_and_name(self) -> None:
+    def test_authorizer_gets_principal_address_operation_and_resource_name(self) -> None:
         rule = allow_only("x")
         one = context(rule)
 
@@ -104,12 +104,12 @@ class TestPermissions:
         assert rule.principals == {(Principal("User", "alice"), "there")}
         assert rule.asked == {(Operation.READ, ResourceType.TOPIC)}
 
-    def test_a_permission_is_on_one_resource(self) -> None:
+    def test_authorize_rejects_calls_without_exactly_one_resource(self) -> None:
         for resource in ({}, {"topic": "x", "group": "x"}):
             with pytest.raises(ValueError, match="unpack"):
                 context(deny_all()).authorize(Operation.READ, **resource)
 
-    def test_names_are_filtered_one_by_one_as_they_are_reached(self) -> None:
+    def test_authorized_names_are_filtered_lazily(self) -> None:
         rule = RuleAuthorizer(lambda _, resource: resource.name > "b")
         found = context(rule).authorized(Operation.DESCRIBE, topics=["c", "a", "d"])
 
@@ -118,7 +118,9 @@ class TestPermissions:
         names = ["c", "a"]
         assert context().authorized(Operation.DESCRIBE, groups=names) is names
 
-    def test_operations_are_those_that_are_allowed_and_apply(self) -> None:
+    def test_authorized_operations_are_the_allowed_ones_that_apply_to_the_resource_type(
+        self,
+    ) -> None:
         allowed = (Operation.READ, Operation.DESCRIBE, Operation.CLUSTER_ACTION)
         one = context(RuleAuthorizer(lambda operation, _: operation in allowed))
 
@@ -136,7 +138,9 @@ class TestPermissions:
             (ConfigResourceType.CLIENT_METRICS, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
         ],
     )
-    def test_settings_belong_to_topic_group_or_cluster(self, kind: int, code: ErrorCode) -> None:
+    def test_denied_access_to_settings_raises_the_error_of_topic_group_or_cluster(
+        self, kind: int, code: ErrorCode
+    ) -> None:
         with pytest.raises(KafkaError) as caught:
             context(deny_all()).authorize_settings(Operation.ALTER_CONFIGS, kind, "x")
 

@@ -117,7 +117,7 @@ SIZES = [(MANY, 0), (0, MANY * 3), (MANY, MANY * 3), (3, 2)]
 @pytest.mark.parametrize("handler", HANDLERS, ids=NAMES)
 @pytest.mark.parametrize(("wanted", "words"), SIZES)
 @pytest.mark.parametrize("version", [0, 1])
-async def test_whatever_is_large_comes_whole_and_takes_many_passes_of_the_loop(
+async def test_large_requests_and_responses_are_complete_and_take_many_passes_of_the_loop(
     autojump_clock: MockClock,
     handler: Callable[..., Any] | None,
     wanted: int,
@@ -145,7 +145,7 @@ async def test_whatever_is_large_comes_whole_and_takes_many_passes_of_the_loop(
         assert many <= few + 1
 
 
-async def test_another_plane_is_let_in_before_steps_and_between_those_that_are_taken_at_once(
+async def test_another_plane_may_run_before_each_step_of_a_handler(
     autojump_clock: MockClock,
 ) -> None:
     seen: list[str] = []
@@ -178,7 +178,7 @@ async def test_another_plane_is_let_in_before_steps_and_between_those_that_are_t
 
 
 @pytest.mark.parametrize("handler", [at_once, by_steps, waiting], ids=NAMES[:3])
-async def test_answers_of_a_connection_keep_their_order(
+async def test_responses_of_a_connection_keep_the_order_of_its_requests(
     autojump_clock: MockClock, handler: Callable[..., Any]
 ) -> None:
     world = simulated_world()
@@ -205,7 +205,7 @@ async def test_answers_of_a_connection_keep_their_order(
 
 @pytest.mark.parametrize("handler", [at_once, by_steps, waiting], ids=NAMES[:3])
 @pytest.mark.parametrize("words", [0, MANY * 3])
-async def test_an_error_of_a_large_request_is_its_answer(
+async def test_error_of_a_large_request_is_an_error_response(
     autojump_clock: MockClock, handler: Callable[..., Any], words: int
 ) -> None:
     world = simulated_world()
@@ -220,7 +220,7 @@ async def test_an_error_of_a_large_request_is_its_answer(
         assert plane.group.limiter.borrowed_tokens == 0
 
 
-async def test_an_answer_that_cannot_be_written_to_its_end_is_an_error(
+async def test_large_response_that_cannot_be_encoded_becomes_an_error_response(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     @api(ListRequest)
@@ -238,7 +238,7 @@ async def test_an_answer_that_cannot_be_written_to_its_end_is_an_error(
 
 
 @pytest.mark.parametrize("handler", [at_once, waiting], ids=["plain", "async"])
-async def test_a_large_request_that_is_none_costs_its_connection_only(
+async def test_undecodable_large_request_closes_only_its_own_connection(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, handler: Callable[..., Any]
 ) -> None:
     whole = request_frame(ListRequest(1, ["abcdefgh"] * LARGE), 1)
@@ -257,7 +257,7 @@ async def test_a_large_request_that_is_none_costs_its_connection_only(
         check(await other.ask(ListRequest(MANY), 1), MANY, 0)
 
 
-async def test_a_peer_that_leaves_ends_nothing_but_its_own_answer(
+async def test_peer_that_leaves_during_a_large_response_does_not_disturb_other_connections(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -275,7 +275,9 @@ async def test_a_peer_that_leaves_ends_nothing_but_its_own_answer(
         assert len(plane.connections) == 1
 
 
-async def test_a_plane_that_stops_leaves_no_steps_half_way(autojump_clock: MockClock) -> None:
+async def test_steps_of_a_handler_are_closed_when_the_plane_stops(
+    autojump_clock: MockClock,
+) -> None:
     ended: list[bool] = []
     begun = trio.Event()
 
@@ -302,7 +304,7 @@ async def test_a_plane_that_stops_leaves_no_steps_half_way(autojump_clock: MockC
     assert ended == [True]
 
 
-async def test_large_ones_share_the_places_of_handlers(autojump_clock: MockClock) -> None:
+async def test_large_responses_share_the_tokens_of_the_handlers(autojump_clock: MockClock) -> None:
     places: set[float] = set()
     at = trio.current_time() + 1
 
@@ -385,7 +387,7 @@ async def refusing_later(request: NamesRequest, context: Context) -> NamesRespon
 
 
 @pytest.mark.parametrize("handler", [refusing, refusing_later], ids=["plain", "async"])
-async def test_an_error_of_many_items_is_answered_in_steps(
+async def test_error_response_of_many_items_is_encoded_in_steps(
     autojump_clock: MockClock, handler: Callable[..., Any]
 ) -> None:
     names = [f"name-{n}" for n in range(MANY)]

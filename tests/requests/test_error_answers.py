@@ -84,7 +84,7 @@ def codes_in(answer: Any) -> list[int]:
     ("request_class", "version"),
     [pytest.param(*one, id=f"{message_of(one[0]).name}-{one[1]}") for one in requests()],
 )
-def test_every_api_can_say_an_error_in_every_version(
+def test_every_api_has_an_error_response_in_every_version(
     request_class: type[Any], version: int
 ) -> None:
     response = message_of(request_class).response
@@ -113,7 +113,7 @@ def test_every_partition_of_a_fetch_gets_its_own_error() -> None:
     ] == [("t", 3, -1), ("t", 5, -1), ("u", 0, -1)]
 
 
-def test_a_produce_that_wants_no_answer_gets_none() -> None:
+def test_produce_without_acks_gets_no_error_response() -> None:
     data = [TopicProduceData(name="t", partition_data=[PartitionProduceData(index=2)])]
 
     answer = generic_error_answer(
@@ -125,7 +125,7 @@ def test_a_produce_that_wants_no_answer_gets_none() -> None:
     assert generic_error_answer(request, ProduceResponse, 8, CODE, "why") is None
 
 
-def test_bare_names_come_back_in_the_field_that_names_them() -> None:
+def test_error_response_has_the_names_of_the_request_in_its_items() -> None:
     request = DescribeGroupsRequest(groups=["g", "h"])
     answer = generic_error_answer(request, DescribeGroupsResponse, 6, CODE, "why")
 
@@ -133,13 +133,13 @@ def test_bare_names_come_back_in_the_field_that_names_them() -> None:
     assert {one.error_message for one in answer.groups} == {"why"}
 
 
-def test_who_asks_for_nothing_gets_an_empty_answer() -> None:
+def test_error_response_of_an_empty_request_is_empty() -> None:
     answer = generic_error_answer(FetchRequest(), FetchResponse, 4, CODE, None)
 
     assert answer.responses == []
 
 
-def test_the_items_of_a_large_error_are_made_when_they_are_written() -> None:
+def test_items_of_a_large_error_response_are_created_lazily() -> None:
     request = DescribeGroupsRequest(groups=[f"group-{n}" for n in range(MANY + 1)])
 
     answer = generic_error_answer(request, DescribeGroupsResponse, 0, CODE, None)

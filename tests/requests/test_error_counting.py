@@ -47,7 +47,9 @@ def walked(part: Any, version: int, counts: dict[int, int]) -> dict[int, int]:
 @settings(max_examples=settings.default.max_examples // 5)
 @given(st.data())
 @pytest.mark.parametrize("cls", RESPONSES, ids=lambda one: one.__name__)
-def test_codes_are_counted_and_the_bytes_are_the_same(cls: type[Any], data: Any) -> None:
+def test_counting_encoder_counts_error_codes_and_gives_the_same_bytes(
+    cls: type[Any], data: Any
+) -> None:
     version = data.draw(st.sampled_from(versions(cls)))
     message = data.draw(messages_of(cls, version))
     wanted, whole = walked(message, version, defaultdict(int)), to_bytes(message, version)
@@ -64,12 +66,12 @@ def test_codes_are_counted_and_the_bytes_are_the_same(cls: type[Any], data: Any)
     assert counts == others == wanted
 
 
-def test_a_plain_encoder_counts_nothing() -> None:
+def test_plain_encoder_does_not_count_error_codes() -> None:
     assert "codes" not in source_of(encoder(ProduceResponse, 11))
     assert "codes[" in source_of(counting_encoder(ProduceResponse, 11))
 
 
-def test_whoever_made_something_of_it_hears_of_a_change() -> None:
+def test_callback_runs_when_error_counting_is_switched_on_or_off() -> None:
     counts, heard = ErrorCounts(), []
     counts.on_toggle(lambda: heard.append(counts.active))
 
@@ -80,7 +82,7 @@ def test_whoever_made_something_of_it_hears_of_a_change() -> None:
     assert heard == [True, False]
 
 
-async def test_errors_are_counted_of_answers_that_are_charged_too(
+async def test_error_codes_are_counted_in_responses_that_are_charged_to_a_quota(
     autojump_clock: MockClock,
 ) -> None:
     """A quota and a count stand on one route; clients get the same bytes as without."""

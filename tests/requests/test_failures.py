@@ -35,7 +35,7 @@ def route() -> Any:
         (ValueError("bug"), -1, None),
     ],
 )
-def test_an_exception_means_a_code_and_a_text(
+def test_exception_of_a_handler_is_classified_as_error_code_and_message(
     caplog: pytest.LogCaptureFixture, error: Exception, code: int, text: str | None
 ) -> None:
     assert ErrorResponder(Counters()).classify(bare_request(), route(), error) == (code, text)
@@ -43,12 +43,12 @@ def test_an_exception_means_a_code_and_a_text(
 
 
 @pytest.mark.parametrize("error", [InvariantError("two leaders"), ProtocolError("not so")])
-def test_what_is_no_matter_of_one_request_goes_on(error: Exception) -> None:
+def test_invariant_error_and_protocol_error_propagate(error: Exception) -> None:
     with pytest.raises(type(error)):
         ErrorResponder(Counters()).classify(bare_request(), route(), error)
 
 
-def test_an_answer_that_says_an_error_is_counted() -> None:
+def test_error_response_is_counted_by_api_and_code() -> None:
     counters, request = Counters(), bare_request()
     failures = ErrorResponder(counters)
     answer = failures.respond(
@@ -60,7 +60,7 @@ def test_an_answer_that_says_an_error_is_counted() -> None:
     assert request.stamps.error == 16
 
 
-async def test_cancellation_that_was_asked_for_is_told_from_one_that_was_not(
+async def test_requested_cancellation_is_separated_from_other_errors(
     autojump_clock: MockClock,
 ) -> None:
     kept: list[trio.Cancelled] = []

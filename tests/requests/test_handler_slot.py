@@ -17,7 +17,7 @@ from trio_kafka.testing.scripted_client import connect, request_frame
 from trio_kafka.testing.simulation import simulated_world
 
 
-async def test_a_parked_handler_is_replaced_and_waits_for_a_place_to_go_on(
+async def test_parked_handler_gives_up_its_token_and_waits_for_a_token_to_continue(
     autojump_clock: MockClock,
 ) -> None:
     gate, order = trio.Event(), []
@@ -51,7 +51,7 @@ async def test_a_parked_handler_is_replaced_and_waits_for_a_place_to_go_on(
         second.close()
 
 
-async def test_a_task_that_outlives_its_request_takes_no_place_and_harms_no_later_request(
+async def test_task_that_outlives_its_request_takes_no_token_and_keeps_the_next_request_parked(
     autojump_clock: MockClock,
 ) -> None:
     """A plugin's own nursery runs it: it waits when its request ends, or begins to wait later."""
@@ -97,7 +97,7 @@ async def test_a_task_that_outlives_its_request_takes_no_place_and_harms_no_late
         assert (await client.receive(WaitRequest())).outcome == "done"
 
 
-async def test_a_response_is_released_if_its_request_ends_while_it_waits_for_a_token(
+async def test_response_is_released_when_its_request_ends_while_waiting_for_a_token(
     autojump_clock: MockClock,
 ) -> None:
     reads, in_flight = LeasedReads(), InFlight()

@@ -19,7 +19,7 @@ def seen(
     return whole(inspect_requests([plane.plane], which, lambda stamps, client: True, most))
 
 
-async def test_the_latest_and_the_slowest_come_in_order_of_time_over_all_apis(
+async def test_latest_and_slowest_requests_of_all_apis_are_sorted_by_time(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -52,7 +52,7 @@ async def test_the_latest_and_the_slowest_come_in_order_of_time_over_all_apis(
     assert {one.stamps.origin.listener for one in latest} == {"PLAINTEXT"}
 
 
-async def test_sizes_are_those_on_the_wire_and_times_are_those_of_the_hops(
+async def test_inspected_request_has_its_wire_sizes_and_its_handler_time(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -72,7 +72,7 @@ async def test_sizes_are_those_on_the_wire_and_times_are_those_of_the_hops(
     assert waited.stamps.received <= waited.stamps.begun <= waited.stamps.sent
 
 
-async def test_what_is_not_wanted_is_left_out_and_more_than_wanted_is_said(
+async def test_inspection_filters_requests_and_reports_that_more_exist(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -93,7 +93,7 @@ async def test_what_is_not_wanted_is_left_out_and_more_than_wanted_is_said(
         assert nobody == ([], False)
 
 
-async def test_a_look_at_many_connections_pauses(autojump_clock: MockClock) -> None:
+async def test_inspection_of_many_connections_runs_in_steps(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with running_plane(world, [sleep]) as plane, trio.open_nursery() as nursery:
 

@@ -8,7 +8,7 @@ import pytest
 from trio_kafka.requests.lazy_arrays import LAZY_ARRAYS, LazyArray, lazily, rows_of
 
 
-def test_items_are_created_when_they_are_reached() -> None:
+def test_items_of_a_lazy_array_are_created_during_iteration() -> None:
     made: list[int] = []
 
     def make(at: int) -> int:
@@ -25,7 +25,7 @@ def test_items_are_created_when_they_are_reached() -> None:
 
 
 @pytest.mark.parametrize(("count", "kind"), [(0, list), (100, list), (101, LazyArray)])
-def test_few_rows_are_a_list_and_many_are_lazy_and_counted(count: int, kind: type[Any]) -> None:
+def test_few_rows_are_a_list_and_many_rows_are_a_lazy_array(count: int, kind: type[Any]) -> None:
     before = LAZY_ARRAYS.created
     rows = rows_of(range(count), str)
 

@@ -47,7 +47,7 @@ def many(topics: int) -> MetadataResponse:
 
 
 @pytest.mark.parametrize("encoded", [False, True])
-def test_bytes_and_arrays_to_be_made_are_a_message_in_short_steps(encoded: bool) -> None:
+def test_encoded_and_lazy_responses_are_materialized_in_steps(encoded: bool) -> None:
     api = api_of(metadata)
     assert api is not None
     route = make_route(api, 12)
@@ -67,7 +67,7 @@ def test_bytes_and_arrays_to_be_made_are_a_message_in_short_steps(encoded: bool)
     assert whole(materialized(route, message)) is message
 
 
-def test_ranges_are_released_but_for_those_that_go_on() -> None:
+def test_file_ranges_are_released_unless_the_kept_response_has_them() -> None:
     first, second = Lease(), Lease()
     answer = fetched(first, second)
     kept = FetchResponse(
@@ -80,6 +80,6 @@ def test_ranges_are_released_but_for_those_that_go_on() -> None:
     release_ranges(None)
 
 
-def test_only_some_answers_have_a_place_for_ranges() -> None:
+def test_only_responses_with_records_can_have_file_ranges() -> None:
     assert has_ranges(FetchResponse)
     assert not has_ranges(MetadataResponse)

@@ -38,7 +38,7 @@ def failing(request: EchoRequest, context: Context) -> EchoResponse:
     raise ValueError(request.text)
 
 
-async def test_a_handler_that_raises_costs_its_request_only(
+async def test_handler_that_raises_gives_an_error_response_and_keeps_the_connection(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = simulated_world()
@@ -87,7 +87,7 @@ async def test_a_broken_invariant_stops_the_plane(autojump_clock: MockClock, wai
     assert failure.group_contains(InvariantError, match="two leaders")
 
 
-async def test_an_async_handler_that_raises_gives_its_token_back(
+async def test_async_handler_that_raises_releases_its_token(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     @api(WaitRequest)
@@ -105,7 +105,7 @@ async def test_an_async_handler_that_raises_gives_its_token_back(
         assert plane.group.limiter.borrowed_tokens == 0
 
 
-async def test_an_api_that_cannot_say_errors_loses_its_connection(
+async def test_error_of_an_api_without_error_response_closes_the_connection(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     @api(ReadRequest)
@@ -121,7 +121,7 @@ async def test_an_api_that_cannot_say_errors_loses_its_connection(
 
 
 @pytest.mark.parametrize("waits", [False, True])
-async def test_a_handler_that_raises_a_protocol_error_ends_its_connection_and_no_other(
+async def test_protocol_error_of_a_handler_closes_only_its_own_connection(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, waits: bool
 ) -> None:
     def refuse(request: EchoRequest) -> EchoResponse:
@@ -152,7 +152,7 @@ async def test_a_handler_that_raises_a_protocol_error_ends_its_connection_and_no
         assert (await other.ask(EchoRequest("good"), 0)).text == "good"
 
 
-async def test_an_error_answer_that_fails_itself_loses_the_connection(
+async def test_error_in_making_the_error_response_closes_the_connection(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     def say(request: Any, code: ErrorCode, message: str | None) -> None:
@@ -189,7 +189,7 @@ async def test_api_versions_of_an_unknown_version_is_answered_in_version_0(
         assert (await client.ask(ApiVersionsRequest(), 0)).error_code == 0
 
 
-async def test_api_versions_is_unknown_too_where_nobody_serves_it(
+async def test_api_versions_without_a_handler_closes_the_connection(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -222,7 +222,9 @@ def delaying(planes: list[RunningPlane], outcome: Any, *, waits: bool = False) -
     return waiting if waits else plain
 
 
-async def test_what_is_delayed_is_answered_by_a_mark_or_by_time(autojump_clock: MockClock) -> None:
+async def test_delayed_response_is_sent_after_a_mark_or_at_its_deadline(
+    autojump_clock: MockClock,
+) -> None:
     planes: list[RunningPlane] = []
     ready: list[bool] = []
 
@@ -249,7 +251,7 @@ async def test_what_is_delayed_is_answered_by_a_mark_or_by_time(autojump_clock: 
         assert len(plane.purgatory.watchers) == plane.timers.waiting == 0
 
 
-async def test_an_async_handlers_delayed_is_asked_again_once_it_is_registered(
+async def test_delayed_response_of_an_async_handler_is_tried_again_after_registration(
     autojump_clock: MockClock,
 ) -> None:
     planes: list[RunningPlane] = []
@@ -264,7 +266,7 @@ async def test_an_async_handlers_delayed_is_asked_again_once_it_is_registered(
             assert (await client.ask(WaitRequest(60_000), 0)).outcome == "again"
 
 
-async def test_what_changed_before_a_handlers_steps_were_over_is_looked_at(
+async def test_delayed_response_of_a_handler_in_steps_is_tried_again_after_registration(
     autojump_clock: MockClock,
 ) -> None:
     planes: list[RunningPlane] = []
@@ -289,7 +291,7 @@ async def test_what_changed_before_a_handlers_steps_were_over_is_looked_at(
         assert trio.current_time() - began < 1
 
 
-async def test_what_fails_while_it_waits_gets_the_error_answer(
+async def test_delayed_response_that_fails_gets_an_error_response(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     planes: list[RunningPlane] = []
@@ -308,7 +310,7 @@ async def test_what_fails_while_it_waits_gets_the_error_answer(
         assert unwritable is not None
 
 
-async def test_a_parked_handlers_deadline_is_raised_with_a_token_in_hand(
+async def test_parked_handler_holds_a_token_when_its_deadline_is_raised(
     autojump_clock: MockClock,
 ) -> None:
     borrowed: list[int] = []
@@ -347,7 +349,7 @@ async def test_a_parked_handlers_deadline_is_raised_with_a_token_in_hand(
         assert (plane.group.parked, plane.group.unparked - plane.group.spare) == (0, 1)
 
 
-async def test_a_parked_handler_whose_peer_leaves_is_cancelled_and_a_running_one_is_not(
+async def test_leaving_peer_cancels_a_parked_handler_but_not_a_running_one(
     autojump_clock: MockClock,
 ) -> None:
     ends: list[str] = []
@@ -381,7 +383,7 @@ async def test_a_parked_handler_whose_peer_leaves_is_cancelled_and_a_running_one
             assert plane.group.parked == 1
 
 
-async def test_no_more_async_handlers_run_than_there_are_threads(
+async def test_async_handlers_running_at_once_are_at_most_the_number_of_threads(
     autojump_clock: MockClock,
 ) -> None:
     running, most = 0, 0
@@ -414,7 +416,7 @@ async def test_no_more_async_handlers_run_than_there_are_threads(
         assert plane.group.idle == 3
 
 
-async def test_there_are_more_threads_at_once_and_fewer_when_they_are_free(
+async def test_resize_adds_threads_at_once_and_removes_free_threads(
     autojump_clock: MockClock,
 ) -> None:
     running, most = 0, 0
@@ -459,7 +461,9 @@ async def test_there_are_more_threads_at_once_and_fewer_when_they_are_free(
         assert plane.group.unparked == 2
 
 
-async def test_a_handler_that_goes_leaves_no_completion_behind(autojump_clock: MockClock) -> None:
+async def test_all_completions_are_served_when_handlers_are_removed_by_a_resize(
+    autojump_clock: MockClock,
+) -> None:
     """Both are marked at once: one handler is woken for the two, and goes after the first."""
     planes: list[RunningPlane] = []
 
@@ -485,7 +489,7 @@ async def test_a_handler_that_goes_leaves_no_completion_behind(autojump_clock: M
                 assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "mark"
 
 
-async def test_a_client_id_is_the_handlers_to_see(autojump_clock: MockClock) -> None:
+async def test_handler_sees_the_client_id(autojump_clock: MockClock) -> None:
     @api(EchoRequest)
     def who(request: EchoRequest, context: Context) -> EchoResponse:
         return EchoResponse(text=context.client_id)
@@ -497,7 +501,7 @@ async def test_a_client_id_is_the_handlers_to_see(autojump_clock: MockClock) -> 
             assert (await client.receive_answer(EchoResponse, 1))[1].text == (name or "")
 
 
-async def test_others_run_when_the_turn_of_who_completes_is_over(
+async def test_completions_yield_to_the_loop_when_their_time_slice_is_used(
     autojump_clock: MockClock,
 ) -> None:
     planes: list[RunningPlane] = []
@@ -526,7 +530,7 @@ async def test_others_run_when_the_turn_of_who_completes_is_over(
     assert first < second
 
 
-async def test_a_handler_that_parks_passes_the_completion_lane_on(
+async def test_completions_are_served_after_the_handler_that_served_them_parks(
     autojump_clock: MockClock,
 ) -> None:
     @api(WaitRequest)

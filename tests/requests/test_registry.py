@@ -60,7 +60,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         del sys.modules[name]
 
 
-def test_apis_come_in_the_order_of_their_keys() -> None:
+def test_apis_are_sorted_by_key() -> None:
     registry = Registry()
     registry.add_module(handler(WaitRequest, "one"))
     registry.add_module(handler(EchoRequest, "other"))
@@ -79,7 +79,7 @@ def test_two_handlers_of_one_key_are_an_error_that_names_both_modules() -> None:
         registry.add_module(handler(EchoRequest, "plugins.second"))
 
 
-def test_the_same_handler_twice_is_no_change() -> None:
+def test_adding_the_same_handler_twice_has_no_effect() -> None:
     registry = Registry()
     found = handler(EchoRequest, "one")
     registry.add_module(found)
@@ -93,7 +93,7 @@ def test_the_same_handler_twice_is_no_change() -> None:
         registry.remove(10100)
 
 
-def test_what_handlers_keep_goes_with_every_change() -> None:
+def test_cache_of_the_registry_is_cleared_by_every_change() -> None:
     registry = Registry()
     registry.cache["answer"] = b"old"
     registry.add_module(handler(EchoRequest, "one"))
@@ -101,7 +101,7 @@ def test_what_handlers_keep_goes_with_every_change() -> None:
     assert registry.cache == {}
 
 
-def test_a_module_that_only_imports_a_handler_does_not_have_it() -> None:
+def test_module_that_only_imports_a_handler_does_not_register_the_handler() -> None:
     registry = Registry()
     found = handler(EchoRequest, "where_it_is")
     other = ModuleType("elsewhere")
@@ -111,7 +111,7 @@ def test_a_module_that_only_imports_a_handler_does_not_have_it() -> None:
     assert len(registry) == 0
 
 
-def test_a_package_is_walked_however_deep(package: Path) -> None:
+def test_handlers_in_nested_packages_are_found(package: Path) -> None:
     (package / "k1_echo.py").write_text(HANDLER.format(message="EchoRequest"))
     (package / "deep").mkdir()
     (package / "deep" / "__init__.py").write_text("")
@@ -122,7 +122,7 @@ def test_a_package_is_walked_however_deep(package: Path) -> None:
     assert [one.source for one in registry] == ["found_here.k1_echo", "found_here.deep.wait"]
 
 
-def test_entry_points_name_what_is_installed(
+def test_installed_apis_are_found_by_their_entry_points(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (package / "k1_echo.py").write_text(HANDLER.format(message="EchoRequest"))
@@ -150,7 +150,7 @@ def test_entry_points_name_what_is_installed(
         ),
     ],
 )
-def test_what_is_wrong_with_a_plugin_is_told_when_it_is_installed(
+def test_error_in_a_plugin_module_names_its_entry_point(
     package: Path, monkeypatch: pytest.MonkeyPatch, source: str, told: str
 ) -> None:
     (package / "wrong.py").write_text(source)
@@ -184,7 +184,7 @@ def listed(package: Path, *rows: tuple[object, ...]) -> Registry:
     return registry
 
 
-def test_a_module_that_is_listed_is_imported_when_its_api_is_asked_for(package: Path) -> None:
+def test_listed_module_is_imported_when_its_api_is_requested(package: Path) -> None:
     registry = listed(package, (10100, "Echo", 0, 1, "echo"))
 
     assert [(one.key, one.name, one.first, one.last) for one in registry] == [(10100, "Echo", 0, 1)]
@@ -198,7 +198,7 @@ def test_a_module_that_is_listed_is_imported_when_its_api_is_asked_for(package: 
     assert registry.generation == generation
 
 
-def test_a_module_that_is_not_listed_is_imported_at_once(package: Path) -> None:
+def test_unlisted_module_is_imported_at_once(package: Path) -> None:
     registry = listed(package, (10101, "Wait", 0, 0, "wait"))
 
     assert [one.key for one in registry] == [10100]
@@ -212,7 +212,7 @@ def test_two_handlers_of_a_listed_key_are_an_error(package: Path) -> None:
         registry.add_module(handler(EchoRequest, "plugins.other"))
 
 
-def test_what_is_listed_may_be_added_again_before_and_after_its_import(package: Path) -> None:
+def test_listed_module_may_be_added_again_before_and_after_its_import(package: Path) -> None:
     registry = listed(package, (10100, "Echo", 0, 1, "echo"))
     registry.add_module(sys.modules["found_here"])
     registry.get(10100)
@@ -223,14 +223,16 @@ def test_what_is_listed_may_be_added_again_before_and_after_its_import(package: 
 
 
 @pytest.mark.parametrize("versions", [(0, 2), (1, 1)])
-def test_a_list_that_is_not_true_is_an_error(package: Path, versions: tuple[int, int]) -> None:
+def test_listing_with_other_versions_than_its_module_is_an_error(
+    package: Path, versions: tuple[int, int]
+) -> None:
     registry = listed(package, (10100, "Echo", *versions, "echo"))
 
     with pytest.raises(StaleListingError, match=r"found_here\.echo has .*want .*Echo.* as listed"):
         registry.get(10100)
 
 
-def test_unstable_versions_are_served_where_the_registry_says_so(package: Path) -> None:
+def test_unstable_versions_are_served_only_by_a_registry_with_unstable(package: Path) -> None:
     registry = listed(package, (10100, "Echo", 0, 1, "echo", 3))
     (package / "echo.py").write_text(UNSTEADY)
     unstable = registry.with_unstable()
@@ -245,7 +247,7 @@ def test_unstable_versions_are_served_where_the_registry_says_so(package: Path) 
     assert registry.with_unstable().get(10100) == unstable.get(10100)
 
 
-def test_what_is_added_to_another_registry_stays_there() -> None:
+def test_api_added_to_an_unstable_registry_is_not_in_the_stable_registry() -> None:
     registry = Registry()
     unstable = registry.with_unstable()
     found = handler(EchoRequest, "one")

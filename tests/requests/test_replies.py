@@ -36,7 +36,7 @@ def route(handler: object, version: int) -> Route:
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_a_request_is_read_and_an_answer_written(version: int) -> None:
+def test_route_decodes_a_request_and_encodes_a_response(version: int) -> None:
     way = route(echo, version)
     frame = memoryview(request_frame(EchoRequest("hello", 5), version, client_id="ab"))[4:]
 
@@ -50,14 +50,14 @@ def test_a_request_is_read_and_an_answer_written(version: int) -> None:
     assert way.write(asked(99), Encoded(body)) == (data,)
 
 
-def test_what_is_no_request_is_a_protocol_error() -> None:
+def test_undecodable_request_is_a_protocol_error() -> None:
     frame = memoryview(request_frame(EchoRequest("hello", 5), 0, client_id="ab"))[4:]
 
     with pytest.raises(ProtocolError):
         route(echo, 0).read(frame[:-1], 2)
 
 
-def test_what_is_no_bytes_is_passed_on_as_it_is() -> None:
+def test_file_range_in_a_response_is_a_segment_of_the_encoded_response() -> None:
     class Range:
         def __len__(self) -> int:
             return 1000
@@ -69,7 +69,7 @@ def test_what_is_no_bytes_is_passed_on_as_it_is() -> None:
     assert struct.unpack_from(">i", segments[0]) == (sum(map(len, segments)) - 4,)
 
 
-def test_an_api_says_errors_its_own_way_or_the_generic_one() -> None:
+def test_api_uses_its_own_error_response_or_the_generic_error_response() -> None:
     def say(request: EchoRequest, code: ErrorCode, message: str | None) -> EchoResponse:
         return EchoResponse(error_code=code, text=request.text)
 

@@ -14,7 +14,7 @@ from trio_kafka.requests.response_cache import MOST, MOST_BYTES, ResponseCache
 IMAGE = MetadataImage()
 
 
-def test_the_same_question_has_the_same_answer_while_the_metadata_stay() -> None:
+def test_cached_response_is_found_while_the_metadata_image_is_the_same() -> None:
     kept, registry, answer = ResponseCache(), Registry(), Encoded(b"answer")
     kept.put(registry, IMAGE, "question", answer)
 
@@ -22,7 +22,7 @@ def test_the_same_question_has_the_same_answer_while_the_metadata_stay() -> None
     assert kept.get(registry, IMAGE, "other question") is None
 
 
-def test_other_metadata_make_all_answers_void_though_they_are_equal() -> None:
+def test_new_metadata_image_invalidates_all_cached_responses() -> None:
     kept, registry = ResponseCache(), Registry()
     kept.put(registry, IMAGE, "question", Encoded(b"old"))
     changed = MetadataImage()
@@ -33,14 +33,14 @@ def test_other_metadata_make_all_answers_void_though_they_are_equal() -> None:
     assert kept.get(registry, IMAGE, "question") is None
 
 
-def test_brokers_of_one_process_do_not_meet() -> None:
+def test_brokers_in_one_process_do_not_share_cached_responses() -> None:
     kept, one, other = ResponseCache(), Registry(), Registry()
     kept.put(one, IMAGE, "question", Encoded(b"of one"))
 
     assert kept.get(other, IMAGE, "question") is None
 
 
-def test_nothing_stays_of_a_broker_that_is_gone() -> None:
+def test_cached_responses_are_freed_with_their_registry() -> None:
     kept, registry, image = ResponseCache(), Registry(), MetadataImage(cluster_id="gone")
     kept.put(registry, image, "question", Encoded(b"answer"))
     gone = ref(registry)
@@ -51,7 +51,7 @@ def test_nothing_stays_of_a_broker_that_is_gone() -> None:
     assert not kept._responses
 
 
-def test_of_too_many_answers_the_last_one_stays() -> None:
+def test_cache_beyond_its_count_limit_keeps_the_last_response() -> None:
     kept, registry = ResponseCache(), Registry()
     for question in range(MOST):
         kept.put(registry, IMAGE, question, Encoded(b""))
@@ -62,7 +62,7 @@ def test_of_too_many_answers_the_last_one_stays() -> None:
     assert kept.get(registry, IMAGE, MOST) is not None
 
 
-def test_an_answer_that_is_too_large_is_not_kept_and_drives_nobody_out() -> None:
+def test_too_large_response_is_not_cached_and_evicts_no_other_response() -> None:
     kept, registry = ResponseCache(), Registry()
     kept.put(registry, IMAGE, "small", Encoded(b"x"))
     kept.put(registry, IMAGE, "large", Encoded(bytes(MOST_BYTES + 1)))
@@ -74,7 +74,7 @@ def test_an_answer_that_is_too_large_is_not_kept_and_drives_nobody_out() -> None
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, MOST_BYTES // 2))))
-def test_what_is_kept_is_never_more_than_it_may_be(puts: list[tuple[int, int]]) -> None:
+def test_cached_responses_never_exceed_the_size_limit(puts: list[tuple[int, int]]) -> None:
     kept, registry = ResponseCache(), Registry()
     for question, size in puts:
         kept.put(registry, IMAGE, question, Encoded(bytes(size)))

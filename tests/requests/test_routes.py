@@ -13,7 +13,7 @@ from trio_kafka.testing.sample_apis import EchoRequest
 def echo(request: object, context: object) -> None: ...
 
 
-def test_a_route_is_made_once_and_only_for_what_is_served() -> None:
+def test_route_is_created_once_and_only_for_served_versions() -> None:
     registry = Registry()
     made = api_of(echo)
     assert made is not None
@@ -28,7 +28,7 @@ def test_a_route_is_made_once_and_only_for_what_is_served() -> None:
         assert routes.get(code_of(key, version)) is None
 
 
-def test_what_cannot_be_imported_is_not_served(caplog: pytest.LogCaptureFixture) -> None:
+def test_listed_api_that_cannot_be_imported_is_not_served(caplog: pytest.LogCaptureFixture) -> None:
     registry = Registry()
     registry.add(Listing(10100, "Echo", 0, 1, 1, "no_module_of_this_name"))
 
@@ -36,7 +36,7 @@ def test_what_cannot_be_imported_is_not_served(caplog: pytest.LogCaptureFixture)
     assert "listed API not imported" in caplog.text
 
 
-def test_routes_follow_the_registry() -> None:
+def test_routes_change_when_an_api_is_added_or_removed() -> None:
     registry = Registry()
     routes = Routes(registry)
     assert routes.get(code_of(10100, 0)) is None

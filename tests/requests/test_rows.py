@@ -66,7 +66,7 @@ def test_a_permission_is_asked_for_once_for_each_group() -> None:
     assert answer == {"t": [0, 1], "secret": refused}
 
 
-def test_without_refused_rows_an_error_fails_the_request() -> None:
+def test_error_of_a_row_without_a_refused_function_fails_the_request() -> None:
     def each(topic: Topic, row: int) -> int:
         raise DENIED
 
@@ -112,7 +112,7 @@ def test_an_error_while_a_row_waits_refuses_that_row(waits: Waits) -> None:
     assert waits.finished == [{"t": ["t-0 NOT_LEADER_OR_FOLLOWER", "b"]}]
 
 
-def test_a_row_without_an_answer_is_none(waits: Waits) -> None:
+def test_row_without_a_result_is_none(waits: Waits) -> None:
     waits.park(answer_of([("t", [0])], lambda _, row: waits.operation(row).then(lambda _: None)))
 
     waits.complete(0, "a")
@@ -120,7 +120,7 @@ def test_a_row_without_an_answer_is_none(waits: Waits) -> None:
     assert waits.finished == [{"t": [None]}]
 
 
-def test_long_work_of_a_row_is_part_of_the_rows() -> None:
+def test_work_in_steps_of_a_row_gives_the_result_of_the_row() -> None:
     def steps(row: int) -> Iterator[None]:
         yield
         return row * 2
@@ -131,7 +131,7 @@ def test_long_work_of_a_row_is_part_of_the_rows() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3 * MANY])
-def test_each_item_is_visited_before_the_end(count: int) -> None:
+def test_for_each_visits_all_items_before_its_end(count: int) -> None:
     seen: list[int] = []
 
     result = for_each(range(count), seen.append, lambda: len(seen))
@@ -148,7 +148,7 @@ def test_an_iterator_of_unknown_length_is_visited_in_slices() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3 * MANY])
-def test_what_was_read_is_discarded_when_a_visit_fails(count: int) -> None:
+def test_for_each_calls_discard_when_a_visit_fails(count: int) -> None:
     discarded: list[str] = []
 
     def fail(item: int) -> None:
@@ -161,7 +161,7 @@ def test_what_was_read_is_discarded_when_a_visit_fails(count: int) -> None:
     assert discarded == ["all"]
 
 
-def test_what_was_read_is_discarded_when_the_work_is_closed() -> None:
+def test_for_each_calls_discard_when_the_work_is_closed() -> None:
     discarded: list[str] = []
     work = for_each(range(3 * MANY), print, list, discard=lambda: discarded.append("all"))
     assert isinstance(work, Work)

@@ -12,7 +12,7 @@ class Named:
     name = "Fetch"
 
 
-async def test_who_comes_first_is_served_first(autojump_clock: MockClock) -> None:
+async def test_tokens_are_given_in_the_order_of_the_requests(autojump_clock: MockClock) -> None:
     tokens, order = Tokens(1, Node("n", "part"), "tokens"), []
 
     async def work(n: int) -> None:
@@ -31,7 +31,9 @@ async def test_who_comes_first_is_served_first(autojump_clock: MockClock) -> Non
     assert (tokens.borrowed_tokens, tokens.waiting) == (0, 0)
 
 
-async def test_nobody_overtakes_those_who_wait(autojump_clock: MockClock) -> None:
+async def test_late_request_for_a_token_does_not_overtake_a_waiting_task(
+    autojump_clock: MockClock,
+) -> None:
     tokens, order = Tokens(1, Node("n", "part"), "tokens"), []
 
     async def work(name: str) -> None:
@@ -51,7 +53,7 @@ async def test_nobody_overtakes_those_who_wait(autojump_clock: MockClock) -> Non
     assert order == ["waits", "late"]
 
 
-async def test_a_wait_that_is_cancelled_takes_no_token(autojump_clock: MockClock) -> None:
+async def test_cancelled_wait_takes_no_token(autojump_clock: MockClock) -> None:
     tokens = Tokens(1, Node("n", "part"), "tokens")
     await tokens.take("holder")
     with trio.move_on_after(1) as scope:
@@ -64,7 +66,7 @@ async def test_a_wait_that_is_cancelled_takes_no_token(autojump_clock: MockClock
     tokens.give_back("next")
 
 
-async def test_more_tokens_serve_those_who_wait_and_fewer_take_none_away(
+async def test_more_tokens_serve_waiting_tasks_and_fewer_tokens_revoke_none(
     autojump_clock: MockClock,
 ) -> None:
     tokens = Tokens(2, Node("n", "part"), "tokens")
@@ -87,7 +89,7 @@ async def test_more_tokens_serve_those_who_wait_and_fewer_take_none_away(
         tokens.give_back(n)
 
 
-async def test_a_token_is_given_back_once_and_the_tree_says_who_has_it() -> None:
+async def test_token_is_given_back_only_once_and_its_holder_is_in_the_inspection_tree() -> None:
     node = Node("n", "part")
     tokens, named = Tokens(8, node, "num.io.threads"), Named()
     await tokens.take(named)
@@ -101,7 +103,7 @@ async def test_a_token_is_given_back_once_and_the_tree_says_who_has_it() -> None
         tokens.give_back(named)
 
 
-async def test_a_borrower_that_asks_several_times_at_once_has_one_token(
+async def test_borrower_that_waits_several_times_at_once_gets_one_token(
     autojump_clock: MockClock,
 ) -> None:
     tokens = Tokens(2, Node("n", "part"), "tokens")

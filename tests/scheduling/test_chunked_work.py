@@ -23,7 +23,7 @@ def counting(to: int) -> Steps[str]:
     return "done"
 
 
-def test_steps_are_taken_until_the_time_is_over_and_at_least_one() -> None:
+def test_advance_takes_steps_until_its_end_time_and_at_least_one_step() -> None:
     times = iter(range(100))
     steps = counting(5)
 
@@ -34,11 +34,11 @@ def test_steps_are_taken_until_the_time_is_over_and_at_least_one() -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 1, 100])
-def test_all_steps_are_taken_at_once(steps: int) -> None:
+def test_whole_takes_all_steps_at_once(steps: int) -> None:
     assert whole(counting(steps)) == "done"
 
 
-def test_a_step_is_one_step() -> None:
+def test_step_takes_exactly_one_step() -> None:
     steps = counting(1)
 
     assert step(steps) is None
@@ -66,11 +66,11 @@ def names(count: int) -> list[str]:
     ],
     ids=len,
 )
-def test_texts_are_sorted(texts: list[str]) -> None:
+def test_sorted_in_steps_sorts_as_sorted_does(texts: list[str]) -> None:
     assert whole(sorted_in_steps(texts)) == sorted(texts)
 
 
-def test_sorting_is_done_by_thousands() -> None:
+def test_sorting_20000_texts_takes_a_step_for_about_each_thousand() -> None:
     shuffled = Random(2).sample(names(20_000), 20_000)
 
     steps = list(sorted_in_steps(shuffled))
@@ -78,18 +78,18 @@ def test_sorting_is_done_by_thousands() -> None:
     assert len(steps) > 3 * 19
 
 
-def test_what_a_sample_says_nothing_of_is_parted_once_more() -> None:
+def test_sorting_splits_a_part_again_that_its_sample_did_not_divide() -> None:
     texts = [f"!{number}" if number % 125 == 0 else f"x{number}" for number in range(30_000)]
 
     assert len(list(sorted_in_steps(texts))) > 4 * 29
 
 
-def test_items_come_in_slices() -> None:
+def test_in_slices_divides_items_into_slices_of_the_given_size() -> None:
     assert list(in_slices(range(7), 3)) == [[0, 1, 2], [3, 4, 5], [6]]
     assert list(in_slices([], 3)) == []
 
 
-def test_tables_in_tables_are_emptied_in_short_steps() -> None:
+def test_nested_dicts_are_emptied_in_short_steps() -> None:
     inner = {number: {part: object() for part in range(30)} for number in range(100)}
     table = {"a": {"b": inner, "c": {}}, "d": 1}
 

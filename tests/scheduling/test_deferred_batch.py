@@ -6,7 +6,7 @@ from trio_kafka.errors import InvariantError
 from trio_kafka.scheduling.deferred_batch import DeferredBatch
 
 
-def test_calls_are_made_in_order_and_once_those_too_that_they_put_off() -> None:
+def test_deferred_and_nested_deferred_calls_are_made_once_in_order() -> None:
     deferred, seen = DeferredBatch(), []
     deferred.begin()
     deferred.defer(lambda: seen.append("a"))
@@ -20,7 +20,7 @@ def test_calls_are_made_in_order_and_once_those_too_that_they_put_off() -> None:
     assert seen == ["a", "b", "c"]
 
 
-def test_without_a_reader_nothing_can_be_put_off() -> None:
+def test_deferring_a_call_outside_of_a_batch_is_an_error() -> None:
     deferred = DeferredBatch()
     with pytest.raises(InvariantError):
         deferred.defer(lambda: None)
@@ -30,7 +30,7 @@ def test_without_a_reader_nothing_can_be_put_off() -> None:
         deferred.defer(lambda: None)
 
 
-def test_a_reader_that_comes_in_between_settles_what_is_its_own() -> None:
+def test_an_inner_batch_flushes_only_its_own_calls() -> None:
     deferred, seen = DeferredBatch(), []
     outer = deferred.begin()
     deferred.defer(lambda: seen.append("outer"))

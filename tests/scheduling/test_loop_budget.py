@@ -17,7 +17,7 @@ class Hand:
         return self.now
 
 
-async def test_each_task_has_a_part_and_together_they_have_one_budget() -> None:
+async def test_each_task_gets_a_share_and_all_shares_end_with_the_budget_of_the_pass() -> None:
     hand = Hand()
     budget = LoopBudget(hand, limit_s=0.001, share_s=0.0004)
     budget.after_io_wait(0)
@@ -29,7 +29,7 @@ async def test_each_task_has_a_part_and_together_they_have_one_budget() -> None:
     assert budget.begin_share() < hand.now
 
 
-async def test_the_budget_is_parted_among_those_who_ran_in_the_pass_before() -> None:
+async def test_the_budget_is_divided_by_the_number_of_tasks_of_the_previous_pass() -> None:
     hand = Hand()
     budget = LoopBudget(hand, limit_s=0.002)
     budget.after_io_wait(0)
@@ -44,7 +44,7 @@ async def test_the_budget_is_parted_among_those_who_ran_in_the_pass_before() -> 
     assert budget.begin_share() == 10.0 + 0.002
 
 
-async def test_the_longest_pass_is_remembered() -> None:
+async def test_the_longest_pass_is_recorded() -> None:
     hand = Hand()
     budget = LoopBudget(hand)
     for took in (0.002, 0.005, 0.001):
@@ -58,7 +58,9 @@ async def test_the_longest_pass_is_remembered() -> None:
     assert round(budget.longest_s, 6) == 0.005
 
 
-async def test_a_pass_reads_the_time_once(autojump_clock: trio.testing.MockClock) -> None:
+async def test_the_budget_has_the_time_of_the_current_pass(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     budget = LoopBudget(trio.current_time)
     with budget.installed():
         await trio.sleep(3.0)
@@ -74,7 +76,7 @@ def one_pass(budget: LoopBudget, hand: Hand, took: float, slept: float = 0.0) ->
     hand.now += slept
 
 
-async def test_the_lag_is_that_of_the_last_minute_or_two_and_the_longest_pass_is_kept() -> None:
+async def test_lag_covers_the_last_one_to_two_minutes_and_longest_pass_all_time() -> None:
     hand = Hand()
     budget = LoopBudget(hand)
     one_pass(budget, hand, 0.5, slept=50.0)
@@ -90,7 +92,7 @@ async def test_the_lag_is_that_of_the_last_minute_or_two_and_the_longest_pass_is
     assert round(budget.busy_s, 6) == 0.505
 
 
-async def test_how_long_a_task_waits_for_its_turn_after_a_wake_is_summed() -> None:
+async def test_waiting_times_of_woken_tasks_are_summed() -> None:
     hand = Hand()
     budget = LoopBudget(hand)
     budget.after_io_wait(0)
@@ -104,7 +106,7 @@ async def test_how_long_a_task_waits_for_its_turn_after_a_wake_is_summed() -> No
     assert figures["wake_longest_ms"] == 750.0
 
 
-async def test_whoever_watches_is_called_once_when_a_pass_begins_and_once_when_it_ends() -> None:
+async def test_callbacks_are_called_once_at_begin_and_end_of_a_pass() -> None:
     hand = Hand()
     budget = LoopBudget(hand)
     told: list[object] = []
@@ -119,7 +121,7 @@ async def test_whoever_watches_is_called_once_when_a_pass_begins_and_once_when_i
     assert budget.waiting
 
 
-async def test_a_loop_that_is_not_followed_any_more_is_not_taken_for_busy() -> None:
+async def test_a_loop_budget_that_is_uninstalled_counts_as_waiting() -> None:
     budget = LoopBudget(Hand())
     with budget.installed():
         await trio.sleep(0)
@@ -128,7 +130,7 @@ async def test_a_loop_that_is_not_followed_any_more_is_not_taken_for_busy() -> N
     assert budget.waiting
 
 
-async def test_tasks_are_counted() -> None:
+async def test_tasks_of_the_loop_are_counted_in_the_figures() -> None:
     budget = LoopBudget(Hand())
     before = budget.figures()["tasks"]
     async with trio.open_nursery() as nursery:
@@ -138,7 +140,7 @@ async def test_tasks_are_counted() -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_another_plane_is_let_in_before_a_part_begins_and_each_slice_of_it() -> None:
+async def test_the_yield_point_is_called_before_a_share_and_before_each_slice() -> None:
     now, asked = 0.0, []
     budget = LoopBudget(lambda: now)
     budget.yield_point.bind(lambda: asked.append(now))
@@ -154,7 +156,7 @@ async def test_another_plane_is_let_in_before_a_part_begins_and_each_slice_of_it
     assert len(asked) == 4
 
 
-async def test_a_part_is_no_longer_for_what_the_other_plane_took() -> None:
+async def test_time_spent_in_the_yield_point_does_not_extend_a_share() -> None:
     now = 0.0
     budget = LoopBudget(lambda: now)
 

@@ -3,14 +3,14 @@
 from trio_kafka.scheduling.yield_point import YieldPoint
 
 
-def test_a_yield_point_that_is_not_bound_does_nothing() -> None:
+def test_an_unbound_yield_point_does_nothing() -> None:
     yield_point = YieldPoint()
 
     assert not yield_point.bound
     yield_point()
 
 
-def test_each_call_makes_the_call_that_was_bound_last() -> None:
+def test_a_yield_point_calls_the_function_bound_last() -> None:
     yield_point, made = YieldPoint(), list[str]()
     yield_point.bind(lambda: made.append("first"))
     yield_point()

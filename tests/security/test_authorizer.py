@@ -8,7 +8,7 @@ from trio_kafka.security.principal import NOBODY
 from trio_kafka.security.resources import THE_CLUSTER, ResourceType
 
 
-def test_everything_is_allowed() -> None:
+def test_allow_all_allows_every_operation() -> None:
     authorizer: Authorizer = ALLOW_ALL
 
     assert authorizer.authorize(NOBODY, "10.0.0.1", Operation.ALTER, THE_CLUSTER)
@@ -19,7 +19,7 @@ def test_everything_is_allowed() -> None:
     "address",
     ["127.0.0.1", "127.0.0.2", "127.255.255.254", "::1", "::ffff:127.0.0.1", "::ffff:127.8.9.1"],
 )
-def test_these_are_loopback(address: str) -> None:
+def test_loopback_addresses_are_recognized(address: str) -> None:
     assert is_loopback(address)
 
 
@@ -45,5 +45,5 @@ def test_these_are_loopback(address: str) -> None:
         "",
     ],
 )
-def test_these_are_not(address: str) -> None:
+def test_other_addresses_are_not_loopback(address: str) -> None:
     assert not is_loopback(address)

@@ -9,7 +9,9 @@ from trio_kafka.testing.scripted_client import connected
 from trio_kafka.testing.simulation import simulated_world
 
 
-async def test_who_proves_nothing_is_anonymous(autojump_clock: MockClock) -> None:
+async def test_an_unauthenticated_client_has_the_principal_anonymous(
+    autojump_clock: MockClock,
+) -> None:
     seen: list[str] = []
 
     @api(EchoRequest)
@@ -27,13 +29,13 @@ async def test_who_proves_nothing_is_anonymous(autojump_clock: MockClock) -> Non
     assert seen == [ANONYMOUS] == ["User:ANONYMOUS"]
 
 
-def test_a_principal_is_read_as_it_is_written() -> None:
+def test_a_principal_is_parsed_from_its_own_text() -> None:
     alice = Principal("User", "alice:smith")
 
     assert parse_principal(str(alice)) == alice
 
 
 @pytest.mark.parametrize("text", ["", "alice", ":alice", "User:", ":"])
-def test_a_text_without_type_or_name_is_no_principal(text: str) -> None:
+def test_a_text_without_type_or_name_is_not_parsed_as_a_principal(text: str) -> None:
     with pytest.raises(ValueError, match="expected type:name"):
         parse_principal(text)

@@ -5,12 +5,12 @@ from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC
 from trio_kafka.security.resources import DENIALS, OPERATIONS, THE_CLUSTER, ResourceType
 
 
-def test_every_type_that_a_resource_can_have_has_an_error() -> None:
+def test_every_resource_type_has_an_authorization_error() -> None:
     assert DENIALS.keys() == set(ResourceType) - {ResourceType.UNKNOWN, ResourceType.ANY}
     assert DENIALS[THE_CLUSTER.type] is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
-def test_operations_are_known_of_what_a_response_can_tell_them() -> None:
+def test_authorized_operations_are_defined_for_topics_groups_and_the_cluster() -> None:
     assert OPERATIONS == {
         ResourceType.TOPIC: OF_TOPIC,
         ResourceType.GROUP: OF_GROUP,

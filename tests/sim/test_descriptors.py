@@ -40,7 +40,7 @@ def run_lives(seed: int) -> Ledger:
     return run_seed(live_and_die, seed, settings=SETTINGS)
 
 
-def test_what_was_acknowledged_outlives_every_power_loss_while_files_are_closed(
+def test_acknowledged_records_survive_power_losses_while_segment_files_are_closed(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeds, closed, again = size(3, 50), 0, 0

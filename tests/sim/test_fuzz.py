@@ -92,7 +92,7 @@ def no_complaints() -> Iterator[None]:
 
 @given(conversations(), st.booleans())
 @settings(suppress_health_check=list(HealthCheck))
-def test_every_message_is_answered_and_nothing_of_it_stays(
+def test_any_sequence_of_messages_is_handled_and_leaves_no_state_behind(
     said: Sequence[Sent], moody: bool
 ) -> None:
     async def live(universe: Universe) -> None:
@@ -112,9 +112,7 @@ def test_every_message_is_answered_and_nothing_of_it_stays(
 @pytest.mark.parametrize("cls", sorted({cls for cls, _ in SERVED}, key=str))
 @settings(max_examples=settings.default.max_examples // 25, suppress_health_check=list(HealthCheck))
 @given(draw=st.data())
-def test_every_version_of_every_api_is_answered_whatever_it_is_asked(
-    cls: type[Any], draw: Any
-) -> None:
+def test_any_request_in_every_version_of_every_api_is_handled(cls: type[Any], draw: Any) -> None:
     async def live(universe: Universe) -> None:
         async with served_broker(universe.machine("broker")) as served:
             for name in TOPICS[:3]:

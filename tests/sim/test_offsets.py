@@ -60,13 +60,13 @@ def run(seed: int, kind: Kind = PLAIN) -> int:
     return run_seed(partial(live_and_commit, kind=kind), seed, settings=kind.settings)
 
 
-def test_offsets_outlive_every_power_loss(size: Size) -> None:
+def test_committed_offsets_survive_every_power_loss(size: Size) -> None:
     seeds = size(3, 50)
 
     assert sum(run(seed) for seed in range(seeds)) > 100 * seeds
 
 
-def test_offsets_outlive_power_losses_of_a_slow_disk(
+def test_committed_offsets_survive_power_losses_with_a_slow_disk(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeds, queued = size(4, 50), count_queued(monkeypatch)
@@ -75,7 +75,7 @@ def test_offsets_outlive_power_losses_of_a_slow_disk(
     assert sum(queued) > 20 * seeds
 
 
-def test_offsets_that_are_gathered_outlive_power_losses(
+def test_committed_offsets_batched_by_linger_survive_power_losses(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeds, sizes = size(2, 50), count_gathered(monkeypatch)
@@ -87,7 +87,7 @@ def test_offsets_that_are_gathered_outlive_power_losses(
 
 
 @pytest.mark.parametrize(("stalls", "least"), [(False, 20), (True, 3)])
-def test_offsets_of_one_round_outlive_power_losses(
+def test_committed_offsets_batched_by_round_survive_power_losses(
     size: Size, monkeypatch: pytest.MonkeyPatch, stalls: bool, least: int
 ) -> None:
     """least: batches of several, of each seed: there are few while a disk is slow."""
@@ -111,7 +111,7 @@ def count_gathered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", [Kind(linger=True), Kind(rounds=True)])
-def test_a_gathered_answer_that_comes_too_early_is_noticed(
+def test_an_answer_given_before_its_batch_is_written_is_detected_as_lost_offset(
     monkeypatch: pytest.MonkeyPatch, kind: Kind
 ) -> None:
     """Before its batch is written."""
@@ -133,7 +133,9 @@ def test_a_gathered_answer_that_comes_too_early_is_noticed(
             run(seed, kind)
 
 
-def test_an_answer_that_comes_too_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_given_before_the_commit_is_detected_as_lost_offset(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(PartitionLog, "committed", lambda _log, _written: True)
 
     with pytest.raises(LostOffsetError):

@@ -18,19 +18,21 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 SEEDS = 500  # within which all bugs but at most one are found
 
 
-def test_no_seed_breaks_a_promise(size: Size) -> None:
+def test_no_seed_violates_a_guarantee(size: Size) -> None:
     simulate(size(200, 1000), settings=SETTINGS)(orders)()
 
 
 @settings(suppress_health_check=list(HealthCheck), max_examples=5)
 @given(faults=schedules(within_s=2.0))
 @simulate(seeds=1, settings=SETTINGS)
-async def test_no_schedule_of_faults_does(sim: Simulation, faults: Schedule) -> None:
+async def test_no_schedule_of_faults_violates_a_guarantee(
+    sim: Simulation, faults: Schedule
+) -> None:
     await orders(sim, faults)
 
 
 @pytest.mark.parametrize("name", ["show_before_the_sync", "accept_duplicates", "stay_queued"])
-def test_a_planted_bug_is_found(name: str) -> None:
+def test_a_planted_bug_is_found_within_60_seeds(name: str) -> None:
     """Some of `test_all_planted_bugs_but_one_are_found`, for the short suite."""
     [mutation] = [one for one in MUTATIONS if one.__name__ == name]
 

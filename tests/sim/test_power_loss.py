@@ -26,7 +26,7 @@ def run_lives(seed: int) -> Ledger:
     return run_seed(live_and_die, seed, settings=SETTINGS)
 
 
-def test_what_was_acknowledged_outlives_every_power_loss(size: Size) -> None:
+def test_acknowledged_records_survive_every_power_loss(size: Size) -> None:
     seeds = size(4, 50)
 
     ledgers = [run_lives(seed) for seed in range(seeds)]
@@ -36,7 +36,7 @@ def test_what_was_acknowledged_outlives_every_power_loss(size: Size) -> None:
 
 
 @pytest.mark.timeout(3000)  # of the long form
-def test_compaction_deletions_and_moves_lose_nothing_at_a_power_loss(size: Size) -> None:
+def test_records_survive_power_losses_during_compaction_deletions_and_moves(size: Size) -> None:
     seeds = size(4, 200)
 
     ledgers = [run_seed(live_with_all, seed, settings=SETTINGS | CLEANER) for seed in range(seeds)]
@@ -50,7 +50,7 @@ def test_compaction_deletions_and_moves_lose_nothing_at_a_power_loss(size: Size)
     assert moved > seeds
 
 
-def test_one_seed_is_one_run() -> None:
+def test_runs_with_the_same_seed_have_the_same_trace() -> None:
     async def trace(sim: Simulation) -> tuple[int, int]:
         await live_and_die(sim)
         return sim.universe.digest, len(sim.universe.trace)
@@ -116,7 +116,7 @@ def breaks_its_word(seed: int) -> bool:
     ("plant", "least"),
     [(forget_file, 45), (forget_directory, 45), (forget_sealed, 5), (answer_early, 45)],
 )
-def test_a_forgotten_sync_is_found(
+def test_a_missing_sync_is_detected_by_power_loss_runs(
     plant: Callable[[pytest.MonkeyPatch], None],
     least: int,
     monkeypatch: pytest.MonkeyPatch,

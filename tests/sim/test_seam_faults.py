@@ -1,7 +1,7 @@
 """Each call of the storage seam fails once and for good, while a broker serves and starts.
 
 One of two log directories has the fault. The other one must serve, and a start without the fault
-must find every acknowledged record in both. `test_every_call_of_the_seam_is_broken` holds the list
+must find every acknowledged record in both. `test_every_call_of_the_storage_interface_is_covered_by_a_fault` holds the list
 of calls to the protocols of the seam.
 """
 
@@ -171,7 +171,7 @@ def members(protocol: type) -> set[str]:
     return {name for name in vars(protocol) if not name.startswith("_")}
 
 
-def test_every_call_of_the_seam_is_broken() -> None:
+def test_every_call_of_the_storage_interface_is_covered_by_a_fault() -> None:
     seam = members(protocols.Directory) | members(protocols.File)
 
     assert seam == set(CALLS) | CANNOT_FAIL | HARMLESS | ELSEWHERE
@@ -180,7 +180,9 @@ def test_every_call_of_the_seam_is_broken() -> None:
 
 
 @pytest.mark.parametrize("call", sorted({*CALLS.values(), "sync_directory"}))
-def test_one_directory_fails_and_the_other_serves(call: str, size: Size) -> None:
+def test_a_failing_call_takes_one_log_directory_offline_and_the_other_serves(
+    call: str, size: Size
+) -> None:
     calls = run(None)
     hits = 0
     for phase in "serve", "start":

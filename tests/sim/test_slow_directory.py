@@ -22,7 +22,7 @@ async def stall_live_and_die(sim: Simulation) -> Ledger:
     return await live_and_die(sim)
 
 
-def test_what_was_acknowledged_outlives_every_power_loss(
+def test_acknowledged_records_survive_power_losses_with_a_stalling_disk(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeds, queued = size(4, 50), count_queued(monkeypatch)

@@ -24,7 +24,7 @@ async def mirror(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body"})
 
 
-async def test_an_app_gets_the_request_and_its_answer_is_gathered() -> None:
+async def test_app_gets_the_request_and_its_response_is_collected() -> None:
     answer = await ask(mirror, "PUT", "/a%20b?c=d", headers={"Host": "h"}, body=[b"1", b"2"])
 
     assert (answer.status, answer.headers) == (201, {"x-host": "h"})
@@ -32,7 +32,7 @@ async def test_an_app_gets_the_request_and_its_answer_is_gathered() -> None:
     assert len(answer.chunks) == 5
 
 
-async def test_json_is_read() -> None:
+async def test_json_of_a_response_is_parsed() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200})
         await send({"type": "http.response.body", "body": b'{"a": 1}'})
@@ -40,7 +40,7 @@ async def test_json_is_read() -> None:
     assert (await ask(app, "GET", "/")).json() == {"a": 1}
 
 
-async def test_an_answer_without_an_end_is_no_answer() -> None:
+async def test_response_without_an_end_is_an_error() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200})
         await send({"type": "http.response.body", "body": b"some", "more_body": True})
@@ -49,7 +49,7 @@ async def test_an_answer_without_an_end_is_no_answer() -> None:
         await ask(app, "GET", "/x")
 
 
-async def test_the_client_stays_for_an_app_that_waits_for_it_to_leave(
+async def test_client_stays_connected_while_the_app_waits_for_a_disconnect(
     autojump_clock: MockClock,
 ) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -36,7 +36,7 @@ KAFKAS = {
 }
 
 
-async def test_it_answers_in_virtual_time(autojump_clock: MockClock) -> None:
+async def test_served_broker_answers_in_virtual_time(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         topic_id = await served.create_topic("t", 2, {"retention.ms": "1000"})
         (topic,) = (await served.ask(MetadataRequest(topics=None))).topics
@@ -44,7 +44,7 @@ async def test_it_answers_in_virtual_time(autojump_clock: MockClock) -> None:
     assert (topic.name, topic.topic_id, len(topic.partitions)) == ("t", topic_id, 2)
 
 
-async def test_what_it_kept_is_there_when_it_starts_again(autojump_clock: MockClock) -> None:
+async def test_topics_are_kept_over_a_restart_in_the_same_world(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         topic_id = await served.create_topic("t")
@@ -54,7 +54,7 @@ async def test_what_it_kept_is_there_when_it_starts_again(autojump_clock: MockCl
     assert topic.topic_id == topic_id
 
 
-async def test_it_answers_over_real_sockets_on_a_free_port(tmp_path: Path) -> None:
+async def test_served_broker_answers_over_real_sockets_on_a_free_port(tmp_path: Path) -> None:
     async with served_broker(RealWorld(), {"log.dirs": str(tmp_path / "data")}) as served:
         answer = await served.ask(MetadataRequest())
 
@@ -62,13 +62,13 @@ async def test_it_answers_over_real_sockets_on_a_free_port(tmp_path: Path) -> No
     assert (tmp_path / "data" / "meta.properties").is_file()
 
 
-async def test_a_topic_that_is_refused_fails_the_test(autojump_clock: MockClock) -> None:
+async def test_refused_creation_of_a_topic_fails_the_test(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         with pytest.raises(AssertionError, match="error 37"):
             await served.create_topic("t", 0)
 
 
-async def test_each_connection_has_the_listener_that_was_named(autojump_clock: MockClock) -> None:
+async def test_connection_uses_the_named_listener_or_the_first(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world(), TWO_LISTENERS) as served:
         async with served.connect("TWO") as other:
             answer = await other.ask(MetadataRequest(), 5)
@@ -87,13 +87,13 @@ async def test_closed_connections_are_counted_by_their_reason(autojump_clock: Mo
         await until(lambda: served.closed("left") == 1)
 
 
-async def test_a_setting_that_is_refused_is_refused_here_too(autojump_clock: MockClock) -> None:
+async def test_wrong_setting_of_a_served_broker_is_refused(autojump_clock: MockClock) -> None:
     with pytest.raises(ConfigError, match=r"num\.io\.threads"):
         async with served_broker(simulated_world(), {"num.io.threads": "0"}):
             pass
 
 
-async def test_it_serves_the_versions_that_kafka_serves(autojump_clock: MockClock) -> None:
+async def test_served_versions_are_those_of_kafka(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         rows = (await served.ask(ApiVersionsRequest("trio", "1"))).api_keys
 
@@ -101,7 +101,7 @@ async def test_it_serves_the_versions_that_kafka_serves(autojump_clock: MockCloc
     assert {key: found[key] for key in KAFKAS} == KAFKAS
 
 
-def test_the_newest_version_is_never_an_unstable_one() -> None:
+def test_newest_version_of_a_request_is_never_unstable() -> None:
     assert newest(InitProducerIdRequest) == 5
     assert newest(ProduceRequest) == 13
     assert newest(ApiVersionsRequest) == 5

@@ -31,7 +31,7 @@ def group() -> DirectGroup:
     return DirectGroup(simulated_world(), Parts(apis=registry))
 
 
-async def test_frames_of_every_size_go_in_and_come_back(autojump_clock: MockClock) -> None:
+async def test_requests_of_every_size_are_answered(autojump_clock: MockClock) -> None:
     direct = group()
     async with trio.open_nursery() as nursery:
         await nursery.start(direct.run)
@@ -44,7 +44,7 @@ async def test_frames_of_every_size_go_in_and_come_back(autojump_clock: MockCloc
         nursery.cancel_scope.cancel()
 
 
-async def test_a_closed_connection_takes_no_more(autojump_clock: MockClock) -> None:
+async def test_closed_connection_takes_no_more_requests(autojump_clock: MockClock) -> None:
     direct = group()
     async with trio.open_nursery() as nursery:
         await nursery.start(direct.run)
@@ -55,7 +55,7 @@ async def test_a_closed_connection_takes_no_more(autojump_clock: MockClock) -> N
         nursery.cancel_scope.cancel()
 
 
-async def test_a_request_is_answered_once(autojump_clock: MockClock) -> None:
+async def test_second_response_to_a_request_is_refused(autojump_clock: MockClock) -> None:
     direct = group()
     async with trio.open_nursery() as nursery:
         await nursery.start(direct.run)
@@ -67,7 +67,7 @@ async def test_a_request_is_answered_once(autojump_clock: MockClock) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_who_leaves_ends_what_is_parked(autojump_clock: MockClock) -> None:
+async def test_disconnect_of_a_client_ends_its_parked_requests(autojump_clock: MockClock) -> None:
     direct = group()
     async with trio.open_nursery() as nursery:
         await nursery.start(direct.run)

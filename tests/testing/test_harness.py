@@ -52,7 +52,7 @@ async def loud(context: PluginContext[LoudSettings]) -> AsyncIterator[None]:
     ended.append("loud")
 
 
-async def test_what_a_plugin_does_to_requests_is_seen(autojump_clock: MockClock) -> None:
+async def test_harness_runs_the_interceptors_of_a_plugin(autojump_clock: MockClock) -> None:
     async with PluginHarness(loud, handlers=[echo], settings={"mark": "?"}) as harness:
         assert (await harness.ask(EchoRequest("hello"))).text == "HELLO?"
         began = trio.current_time()
@@ -65,7 +65,7 @@ async def test_what_a_plugin_does_to_requests_is_seen(autojump_clock: MockClock)
     assert ended == ["loud"]
 
 
-async def test_requests_go_at_once_by_clients_of_their_own(autojump_clock: MockClock) -> None:
+async def test_requests_of_several_clients_run_concurrently(autojump_clock: MockClock) -> None:
     @api(WaitRequest)
     async def wait(request: WaitRequest, context: Context) -> WaitResponse:
         await context.parked(trio.sleep, request.timeout_ms / 1000)
@@ -82,7 +82,7 @@ async def test_requests_go_at_once_by_clients_of_their_own(autojump_clock: MockC
         assert trio.current_time() - began < 1.1
 
 
-async def test_a_connection_that_is_closed_is_told(autojump_clock: MockClock) -> None:
+async def test_request_on_a_closed_connection_raises_the_reason(autojump_clock: MockClock) -> None:
     @api(EchoRequest)
     def refuse(request: EchoRequest, context: Context) -> EchoResponse:
         raise ProtocolError("not like this")
@@ -95,7 +95,7 @@ async def test_a_connection_that_is_closed_is_told(autojump_clock: MockClock) ->
             await client.ask(EchoRequest())
 
 
-async def test_parts_are_what_a_handler_finds(autojump_clock: MockClock) -> None:
+async def test_handler_gets_the_given_parts_in_its_context(autojump_clock: MockClock) -> None:
     @api(EchoRequest)
     def tell(request: EchoRequest, context: Context) -> EchoResponse:
         context[TopicCreation].want([request.text])
@@ -116,7 +116,7 @@ async def test_parts_are_what_a_handler_finds(autojump_clock: MockClock) -> None
         assert (await harness.ask(EchoRequest("t"))).error_code == -1
 
 
-async def test_a_whole_broker_is_there_where_it_is_asked_for(autojump_clock: MockClock) -> None:
+async def test_harness_can_run_a_plugin_in_a_whole_broker(autojump_clock: MockClock) -> None:
     @plugin("no-secrets")
     @asynccontextmanager
     async def no_secrets(context: PluginContext[Any]) -> AsyncIterator[None]:
@@ -142,7 +142,7 @@ async def test_a_whole_broker_is_there_where_it_is_asked_for(autojump_clock: Moc
             harness.client()
 
 
-async def test_a_plugin_that_does_not_start_or_is_set_wrongly_is_told(
+async def test_failed_start_and_wrong_settings_of_a_plugin_are_errors(
     autojump_clock: MockClock,
 ) -> None:
     @plugin("broken")
@@ -161,5 +161,5 @@ async def test_a_plugin_that_does_not_start_or_is_set_wrongly_is_told(
         async with PluginHarness(loud):
             raise FloatingPointError
     with pytest.raises(TypeError, match="not marked"):
-        async with PluginHarness(handlers=[test_parts_are_what_a_handler_finds]):
+        async with PluginHarness(handlers=[test_handler_gets_the_given_parts_in_its_context]):
             raise AssertionError

@@ -35,14 +35,14 @@ def quick(monkeypatch):
     monkeypatch.setattr("trio_kafka.testing.leaks._SETTLE_S", 0.05)
 
 
-def test_nothing_is_no_leak():
+def test_ended_thread_and_closed_file_are_no_leaks():
     with no_leaks():
         threading.Thread(target=int, name="ends").start()
         with open(__file__):
             pass
 
 
-def test_a_thread_is_a_leak_and_an_idle_one_of_trio_is_none():
+def test_running_thread_is_a_leak_and_an_idle_thread_of_trio_is_not():
     ended = threading.Event()
     with pytest.raises(LeakError, match=r"left behind:\n- thread mine$"), no_leaks():
         threading.Thread(target=ended.wait, name="mine").start()
@@ -51,7 +51,7 @@ def test_a_thread_is_a_leak_and_an_idle_one_of_trio_is_none():
         trio.run(trio.to_thread.run_sync, int)
 
 
-def test_files_and_sockets_are_leaks(tmp_path):
+def test_open_files_and_sockets_are_leaks(tmp_path):
     path = str(tmp_path / "left")
     with pytest.raises(LeakError) as caught, no_leaks():
         file = open(path, "w")  # noqa: SIM115 - left open
@@ -72,7 +72,7 @@ def test_files_and_sockets_are_leaks(tmp_path):
         os.close(number)
 
 
-def test_processes_and_mappings_are_leaks(tmp_path):
+def test_running_processes_and_memory_mappings_are_leaks(tmp_path):
     path = tmp_path / "mapped"
     path.write_bytes(b"a" * 4096)
     with pytest.raises(LeakError) as caught, no_leaks():
@@ -86,7 +86,7 @@ def test_processes_and_mappings_are_leaks(tmp_path):
     mapped.close()
 
 
-async def test_a_task_is_a_leak():
+async def test_running_task_is_a_leak():
     async with trio.open_nursery() as nursery:
         with pytest.raises(LeakError, match="- task mine"):
             async with no_leaks_in_loop():
@@ -113,7 +113,7 @@ def patient(monkeypatch, quick):
 
 
 @pytest.mark.parametrize("on_disk", [False, True])
-def test_a_broker_leaves_nothing(patient, tmp_path, on_disk):
+def test_ended_broker_leaves_no_leaks(patient, tmp_path, on_disk):
     with no_leaks():
         directory = str(tmp_path) if on_disk else None
         with running_broker(topics=["orders"], directory=directory) as kafka:
@@ -125,14 +125,14 @@ def test_a_broker_leaves_nothing(patient, tmp_path, on_disk):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, asyncio.CancelledError])
-def test_a_broker_whose_block_raised_leaves_nothing(patient, error):
+def test_broker_leaves_no_leaks_when_its_block_raises(patient, error):
     with no_leaks(), pytest.raises(error), running_broker() as kafka:
         kafka.produce("orders", "a")
         kafka.pause()
         raise error
 
 
-def test_a_broker_whose_user_was_cancelled_leaves_nothing(patient):
+def test_broker_leaves_no_leaks_when_its_asyncio_task_is_cancelled(patient):
     async def main():
         with running_broker() as kafka:
             await kafka.aio.wait_for_records("orders", 1, timeout_s=60)
@@ -146,7 +146,7 @@ def test_a_broker_whose_user_was_cancelled_leaves_nothing(patient):
         asyncio.run(cancel())
 
 
-def test_a_broker_in_a_cancelled_loop_leaves_nothing(patient):
+def test_broker_in_a_trio_loop_leaves_no_leaks_when_cancelled(patient):
     async def main():
         async with no_leaks_in_loop():
             with trio.move_on_after(0.1):
@@ -156,7 +156,7 @@ def test_a_broker_in_a_cancelled_loop_leaves_nothing(patient):
     trio.run(main)
 
 
-def test_a_broker_that_failed_leaves_nothing(patient):
+def test_failed_broker_leaves_no_leaks(patient):
     async def fail(kafka):
         kafka.broker.tasks.fail(InvariantError("wrong"))
 
@@ -170,7 +170,7 @@ async def not_ready(context):
     yield
 
 
-def test_a_start_that_fails_half_way_leaves_nothing(patient, tmp_path):
+def test_failed_start_of_a_broker_leaves_no_leaks(patient, tmp_path):
     taken = socket.create_server(("127.0.0.1", 0))
     (tmp_path / "meta.properties").write_text("version=1\n")
     plugin = Plugin(name="broken", run=not_ready, policy="fatal")
@@ -211,7 +211,7 @@ print(*[end - begin for begin, end in zip(before, after)], time.process_time())
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_many_starts_and_stops_keep_memory_descriptors_and_threads_flat(size):
+def test_many_starts_and_stops_do_not_increase_memory_descriptors_or_threads(size):
     count = size(20, 200)
     done = subprocess.run(
         [sys.executable, "-c", MANY, str(count)], capture_output=True, text=True, check=True

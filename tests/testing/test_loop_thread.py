@@ -9,7 +9,7 @@ from trio_kafka.testing.kafka.threaded import running_broker
 from trio_kafka.testing.loop_thread import LoopEndedError
 
 
-def test_a_broker_that_has_ended_says_so():
+def test_calls_to_an_ended_broker_are_refused():
     with running_broker() as kafka:
         pass
     with pytest.raises(LoopEndedError, match="trio-kafka: the loop has ended, with its block"):
@@ -19,7 +19,7 @@ def test_a_broker_that_has_ended_says_so():
         kafka.pause()
 
 
-def test_a_broker_that_fails_is_named_by_the_next_call_and_raised_at_the_end():
+def test_failure_of_the_broker_is_raised_by_the_next_call_and_by_the_block():
     with pytest.raises(InvariantError, match="state is wrong"), running_broker() as kafka:
 
         async def fail():
@@ -41,7 +41,7 @@ def test_a_blocking_call_in_the_brokers_own_loop_is_refused():
             kafka.thread.call(call)
 
 
-def test_a_loop_whose_clock_jumps_is_refused():
+def test_await_in_a_loop_with_an_autojump_clock_is_refused():
     async def main():
         await kafka.aio.topics()
 
@@ -49,7 +49,7 @@ def test_a_loop_whose_clock_jumps_is_refused():
         trio.run(main, clock=MockClock(autojump_threshold=0))
 
 
-def test_it_says_where_it_is():
+def test_stack_of_the_loop_thread_shows_the_blocking_call():
     with running_broker() as kafka:
         blocked = kafka.thread.hold()
         assert "resume.wait()" in kafka.thread.stack()

@@ -40,7 +40,7 @@ def driver() -> MachineDriver[Words]:
     return MachineDriver(Words, now_ms=100)
 
 
-def test_what_is_written_is_replayed_and_answered() -> None:
+def test_written_record_is_replayed_and_answered() -> None:
     words = driver()
 
     assert words.ask(write("a")) == "a"
@@ -48,7 +48,7 @@ def test_what_is_written_is_replayed_and_answered() -> None:
     assert words.records == [CoordinatorRecord(GroupMetadataKey("a"))]
 
 
-def test_what_is_held_back_is_answered_when_it_is_committed_and_lost_with_a_crash() -> None:
+def test_held_record_is_answered_when_committed_and_lost_in_a_crash() -> None:
     words = driver()
     words.ask(write("a"))
     words.hold = True
@@ -62,7 +62,7 @@ def test_what_is_held_back_is_answered_when_it_is_committed_and_lost_with_a_cras
     assert words.reload().machine.words == ["a", "b"]
 
 
-def test_what_is_refused_is_answered_with_the_error() -> None:
+def test_refused_write_is_answered_with_the_error() -> None:
     words = driver()
     words.refuse = KafkaError(ErrorCode.NOT_COORDINATOR)
 
@@ -71,7 +71,7 @@ def test_what_is_refused_is_answered_with_the_error() -> None:
     assert words.machine.words == []
 
 
-def test_timers_are_due_in_their_order_also_those_that_are_set_on_the_way() -> None:
+def test_timers_run_in_order_even_if_set_by_other_timers() -> None:
     words = driver()
     words.apply(lambda _machine, _now_ms: Effects().set_timer(("other",), 15))
     assert words.timers == {("first",): 10, ("other",): 15}
@@ -82,7 +82,7 @@ def test_timers_are_due_in_their_order_also_those_that_are_set_on_the_way() -> N
     assert words.now_ms == 130
 
 
-def test_steps_are_taken_at_once() -> None:
+def test_steps_of_an_event_run_at_once() -> None:
     def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:
         yield
         return Effects().answer(ticket, "done")
@@ -90,7 +90,7 @@ def test_steps_are_taken_at_once() -> None:
     assert driver().ask(event) == "done"
 
 
-def test_an_answer_that_is_given_twice_is_told() -> None:
+def test_second_answer_to_a_ticket_is_an_error() -> None:
     def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         return Effects().answer(ticket, 1).answer(ticket, 2)
 

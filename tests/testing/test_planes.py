@@ -16,7 +16,9 @@ def echo(request: EchoRequest, context: Context) -> EchoResponse:
     return EchoResponse(text=request.text)
 
 
-async def test_it_serves_and_is_gone_afterwards(autojump_clock: MockClock) -> None:
+async def test_plane_serves_requests_and_is_closed_at_the_end_of_its_block(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with running_plane(world, [echo]) as plane:
         async with connected(world, plane.endpoint) as client:
@@ -28,6 +30,6 @@ async def test_it_serves_and_is_gone_afterwards(autojump_clock: MockClock) -> No
         await world.network.connect("127.0.0.1", plane.endpoint.port)
 
 
-async def test_until_does_not_wait_for_ever(autojump_clock: MockClock) -> None:
+async def test_until_times_out(autojump_clock: MockClock) -> None:
     with pytest.raises(trio.TooSlowError):
         await until(lambda: False)

@@ -47,7 +47,7 @@ def serving(answer: str = VERSIONS, refusals: int = 0, signals: str = "default")
     return command
 
 
-def test_a_broker_is_ready_when_it_answers_and_gone_when_the_block_ends(tmp_path: Path) -> None:
+def test_broker_process_answers_in_its_block_and_is_stopped_at_the_end(tmp_path: Path) -> None:
     with broker_process(tmp_path, command=serving(refusals=3, signals="handled")) as broker:
         assert ask_api_versions(broker.address) == {0: (3, 13), 18: (0, 5)}
         assert broker.bootstrap == f"127.0.0.1:{broker.address[1]}"
@@ -59,7 +59,7 @@ def test_a_broker_is_ready_when_it_answers_and_gone_when_the_block_ends(tmp_path
         ask_api_versions(broker.address)
 
 
-def test_settings_reach_the_command_and_what_it_prints_is_kept(tmp_path: Path) -> None:
+def test_command_gets_the_settings_and_its_output_is_kept(tmp_path: Path) -> None:
     with broker_process(tmp_path, "a=1", "b=2", command=serving()) as broker:
         pass
 
@@ -68,7 +68,7 @@ def test_settings_reach_the_command_and_what_it_prints_is_kept(tmp_path: Path) -
     assert broker.data.is_dir()
 
 
-def test_a_process_that_ends_before_it_answers_is_reported_with_its_last_words(
+def test_process_that_ends_before_its_start_is_reported_with_its_output(
     tmp_path: Path,
 ) -> None:
     command = [sys.executable, "-c", "import sys; print('no such setting'); sys.exit(3)"]
@@ -80,7 +80,7 @@ def test_a_process_that_ends_before_it_answers_is_reported_with_its_last_words(
         raise AssertionError("not reached")
 
 
-def test_a_process_that_answers_nothing_is_given_up_and_killed(tmp_path: Path) -> None:
+def test_process_that_does_not_answer_in_time_is_an_error(tmp_path: Path) -> None:
     silent = [sys.executable, "-c", "import time; time.sleep(60)"]
 
     with (
@@ -90,7 +90,7 @@ def test_a_process_that_answers_nothing_is_given_up_and_killed(tmp_path: Path) -
         raise AssertionError("not reached")
 
 
-def test_an_error_as_the_answer_is_no_start(tmp_path: Path) -> None:
+def test_error_response_to_api_versions_fails_the_start(tmp_path: Path) -> None:
     with (
         pytest.raises(ValueError, match="error 35"),
         broker_process(tmp_path, command=serving(ERROR_35)),
@@ -98,7 +98,7 @@ def test_an_error_as_the_answer_is_no_start(tmp_path: Path) -> None:
         raise AssertionError("not reached")
 
 
-def test_a_process_that_ignores_its_signal_is_killed_and_reported(tmp_path: Path) -> None:
+def test_process_that_ignores_sigterm_is_killed_and_reported(tmp_path: Path) -> None:
     with pytest.raises(ProcessError, match=r"did not stop in 0\.2 s"), ExitStack() as stack:
         broker = stack.enter_context(
             broker_process(tmp_path, command=serving(signals="ignored"), stop_timeout_s=0.2)
@@ -112,7 +112,9 @@ def test_an_unused_port_can_be_bound() -> None:
         assert listener.getsockname()[1] > 0
 
 
-def test_our_own_command_says_where_and_formats_what_is_empty(tmp_path: Path) -> None:
+def test_command_of_trio_kafka_names_listener_and_directory_and_formats_if_empty(
+    tmp_path: Path,
+) -> None:
     words = trio_kafka_command(1234, tmp_path, ["num.partitions=3"])
 
     assert words[:4] == [sys.executable, "-m", "trio_kafka", "start"]

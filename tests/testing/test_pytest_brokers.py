@@ -45,7 +45,7 @@ def run(pytester: pytest.Pytester):
     return run
 
 
-def test_marks_say_what_a_broker_starts_with(run):
+def test_marks_set_settings_and_topics_of_the_broker(run):
     done = run(
         """
         import pytest
@@ -82,7 +82,7 @@ def test_marks_say_what_a_broker_starts_with(run):
     )
 
 
-def test_a_factory_starts_brokers_with_settings_files_and_a_port_of_their_own(run, unused_port):
+def test_factory_starts_brokers_with_their_own_settings_directory_and_port(run, unused_port):
     done = run(
         f"""
         import pytest
@@ -113,7 +113,7 @@ def unused_port() -> int:
         return found.getsockname()[1]
 
 
-def test_a_shared_broker_is_the_same_and_forgets_what_a_test_made(run):
+def test_shared_broker_drops_topics_and_groups_of_a_test_and_keeps_shared_fixtures(run):
     done = run(
         """
         import pytest
@@ -178,7 +178,7 @@ def test_a_shared_broker_is_the_same_and_forgets_what_a_test_made(run):
     )
 
 
-def test_a_shared_broker_begins_each_test_at_real_time(run):
+def test_clock_of_a_shared_broker_is_reset_before_each_test(run):
     done = run(
         """
         import time
@@ -216,7 +216,7 @@ def test_a_shared_broker_begins_each_test_at_real_time(run):
 
 
 @pytest.mark.parametrize("scope", ["class", "module"])
-def test_a_scope_of_the_ini_file_ends_with_what_it_names(run, scope):
+def test_broker_is_shared_within_the_scope_of_the_ini_file(run, scope):
     done = run(
         """
         SEEN = []
@@ -239,7 +239,7 @@ def test_a_scope_of_the_ini_file_ends_with_what_it_names(run, scope):
     done.assert_outcomes(passed=3)
 
 
-def test_settings_of_the_plugin_that_are_wrong_are_refused(run):
+def test_wrong_ini_settings_of_the_plugin_are_refused(run):
     done = run("", ini="kafka_scope = test")
     done.stderr.fnmatch_lines(["*kafka_scope = test: expected one of function, class*"])
     done = run("def test_it(kafka): pass", ini="kafka_settings = num.partitions")
@@ -298,7 +298,7 @@ def test_a_failed_test_reports_the_state_of_its_broker_and_the_seed(run):
     done.stdout.fnmatch_lines(["*- kafka_in_loop: tasks -*"])
 
 
-def test_the_traceback_of_a_failed_test_ends_where_it_calls_the_kit(run):
+def test_traceback_of_a_failed_test_ends_at_its_call_of_the_test_kit(run):
     done = run(
         """
         import anyio
@@ -334,7 +334,7 @@ def test_the_traceback_of_a_failed_test_ends_where_it_calls_the_kit(run):
     done.stdout.no_fnmatch_line("*concurrent/futures*")
 
 
-def test_a_test_without_an_option_has_the_same_seed_in_each_run(run):
+def test_seed_of_a_test_is_the_same_in_each_run_by_default(run):
     text = "def test_it(kafka): assert False"
     seeds = [
         [line for line in run(text).outlines if "gives it to every broker" in line]
@@ -344,7 +344,7 @@ def test_a_test_without_an_option_has_the_same_seed_in_each_run(run):
     assert len(seeds[0]) == 1
 
 
-def test_clients_that_a_test_leaves_are_named(run):
+def test_clients_left_connected_by_a_test_are_reported(run):
     text = (
         PRODUCER
         + """
@@ -403,7 +403,7 @@ FAILS = """
 """
 
 
-def test_a_broker_that_fails_names_the_test(run):
+def test_failure_of_a_broker_is_reported_with_its_test(run):
     done = run(FAILS)
     done.assert_outcomes(passed=3, errors=2)
     done.stdout.fnmatch_lines_random(
@@ -414,7 +414,7 @@ def test_a_broker_that_fails_names_the_test(run):
     )
 
 
-def test_a_shared_broker_that_fails_names_the_test_to_those_that_follow(run):
+def test_failure_of_a_shared_broker_is_reported_in_later_tests_with_its_test(run):
     done = run(FAILS, "--kafka-scope=module", "-k", "culprit or next")
     assert done.parseoutcomes()["errors"] >= 1
     done.stdout.fnmatch_lines_random(
@@ -459,7 +459,7 @@ RULES = """
 
 
 @pytest.mark.parametrize("scope", ["function", "session"])
-def test_fault_rules_end_with_their_test_and_those_without_a_match_are_named(run, scope):
+def test_fault_rules_end_with_their_test_and_unmatched_rules_are_reported(run, scope):
     done = run(RULES, f"--kafka-scope={scope}")
     done.assert_outcomes(passed=5, failed=1, errors=2)
     done.stdout.fnmatch_lines_random(
@@ -470,7 +470,7 @@ def test_fault_rules_end_with_their_test_and_those_without_a_match_are_named(run
     )
 
 
-def test_a_fixture_that_is_used_after_its_end_says_so(run):
+def test_use_of_a_broker_after_its_test_is_an_error(run):
     done = run(
         """
         KEPT = []
@@ -494,7 +494,7 @@ def test_a_fixture_that_is_used_after_its_end_says_so(run):
     )
 
 
-def test_the_simulated_machine_refuses_what_it_does_not_have(run):
+def test_port_of_a_broker_in_a_simulated_machine_is_refused(run):
     done = run(
         """
         import pytest

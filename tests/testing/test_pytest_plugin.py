@@ -25,12 +25,12 @@ def run(pytester: pytest.Pytester, text: str, *options: str, ini: str = "") -> p
     return pytester.runpytest_subprocess(*COMMON, *options)
 
 
-def test_it_is_an_entry_point_of_pytest():
+def test_plugin_is_an_entry_point_of_pytest():
     (found,) = [one for one in entry_points(group="pytest11") if one.name == "trio-kafka"]
     assert found.value == "trio_kafka.testing.pytest_plugin"
 
 
-def test_loading_it_imports_nothing_but_itself():
+def test_loading_the_plugin_imports_only_light_modules():
     done = subprocess.run(
         [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True
     )
@@ -38,7 +38,7 @@ def test_loading_it_imports_nothing_but_itself():
 
 
 @pytest.mark.slow
-def test_a_run_without_its_fixtures_imports_nothing_more(pytester):
+def test_run_without_fixtures_of_the_plugin_imports_no_other_module(pytester):
     done = run(
         pytester,
         """
@@ -83,7 +83,7 @@ ASYNCIO = """
 
 
 @pytest.mark.slow
-def test_it_works_beside_pytest_asyncio_in_strict_mode(pytester):
+def test_plugin_works_with_pytest_asyncio_in_strict_mode(pytester):
     text = ASYNCIO.format(
         imports="import pytest_asyncio",
         mark_fixture="@pytest_asyncio.fixture",
@@ -95,7 +95,7 @@ def test_it_works_beside_pytest_asyncio_in_strict_mode(pytester):
 
 
 @pytest.mark.slow
-def test_it_works_beside_pytest_asyncio_in_auto_mode(pytester):
+def test_plugin_works_with_pytest_asyncio_in_auto_mode(pytester):
     text = ASYNCIO.format(imports="", mark_fixture="@pytest.fixture", mark="")
     ini = "asyncio_default_fixture_loop_scope = function\nasyncio_mode = auto"
     done = run(pytester, text, "-p", "no:trio", ini=ini)
@@ -104,7 +104,7 @@ def test_it_works_beside_pytest_asyncio_in_auto_mode(pytester):
 
 
 @pytest.mark.slow
-def test_it_works_with_anyio_on_both_of_its_loops(pytester):
+def test_plugin_works_with_anyio_on_asyncio_and_trio(pytester):
     done = run(
         pytester,
         """
@@ -136,7 +136,7 @@ def test_it_works_with_anyio_on_both_of_its_loops(pytester):
 
 
 @pytest.mark.slow
-def test_it_works_in_trio_tests_and_their_clocks(pytester):
+def test_plugin_works_in_trio_tests_with_and_without_an_autojump_clock(pytester):
     done = run(
         pytester,
         """
@@ -189,7 +189,7 @@ def test_it_works_in_trio_tests_and_their_clocks(pytester):
 
 
 @pytest.mark.slow
-def test_each_worker_of_xdist_has_a_broker(pytester):
+def test_each_worker_of_xdist_has_its_own_broker(pytester):
     done = run(
         pytester,
         """
@@ -214,7 +214,7 @@ def test_each_worker_of_xdist_has_a_broker(pytester):
 
 
 @pytest.mark.slow
-def test_it_works_in_a_test_case_of_unittest(pytester):
+def test_plugin_works_in_a_test_case_of_unittest(pytester):
     done = run(
         pytester,
         """

@@ -30,7 +30,9 @@ async def test_frames_are_replayed_in_order_on_their_connections(
         assert sorted(values_of(await fetch(served, "t"))) == [b"a", b"b", b"c"]
 
 
-async def test_a_connection_that_is_closed_gets_no_more_frames(autojump_clock: MockClock) -> None:
+async def test_no_more_frames_are_replayed_on_a_closed_connection(
+    autojump_clock: MockClock,
+) -> None:
     text = await record()
     async with served_broker(simulated_world()) as served:
         await served.create_topic("t")

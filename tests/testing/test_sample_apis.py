@@ -8,7 +8,7 @@ from trio_kafka.testing.sample_apis import EchoRequest, ReadRequest, WaitRequest
 
 
 @pytest.mark.parametrize("message", [EchoRequest(), WaitRequest(), ReadRequest()])
-def test_a_sample_api_has_a_response_and_goes_round(message: object) -> None:
+def test_sample_api_has_a_response_and_is_decoded_as_encoded(message: object) -> None:
     description = message_of(type(message))
 
     assert description.response is not None

@@ -29,7 +29,7 @@ async def both_ends() -> AsyncIterator[tuple[ScriptedClient, ScriptedClient]]:
         server.close()
 
 
-def test_a_frame_has_size_head_and_body() -> None:
+def test_frame_has_size_header_and_body() -> None:
     assert frame(3, 4, b"body", correlation=5, client_id="me") == (
         struct.pack(">ihhih", 16, 3, 4, 5, 2) + b"mebody"
     )
@@ -44,7 +44,7 @@ async def test_large_data_is_sent_and_received_whole(autojump_clock: MockClock) 
         assert await server.receive(len(data)) == data
 
 
-async def test_ask_tells_an_answer_to_another_question(autojump_clock: MockClock) -> None:
+async def test_response_with_another_correlation_id_is_an_error(autojump_clock: MockClock) -> None:
     answer = struct.pack(">iihhhi", 14, 9, 0, -1, 0, 0)
     async with both_ends() as (client, server):
         await server.send(answer)
@@ -54,14 +54,14 @@ async def test_ask_tells_an_answer_to_another_question(autojump_clock: MockClock
         assert await client.receive_answer(EchoResponse, 0) == (9, EchoResponse(number=7))
 
 
-async def test_bytes_behind_an_answer_are_an_error(autojump_clock: MockClock) -> None:
+async def test_bytes_after_a_response_are_an_error(autojump_clock: MockClock) -> None:
     async with both_ends() as (client, server):
         await server.send(struct.pack(">iihhhib", 15, 9, 0, -1, 0, 0, 1))
         with pytest.raises(ProtocolError, match="EchoResponse of 15 bytes: want 14"):
             await client.receive_answer(EchoResponse, 0)
 
 
-async def test_the_end_of_the_stream_is_told_apart_from_a_reset(autojump_clock: MockClock) -> None:
+async def test_end_of_the_stream_is_distinguished_from_a_reset(autojump_clock: MockClock) -> None:
     async with both_ends() as (client, server):
         await server.send(b"abc")
         server.close()
@@ -73,7 +73,7 @@ async def test_the_end_of_the_stream_is_told_apart_from_a_reset(autojump_clock: 
         assert not await client.wait_closed()
 
 
-async def test_only_requests_are_asked(autojump_clock: MockClock) -> None:
+async def test_ask_refuses_a_message_that_is_no_request(autojump_clock: MockClock) -> None:
     async with both_ends() as (client, _):
         with pytest.raises(TypeError):
             await client.ask(EchoResponse(), 0)

@@ -7,7 +7,7 @@ from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_cra
 from trio_kafka.world.world import Crashed
 
 
-def test_a_simulated_run_gives_the_result_of_main_in_virtual_time():
+def test_simulated_run_returns_the_result_of_main_in_virtual_time():
     async def main(universe):
         await trio.sleep(1e6)
         return universe.seed, trio.current_time()
@@ -30,7 +30,9 @@ async def test_a_simulated_world_works_inside_a_test(autojump_clock):
 
 
 @pytest.mark.parametrize("after_s", [1.0, 5.0])
-async def test_a_life_ends_by_a_crash_and_no_clean_up_acts_on_the_world(autojump_clock, after_s):
+async def test_crash_ends_a_life_and_its_clean_up_does_not_change_the_world(
+    autojump_clock, after_s
+):
     world = simulated_world()
     seen = []
 
@@ -50,7 +52,7 @@ async def test_a_life_ends_by_a_crash_and_no_clean_up_acts_on_the_world(autojump
     assert (seen, names) == (([False], []) if after_s < 3 else ([True], ["ended"]))
 
 
-async def test_what_a_life_raises_itself_comes_out(autojump_clock):
+async def test_error_raised_in_a_life_is_raised_by_the_run(autojump_clock):
     async def live(world):
         await trio.sleep(0)
         raise KeyError
@@ -59,7 +61,7 @@ async def test_what_a_life_raises_itself_comes_out(autojump_clock):
         await run_until_crash(simulated_world(), live, 1.0)
 
 
-async def test_a_crash_by_the_life_itself_is_its_end(autojump_clock):
+async def test_crash_caused_by_a_life_itself_ends_the_life(autojump_clock):
     async def live(world):
         await trio.sleep(0.1)
         world.crash()
@@ -73,7 +75,7 @@ async def test_a_crash_by_the_life_itself_is_its_end(autojump_clock):
     assert not world.alive
 
 
-async def test_a_fault_is_on_one_call_and_on_what_has_the_target_in_its_name(autojump_clock):
+async def test_fault_applies_only_to_its_call_and_to_names_that_contain_its_target(autojump_clock):
     world = simulated_world()
     root = world.directory("/d", create=True)
     world.universe.fault = fault_on("create", OSError("told to"), "a.")

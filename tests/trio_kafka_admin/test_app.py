@@ -16,7 +16,7 @@ from trio_kafka_admin.discovery import all_pages
 PAGES = [page.name for page in all_pages()]
 
 
-async def test_every_page_is_shown_and_has_a_json_twin(autojump_clock: MockClock) -> None:
+async def test_every_page_is_served_as_html_and_as_json(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         for name in PAGES:
             page = await ui.page(f"/admin/{name}")
@@ -33,7 +33,7 @@ async def test_the_root_shows_the_first_page(autojump_clock: MockClock) -> None:
             assert (await ui.page(target)).one("h1").text == "Overview"
 
 
-async def test_the_api_says_what_there_is_to_ask_for(autojump_clock: MockClock) -> None:
+async def test_json_api_lists_the_paths_of_all_pages(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         listed = (await ui.json("/admin/api"))["pages"]
 
@@ -56,7 +56,7 @@ REFUSED = [
 ]
 
 
-async def test_what_cannot_be_shown_is_told_on_a_page_and_in_json(
+async def test_invalid_requests_get_an_error_as_html_page_and_as_json(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui:
@@ -68,7 +68,7 @@ async def test_what_cannot_be_shown_is_told_on_a_page_and_in_json(
             assert words in said["message"]
 
 
-async def test_it_only_looks(autojump_clock: MockClock) -> None:
+async def test_admin_ui_refuses_methods_other_than_get_and_head(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
             for target in ("/admin", "/admin/plugins", "/admin/api/tree", "/admin/static/app.js"):
@@ -76,7 +76,9 @@ async def test_it_only_looks(autojump_clock: MockClock) -> None:
                 assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
 
 
-async def test_head_is_get_without_a_body(autojump_clock: MockClock) -> None:
+async def test_head_response_is_the_get_response_without_its_body(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui:
         for target in ("/admin/tree", "/admin/api/tree", "/admin/static/app.js", "/admin/nothing"):
             get, head = await ui.ask(target), await ui.ask(target, "HEAD")
@@ -84,7 +86,7 @@ async def test_head_is_get_without_a_body(autojump_clock: MockClock) -> None:
             assert head.body == b"" != get.body
 
 
-async def test_no_answer_can_be_framed_kept_or_made_to_run_anything(
+async def test_responses_forbid_framing_caching_and_foreign_scripts(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui:
@@ -99,7 +101,9 @@ async def test_no_answer_can_be_framed_kept_or_made_to_run_anything(
             assert headers["cache-control"] == kept
 
 
-async def test_a_file_that_the_browser_has_is_not_sent_again(autojump_clock: MockClock) -> None:
+async def test_static_file_with_a_known_etag_is_answered_with_status_304(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui:
         first = await ui.ask("/admin/static/app.css")
         etag = first.headers["etag"]
@@ -111,7 +115,7 @@ async def test_a_file_that_the_browser_has_is_not_sent_again(autojump_clock: Moc
     assert (other.status, other.body) == (200, first.body)
 
 
-async def test_it_is_served_where_it_is_told_to(autojump_clock: MockClock) -> None:
+async def test_admin_ui_is_served_at_the_configured_path(autojump_clock: MockClock) -> None:
     async with admin_ui(path="/ops/ui") as ui:
         page = await ui.page("/ops/ui/tree")
 
@@ -119,7 +123,7 @@ async def test_it_is_served_where_it_is_told_to(autojump_clock: MockClock) -> No
         assert (await ui.ask("/ops/ui/static/app.js")).status == 200
 
 
-async def test_more_at_once_than_it_has_room_for_are_told_to_wait(
+async def test_requests_above_max_requests_get_status_503_with_retry_after(
     autojump_clock: MockClock,
 ) -> None:
     held = trio.Event()
@@ -159,7 +163,9 @@ async def test_more_at_once_than_it_has_room_for_are_told_to_wait(
         assert node["figures"] == {"depth": 1, "bound": 2, "high_water": 2, "items": 2}
 
 
-async def test_what_a_plugin_refuses_is_told(autojump_clock: MockClock) -> None:
+async def test_request_refused_by_a_plugin_gets_status_403_with_the_reason(
+    autojump_clock: MockClock,
+) -> None:
     @plugin("strict", order=900)
     @asynccontextmanager
     async def strict(context: PluginContext[None]) -> AsyncIterator[None]:
@@ -179,7 +185,9 @@ async def test_what_a_plugin_refuses_is_told(autojump_clock: MockClock) -> None:
         assert (await ui.page("/admin/plugins", 403)).one("h1").text == "403"
 
 
-async def test_a_large_page_is_sent_in_pieces_while_others_run(autojump_clock: MockClock) -> None:
+async def test_large_page_is_sent_in_chunks_while_other_tasks_run(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui:
         await ui.json("/admin/api/tree")  # what is asked for is in the tree from then on
         many = ui.served.broker.node.add("many", "part")
@@ -209,7 +217,7 @@ async def test_a_large_page_is_sent_in_pieces_while_others_run(autojump_clock: M
     assert max(map(len, answer.chunks)) < 32 << 10
 
 
-async def test_pages_leave_no_cycles_behind(autojump_clock: MockClock) -> None:
+async def test_pages_create_no_reference_cycles(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         targets = [f"/admin/{kind}{name}" for name in PAGES for kind in ("", "api/")]
         targets += ["/admin/static/app.js", "/admin/nothing", "/admin/api/tree?path=nowhere"]

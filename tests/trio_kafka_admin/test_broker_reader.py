@@ -33,7 +33,9 @@ async def reader_and_ui() -> AsyncIterator[tuple[BrokerReader, Ui]]:
         yield made[0], ui
 
 
-async def test_its_requests_are_seen_as_those_of_any_client(autojump_clock: MockClock) -> None:
+async def test_requests_of_the_admin_ui_are_listed_like_client_requests(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui:
         await ui.page("/admin/plugins")
         latest = await ui.json("/admin/api/requests?which=latest&api=ListPlugins")
@@ -42,7 +44,7 @@ async def test_its_requests_are_seen_as_those_of_any_client(autojump_clock: Mock
         assert {one["listener"] for one in latest["requests"]} == {"in-process"}
 
 
-async def test_pages_are_those_of_the_principal_that_asked(autojump_clock: MockClock) -> None:
+async def test_pages_are_authorized_for_the_requesting_principal(autojump_clock: MockClock) -> None:
     alice = Principal("User", "alice")
     async with admin_ui() as ui:
         parts = ui.served.broker.parts
@@ -63,7 +65,7 @@ async def test_pages_are_those_of_the_principal_that_asked(autojump_clock: MockC
     assert asked == {alice}
 
 
-async def test_an_overview_reads_no_node_of_which_there_are_thousands(
+async def test_overview_reads_no_kinds_with_thousands_of_nodes(
     autojump_clock: MockClock,
 ) -> None:
     async with reader_and_ui() as (reader, ui):
@@ -75,7 +77,7 @@ async def test_an_overview_reads_no_node_of_which_there_are_thousands(
         assert ("broker-1", "plane data", "loop") in after.nodes
 
 
-async def test_queues_are_all_that_is_read_for_their_page(autojump_clock: MockClock) -> None:
+async def test_queues_page_reads_only_queues_and_their_ancestors(autojump_clock: MockClock) -> None:
     async with reader_and_ui() as (reader, ui):
         await ui.served.create_topic("orders")
         _, after = await reader.queues.two()
@@ -85,7 +87,7 @@ async def test_queues_are_all_that_is_read_for_their_page(autojump_clock: MockCl
         assert not kinds & {"job", "connection", "log", "partition"}
 
 
-async def test_an_answer_with_an_error_is_raised(autojump_clock: MockClock) -> None:
+async def test_error_response_is_raised_as_kafka_error(autojump_clock: MockClock) -> None:
     async with reader_and_ui() as (reader, _):
         with pytest.raises(KafkaError, match="no node") as error:
             await reader.tree(path="nowhere")

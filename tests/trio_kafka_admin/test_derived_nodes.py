@@ -30,7 +30,7 @@ def slow_down(ui: Ui, api: str, delay_s: float) -> dict[str, Any]:
     return table_of(faults.add(FaultRule(name="late", api=api, delay_s=delay_s)).rule)
 
 
-async def test_an_api_that_a_plugin_slows_down_is_found_with_the_plugin_and_its_rule(
+async def test_finding_for_a_slowed_api_names_the_plugin_and_its_rule(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui:
@@ -53,7 +53,7 @@ async def test_an_api_that_a_plugin_slows_down_is_found_with_the_plugin_and_its_
     assert later == []
 
 
-async def test_a_request_that_is_not_over_is_found_with_what_it_waits_for(
+async def test_long_waiting_request_is_a_finding_with_its_wait_reason(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui, ui.served.connect() as client, trio.open_nursery() as nursery:
@@ -74,7 +74,7 @@ async def test_a_request_that_is_not_over_is_found_with_what_it_waits_for(
     assert found["node"] == "broker-1/plane data"
 
 
-async def test_a_poll_that_waits_for_records_is_no_finding(autojump_clock: MockClock) -> None:
+async def test_fetch_that_waits_for_records_is_no_finding(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui, ui.served.connect() as client, trio.open_nursery() as nursery:
         await ui.served.create_topic("t")
         poll = fetch_request("t", 0, max_wait_ms=60_000)
@@ -88,7 +88,7 @@ async def test_a_poll_that_waits_for_records_is_no_finding(autojump_clock: MockC
     assert found == []
 
 
-async def test_of_many_that_wait_for_one_thing_the_oldest_is_told() -> None:
+async def test_long_waits_have_count_and_oldest_age_per_api_and_reason() -> None:
     lives = [
         RequestLife(plane="data", api_name="Produce", waits_for=what, age_us=age_s * 10**6)
         for what, age_s in (("a", 6), ("a", 9), ("b", 7), ("a", 5))
@@ -102,7 +102,7 @@ async def test_of_many_that_wait_for_one_thing_the_oldest_is_told() -> None:
     assert shown == {"Produce waits for a": (2, 9.0), "Produce waits for b": (1, 7.0)}
 
 
-async def test_a_group_whose_lag_grows_is_found_and_one_that_catches_up_is_not(
+async def test_group_with_growing_lag_is_a_finding_until_its_lag_shrinks(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui:

@@ -87,7 +87,7 @@ def look(path: str, kind: str, figures: Figures, at: float = 0.0) -> TreeSnapsho
         ("plugins/listening", "part", {"failed": 1}, None),
     ],
 )
-def test_a_rule_tells_what_is_so_now(
+def test_finding_rule_reports_a_problem_in_a_single_snapshot(
     path: str, kind: str, figures: Figures, words: str | None
 ) -> None:
     found = findings(None, look(path, kind, figures))
@@ -139,7 +139,7 @@ def test_a_rule_tells_what_is_so_now(
         ("watchdog", "part", {"blocks": 2}, {"blocks": 2, "last_ms": 812.4}, None),
     ],
 )
-def test_a_rule_tells_what_happened_between_the_looks(
+def test_finding_rule_reports_a_change_between_two_snapshots(
     path: str, kind: str, before: Figures, after: Figures, words: str | None
 ) -> None:
     earlier, later = look(path, kind, before), look(path, kind, after, 2.0)
@@ -161,7 +161,9 @@ def test_a_rule_tells_what_happened_between_the_looks(
         ("part", {"blocks": "many"}),
     ],
 )
-def test_odd_figures_of_one_node_hide_no_finding_of_others(kind: str, figures: Figures) -> None:
+def test_invalid_figures_of_a_node_hide_no_findings_of_other_nodes(
+    kind: str, figures: Figures
+) -> None:
     full = {"depth": 5, "bound": 5}
     nodes = {
         **look("plugins/odd/watchdog", kind, figures).nodes,
@@ -173,7 +175,7 @@ def test_odd_figures_of_one_node_hide_no_finding_of_others(kind: str, figures: F
     assert "p/requests is full: 5 of 5 items" in [one.words for one in found]
 
 
-async def test_queues_of_plugins_and_processors_are_looked_at(autojump_clock: MockClock) -> None:
+async def test_findings_include_queues_of_plugins_and_processors(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         nodes = [node for _, node in ui.served.broker.node.walk()]
         [plugin] = [node for node in nodes if node.name == "generation-1"]
@@ -188,7 +190,7 @@ async def test_queues_of_plugins_and_processors_are_looked_at(autojump_clock: Mo
         ]
 
 
-def test_every_rule_is_in_the_list_and_each_finds_something_above() -> None:
+def test_list_of_finding_rules_has_15_distinct_rules() -> None:
     names = {rule.__name__ for rule in RULES}
 
     assert len(names) == len(RULES) == 15
@@ -219,7 +221,7 @@ async def test_an_idle_broker_has_no_findings(autojump_clock: MockClock) -> None
         ({"lag": 9_999, "members": 1}, {"lag": 9_999, "members": 1}, None),
     ],
 )
-def test_lag_is_found_that_grows_or_stays_large_though_there_are_members(
+def test_group_lag_that_grows_or_stays_large_with_members_is_a_finding(
     before: Figures, after: Figures, words: str | None
 ) -> None:
     path = ("broker-1", "group-coordinator", "lag of g")
@@ -249,7 +251,7 @@ def test_lag_is_found_that_grows_or_stays_large_though_there_are_members(
         ("Fetch", {"count": 10, "total_ms": 10.0}, {"count": 12, "total_ms": 1010.0}, None),
     ],
 )
-def test_an_api_that_is_prompt_as_a_rule_is_found_when_it_takes_long(
+def test_slow_api_is_a_finding_unless_the_api_may_wait(
     api: str, before: Figures, after: Figures, words: str | None
 ) -> None:
     earlier, later = (

@@ -25,7 +25,7 @@ def test_a_page_links_to_the_others_and_to_its_json() -> None:
     assert page.all("form") != []
 
 
-def test_a_page_runs_no_script_of_its_own_and_has_no_style() -> None:
+def test_page_has_no_inline_script_and_no_inline_style() -> None:
     pages = all_pages()
     page = read_html(head(pages[0], pages, PLACE, query="", refresh_ms=0, asked=Html("")) + foot())
 
@@ -33,7 +33,7 @@ def test_a_page_runs_no_script_of_its_own_and_has_no_style() -> None:
     assert page.all("style") == []
 
 
-def test_what_is_wrong_is_a_page_of_one_sentence() -> None:
+def test_error_page_has_the_error_and_a_link_to_the_overview() -> None:
     page = read_html(sentence("404", "no node <x>", PLACE))
 
     assert [one.text for one in page.all("p")] == ["no node <x>", "to the overview"]

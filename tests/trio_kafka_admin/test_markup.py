@@ -9,7 +9,7 @@ from trio_kafka_admin.markup import begin, join, tag, text
 
 
 @given(st.text())
-def test_any_text_is_shown_as_it_is_and_never_becomes_an_element(value: str) -> None:
+def test_any_text_is_escaped_in_content_and_attributes(value: str) -> None:
     page = read_html(tag("p", text(value), title=value))
 
     paragraph = page.one("p")
@@ -17,7 +17,7 @@ def test_any_text_is_shown_as_it_is_and_never_becomes_an_element(value: str) -> 
     assert paragraph.attributes == {"title": printable(value)}
 
 
-def test_attributes_say_what_they_are_named() -> None:
+def test_keyword_arguments_become_html_attributes() -> None:
     assert begin("td", class_="number", data_value=0, title=None) == (
         '<td class="number" data-value="0">'
     )
@@ -27,12 +27,12 @@ def test_attributes_say_what_they_are_named() -> None:
     )
 
 
-def test_elements_hold_one_another() -> None:
+def test_elements_are_nested_in_the_given_order() -> None:
     cells = [tag("td", text(number)) for number in range(3)]
 
     assert tag("tr", *cells) == "<tr><td>0</td><td>1</td><td>2</td></tr>"
     assert tag("tr", join(cells)) == tag("tr", *cells)
 
 
-def test_what_a_terminal_or_browser_could_take_for_more_is_escaped() -> None:
+def test_markup_and_control_characters_are_escaped() -> None:
     assert text("<b>\x1b[2J\u202e'\"") == "&lt;b&gt;\\x1b[2J\\u202e&#x27;&quot;"

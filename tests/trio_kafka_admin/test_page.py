@@ -5,7 +5,7 @@ from trio_kafka_admin.page import Place
 from trio_kafka_admin.query import Query
 
 
-def test_a_link_asks_for_what_it_names_whatever_the_name_has_in_it() -> None:
+def test_link_query_keeps_names_with_special_characters() -> None:
     name = "listener A://[::1]:1/p & q?#%+ü"
     link = read_html(Place("/ui").link("<x>", "tree", path=name, depth=2)).one("a")
 
@@ -15,5 +15,5 @@ def test_a_link_asks_for_what_it_names_whatever_the_name_has_in_it() -> None:
     assert (asked.text("path"), asked.text("depth")) == (name, "2")
 
 
-def test_an_address_that_asks_for_nothing_has_no_query() -> None:
+def test_address_without_parameters_has_no_query() -> None:
     assert Place("/ui").address("queues") == "/ui/queues"

@@ -50,7 +50,9 @@ def words(**parts: Any) -> Plugin:
     return giver(lambda context: context.add_admin_page("words", lambda: page(**parts)))
 
 
-async def test_a_contributed_page_is_one_of_the_pages(autojump_clock: MockClock) -> None:
+async def test_contributed_page_is_served_and_linked_like_other_pages(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui(words()) as ui:
         shown = await ui.page("/admin/words?say=<b>")
         assert shown.one("p", id="said").text == "<b>"
@@ -64,7 +66,7 @@ async def test_a_contributed_page_is_one_of_the_pages(autojump_clock: MockClock)
         assert (await ui.json("/admin/api/words?limit=x", 400))["message"].startswith("limit=x")
 
 
-async def test_a_page_comes_and_goes_with_its_plugin(autojump_clock: MockClock) -> None:
+async def test_contributed_page_is_removed_when_its_plugin_fails(autojump_clock: MockClock) -> None:
     contexts = list[PluginContext[Any]]()
     async with admin_ui(giver(contexts.append)) as ui:
         await ui.page("/admin/words", 404)
@@ -77,7 +79,7 @@ async def test_a_page_comes_and_goes_with_its_plugin(autojump_clock: MockClock) 
 
 
 @pytest.mark.parametrize("order", [50, 200])
-async def test_a_name_that_is_taken_is_refused_with_the_culprit(
+async def test_page_name_taken_by_another_plugin_is_refused_with_the_name_of_that_plugin(
     autojump_clock: MockClock, order: int
 ) -> None:
     taker = giver(lambda context: context.add_admin_page("tree", page), order=order)
@@ -119,7 +121,7 @@ def fail_asking(query: Query, place: Place) -> Html:
         ({"read": refuse}, 400, 0),
     ],
 )
-async def test_a_page_that_fails_is_its_plugins_failure_alone(
+async def test_failing_page_counts_as_failure_of_its_own_plugin_only(
     autojump_clock: MockClock, parts: dict[str, Any], status: int, failures: int
 ) -> None:
     async with admin_ui(words(**parts)) as ui:
@@ -139,7 +141,7 @@ async def test_a_page_that_fails_is_its_plugins_failure_alone(
         (lambda: page(order="1"), "want a Page with order: int"),
     ],
 )
-async def test_a_page_that_cannot_be_loaded_is_told_and_the_others_are_shown(
+async def test_page_that_cannot_be_loaded_gets_status_500_and_others_are_served(
     autojump_clock: MockClock, load: Callable[[], Any], why: str
 ) -> None:
     loads = []
@@ -158,7 +160,9 @@ async def test_a_page_that_cannot_be_loaded_is_told_and_the_others_are_shown(
         assert ui.served.broker.plugins.find("giver").current.failures == 1
 
 
-async def test_a_page_is_loaded_when_a_browser_first_asks(autojump_clock: MockClock) -> None:
+async def test_contributed_page_is_loaded_once_at_the_first_request(
+    autojump_clock: MockClock,
+) -> None:
     loads = []
 
     def load() -> Page:

@@ -19,7 +19,7 @@ print(*sorted(name for name in sys.modules if name.startswith("trio_kafka_admin"
 """
 
 
-def test_a_start_imports_none_of_its_pages() -> None:
+def test_start_of_the_admin_plugin_imports_no_page() -> None:
     done = subprocess.run(
         [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -33,7 +33,7 @@ def test_a_start_imports_none_of_its_pages() -> None:
     assert done.stdout.split() == loaded
 
 
-async def test_first_requests_at_once_make_one_app(autojump_clock: MockClock) -> None:
+async def test_concurrent_first_requests_create_a_single_app(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         answers = []
 
@@ -49,7 +49,7 @@ async def test_first_requests_at_once_make_one_app(autojump_clock: MockClock) ->
         assert len([one for one in tree if one["name"] == "admin-requests"]) == 1
 
 
-async def test_it_is_told_how_often_pages_ask_again_and_how_much_they_show(
+async def test_settings_give_the_refresh_interval_and_row_limit_of_pages(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui(refresh_ms="250", max_rows="3") as ui:
@@ -69,7 +69,7 @@ async def test_it_is_told_how_often_pages_ask_again_and_how_much_they_show(
         ({"colour": "red"}, "colour"),
     ],
 )
-async def test_settings_that_cannot_be_are_refused(
+async def test_invalid_settings_of_the_admin_plugin_are_refused(
     autojump_clock: MockClock, settings: dict[str, str], words: str
 ) -> None:
     with pytest.raises(Exception, match=words):
@@ -77,12 +77,12 @@ async def test_settings_that_cannot_be_are_refused(
             pass
 
 
-async def test_it_can_be_turned_off(autojump_clock: MockClock) -> None:
+async def test_disabled_admin_plugin_mounts_no_app(autojump_clock: MockClock) -> None:
     async with admin_ui(enabled="false") as ui:
         assert ui.served.broker.plugins.dependencies.mounts.find("/admin") is None
 
 
-async def test_a_reload_takes_its_pages_afresh(autojump_clock: MockClock) -> None:
+async def test_reload_of_the_admin_plugin_mounts_a_new_app(autojump_clock: MockClock) -> None:
     async with PluginHarness(admin, broker=True) as harness:
         before = harness.mounts.find("/admin")
         await harness.host.reload("admin")

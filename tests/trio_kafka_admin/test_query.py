@@ -6,7 +6,7 @@ from trio_kafka_admin.query import Query
 from trio_kafka_http.asgi_json import HttpError
 
 
-def test_the_last_of_a_name_counts() -> None:
+def test_last_value_of_a_repeated_query_parameter_counts() -> None:
     query = Query(b"path=a%2Fb&path=c+d%20e&empty=")
 
     assert query.text("path") == "c d e"
@@ -14,7 +14,7 @@ def test_the_last_of_a_name_counts() -> None:
     assert query.text("other", "default") == "default"
 
 
-def test_a_number_is_within_its_bounds() -> None:
+def test_query_number_outside_its_bounds_is_refused() -> None:
     query = Query(b"depth=-1&limit=500&big=99999999999999999999&word=x&float=1.5")
 
     assert query.number("depth", 3, low=-1, high=9) == -1
@@ -31,7 +31,7 @@ def test_a_number_is_within_its_bounds() -> None:
             query.number(name, 0, low=low, high=high)
 
 
-def test_a_word_is_one_of_those_that_are_known() -> None:
+def test_query_word_that_is_not_a_choice_is_refused() -> None:
     assert Query(b"").one_of("which", ("a", "b")) == "a"
     assert Query(b"which=b").one_of("which", ("a", "b")) == "b"
     with pytest.raises(HttpError, match=r"which='c': want one of a, b"):
@@ -39,7 +39,7 @@ def test_a_word_is_one_of_those_that_are_known() -> None:
 
 
 @pytest.mark.parametrize("raw", [b"a=%ff", "a=\xe9".encode("latin1"), b"&".join([b"a=1"] * 21)])
-def test_what_cannot_be_read_is_told_with_status_400(raw: bytes) -> None:
+def test_query_that_cannot_be_decoded_gets_status_400(raw: bytes) -> None:
     with pytest.raises(HttpError, match="the query cannot be decoded") as refused:
         Query(raw)
 

@@ -21,7 +21,7 @@ async def asked(method: str, target: str, call: Any, *arguments: Any, **headers:
     return await ask(app, method, target, headers=headers)
 
 
-async def test_a_page_comes_in_messages_of_a_bounded_size(autojump_clock: MockClock) -> None:
+async def test_page_is_sent_in_chunks_of_bounded_size(autojump_clock: MockClock) -> None:
     pieces = [Html("x" * 1000)] * 100
     answer = await asked("GET", "/", send_page, Html("<begin>"), pieces)
 
@@ -30,7 +30,7 @@ async def test_a_page_comes_in_messages_of_a_bounded_size(autojump_clock: MockCl
     assert max(map(len, answer.chunks)) < 18_000
 
 
-async def test_pieces_are_made_while_others_run(autojump_clock: MockClock) -> None:
+async def test_other_tasks_run_while_page_pieces_are_made(autojump_clock: MockClock) -> None:
     made: list[int] = []
     turns: list[int] = []
 
@@ -51,14 +51,14 @@ async def test_pieces_are_made_while_others_run(autojump_clock: MockClock) -> No
     assert max(after - before for before, after in pairwise(turns)) <= 16
 
 
-async def test_head_makes_no_piece(autojump_clock: MockClock) -> None:
+async def test_head_request_makes_no_page_pieces(autojump_clock: MockClock) -> None:
     pieces = iter([Html("x")])
     answer = await asked("HEAD", "/", send_page, Html("<begin>"), pieces)
 
     assert (answer.status, answer.body, list(pieces)) == (200, b"", ["x"])
 
 
-async def test_a_file_is_sent_to_whoever_does_not_have_it(autojump_clock: MockClock) -> None:
+async def test_static_file_is_sent_unless_the_etag_matches(autojump_clock: MockClock) -> None:
     file = StaticFile(b"content", b"text/css", b'"tag"')
 
     for known, status, body in (("", 200, b"content"), ('"tag"', 304, b""), ('W/"t"', 200, None)):
@@ -67,7 +67,7 @@ async def test_a_file_is_sent_to_whoever_does_not_have_it(autojump_clock: MockCl
         assert body is None or answer.body == body
 
 
-async def test_what_is_wrong_is_told_in_the_form_that_was_asked_for(
+async def test_refusal_is_json_for_api_paths_and_html_for_pages(
     autojump_clock: MockClock,
 ) -> None:
     place = Place("/ui")

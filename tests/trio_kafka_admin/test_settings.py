@@ -8,7 +8,7 @@ from trio_kafka_admin.settings import AdminSettings
 SETTINGS = settings_of(AdminSettings)
 
 
-def test_defaults_are_those_of_the_reference() -> None:
+def test_admin_settings_have_their_documented_defaults() -> None:
     settings = AdminSettings()
 
     assert settings.path == "/admin"

@@ -8,7 +8,7 @@ from trio_kafka_admin.static_files import read_static_files
 STATIC = ROOT / "admin_ui" / "trio_kafka_admin" / "static"
 
 
-def test_every_file_is_known_by_what_it_contains() -> None:
+def test_every_static_file_has_a_distinct_etag() -> None:
     found = read_static_files()
 
     assert set(found) == {path.name for path in STATIC.iterdir()}
@@ -18,7 +18,7 @@ def test_every_file_is_known_by_what_it_contains() -> None:
         assert re.fullmatch(rb'"[0-9a-f]{24}"', file.etag)
 
 
-def test_nothing_is_loaded_from_elsewhere() -> None:
+def test_static_files_load_no_external_resources() -> None:
     for path in STATIC.iterdir():
         text = path.read_text().replace("http://www.w3.org/2000/svg", "")
         assert re.findall(r"https?:|//[a-z]|@import|url\(", text) == []

@@ -15,7 +15,7 @@ def shown_table(rows: Sequence[Row], columns: Sequence[Column] = COLUMNS) -> Ele
     )
 
 
-def test_a_row_has_a_cell_for_each_column() -> None:
+def test_table_row_has_a_cell_for_each_column() -> None:
     page = shown_table([{"who": "a", "many": 1.25}, {"who": "b", "many": 1234567}])
 
     assert table_of(page, "t") == [
@@ -26,7 +26,7 @@ def test_a_row_has_a_cell_for_each_column() -> None:
     assert head.attributes == {"title": "who asks", "scope": "col"}
 
 
-def test_nothing_is_a_dash_and_is_sorted_by_nothing() -> None:
+def test_missing_value_is_shown_as_a_dash_without_a_sort_value() -> None:
     page = shown_table([{"who": None, "many": None}, {"who": "", "many": 0}])
 
     assert [list(row.values()) for row in table_of(page, "t")] == [[DASH, DASH], [DASH, "0.0"]]
@@ -34,20 +34,20 @@ def test_nothing_is_a_dash_and_is_sorted_by_nothing() -> None:
     assert [one.attributes.get("data-value") for one in cells] == [None, "0"]
 
 
-def test_a_number_is_sorted_by_its_value_and_not_by_its_text() -> None:
+def test_number_cell_has_its_exact_value_for_sorting() -> None:
     [cell] = shown_table([{"who": "a", "many": 1234.5678}]).all("td", class_="number")
 
     assert cell.attributes["data-value"] == "1234.5678"
 
 
-def test_no_rows_are_a_sentence() -> None:
+def test_table_without_rows_is_shown_as_a_sentence() -> None:
     page = shown_table([])
 
     assert page.all("table") == []
     assert page.one("p").text == "Nobody is here."
 
 
-def test_rows_come_one_by_one() -> None:
+def test_table_yields_one_row_per_piece() -> None:
     rows = [{"who": n, "many": n} for n in range(5)]
     pieces = list(table("t", COLUMNS, rows, key=itemgetter("who"), empty=""))
 
@@ -57,6 +57,6 @@ def test_rows_come_one_by_one() -> None:
     assert keys == ["0", "1", "2", "3", "4"]
 
 
-def test_what_a_client_chose_is_escaped() -> None:
+def test_text_chosen_by_a_client_is_escaped() -> None:
     assert shown("<script>") == "&lt;script&gt;"
     assert number(-1234.5, 2) == "-1&#8239;234.50"

@@ -23,7 +23,7 @@ class Reader:
         return TreeSnapshot(trio.current_time(), {})
 
 
-async def test_the_second_look_has_the_first_before_it(autojump_clock: MockClock) -> None:
+async def test_second_snapshot_is_compared_with_the_first(autojump_clock: MockClock) -> None:
     looks = TreeSnapshots(Reader())
 
     before, first = await looks.two()
@@ -35,7 +35,9 @@ async def test_the_second_look_has_the_first_before_it(autojump_clock: MockClock
     assert after[1].at > first.at
 
 
-async def test_all_who_look_see_the_same_time_back(autojump_clock: MockClock) -> None:
+async def test_snapshots_are_compared_over_a_window_of_10_seconds(
+    autojump_clock: MockClock,
+) -> None:
     looks = TreeSnapshots(Reader())
     seconds = []
     for _ in range(40):
@@ -49,7 +51,9 @@ async def test_all_who_look_see_the_same_time_back(autojump_clock: MockClock) ->
     assert len(looks._kept) <= WINDOW_S / FRESH_S + 2
 
 
-async def test_what_was_long_ago_is_not_compared_with(autojump_clock: MockClock) -> None:
+async def test_stale_snapshot_is_not_compared_with_a_new_snapshot(
+    autojump_clock: MockClock,
+) -> None:
     looks = TreeSnapshots(Reader())
     _, first = await looks.two()
     await trio.sleep(WINDOW_S * 3)
@@ -64,7 +68,7 @@ async def test_what_was_long_ago_is_not_compared_with(autojump_clock: MockClock)
     assert after.at - before.at < 2
 
 
-async def test_a_fresh_look_is_not_read_again(autojump_clock: MockClock) -> None:
+async def test_fresh_snapshot_is_reused_without_reading_again(autojump_clock: MockClock) -> None:
     reader = Reader()
     looks = TreeSnapshots(reader)
 
@@ -75,7 +79,7 @@ async def test_a_fresh_look_is_not_read_again(autojump_clock: MockClock) -> None
     assert reader.reads == 1
 
 
-async def test_however_many_ask_it_is_read_once(autojump_clock: MockClock) -> None:
+async def test_concurrent_callers_share_a_single_reading(autojump_clock: MockClock) -> None:
     reader = Reader()
     looks = TreeSnapshots(reader)
     async with trio.open_nursery() as nursery:
@@ -85,7 +89,7 @@ async def test_however_many_ask_it_is_read_once(autojump_clock: MockClock) -> No
     assert reader.reads == 1
 
 
-async def test_who_leaves_while_it_reads_leaves_the_next_one_to_read(
+async def test_caller_reads_the_tree_after_an_earlier_reading_was_cancelled(
     autojump_clock: MockClock,
 ) -> None:
     reader = Reader()
@@ -108,7 +112,7 @@ async def cancel_soon(scope: trio.CancelScope) -> None:
     scope.cancel()
 
 
-async def test_a_look_that_fails_changes_nothing(autojump_clock: MockClock) -> None:
+async def test_failed_reading_keeps_the_earlier_snapshots(autojump_clock: MockClock) -> None:
     reader = Reader()
     looks = TreeSnapshots(reader)
     _, first = await looks.two()

@@ -26,7 +26,7 @@ def piece(body: bytes, *, more: bool = False) -> dict[str, Any]:
     return {"type": "http.request", "body": body, "more_body": more}
 
 
-async def test_a_body_comes_in_pieces() -> None:
+async def test_json_body_in_several_pieces_is_read() -> None:
     receive = receiving(piece(b'{"a"', more=True), piece(b": 1}"))
 
     assert await read_json(receive, 8) == {"a": 1}
@@ -42,14 +42,16 @@ async def test_a_body_comes_in_pieces() -> None:
         ([piece(b"NaN")], 400, "not JSON"),
     ],
 )
-async def test_a_body_that_is_none(messages: list[Any], status: int, why: str) -> None:
+async def test_invalid_json_body_is_refused_with_its_status(
+    messages: list[Any], status: int, why: str
+) -> None:
     with pytest.raises(HttpError, match=why) as raised:
         await read_json(receiving(*messages), 4)
 
     assert raised.value.status == status
 
 
-async def test_a_body_that_is_too_deep_is_no_json() -> None:
+async def test_too_deeply_nested_json_body_is_refused() -> None:
     with pytest.raises(HttpError, match="not JSON"):
         await read_json(receiving(piece(b"[" * 100_000)), 1_000_000)
 
@@ -95,14 +97,14 @@ def check_ends(messages: list[dict[str, Any]]) -> None:
         max_size=5,
     )
 )
-def test_an_answer_is_what_one_dump_of_the_whole_would_be(body: dict[str, Any]) -> None:
+def test_json_response_in_pieces_equals_a_single_dump(body: dict[str, Any]) -> None:
     messages = trio.run(sent, 200, body)
 
     assert text_of(messages) == dump_json(body)
     check_ends(messages)
 
 
-async def test_a_short_answer_is_one_message_behind_its_head() -> None:
+async def test_short_json_response_is_one_body_message_after_its_head() -> None:
     start, body = await sent(201, {"a": [1, 2], "b": ()}, headers=[(b"retry-after", b"1")])
 
     assert start["status"] == 201
@@ -115,13 +117,13 @@ async def test_a_short_answer_is_one_message_behind_its_head() -> None:
     check_ends([start, body])
 
 
-async def test_numbers_that_json_lacks_are_texts_in_an_answer() -> None:
+async def test_numbers_without_a_json_form_are_sent_as_strings() -> None:
     messages = await sent(200, {"a": [float("nan"), 1], "b": float("-inf"), "c": "\ud800"})
 
     assert parse_json(text_of(messages)) == {"a": ["NaN", 1], "b": "-Infinity", "c": "\ufffd"}
 
 
-async def test_an_answer_of_nothing_has_no_type() -> None:
+async def test_empty_response_has_no_content_type() -> None:
     start, body = await sent(204, None)
 
     assert (start["status"], start["headers"]) == (204, [(b"cache-control", b"no-store")])
@@ -129,7 +131,7 @@ async def test_an_answer_of_nothing_has_no_type() -> None:
     check_ends([start, body])
 
 
-async def test_the_answer_to_head_has_all_but_the_body() -> None:
+async def test_response_to_head_has_the_same_headers_and_no_body() -> None:
     whole = await sent(200, {"a": list(range(1000))})
     start, body = await sent(200, {"a": list(range(1000))}, head_only=True)
 
@@ -159,7 +161,7 @@ class Turns(trio.abc.Instrument):
         ({"large": ["x" * 30_000] * 4}, 2),
     ],
 )
-async def test_others_run_between_the_pieces_of_a_long_answer(
+async def test_other_tasks_run_between_the_pieces_of_a_long_response(
     body: dict[str, Any], pieces: int
 ) -> None:
     turns = Turns(trio.lowlevel.current_task())
@@ -175,7 +177,7 @@ async def test_others_run_between_the_pieces_of_a_long_answer(
     check_ends(messages)
 
 
-def test_what_is_in_hand_is_counted_while_its_block_runs() -> None:
+def test_requests_in_flight_are_counted_during_their_block() -> None:
     in_flight = InFlight(2)
     with in_flight:
         assert not in_flight.full

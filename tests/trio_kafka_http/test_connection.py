@@ -11,7 +11,7 @@ from tests.trio_kafka_http.kit import hello, http_client, one_client, served_pla
 from trio_kafka.testing.simulation import simulated_world
 
 
-async def test_its_figures_say_how_much_it_did(autojump_clock: MockClock) -> None:
+async def test_connection_figures_count_requests_and_bytes(autojump_clock: MockClock) -> None:
     async with one_client({"/hello": hello}) as (served, client):
         await client.ask("GET", "/hello")
         await client.ask("GET", "/hello")
@@ -24,7 +24,7 @@ async def test_its_figures_say_how_much_it_did(autojump_clock: MockClock) -> Non
         assert figures["age_s"] > 0
 
 
-async def test_it_is_gone_as_soon_as_its_client_is(autojump_clock: MockClock) -> None:
+async def test_connection_is_removed_when_its_client_leaves(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_plane(world, {"/hello": hello}) as served:
         async with http_client(world, served.endpoints[0]) as client:
@@ -34,7 +34,7 @@ async def test_it_is_gone_as_soon_as_its_client_is(autojump_clock: MockClock) ->
         assert served.figures["connections"] == 0
 
 
-async def test_a_client_that_leaves_a_slow_request_is_forgotten_with_it(
+async def test_connection_left_during_a_slow_request_is_removed_after_the_deadline(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -49,7 +49,7 @@ async def test_a_client_that_leaves_a_slow_request_is_forgotten_with_it(
         assert served.figures["connections"] == served.figures["in_flight"] == 0
 
 
-async def test_an_answer_without_a_deadline_ends_with_its_client(
+async def test_unlimited_response_ends_when_its_client_leaves(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     ended = []
@@ -79,7 +79,7 @@ async def test_an_answer_without_a_deadline_ends_with_its_client(
         assert "took too long" not in caplog.text
 
 
-async def test_a_connection_is_cut_off_with_all_its_tasks(autojump_clock: MockClock) -> None:
+async def test_failed_app_ends_the_connection_with_all_its_tasks(autojump_clock: MockClock) -> None:
     async def half(scope: Any, receive: Any, send: Any) -> None:
         """Reads nothing, so that hypercorn's reader waits for somebody who does; and fails."""
         await start(send)

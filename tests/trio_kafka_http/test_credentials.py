@@ -35,17 +35,19 @@ from trio_kafka_http.credentials import token_of
         (b"", None),
     ],
 )
-def test_a_token_comes_by_bearer_or_as_a_password(header: bytes, token: bytes | None) -> None:
+def test_token_is_read_from_bearer_or_from_the_basic_password(
+    header: bytes, token: bytes | None
+) -> None:
     assert token_of(header) == token
 
 
 @given(st.text().filter(lambda user: ":" not in user), st.text())
-def test_a_password_is_what_stands_behind_the_first_colon(user: str, password: str) -> None:
+def test_basic_password_is_the_text_after_the_first_colon(user: str, password: str) -> None:
     header = b"Basic " + b64encode(f"{user}:{password}".encode())
 
     assert token_of(header) == password.encode()
 
 
 @given(st.binary() | st.binary().map(b"Basic ".__add__))
-def test_no_header_is_an_error(header: bytes) -> None:
+def test_any_authorization_header_is_read_without_an_exception(header: bytes) -> None:
     token_of(header)

@@ -16,7 +16,7 @@ from trio_kafka.testing.asgi import IncompleteAnswerError, ask
 APPS = {"/hello": hello, "/echo": echo, "/broken": broken, "/slow": slow, "/hello/inner": echo}
 
 
-async def test_the_longest_mounted_path_has_the_request() -> None:
+async def test_request_is_served_by_the_app_with_the_longest_matching_path() -> None:
     dispatcher = dispatcher_of(APPS)
 
     assert (await ask(dispatcher, "GET", "/hello")).body == b"GET /hello /hello"
@@ -35,14 +35,14 @@ async def test_a_path_without_an_app_is_not_found(path: str) -> None:
     assert document["request_id"] == answer.headers["x-request-id"] == f"{1:016x}"
 
 
-async def test_the_root_lists_the_paths_that_are_there() -> None:
+async def test_root_lists_the_mounted_paths() -> None:
     answer = await ask(dispatcher_of({"/hello": hello, "/echo": echo}), "GET", "/")
 
     assert answer.status == 200
     assert answer.json() == {"paths": ["/echo", "/healthz", "/hello", "/readyz"]}
 
 
-async def test_the_root_leads_to_the_admin_ui_wherever_it_is_mounted() -> None:
+async def test_root_redirects_to_the_admin_ui_at_its_path() -> None:
     setup = dispatcher_of({"/hello": hello})
     setup.mounts.swap((), [Mount("/ui", hello, "admin")])
 
@@ -51,29 +51,29 @@ async def test_the_root_leads_to_the_admin_ui_wherever_it_is_mounted() -> None:
     assert (answer.status, answer.headers["location"]) == (307, "/ui")
 
 
-async def test_the_root_is_read_and_not_written() -> None:
+async def test_root_allows_only_get_and_head() -> None:
     answer = await ask(dispatcher_of(APPS), "POST", "/")
 
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
 
 
-async def test_the_root_needs_the_token_as_the_apps_do() -> None:
+async def test_root_requires_the_token() -> None:
     assert (await ask(dispatcher_of(APPS, token="t" * 20), "GET", "/")).status == 401
 
 
-async def test_a_path_of_great_length_is_refused_unread() -> None:
+async def test_very_long_path_is_refused_with_414() -> None:
     answer = await ask(dispatcher_of(APPS), "GET", "/hello" + "/" * 3000)
 
     assert answer.status == 414
 
 
-async def test_health_is_that_the_process_is_alive() -> None:
+async def test_health_is_ok_while_the_process_is_alive() -> None:
     answer = await ask(dispatcher_of(unready=["starting"]), "GET", "/healthz")
 
     assert (answer.status, answer.json()) == (200, {"status": "alive"})
 
 
-async def test_readiness_is_that_the_broker_serves() -> None:
+async def test_readiness_is_503_with_the_reasons_unless_the_broker_serves() -> None:
     ready = await ask(dispatcher_of(), "GET", "/readyz")
     unready = await ask(dispatcher_of(unready=["shutting down", "fenced"]), "GET", "/readyz")
 
@@ -84,7 +84,7 @@ async def test_readiness_is_that_the_broker_serves() -> None:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-async def test_health_is_read_and_not_written(path: str) -> None:
+async def test_health_and_readiness_allow_only_get_and_head(path: str) -> None:
     answer = await ask(dispatcher_of(), "POST", path)
 
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
@@ -95,7 +95,7 @@ def basic(user: str, password: str) -> str:
     return f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
 
 
-async def test_a_token_is_asked_for_where_one_is_set() -> None:
+async def test_request_without_a_valid_token_is_refused_with_401() -> None:
     dispatcher = dispatcher_of(APPS, token="s3cret")
 
     for given in (
@@ -117,7 +117,7 @@ async def test_a_token_is_asked_for_where_one_is_set() -> None:
         assert (await ask(dispatcher, "GET", "/nowhere", headers=right)).status == 404
 
 
-async def test_an_app_that_checks_tokens_gets_every_request_with_its_credentials() -> None:
+async def test_app_that_checks_tokens_gets_every_request_with_its_credentials() -> None:
     seen = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -143,7 +143,7 @@ async def test_an_app_that_checks_tokens_gets_every_request_with_its_credentials
     assert (await ask(dispatcher, "GET", "/hello", headers=own)).status == 401
 
 
-async def test_who_has_no_token_is_told_both_ways_to_give_it() -> None:
+async def test_response_401_offers_bearer_and_basic_authentication() -> None:
     told: list[tuple[bytes, bytes]] = []
     dispatcher = dispatcher_of(APPS, token="s3cret")
 
@@ -162,7 +162,7 @@ async def test_who_has_no_token_is_told_both_ways_to_give_it() -> None:
     ]
 
 
-async def test_a_token_in_a_browser_serves_no_page_of_another_origin() -> None:
+async def test_request_with_a_basic_token_from_another_origin_is_refused() -> None:
     dispatcher = dispatcher_of(APPS, token="s3cret")
     given = {"authorization": basic("any", "s3cret")}
 
@@ -173,7 +173,7 @@ async def test_a_token_in_a_browser_serves_no_page_of_another_origin() -> None:
     assert (await ask(dispatcher, "POST", "/echo", headers=other, body=b"x")).status == 403
 
 
-async def test_probes_need_no_token() -> None:
+async def test_health_and_readiness_need_no_token() -> None:
     dispatcher = dispatcher_of(token="s3cret")
 
     assert (await ask(dispatcher, "GET", "/healthz")).status == 200
@@ -182,7 +182,7 @@ async def test_probes_need_no_token() -> None:
 
 
 @pytest.mark.parametrize("given", ["Bearer s3cret", "Basic YW55OnMzY3JldA=="])
-async def test_apps_never_see_the_planes_token_but_their_own(given: str) -> None:
+async def test_token_of_the_plane_is_hidden_from_apps(given: str) -> None:
     seen: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -197,7 +197,7 @@ async def test_apps_never_see_the_planes_token_but_their_own(given: str) -> None
 
 
 @pytest.mark.parametrize("token", ["s3cret", None])
-async def test_apps_know_whether_a_token_was_needed(token: str | None) -> None:
+async def test_apps_can_read_whether_a_token_was_required(token: str | None) -> None:
     seen: list[bool] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -210,7 +210,7 @@ async def test_apps_know_whether_a_token_was_needed(token: str | None) -> None:
     assert seen == [token is not None]
 
 
-async def test_the_token_s_principal_is_told_to_apps() -> None:
+async def test_principal_of_the_token_is_passed_to_apps() -> None:
     seen: list[Principal] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -226,7 +226,7 @@ async def test_the_token_s_principal_is_told_to_apps() -> None:
     assert seen == [Principal("User", "web"), NOBODY, NOBODY]
 
 
-async def test_a_name_that_is_not_this_planes_is_refused_even_for_health() -> None:
+async def test_unknown_host_name_is_refused_with_421_even_for_health() -> None:
     dispatcher = dispatcher_of(APPS, hosts=("kafka.example",))
 
     for path in ("/hello", "/healthz"):
@@ -237,7 +237,7 @@ async def test_a_name_that_is_not_this_planes_is_refused_even_for_health() -> No
         ).status == 200
 
 
-async def test_the_host_that_was_bound_is_a_name_of_the_plane() -> None:
+async def test_bound_host_is_accepted_as_host_name_of_the_plane() -> None:
     caller = Caller(local="10.0.0.7")
     dispatcher = dispatcher_of(listeners=("http://node.example:0",), token="t", caller=caller)
 
@@ -249,7 +249,7 @@ async def test_the_host_that_was_bound_is_a_name_of_the_plane() -> None:
     assert (await ask(dispatcher, "GET", "/healthz", headers={"host": "localhost"})).status == 421
 
 
-async def test_pages_of_other_origins_may_not_ask() -> None:
+async def test_requests_from_other_origins_are_refused() -> None:
     dispatcher = dispatcher_of(APPS)
 
     for origin, status in [
@@ -269,7 +269,7 @@ async def test_only_http_1_is_served() -> None:
     assert (await ask(dispatcher_of(APPS), "GET", "/hello", http_version="1.0")).status == 200
 
 
-async def test_a_body_that_is_announced_as_too_large_reaches_no_app() -> None:
+async def test_body_announced_as_too_large_is_refused_before_the_app() -> None:
     called = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -281,7 +281,7 @@ async def test_a_body_that_is_announced_as_too_large_reaches_no_app() -> None:
     assert (answer.status, called) == (413, [])
 
 
-async def test_a_body_that_turns_out_too_large_ends_the_app(
+async def test_body_that_grows_too_large_is_refused_and_ends_the_app(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     dispatcher = dispatcher_of(APPS, max_body_bytes=10)
@@ -293,7 +293,7 @@ async def test_a_body_that_turns_out_too_large_ends_the_app(
     assert "an app failed" not in caplog.text
 
 
-async def test_an_app_that_hides_that_its_body_was_too_large_is_refused_all_the_same() -> None:
+async def test_app_that_suppresses_the_body_limit_error_is_answered_with_413() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         try:
             await receive()
@@ -325,7 +325,7 @@ def raiser(error: BaseException) -> Any:
         BaseExceptionGroup("secret", [SystemExit("secret"), ValueError("secret")]),
     ],
 )
-async def test_what_an_app_raises_is_an_error_with_an_id_and_a_line_in_the_log(
+async def test_exception_of_an_app_gives_500_with_an_id_and_a_log_line(
     error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
     answer = await ask(dispatcher_of({"/app": raiser(error)}), "GET", "/app/x?q=1")
@@ -338,7 +338,7 @@ async def test_what_an_app_raises_is_an_error_with_an_id_and_a_line_in_the_log(
     assert (record.fields["mount"], record.fields["plugin"]) == ("/app", "test")
 
 
-async def test_an_app_that_gives_no_answer_gives_an_error() -> None:
+async def test_app_without_a_complete_response_gives_500() -> None:
     async def nothing(scope: Any, receive: Any, send: Any) -> None:
         pass
 
@@ -365,7 +365,7 @@ async def test_an_app_that_gives_no_answer_gives_an_error() -> None:
         [{}],
     ],
 )
-async def test_what_is_no_asgi_is_an_error_of_the_app(messages: list[dict[str, Any]]) -> None:
+async def test_invalid_asgi_messages_of_an_app_give_500(messages: list[dict[str, Any]]) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         for message in messages:
             await send(message)
@@ -373,7 +373,7 @@ async def test_what_is_no_asgi_is_an_error_of_the_app(messages: list[dict[str, A
     assert (await ask(dispatcher_of({"/app": app}), "GET", "/app")).status == 500
 
 
-async def test_an_app_that_fails_in_the_middle_of_its_answer_ends_the_connection() -> None:
+async def test_app_that_fails_during_its_response_aborts_the_connection() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await start(send)
         await send({"type": "http.response.body", "body": b"some", "more_body": True})
@@ -386,7 +386,9 @@ async def test_an_app_that_fails_in_the_middle_of_its_answer_ends_the_connection
     assert dispatcher.caller.aborted == 1
 
 
-async def test_nothing_follows_the_end_of_an_answer(caplog: pytest.LogCaptureFixture) -> None:
+async def test_messages_after_the_end_of_a_response_are_not_sent(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await hello(scope, receive, send)
         await send({"type": "http.response.body", "body": b"more"})
@@ -399,7 +401,7 @@ async def test_nothing_follows_the_end_of_an_answer(caplog: pytest.LogCaptureFix
     assert dispatcher.caller.aborted == 0
 
 
-async def test_an_app_that_is_slow_is_told_of_after_its_deadline(
+async def test_slow_app_is_answered_with_503_after_its_deadline(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     dispatcher = dispatcher_of(APPS, deadline_s=7.0)
@@ -410,7 +412,9 @@ async def test_an_app_that_is_slow_is_told_of_after_its_deadline(
     assert dispatcher.caller.deadlines == [9.0]
 
 
-async def test_an_answer_that_says_so_may_last(autojump_clock: MockClock) -> None:
+async def test_response_declared_unlimited_may_exceed_the_deadline(
+    autojump_clock: MockClock,
+) -> None:
     async def ticks(scope: Any, receive: Any, send: Any) -> None:
         scope["extensions"]["trio_kafka"]["unlimited"]()
         await start(send)
@@ -426,7 +430,7 @@ async def test_an_answer_that_says_so_may_last(autojump_clock: MockClock) -> Non
     assert dispatcher.caller.deadlines[-1] == float("inf")
 
 
-async def test_an_app_knows_its_request_by_the_id_that_the_client_gets() -> None:
+async def test_request_id_of_the_app_is_that_of_the_clients_header() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await start(send, 200, (b"x-app", scope["extensions"]["trio_kafka"]["request_id"].encode()))
         await send({"type": "http.response.body"})
@@ -438,7 +442,7 @@ async def test_an_app_knows_its_request_by_the_id_that_the_client_gets() -> None
     assert answer.headers["x-app"] == answer.headers["x-request-id"] == f"{1:016x}"
 
 
-async def test_cancellation_goes_through(autojump_clock: MockClock) -> None:
+async def test_cancellation_propagates_through_the_dispatcher(autojump_clock: MockClock) -> None:
     dispatcher = dispatcher_of(APPS)
 
     with trio.move_on_after(1) as scope:
@@ -448,7 +452,7 @@ async def test_cancellation_goes_through(autojump_clock: MockClock) -> None:
     assert dispatcher.statistics.in_flight == 0
 
 
-async def test_an_app_that_fails_while_it_is_cancelled_is_told_of(
+async def test_app_that_fails_while_cancelled_is_logged(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:

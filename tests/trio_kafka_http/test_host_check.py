@@ -24,7 +24,7 @@ from trio_kafka_http.host_check import Names, host_of, is_loopback, same_origin
         ("[::1", None),
     ],
 )
-def test_the_host_is_what_stands_before_the_port(authority: str, host: str | None) -> None:
+def test_host_is_the_part_before_the_port(authority: str, host: str | None) -> None:
     assert host_of(authority) == host
 
 
@@ -42,7 +42,7 @@ def test_the_host_is_what_stands_before_the_port(authority: str, host: str | Non
         ("localhost.example", False),
     ],
 )
-def test_loopback_is_what_only_this_machine_reaches(host: str, loopback: bool) -> None:
+def test_loopback_hosts_are_recognized(host: str, loopback: bool) -> None:
     assert is_loopback(host) is loopback
 
 
@@ -62,7 +62,7 @@ def test_loopback_is_what_only_this_machine_reaches(host: str, loopback: bool) -
         ("", "127.0.0.1", False),
     ],
 )
-def test_a_name_is_accepted_if_it_was_told_or_is_the_address_that_was_reached(
+def test_host_name_is_accepted_if_configured_or_equal_to_the_local_address(
     authority: str, local: str, accepted: bool
 ) -> None:
     assert Names(frozenset({"kafka.example"})).accepts(authority, local) is accepted
@@ -80,7 +80,7 @@ def test_a_name_is_accepted_if_it_was_told_or_is_the_address_that_was_reached(
         ("file://localhost:8080", "localhost:8080", False),
     ],
 )
-def test_a_page_is_the_planes_own_if_it_came_from_where_it_asks(
+def test_origin_is_the_same_only_if_equal_to_the_authority(
     origin: str, authority: str, same: bool
 ) -> None:
     assert same_origin(origin, authority) is same

@@ -27,7 +27,7 @@ from trio_kafka.world.real import RealWorld
 ASK = b"GET %s HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
 
-async def test_a_client_is_answered_again_and_again_on_one_connection(
+async def test_connection_serves_several_requests(
     autojump_clock: MockClock,
 ) -> None:
     async with one_client({"/hello": hello}) as (served, client):
@@ -40,7 +40,7 @@ async def test_a_client_is_answered_again_and_again_on_one_connection(
         assert served.figures["requests"] == served.figures["status_200"] + 1 == 2
 
 
-async def test_an_answer_has_the_worlds_date_and_no_word_on_its_server(
+async def test_response_has_a_date_and_no_server_header(
     autojump_clock: MockClock,
 ) -> None:
     async with one_client({"/hello": hello}) as (_served, client):
@@ -51,7 +51,7 @@ async def test_an_answer_has_the_worlds_date_and_no_word_on_its_server(
         assert len(reply.headers["x-request-id"]) == 16
 
 
-async def test_a_body_of_many_pieces_reaches_the_app_and_comes_back(
+async def test_body_of_many_pieces_reaches_the_app_and_is_returned(
     autojump_clock: MockClock,
 ) -> None:
     world, body = simulated_world(), bytes(range(256)) * 8192
@@ -72,7 +72,7 @@ async def test_a_body_of_many_pieces_reaches_the_app_and_comes_back(
     assert replies[0].body == body
 
 
-async def test_a_body_that_no_app_has_read_does_not_break_the_connection(
+async def test_body_that_an_app_does_not_read_keeps_the_connection_usable(
     autojump_clock: MockClock,
 ) -> None:
     async with one_client({"/hello": hello}) as (served, client):
@@ -84,7 +84,7 @@ async def test_a_body_that_no_app_has_read_does_not_break_the_connection(
         assert served.figures["accepted"] == 1
 
 
-async def test_a_body_that_never_comes_ends_with_408_and_the_connection(
+async def test_body_that_never_arrives_ends_with_408_and_closes_the_connection(
     autojump_clock: MockClock,
 ) -> None:
     async with one_client({"/echo": echo}, deadline_s=3.0) as (served, client):
@@ -96,7 +96,9 @@ async def test_a_body_that_never_comes_ends_with_408_and_the_connection(
         assert served.figures["in_flight"] == 0
 
 
-async def test_an_app_that_fails_or_is_slow_disturbs_nobody(autojump_clock: MockClock) -> None:
+async def test_failed_or_slow_app_does_not_disturb_other_requests(
+    autojump_clock: MockClock,
+) -> None:
     world, apps = simulated_world(), {"/broken": broken, "/slow": slow, "/hello": hello}
     async with (
         served_plane(world, apps, deadline_s=2.0) as served,
@@ -112,7 +114,9 @@ async def test_an_app_that_fails_or_is_slow_disturbs_nobody(autojump_clock: Mock
         assert (await other.ask("GET", "/hello")).status == 200
 
 
-async def test_connections_above_the_limit_are_told_and_closed(autojump_clock: MockClock) -> None:
+async def test_connection_above_the_limit_is_answered_with_503_and_closed(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     async with (
         served_plane(world, {"/hello": hello}, max_connections=2) as served,
@@ -133,7 +137,7 @@ async def test_connections_above_the_limit_are_told_and_closed(autojump_clock: M
             assert (await four.ask("GET", "/hello")).status == 200
 
 
-async def test_probes_are_answered_while_slow_clients_have_all_connections(
+async def test_health_is_answered_while_slow_clients_hold_all_connections(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -159,7 +163,7 @@ async def test_probes_are_answered_while_slow_clients_have_all_connections(
         assert served.figures["probes"] == 0
 
 
-async def test_a_head_above_the_limit_is_refused_though_it_came_at_once(
+async def test_large_head_that_arrives_at_once_is_refused_with_431(
     autojump_clock: MockClock,
 ) -> None:
     async with one_client({"/hello": hello}, max_header_bytes=16_384) as (_served, client):
@@ -169,7 +173,7 @@ async def test_a_head_above_the_limit_is_refused_though_it_came_at_once(
     assert (refused.status, b"max.header.bytes" in refused.body) == (431, True)
 
 
-async def test_a_client_that_resets_its_connection_is_no_warning(
+async def test_connection_reset_by_the_client_logs_no_warning(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "trio_kafka")
@@ -183,7 +187,7 @@ async def test_a_client_that_resets_its_connection_is_no_warning(
         assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
 
 
-async def test_a_silent_connection_is_closed_after_its_idle_time(
+async def test_silent_connection_is_closed_after_its_idle_time(
     autojump_clock: MockClock,
 ) -> None:
     async with one_client(idle_timeout_ms=2_000) as (served, client):
@@ -212,7 +216,7 @@ async def test_a_silent_connection_is_closed_after_its_idle_time(
         b"GET / HTTP/1.1\r\nhost: localhost\r\nupgrade: h2c\r\nhttp2-settings: !!\r\n\r\n",
     ],
 )  # fmt: skip
-async def test_bytes_that_break_a_connection_break_no_other(
+async def test_invalid_bytes_close_only_their_own_connection(
     autojump_clock: MockClock, sent: bytes
 ) -> None:
     world = simulated_world()
@@ -226,7 +230,7 @@ async def test_bytes_that_break_a_connection_break_no_other(
             assert served.figures["connections"] == 1
 
 
-async def test_http_2_is_refused_however_it_is_asked_for(autojump_clock: MockClock) -> None:
+async def test_http_2_upgrade_is_refused(autojump_clock: MockClock) -> None:
     called = []
 
     async def app(scope: object, receive: object, send: object) -> None:
@@ -244,7 +248,7 @@ async def test_http_2_is_refused_however_it_is_asked_for(autojump_clock: MockClo
         assert served.figures["status_505"] == 1
 
 
-async def test_a_websocket_is_refused(autojump_clock: MockClock) -> None:
+async def test_websocket_is_refused_with_501(autojump_clock: MockClock) -> None:
     async with one_client({"/hello": hello}) as (_served, client):
         await client.send(
             b"GET /hello HTTP/1.1\r\nhost: localhost\r\n"
@@ -257,7 +261,7 @@ async def test_a_websocket_is_refused(autojump_clock: MockClock) -> None:
         assert found.startswith(b"HTTP/1.1 501 ")
 
 
-async def test_an_endless_answer_ends_when_its_client_has_left(autojump_clock: MockClock) -> None:
+async def test_endless_response_ends_when_its_client_leaves(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_plane(world, {"/endless": endless}) as served:
         async with http_client(world, served.endpoints[0]) as client:
@@ -269,7 +273,9 @@ async def test_an_endless_answer_ends_when_its_client_has_left(autojump_clock: M
         assert served.figures["in_flight"] == 0
 
 
-async def test_a_client_that_takes_nothing_is_cut_off(autojump_clock: MockClock) -> None:
+async def test_client_that_reads_nothing_is_disconnected_after_the_send_timeout(
+    autojump_clock: MockClock,
+) -> None:
     async with one_client({"/endless": endless}, send_timeout_ms=4_000) as (served, client):
         await client.send(ASK % b"/endless")
         await trio.sleep(3.5)
@@ -279,7 +285,7 @@ async def test_a_client_that_takes_nothing_is_cut_off(autojump_clock: MockClock)
         assert served.figures["connections"] == 0
 
 
-async def test_a_client_that_takes_too_little_is_cut_off_at_the_deadline(
+async def test_client_that_reads_too_slowly_is_disconnected_at_the_deadline(
     autojump_clock: MockClock,
 ) -> None:
     async with one_client({"/endless": endless}, deadline_s=10.0) as (served, client):
@@ -291,7 +297,7 @@ async def test_a_client_that_takes_too_little_is_cut_off_at_the_deadline(
         assert served.figures["connections"] == 0
 
 
-async def test_drained_it_answers_what_is_in_hand_and_takes_nothing_more(
+async def test_drained_plane_answers_requests_in_flight_and_accepts_no_connections(
     autojump_clock: MockClock,
 ) -> None:
     async def patient(scope: object, receive: object, send: object) -> None:
@@ -323,7 +329,7 @@ async def test_drained_it_answers_what_is_in_hand_and_takes_nothing_more(
     assert [reply.status for reply in replies] == [200]
 
 
-async def test_connections_and_requests_are_in_the_tree_while_they_last(
+async def test_connections_and_requests_are_in_the_tree_until_they_end(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -346,7 +352,7 @@ async def test_connections_and_requests_are_in_the_tree_while_they_last(
     assert served.nodes("plane") == []
 
 
-async def test_without_descriptors_it_waits_and_goes_on(
+async def test_plane_without_free_descriptors_waits_and_continues(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = simulated_world()
@@ -360,7 +366,7 @@ async def test_without_descriptors_it_waits_and_goes_on(
             assert (await client.ask("GET", "/hello")).status == 200
 
 
-async def test_an_address_that_is_taken_is_named(autojump_clock: MockClock) -> None:
+async def test_address_in_use_is_named_in_the_error(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_plane(world) as served:
         taken = f"http://{served.endpoints[0]}"
@@ -372,7 +378,7 @@ async def test_an_address_that_is_taken_is_named(autojump_clock: MockClock) -> N
     assert taken in str(leaf)
 
 
-async def test_hypercorn_comes_with_the_first_client(autojump_clock: MockClock) -> None:
+async def test_hypercorn_is_imported_for_the_first_client(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_plane(world) as served:
         await trio.sleep(1)
@@ -383,7 +389,7 @@ async def test_hypercorn_comes_with_the_first_client(autojump_clock: MockClock) 
         assert served.plane._engine is not None
 
 
-async def test_what_breaks_hypercorn_is_told_and_counted(
+async def test_exception_in_hypercorn_is_logged_and_counted(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(server: object) -> None:
@@ -398,7 +404,7 @@ async def test_what_breaks_hypercorn_is_told_and_counted(
         assert "connection broken" in caplog.text
 
 
-async def test_a_connection_is_closed_if_hypercorn_cannot_be_imported(
+async def test_connection_is_closed_if_hypercorn_cannot_be_imported(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails() -> None:
@@ -414,7 +420,7 @@ async def test_a_connection_is_closed_if_hypercorn_cannot_be_imported(
         assert "connection broken" in caplog.text
 
 
-async def test_a_plane_that_ends_while_hypercorn_is_imported_closes_its_connections(
+async def test_plane_cancelled_during_the_import_of_hypercorn_closes_its_connections(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -430,7 +436,7 @@ async def test_a_plane_that_ends_while_hypercorn_is_imported_closes_its_connecti
         assert not served.nodes("connection")
 
 
-async def test_a_reset_that_hypercorn_lets_through_is_a_debug_line(
+async def test_connection_reset_raised_by_hypercorn_is_logged_as_debug(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(server: object) -> None:
@@ -456,7 +462,7 @@ def real_clock() -> SkippingClock:
 
 
 @pytest.mark.slow
-async def test_100_clients_that_stopped_reading_hold_a_cancelled_plane_for_less_than_a_second(
+async def test_plane_with_100_stalled_clients_is_cancelled_within_a_second(
     real_clock: SkippingClock,
 ) -> None:
     world = RealWorld(real_clock)
@@ -494,7 +500,7 @@ async def all_stalled(served: object) -> bool:
 
 
 @pytest.mark.slow
-async def test_in_the_real_world_it_answers_too(real_clock: SkippingClock) -> None:
+async def test_plane_serves_over_real_sockets(real_clock: SkippingClock) -> None:
     world = RealWorld(real_clock)
     async with (
         served_plane(world, {"/hello": hello, "/echo": echo}) as served,

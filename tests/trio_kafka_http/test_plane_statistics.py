@@ -8,7 +8,7 @@ from tests.trio_kafka_http.kit import Caller, dispatcher_of, hello
 from trio_kafka.testing.asgi import ask
 
 
-async def test_requests_are_counted_by_mount_and_status() -> None:
+async def test_http_requests_are_counted_by_mount_and_status() -> None:
     dispatcher = dispatcher_of({"/hello": hello})
 
     await ask(dispatcher, "GET", "/hello/1")
@@ -26,7 +26,7 @@ async def test_requests_are_counted_by_mount_and_status() -> None:
     }
 
 
-async def test_a_request_is_a_node_under_its_connection_without_its_query() -> None:
+async def test_request_is_a_tree_node_below_its_connection_without_the_query() -> None:
     caller, seen = Caller(), []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -44,7 +44,7 @@ async def test_a_request_is_a_node_under_its_connection_without_its_query() -> N
     assert caller.node.children == ()
 
 
-async def test_what_was_not_answered_is_counted_too() -> None:
+async def test_unanswered_request_is_counted() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         caller.gone = True
 

@@ -50,7 +50,7 @@ async def served(
         yield broker
 
 
-async def test_apps_of_plugins_are_served_beside_the_brokers_health(
+async def test_apps_of_plugins_are_served_together_with_health_and_readiness(
     autojump_clock: MockClock,
 ) -> None:
     async with served() as it:
@@ -68,19 +68,21 @@ async def test_apps_of_plugins_are_served_beside_the_brokers_health(
         assert counted == 1
 
 
-async def test_where_it_is_stands_beside_the_brokers_address(autojump_clock: MockClock) -> None:
+async def test_banner_shows_the_http_address(autojump_clock: MockClock) -> None:
     async with served() as it:
         assert banner(it.broker).endswith(f"\n  curl http://{address_of(it.broker)}/readyz")
 
 
 @pytest.mark.parametrize("settings", [{"listeners": ""}, {"enabled": "false"}])
-async def test_it_can_be_off(autojump_clock: MockClock, settings: dict[str, str]) -> None:
+async def test_http_plane_can_be_disabled(
+    autojump_clock: MockClock, settings: dict[str, str]
+) -> None:
     async with served(**settings) as it:
         assert [node for _, node in it.broker.node.walk() if node.name == "plane http"] == []
         assert "curl" not in banner(it.broker)
 
 
-async def test_other_machines_are_not_served_without_a_token(autojump_clock: MockClock) -> None:
+async def test_public_listener_without_a_token_fails_the_plugin(autojump_clock: MockClock) -> None:
     async with served(listeners="http://0.0.0.0:0") as it:
         hosted = it.broker.plugins.find("http")
 
@@ -89,7 +91,7 @@ async def test_other_machines_are_not_served_without_a_token(autojump_clock: Moc
         assert [node for _, node in it.broker.node.walk() if node.name == "plane http"] == []
 
 
-async def test_an_address_that_is_taken_is_named_and_the_broker_serves_on(
+async def test_address_in_use_fails_the_plugin_and_not_the_broker(
     autojump_clock: MockClock,
 ) -> None:
     async with served(listeners="http://127.0.0.1:1,http://127.0.0.1:1") as it:
@@ -99,7 +101,7 @@ async def test_an_address_that_is_taken_is_named_and_the_broker_serves_on(
         assert "http://127.0.0.1:1" in hosted.error
 
 
-async def test_the_deadline_of_a_request_is_the_plugins(autojump_clock: MockClock) -> None:
+async def test_request_deadline_is_that_of_the_plugin_setting(autojump_clock: MockClock) -> None:
     async with (
         served(deadline_ms="4000") as it,
         http_client(it.broker.world, address_of(it.broker)) as client,
@@ -109,7 +111,7 @@ async def test_the_deadline_of_a_request_is_the_plugins(autojump_clock: MockCloc
         assert 4.0 <= trio.current_time() - began < 5.0
 
 
-async def test_an_app_that_fails_is_the_failure_of_the_plugin_that_mounted_it(
+async def test_failure_of_an_app_counts_for_the_plugin_that_mounted_the_app(
     autojump_clock: MockClock,
 ) -> None:
     async with (
@@ -123,7 +125,7 @@ async def test_an_app_that_fails_is_the_failure_of_the_plugin_that_mounted_it(
         assert it.broker.plugins.find("http").state is State.READY
 
 
-async def test_a_broker_that_stops_says_so_until_it_has(autojump_clock: MockClock) -> None:
+async def test_readiness_is_503_while_the_broker_stops(autojump_clock: MockClock) -> None:
     async with served() as it:
         parts = it.broker.parts
         assert unready(parts) == []
@@ -136,7 +138,7 @@ async def test_a_broker_that_stops_says_so_until_it_has(autojump_clock: MockCloc
     assert unready(parts) == ["fenced"]
 
 
-async def test_plugins_that_start_later_see_a_broker_that_is_not_ready_yet(
+async def test_broker_is_not_ready_while_plugins_start(
     autojump_clock: MockClock,
 ) -> None:
     said = []
@@ -154,7 +156,7 @@ async def test_plugins_that_start_later_see_a_broker_that_is_not_ready_yet(
     assert said == [["unfenced"], []]
 
 
-async def test_clients_that_stopped_reading_do_not_hold_the_brokers_stop(
+async def test_clients_that_stopped_reading_do_not_delay_the_stop_of_the_broker(
     autojump_clock: MockClock,
 ) -> None:
     async with served(send_timeout_ms="3600000") as it:
@@ -172,7 +174,7 @@ async def test_clients_that_stopped_reading_do_not_hold_the_brokers_stop(
     assert trio.current_time() - began < 15
 
 
-async def test_a_request_in_hand_is_answered_before_the_plane_goes(
+async def test_request_in_flight_is_answered_before_the_plane_stops(
     autojump_clock: MockClock,
 ) -> None:
     """Of a plugin that goes after the plane: those that go before it are drained by the host."""
@@ -202,7 +204,7 @@ async def test_a_request_in_hand_is_answered_before_the_plane_goes(
     assert [reply.status for reply in replies] == [200]
 
 
-async def test_it_can_be_loaded_again_and_serves_the_same_apps(autojump_clock: MockClock) -> None:
+async def test_reloaded_http_plugin_serves_the_same_apps(autojump_clock: MockClock) -> None:
     async with served() as it:
         await it.broker.plugins.reload("http")
 

@@ -30,7 +30,7 @@ def piece(body: bytes, *, more: bool = False) -> dict[str, Any]:
     return {"type": "http.request", "body": body, "more_body": more}
 
 
-async def test_the_head_waits_for_the_first_bytes() -> None:
+async def test_response_head_is_sent_with_the_first_body_bytes() -> None:
     cycle, sent = exchange_of([piece(b"")])
 
     await cycle.receive()
@@ -42,7 +42,7 @@ async def test_the_head_waits_for_the_first_bytes() -> None:
     assert (cycle.status, cycle.ended) == (201, False)
 
 
-async def test_an_answer_is_whole_before_the_rest_of_the_body_is_taken() -> None:
+async def test_refusal_is_sent_before_the_rest_of_the_request_body_is_read() -> None:
     cycle, sent = exchange_of([piece(b"1", more=True), piece(b"2", more=True), piece(b"3")])
 
     await cycle.refuse(404, "nothing is here")
@@ -54,7 +54,7 @@ async def test_an_answer_is_whole_before_the_rest_of_the_body_is_taken() -> None
     assert cycle.ended
 
 
-async def test_a_client_that_does_not_end_its_body_is_cut_off(autojump_clock: MockClock) -> None:
+async def test_client_that_does_not_end_its_body_is_disconnected(autojump_clock: MockClock) -> None:
     caller = Caller()
     cycle, _ = exchange_of([piece(b"1", more=True)], caller=caller)
 
@@ -63,7 +63,7 @@ async def test_a_client_that_does_not_end_its_body_is_cut_off(autojump_clock: Mo
     assert (trio.current_time(), caller.aborted, cycle.ended) == (2.0, 1, True)
 
 
-async def test_a_client_that_sends_on_and_on_is_cut_off_at_twice_the_limit() -> None:
+async def test_client_that_keeps_sending_its_body_is_disconnected_at_the_limit() -> None:
     caller = Caller()
     coming = [piece(bytes(50), more=True) for _ in range(50)]
     cycle, _ = exchange_of(coming, caller=caller, most_body=100)
@@ -73,7 +73,7 @@ async def test_a_client_that_sends_on_and_on_is_cut_off_at_twice_the_limit() -> 
     assert (len(coming), caller.aborted) == (45, 1)
 
 
-async def test_once_begun_there_is_no_second_answer() -> None:
+async def test_refusal_after_a_response_has_begun_sends_nothing() -> None:
     cycle, sent = exchange_of([piece(b"")])
     await cycle.receive()
     await cycle.answer(200, {})
@@ -84,7 +84,7 @@ async def test_once_begun_there_is_no_second_answer() -> None:
     assert sent == before
 
 
-async def test_a_client_that_has_left_is_sent_nothing() -> None:
+async def test_response_body_for_a_client_that_left_raises_client_gone() -> None:
     cycle, sent = exchange_of([{"type": "http.disconnect"}])
     await cycle.receive()
 
@@ -98,7 +98,7 @@ async def test_a_client_that_has_left_is_sent_nothing() -> None:
 @pytest.mark.parametrize(
     ("coming", "starved"), [([piece(b"a", more=True)], True), ([piece(b"a")], False)]
 )
-async def test_who_waits_for_the_client_is_told_from_who_waits_for_nothing(
+async def test_wait_for_the_clients_body_is_distinguished_from_other_waits(
     autojump_clock: MockClock, coming: list[dict[str, Any]], starved: bool
 ) -> None:
     cycle, _ = exchange_of(coming)
@@ -110,7 +110,7 @@ async def test_who_waits_for_the_client_is_told_from_who_waits_for_nothing(
     assert cycle.starved is starved
 
 
-async def test_client_that_has_left_gets_no_answer() -> None:
+async def test_refusal_for_a_client_that_left_sends_nothing() -> None:
     cycle, sent = exchange_of([{"type": "http.disconnect"}])
     await cycle.receive()
 
@@ -132,7 +132,7 @@ async def test_response_that_closes_the_connection_begins_after_the_whole_body()
     assert cycle.ended
 
 
-async def test_response_that_closes_is_sent_though_the_body_never_ends(
+async def test_response_that_closes_the_connection_is_sent_if_the_body_never_ends(
     autojump_clock: MockClock,
 ) -> None:
     caller = Caller()

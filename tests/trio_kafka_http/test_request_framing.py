@@ -97,7 +97,7 @@ async def answer_to(sent: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("status", "sent"), REJECTED.values(), ids=REJECTED)
-async def test_bytes_behind_an_ambiguous_request_are_never_another_request(
+async def test_bytes_after_an_ambiguous_request_are_not_served_as_a_request(
     status: int, sent: bytes, autojump_clock: MockClock
 ) -> None:
     answer = await answer_to(sent)
@@ -110,7 +110,7 @@ async def test_bytes_behind_an_ambiguous_request_are_never_another_request(
 
 
 @pytest.mark.parametrize("sent", ACCEPTED.values(), ids=ACCEPTED)
-async def test_requests_that_have_one_reading_are_served_with_the_one_behind(
+async def test_unambiguous_request_is_served_together_with_the_next_request(
     sent: bytes, autojump_clock: MockClock
 ) -> None:
     answer = await answer_to(sent)
@@ -119,7 +119,7 @@ async def test_requests_that_have_one_reading_are_served_with_the_one_behind(
     assert answer.index(b"abcd") < answer.index(b"/hello/behind")
 
 
-async def test_ambiguous_request_that_waits_for_a_go_ahead_is_rejected(
+async def test_ambiguous_request_with_expect_100_continue_is_rejected(
     autojump_clock: MockClock,
 ) -> None:
     answer = await answer_to(post(b"Expect: 100-continue", LENGTH, CHUNKED, body=_CHUNKS))
@@ -130,7 +130,7 @@ async def test_ambiguous_request_that_waits_for_a_go_ahead_is_rejected(
     ]
 
 
-async def test_client_that_sends_no_more_of_an_ambiguous_body_gets_its_answer(
+async def test_ambiguous_request_with_an_unfinished_body_is_rejected(
     autojump_clock: MockClock,
 ) -> None:
     async with one_client({"/echo": echo}) as (_, client):
@@ -156,7 +156,7 @@ async def test_client_that_sends_no_more_of_an_ambiguous_body_gets_its_answer(
         ),
     ],
 )
-def test_framing_is_ambiguous_with_two_lengths_or_a_coding_of_a_later_version(
+def test_framing_with_two_lengths_or_an_early_transfer_coding_is_ambiguous(
     version: str, names: list[bytes], error: str
 ) -> None:
     assert framing_error(version, dict.fromkeys(names, b"")) == error

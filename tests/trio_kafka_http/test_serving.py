@@ -12,7 +12,7 @@ from trio_kafka.testing.simulation import simulated_world
 
 
 @pytest.mark.slow
-def test_the_plugin_imports_neither_hypercorn_nor_what_it_needs() -> None:
+def test_http_plugin_imports_neither_hypercorn_nor_its_dependencies() -> None:
     code = (
         "import sys; import trio_kafka_http.plugin;"
         "print(*{'hypercorn', 'h11', 'h2', 'wsproto', 'multiprocessing'} & set(sys.modules))"
@@ -24,7 +24,7 @@ def test_the_plugin_imports_neither_hypercorn_nor_what_it_needs() -> None:
     assert done.stdout == "\n"
 
 
-async def test_a_head_above_the_limit_is_refused(autojump_clock: MockClock) -> None:
+async def test_head_above_the_size_limit_is_refused_with_431(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_plane(world, {"/hello": hello}, max_header_bytes=2048) as served:
         async with http_client(world, served.endpoints[0]) as client:
@@ -37,7 +37,7 @@ async def test_a_head_above_the_limit_is_refused(autojump_clock: MockClock) -> N
     assert found.startswith(b"HTTP/1.1 431 ")
 
 
-async def test_head_has_no_body(autojump_clock: MockClock) -> None:
+async def test_response_to_head_has_no_body(autojump_clock: MockClock) -> None:
     async with one_client({"/hello": hello}) as (_served, client):
         reply = await client.ask("HEAD", "/healthz")
 
@@ -45,7 +45,7 @@ async def test_head_has_no_body(autojump_clock: MockClock) -> None:
         assert (await client.ask("GET", "/healthz")).status == 200
 
 
-async def test_a_pipelined_request_is_answered_after_the_one_before(
+async def test_pipelined_requests_are_answered_in_order(
     autojump_clock: MockClock,
 ) -> None:
     async with one_client({"/hello": hello}) as (_served, client):

@@ -9,7 +9,7 @@ from trio_kafka_http.settings import HttpSettings, check_exposure, endpoints_of
 SETTINGS = settings_of(HttpSettings)
 
 
-def test_the_default_is_a_free_port_of_the_loopback() -> None:
+def test_default_listener_is_a_free_loopback_port() -> None:
     assert endpoints_of(HttpSettings().listeners) == [Endpoint("127.0.0.1", 0)]
 
 
@@ -24,7 +24,7 @@ def test_the_default_is_a_free_port_of_the_loopback() -> None:
         ),
     ],
 )
-def test_listeners_are_a_list_of_addresses(text: str, endpoints: list[Endpoint]) -> None:
+def test_listeners_setting_is_a_list_of_addresses(text: str, endpoints: list[Endpoint]) -> None:
     assert endpoints_of(SETTINGS["listeners"].parse(text)) == endpoints
 
 
@@ -37,13 +37,13 @@ def test_listeners_are_a_list_of_addresses(text: str, endpoints: list[Endpoint])
         ("http://127.0.0.1:70000", "too large: want 0 to 65535"),
     ],
 )
-def test_a_listener_that_cannot_be_is_refused(text: str, reason: str) -> None:
+def test_invalid_listener_is_refused(text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         SETTINGS["listeners"].parse(text)
 
 
 @pytest.mark.parametrize("token", ["two words", "t\u00f6ken", "a\tb"])
-def test_a_token_that_no_header_carries_is_refused_and_not_shown(token: str) -> None:
+def test_token_unusable_in_a_header_is_refused_and_not_shown(token: str) -> None:
     with pytest.raises(ConfigError) as caught:
         SETTINGS["token"].parse(token)
 
@@ -52,7 +52,7 @@ def test_a_token_that_no_header_carries_is_refused_and_not_shown(token: str) -> 
 
 
 @pytest.mark.parametrize("listener", ["http://:0", "http://0.0.0.0:0", "http://node.example:1"])
-def test_without_a_token_other_machines_are_not_served(listener: str) -> None:
+def test_public_listener_without_a_token_is_refused(listener: str) -> None:
     with pytest.raises(ConfigError, match=r"plugin.http.token: must be set"):
         check_exposure(HttpSettings(listeners=("http://127.0.0.1:0", listener)))
     with pytest.raises(ConfigError, match=r"plugin.http.token: must be set"):

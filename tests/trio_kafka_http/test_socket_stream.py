@@ -34,7 +34,9 @@ async def pair(autojump_clock: MockClock) -> AsyncIterator[Pair]:
     listener.close()
 
 
-async def test_bytes_go_both_ways_and_are_counted(pair: Pair, autojump_clock: MockClock) -> None:
+async def test_bytes_are_sent_and_received_and_counted(
+    pair: Pair, autojump_clock: MockClock
+) -> None:
     pair.far.send(b"hello")
     assert await pair.stream.receive_some(1 << 16) == b"hello"
     await pair.stream.send_all(b"and back")
@@ -45,21 +47,25 @@ async def test_bytes_go_both_ways_and_are_counted(pair: Pair, autojump_clock: Mo
     assert (pair.stream.received, pair.stream.sent) == (5, 8)
 
 
-async def test_addresses_are_those_of_the_socket(pair: Pair, autojump_clock: MockClock) -> None:
+async def test_stream_has_the_addresses_of_the_socket(
+    pair: Pair, autojump_clock: MockClock
+) -> None:
     host, port = pair.stream.socket.getpeername()
 
     assert (host, port) == (pair.far.local.host, pair.far.local.port)
     assert pair.stream.socket.getsockname()[1] == pair.far.peer.port
 
 
-async def test_the_end_of_an_idle_connection_is_told(pair: Pair, autojump_clock: MockClock) -> None:
+async def test_end_of_an_idle_connection_calls_the_callback(
+    pair: Pair, autojump_clock: MockClock
+) -> None:
     pair.far.close()
 
     assert await pair.stream.receive_some(100) == b""
     assert len(pair.overs) == 1
 
 
-async def test_the_end_is_told_after_the_request_that_came_before_it(
+async def test_end_of_the_connection_calls_the_callback_after_the_current_request(
     pair: Pair, autojump_clock: MockClock
 ) -> None:
     pair.stream.begin_request()
@@ -71,7 +77,9 @@ async def test_the_end_is_told_after_the_request_that_came_before_it(
     assert len(pair.overs) == 1
 
 
-async def test_silence_without_a_request_is_an_end(pair: Pair, autojump_clock: MockClock) -> None:
+async def test_silence_without_a_request_ends_the_stream_after_the_idle_time(
+    pair: Pair, autojump_clock: MockClock
+) -> None:
     began = trio.current_time()
 
     assert await pair.stream.receive_some(100) == b""
@@ -79,7 +87,7 @@ async def test_silence_without_a_request_is_an_end(pair: Pair, autojump_clock: M
     assert 2.9 < trio.current_time() - began <= 3.0
 
 
-async def test_bytes_that_make_no_request_gain_no_time(
+async def test_bytes_of_an_incomplete_request_do_not_extend_the_idle_time(
     pair: Pair, autojump_clock: MockClock
 ) -> None:
     began = trio.current_time()
@@ -93,7 +101,7 @@ async def test_bytes_that_make_no_request_gain_no_time(
     assert trio.current_time() - began <= 3.0
 
 
-async def test_a_request_lifts_the_limit_while_somebody_waits(
+async def test_idle_limit_is_suspended_during_a_request(
     pair: Pair, autojump_clock: MockClock
 ) -> None:
     async with trio.open_nursery() as nursery:
@@ -113,7 +121,9 @@ async def test_a_request_lifts_the_limit_while_somebody_waits(
     assert (data, round(at - ended, 3)) == (b"", 3.0)
 
 
-async def test_a_peer_that_takes_nothing_is_cut_off(pair: Pair, autojump_clock: MockClock) -> None:
+async def test_peer_that_reads_nothing_is_disconnected_after_the_send_timeout(
+    pair: Pair, autojump_clock: MockClock
+) -> None:
     began = trio.current_time()
 
     with pytest.raises(trio.BrokenResourceError):
@@ -125,7 +135,7 @@ async def test_a_peer_that_takes_nothing_is_cut_off(pair: Pair, autojump_clock: 
         await pair.stream.send_all(b"more")
 
 
-async def test_an_answer_that_has_no_time_left_is_cut_off(
+async def test_send_without_time_left_breaks_the_connection(
     pair: Pair, autojump_clock: MockClock
 ) -> None:
     began = trio.current_time()
@@ -137,7 +147,7 @@ async def test_an_answer_that_has_no_time_left_is_cut_off(
     assert 1.0 <= trio.current_time() - began < 1.5
 
 
-async def test_an_abort_wakes_who_is_shielded(pair: Pair, autojump_clock: MockClock) -> None:
+async def test_abort_wakes_a_shielded_send(pair: Pair, autojump_clock: MockClock) -> None:
     async with trio.open_nursery() as nursery:
 
         async def send() -> None:
@@ -152,7 +162,9 @@ async def test_an_abort_wakes_who_is_shielded(pair: Pair, autojump_clock: MockCl
     assert trio.current_time() == began
 
 
-async def test_a_reset_is_broken_in_both_directions(pair: Pair, autojump_clock: MockClock) -> None:
+async def test_connection_reset_breaks_the_stream_in_both_directions(
+    pair: Pair, autojump_clock: MockClock
+) -> None:
     pair.far.abort()
     await trio.sleep(1)
 
@@ -163,7 +175,7 @@ async def test_a_reset_is_broken_in_both_directions(pair: Pair, autojump_clock: 
     assert len(pair.overs) == 1
 
 
-async def test_closing_is_told_and_does_not_hide_an_error(
+async def test_close_calls_the_callback_and_does_not_hide_an_exception(
     pair: Pair, autojump_clock: MockClock
 ) -> None:
     with trio.CancelScope() as scope:

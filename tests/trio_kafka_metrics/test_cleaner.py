@@ -18,7 +18,9 @@ STATS = CleaningStats(
 )
 
 
-async def test_the_last_runs_are_told(autojump_clock: MockClock) -> None:
+async def test_state_and_last_run_of_the_log_cleaner_are_exported(
+    autojump_clock: MockClock,
+) -> None:
     async with harness() as it:
         await it.served.create_topic("t", 1, {"cleanup.policy": "compact"})
         cleaner = it.parts.cleaner

@@ -8,7 +8,7 @@ from trio_kafka_metrics.cluster import read_cluster
 OF = "kafka_controller_kafkacontroller_"
 
 
-async def test_the_cluster_is_told_as_its_metadata_say(autojump_clock: MockClock) -> None:
+async def test_cluster_metrics_match_the_metadata(autojump_clock: MockClock) -> None:
     async with harness() as it:
         await it.served.create_topic("t", 3)
         image = it.parts.metadata.image
@@ -38,7 +38,9 @@ async def test_the_cluster_is_told_as_its_metadata_say(autojump_clock: MockClock
     assert found["kafka_server_metadataloader_finalizedlevel{featureName=group.version}"] == 1
 
 
-async def test_who_does_not_decide_tells_nothing_of_the_whole(autojump_clock: MockClock) -> None:
+async def test_broker_that_is_not_active_controller_exports_no_cluster_totals(
+    autojump_clock: MockClock,
+) -> None:
     async with harness() as it:
         it.parts.controller._writer.resign()
 

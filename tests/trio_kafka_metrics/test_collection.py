@@ -16,14 +16,14 @@ def collection(it, most: int = 10_000) -> Collection:
     )
 
 
-def test_the_catalogue_has_each_metric_once() -> None:
+def test_catalogue_lists_each_metric_once() -> None:
     found = [(one.name, one.labels) for one in catalogue()]
 
     assert len(set(found)) == len(found)
     assert len(found) > 100
 
 
-async def test_what_a_look_says_is_declared(autojump_clock: MockClock) -> None:
+async def test_every_collected_metric_is_in_the_catalogue(autojump_clock: MockClock) -> None:
     async with harness() as it:
         await it.served.create_topic("t")
         families = await collection(it).look()
@@ -36,7 +36,7 @@ async def test_what_a_look_says_is_declared(autojump_clock: MockClock) -> None:
     assert all(len(one.labels) == len(one.values) for one in families)
 
 
-async def test_what_is_left_out_is_counted_each_time_and_told_once(
+async def test_omitted_series_are_counted_in_every_collection_and_logged_once(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with harness() as it:
@@ -50,7 +50,9 @@ async def test_what_is_left_out_is_counted_each_time_and_told_once(
     assert len(told) == 1
 
 
-async def test_others_run_between_slices(autojump_clock: MockClock) -> None:
+async def test_other_tasks_run_between_the_slices_of_a_collection(
+    autojump_clock: MockClock,
+) -> None:
     now, turns = [0.0], []
 
     def steps():

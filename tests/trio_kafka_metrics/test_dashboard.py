@@ -38,7 +38,7 @@ TOLD = told()
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_an_expression_uses_what_is_told(expression: str) -> None:
+def test_every_dashboard_expression_uses_exported_metrics_and_labels(expression: str) -> None:
     used = SELECTOR.findall(expression)
 
     assert used
@@ -52,7 +52,7 @@ def test_an_expression_uses_what_is_told(expression: str) -> None:
     assert words <= {"sum", "by", "rate", "topk"}
 
 
-def test_panels_stand_beside_one_another_and_have_a_unit() -> None:
+def test_dashboard_panels_have_distinct_positions_and_a_unit() -> None:
     panels = DASHBOARD["panels"]
     places = [(one["gridPos"]["x"], one["gridPos"]["y"]) for one in panels]
 
@@ -61,7 +61,7 @@ def test_panels_stand_beside_one_another_and_have_a_unit() -> None:
     assert all(one["fieldConfig"]["defaults"]["unit"] for one in panels if one["type"] != "row")
 
 
-def test_its_variable_asks_for_a_name_that_is_told() -> None:
+def test_dashboard_variable_queries_an_exported_metric() -> None:
     (query,) = [one["query"] for one in DASHBOARD["templating"]["list"] if one["type"] == "query"]
 
     assert re.findall(r"label_values\((\w+), instance\)", query)[0] in TOLD

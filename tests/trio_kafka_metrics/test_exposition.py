@@ -39,7 +39,7 @@ def text(form: Form, given: list[Family]) -> str:
 
 
 @pytest.mark.parametrize(("accept", "parse"), [("", plain_families), (OPEN, open_families)])
-def test_a_parser_reads_what_was_measured(accept: str, parse) -> None:
+def test_prometheus_parser_reads_the_exported_values(accept: str, parse) -> None:
     found = {
         (sample.name, *sorted(sample.labels.items())): sample.value
         for family in parse(text(Form(accept), families()))
@@ -55,7 +55,7 @@ def test_a_parser_reads_what_was_measured(accept: str, parse) -> None:
 
 
 @pytest.mark.parametrize("accept", ["", OPEN])
-def test_each_family_has_one_head(accept: str) -> None:
+def test_each_metric_family_has_one_type_and_one_help_line(accept: str) -> None:
     written = text(Form(accept), families())
 
     assert written.count("# TYPE") == written.count("# HELP") == 3
@@ -64,14 +64,14 @@ def test_each_family_has_one_head(accept: str) -> None:
     assert f"# TYPE {stem} counter\n" in written
 
 
-def test_prometheus_gets_openmetrics_and_others_the_plain_text() -> None:
+def test_prometheus_gets_openmetrics_and_other_clients_get_plain_text() -> None:
     assert Form(PROMETHEUS).content_type.startswith("application/openmetrics-text; version=1.0.0")
     assert "allow-utf-8" not in Form(PROMETHEUS).content_type
     assert Form("text/html").content_type.startswith("text/plain; version=0.0.4")
     assert Form("").content_type == Form("*/*").content_type
 
 
-def test_what_shares_its_labels_is_written_with_them() -> None:
+def test_families_with_shared_labels_are_each_written_with_the_labels() -> None:
     one = Family(name="one", kind=Kind.GAUGE, help="")
     two = Family(name="two", kind=Kind.GAUGE, help="", labels=one.labels)
     one.add(1, (("at", "x"),))
@@ -103,14 +103,14 @@ def test_many_samples_are_written_in_steps() -> None:
     )
 
 
-def test_the_process_tells_its_memory_and_time() -> None:
+def test_process_memory_and_cpu_time_are_exported() -> None:
     found = {family.name: family for family in process_families()}
 
     assert found["process_cpu_seconds_total"].kind is Kind.COUNTER
     assert found["process_resident_memory_bytes"].values[0] > 1 << 20
 
 
-def test_the_plugin_does_not_import_it() -> None:
+def test_metrics_plugin_does_not_import_prometheus_client() -> None:
     code = (
         "import sys, trio_kafka_metrics.plugin;"
         "print([one for one in sys.modules if one.startswith('prometheus_client')])"

@@ -9,7 +9,7 @@ from trio_kafka_metrics.groups import read_groups
 from trio_kafka_metrics.metric_values import MetricValues
 
 
-async def test_groups_are_told_with_their_lag(autojump_clock: MockClock) -> None:
+async def test_offsets_and_lag_of_groups_are_exported(autojump_clock: MockClock) -> None:
     async with harness() as it:
         await it.served.create_topic("t", 2)
         await it.served.serve_groups("g", "h")
@@ -65,7 +65,7 @@ async def test_topic_that_another_broker_leads_has_offsets_and_no_sum_of_lags(
     assert not [name for name in found if name.startswith("kafka_consumergroup_lag")]
 
 
-async def test_a_long_group_id_is_a_short_label(autojump_clock: MockClock) -> None:
+async def test_long_group_ids_become_short_distinct_labels(autojump_clock: MockClock) -> None:
     names = ["g" * 30_000 + end for end in ("1", "2")]
     async with harness() as it:
         await it.served.create_topic("t")
@@ -80,7 +80,7 @@ async def test_a_long_group_id_is_a_short_label(autojump_clock: MockClock) -> No
     assert max(map(len, found)) < 500
 
 
-async def test_groups_above_the_bound_of_series_are_counted_all_the_same(
+async def test_groups_above_the_series_limit_are_still_counted(
     autojump_clock: MockClock,
 ) -> None:
     async with harness() as it:
@@ -97,7 +97,7 @@ async def test_groups_above_the_bound_of_series_are_counted_all_the_same(
     assert found["dropped"] == 5 * 5 - 7
 
 
-async def test_a_shard_that_goes_in_the_middle_of_a_look_is_not_asked_any_more(
+async def test_shard_that_stops_during_a_collection_is_not_read_further(
     autojump_clock: MockClock,
 ) -> None:
     async with harness() as it:

@@ -29,7 +29,7 @@ def grow(replicas, topics: int = 100) -> None:
         replicas.topic_metrics.join(at.topic)
 
 
-async def test_no_slice_of_a_large_scrape_takes_long(
+async def test_every_slice_of_a_scrape_of_10000_partitions_takes_at_most_5_ms(
     autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slices: list[float] = []

@@ -5,14 +5,14 @@ GAUGE = native("depth", Kind.GAUGE, "How deep.", "place")
 TIMES = native("time", Kind.SUMMARY, "How long.", "place")
 
 
-def test_a_metric_of_a_bean_has_its_name_kind_and_labels() -> None:
+def test_metric_takes_name_kind_and_labels_from_its_bean() -> None:
     metric = of_bean("kafka.log:type=Log,name=Size,topic={topic},partition={partition}", "Bytes.")
 
     assert (metric.name, metric.kind) == ("kafka_log_log_size", Kind.GAUGE)
     assert metric.with_values("t", "0") == (("topic", "t"), ("partition", "0"))
 
 
-def test_samples_are_gathered_by_metric() -> None:
+def test_samples_are_grouped_by_metric() -> None:
     collected = MetricValues(0)
     collected.set(GAUGE, 1, "a")
     collected.set(GAUGE, 2, "b")
@@ -29,7 +29,7 @@ def test_samples_are_gathered_by_metric() -> None:
     ]
 
 
-def test_room_is_given_until_there_is_none() -> None:
+def test_series_are_accepted_up_to_the_limit_and_counted_as_dropped_above() -> None:
     collected = MetricValues(10)
 
     assert [collected.take(4) for _ in range(4)] == [True, True, False, False]
@@ -37,7 +37,7 @@ def test_room_is_given_until_there_is_none() -> None:
     assert collected.dropped == 8
 
 
-def test_columns_share_their_labels() -> None:
+def test_column_of_values_uses_the_shared_list_of_labels() -> None:
     collected, labels = MetricValues(10), []
     values = collected.column(GAUGE, labels)
     labels.append((("place", "a"),))

@@ -34,7 +34,7 @@ def is_known(bean: str) -> bool:
 
 
 @pytest.mark.parametrize("metric", THEIRS, ids=lambda one: f"{one.name}{','.join(one.labels)}")
-def test_each_name_and_its_labels_are_what_the_rules_make_of_the_bean(metric: Metric) -> None:
+def test_name_and_labels_of_each_metric_follow_the_rules_for_its_bean(metric: Metric) -> None:
     attributes = ATTRIBUTES["histogram"] if metric.attribute == PERCENTILES else [metric.attribute]
     made = list(samples_of(metric.bean, list(attributes)))
 
@@ -43,7 +43,7 @@ def test_each_name_and_its_labels_are_what_the_rules_make_of_the_bean(metric: Me
     assert {sample.labels - {"quantile"} for sample in made} == {frozenset(metric.labels)}
 
 
-def test_what_the_rules_make_is_here_or_has_its_reason() -> None:
+def test_every_metric_of_kafka_is_exported_or_listed_as_absent() -> None:
     ours = {name for metric in THEIRS for name in emitted(metric)}
     made = {sample.name for sample in MADE}
 
@@ -53,7 +53,7 @@ def test_what_the_rules_make_is_here_or_has_its_reason() -> None:
     assert [one for one in ABSENT if not any(name.startswith(one) for name in made)] == []
 
 
-def test_our_own_names_are_outside_of_kafkas() -> None:
+def test_names_of_native_metrics_do_not_clash_with_names_of_kafka() -> None:
     ours = [metric.name for metric in catalogue() if not metric.bean]
 
     # Those of groups are the names of the exporter that dashboards know.
@@ -62,7 +62,7 @@ def test_our_own_names_are_outside_of_kafkas() -> None:
     assert len(set(ours)) == len(ours)
 
 
-def test_percents_are_written_out_and_rates_are_counters() -> None:
+def test_rules_spell_out_percent_and_export_rates_as_counters() -> None:
     pool = "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent"
     topic = "kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec,topic={topic}"
 
@@ -84,13 +84,13 @@ def test_percents_are_written_out_and_rates_are_counters() -> None:
         ("kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec", "OneMinuteRate"),
     ],
 )
-def test_what_no_rule_takes_has_no_name(bean: str, attribute: str) -> None:
+def test_bean_attribute_that_matches_no_rule_has_no_name(bean: str, attribute: str) -> None:
     with pytest.raises(UnnamedError):
         exposed(bean, attribute)
     assert list(samples_of(bean, [attribute])) == []
 
 
-def test_quantiles_are_written_as_the_rules_do() -> None:
+def test_quantile_labels_have_at_least_two_decimals() -> None:
     assert [quantile_label(one) for one in (0.5, 0.75, 0.99, 0.999)] == [
         *("0.50", "0.75", "0.99", "0.999")
     ]

@@ -6,7 +6,7 @@ from trio_kafka_metrics.collection import catalogue
 from trio_kafka_metrics.native_metrics import read_native
 
 
-async def test_the_loop_its_tasks_and_each_hop_are_told(autojump_clock: MockClock) -> None:
+async def test_event_loop_tasks_and_request_hops_are_exported(autojump_clock: MockClock) -> None:
     async with harness() as it:
         await it.ask(ApiVersionsRequest("a", "1"))
 
@@ -20,7 +20,9 @@ async def test_the_loop_its_tasks_and_each_hop_are_told(autojump_clock: MockCloc
     assert found["trio_kafka_throttled_connections{quota=Produce}"] == 0
 
 
-async def test_throttled_clients_are_told_by_quota_not_by_name(autojump_clock: MockClock) -> None:
+async def test_throttling_is_exported_per_quota_without_client_names(
+    autojump_clock: MockClock,
+) -> None:
     async with harness() as it:
         accounts = it.parts.quotas.quotas.fetch.accounts
         now_ms = it.parts.quotas.quotas.now_ms()
@@ -35,7 +37,9 @@ async def test_throttled_clients_are_told_by_quota_not_by_name(autojump_clock: M
     assert not any("secret-id" in name for name in found)
 
 
-async def test_counters_are_told_those_of_plugins_apart(autojump_clock: MockClock) -> None:
+async def test_counters_of_plugins_are_exported_apart_from_counters_of_the_broker(
+    autojump_clock: MockClock,
+) -> None:
     async with harness() as it:
         it.counters.add("refusals", 3, reason="a b")
         it.counters.add("refusals", 4, plugin="x")
@@ -49,7 +53,7 @@ async def test_counters_are_told_those_of_plugins_apart(autojump_clock: MockCloc
     assert found["trio_kafka_plugin_loop_passes_total{plugin=x}"] == 11
 
 
-async def test_no_counter_of_the_brokers_is_called_as_a_metric(autojump_clock: MockClock) -> None:
+async def test_no_broker_counter_has_the_name_of_a_metric(autojump_clock: MockClock) -> None:
     async with harness() as it:
         counters = {f"trio_kafka_{one.name}_total" for one in it.counters}
 

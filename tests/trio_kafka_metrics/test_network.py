@@ -8,7 +8,9 @@ CONNECTIONS = "kafka_server_socket_server_metrics_connection_count"
 SOFTWARE = "kafka_server_socket_server_metrics_connections_software"
 
 
-async def test_connections_are_told_by_listener_and_software(autojump_clock: MockClock) -> None:
+async def test_connections_are_counted_by_listener_and_client_software(
+    autojump_clock: MockClock,
+) -> None:
     async with harness({"plugin.metrics.requests": "false"}) as it:
         await it.ask(ApiVersionsRequest(client_software_name="rd", client_software_version="2.1"))
         found = read(read_network, it.parts)
@@ -24,7 +26,7 @@ async def test_connections_are_told_by_listener_and_software(autojump_clock: Moc
     assert found["kafka_network_requestchannel_requestqueuesize"] == 0
 
 
-async def test_what_clients_call_themselves_never_becomes_many_labels(
+async def test_number_and_length_of_client_software_labels_are_bounded(
     autojump_clock: MockClock,
 ) -> None:
     async with harness() as it:
@@ -53,7 +55,7 @@ async def test_what_clients_call_themselves_never_becomes_many_labels(
     assert found["steps"] >= 3 + 1000 // 256
 
 
-async def test_the_memory_of_requests_is_told_where_it_is_bounded(
+async def test_request_memory_metric_is_absent_if_the_memory_is_unbounded(
     autojump_clock: MockClock,
 ) -> None:
     async with harness({"plugin.metrics.max.series": "9"}) as free:

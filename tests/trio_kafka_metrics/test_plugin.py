@@ -33,7 +33,7 @@ def telling(name: str, reporter: Reporter):
     return made
 
 
-async def test_reporters_are_told_every_interval(autojump_clock: MockClock) -> None:
+async def test_reporters_receive_the_metrics_every_interval(autojump_clock: MockClock) -> None:
     reporter = Reporter()
     async with harness({"report.interval.ms": "5000"}, telling("one", reporter)) as it:
         await it.served.create_topic("t", 3)
@@ -43,7 +43,7 @@ async def test_reporters_are_told_every_interval(autojump_clock: MockClock) -> N
     assert reporter.told[0]["kafka_server_replicamanager_partitioncount"] == 3
 
 
-async def test_one_that_fails_takes_nothing_from_others(autojump_clock: MockClock) -> None:
+async def test_failing_reporter_does_not_affect_other_reporters(autojump_clock: MockClock) -> None:
     broken, whole = Reporter(ValueError("no")), Reporter()
     plugins = telling("broken", broken), telling("whole", whole)
     async with harness({"report.interval.ms": "1000"}, *plugins) as it:
@@ -53,7 +53,9 @@ async def test_one_that_fails_takes_nothing_from_others(autojump_clock: MockCloc
     assert len(broken.told) == len(whole.told) == 3
 
 
-async def test_one_that_would_end_the_broker_ends_its_plugin(autojump_clock: MockClock) -> None:
+async def test_reporter_that_raises_system_exit_fails_only_its_own_plugin(
+    autojump_clock: MockClock,
+) -> None:
     broken, whole = Reporter(SystemExit(1)), Reporter()
     plugins = telling("broken", broken), telling("whole", whole)
     async with harness({"report.interval.ms": "1000"}, *plugins) as it:
@@ -65,14 +67,14 @@ async def test_one_that_would_end_the_broker_ends_its_plugin(autojump_clock: Moc
     assert len(whole.told) == 3
 
 
-async def test_it_is_mounted_and_goes_with_its_plugin(autojump_clock: MockClock) -> None:
+async def test_metrics_path_is_mounted_until_the_plugin_stops(autojump_clock: MockClock) -> None:
     async with harness() as it:
         assert it.mounts.find("/metrics") is not None
         await it.host.stop()
         assert it.mounts.find("/metrics") is None
 
 
-async def test_settings_that_cannot_be_are_refused(autojump_clock: MockClock) -> None:
+async def test_negative_series_limit_is_refused(autojump_clock: MockClock) -> None:
     with pytest.raises(PluginError, match=r"plugin\.metrics\.max\.series"):
         async with harness({"max.series": "-1"}):
             pass

@@ -5,7 +5,7 @@ from trio_kafka_metrics.quantile_sketch import QuantileSketch
 
 
 @given(st.lists(st.floats(1e-5, 1e9), min_size=1, max_size=200))
-def test_quantiles_are_at_most_a_sixteenth_off(values: list[float]) -> None:
+def test_quantiles_have_a_small_bounded_relative_error(values: list[float]) -> None:
     sketch = QuantileSketch()
     for value in values:
         sketch.add(value)
@@ -17,7 +17,7 @@ def test_quantiles_are_at_most_a_sixteenth_off(values: list[float]) -> None:
     assert sketch.count == len(values)
 
 
-def test_what_was_two_turns_ago_is_forgotten_but_counted() -> None:
+def test_values_older_than_two_turns_leave_the_quantiles_but_not_the_count() -> None:
     sketch = QuantileSketch()
     sketch.add(100.0)
     sketch.turn()
@@ -29,7 +29,7 @@ def test_what_was_two_turns_ago_is_forgotten_but_counted() -> None:
     assert sketch.count == 2
 
 
-def test_nothing_and_zero_and_what_no_clock_should_say() -> None:
+def test_empty_sketch_and_zero_negative_and_extreme_values_have_quantiles() -> None:
     sketch = QuantileSketch()
     assert sketch.quantiles((0.5, 0.99)) == (0.0, 0.0)
 
@@ -40,7 +40,7 @@ def test_nothing_and_zero_and_what_no_clock_should_say() -> None:
     assert sketch.quantiles((1.0,))[0] > 1e12
 
 
-def test_it_is_bounded() -> None:
+def test_size_of_a_quantile_sketch_is_bounded() -> None:
     sketch = QuantileSketch()
     for exponent in range(-300, 300):
         for mantissa in range(1, 30):

@@ -6,7 +6,9 @@ from trio_kafka.errors import LogDirError
 from trio_kafka_metrics.replicas import read_replicas
 
 
-async def test_replicas_and_logs_are_told_one_by_one_and_in_sum(autojump_clock: MockClock) -> None:
+async def test_replicas_and_logs_are_exported_per_partition_and_in_total(
+    autojump_clock: MockClock,
+) -> None:
     async with harness() as it:
         await it.served.create_topic("t", 3, {"min.insync.replicas": "1"})
         partition = it.parts.replicas.partition("t", 2)
@@ -32,7 +34,9 @@ async def test_replicas_and_logs_are_told_one_by_one_and_in_sum(autojump_clock: 
     assert found["kafka_log_logmanager_logdirectoryoffline{logDirectory=/data}"] == 0
 
 
-async def test_what_waits_is_told_by_purgatory(autojump_clock: MockClock) -> None:
+async def test_number_of_delayed_operations_is_exported_per_purgatory(
+    autojump_clock: MockClock,
+) -> None:
     async with harness() as it:
         replicas = it.parts.replicas
         replicas.fetch.watchers.update({"a": {"x": None, "y": None}, "b": {"x": None}})
@@ -48,7 +52,7 @@ async def test_what_waits_is_told_by_purgatory(autojump_clock: MockClock) -> Non
     assert found["kafka_server_delayedfetchmetrics_expires_total{fetcherType=consumer}"] == 0
 
 
-async def test_series_above_the_bound_are_left_out_and_the_sums_are_whole(
+async def test_series_above_the_limit_are_omitted_while_totals_count_all_partitions(
     autojump_clock: MockClock,
 ) -> None:
     async with harness() as it:
@@ -63,7 +67,7 @@ async def test_series_above_the_bound_are_left_out_and_the_sums_are_whole(
 
 
 @pytest.mark.parametrize(("partitions", "steps"), [(63, 2), (64, 3), (200, 5)])
-async def test_a_step_is_of_64_partitions(
+async def test_replicas_are_read_in_steps_of_64_partitions(
     autojump_clock: MockClock, partitions: int, steps: int
 ) -> None:
     async with harness() as it:

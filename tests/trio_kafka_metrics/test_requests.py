@@ -30,7 +30,9 @@ def stamps(code: int, *, sent: float = 1.0, error: int = 0, size: int = 100) -> 
     return made
 
 
-async def test_hops_versions_errors_and_sizes_are_told_by_api(autojump_clock: MockClock) -> None:
+async def test_hops_versions_errors_and_sizes_of_requests_are_exported_per_api(
+    autojump_clock: MockClock,
+) -> None:
     async with harness() as it:
         metrics = RequestMetrics(it.parts)
         for error in (0, 0, 35):
@@ -51,7 +53,7 @@ async def test_hops_versions_errors_and_sizes_are_told_by_api(autojump_clock: Mo
     assert found[f"{OF}errors_total{{error=UNSUPPORTED_VERSION,request=ApiVersions}}"] == 1
 
 
-async def test_versions_that_clients_make_up_are_bounded(autojump_clock: MockClock) -> None:
+async def test_number_of_request_version_labels_is_bounded(autojump_clock: MockClock) -> None:
     async with harness() as it:
         metrics = RequestMetrics(it.parts)
         for version in range(1000):
@@ -64,7 +66,9 @@ async def test_versions_that_clients_make_up_are_bounded(autojump_clock: MockClo
     assert found[f"{OF}requests_total{{request=ApiVersions,version=other}}"] == 1000 - MOST_VERSIONS
 
 
-async def test_a_fetch_is_a_consumers_too(autojump_clock: MockClock) -> None:
+async def test_fetch_of_a_consumer_counts_as_fetch_and_as_fetch_consumer(
+    autojump_clock: MockClock,
+) -> None:
     async with harness() as it:
         metrics = RequestMetrics(it.parts)
         metrics.note(stamps(FETCH | 17))
@@ -75,7 +79,9 @@ async def test_a_fetch_is_a_consumers_too(autojump_clock: MockClock) -> None:
         assert found[f"{OF}totaltimems_count{{request={name}}}"] == 1
 
 
-async def test_what_was_long_ago_is_forgotten(autojump_clock: MockClock) -> None:
+async def test_old_requests_leave_the_quantiles_but_not_the_count(
+    autojump_clock: MockClock,
+) -> None:
     async with harness() as it:
         metrics = RequestMetrics(it.parts)
         metrics.note(stamps(APIS, size=1 << 20))
@@ -88,14 +94,14 @@ async def test_what_was_long_ago_is_forgotten(autojump_clock: MockClock) -> None
     assert found[f"{OF}requestbytes_count{{request=ApiVersions}}"] == 3
 
 
-async def test_they_are_off_unless_they_are_wanted(autojump_clock: MockClock) -> None:
+async def test_request_metrics_are_off_by_default(autojump_clock: MockClock) -> None:
     async with harness() as it:
         await it.ask(ApiVersionsRequest("a", "1"))
         assert it.parts.planes[0].request_metrics.log is None
         assert [name for name in await values(it) if name.startswith(OF)] == []
 
 
-async def test_wanted_they_follow_every_request_until_the_plugin_goes(
+async def test_enabled_request_metrics_record_every_request_until_the_plugin_stops(
     autojump_clock: MockClock,
 ) -> None:
     async with harness({"requests": "true"}) as it:
@@ -111,7 +117,9 @@ async def test_wanted_they_follow_every_request_until_the_plugin_goes(
     assert named == [f"{OF}totaltimems_count{{request=DescribeClientQuotas}}"]
 
 
-async def test_errors_are_those_of_all_parts_of_an_answer(autojump_clock: MockClock) -> None:
+async def test_error_counts_include_each_topic_and_partition_of_a_response(
+    autojump_clock: MockClock,
+) -> None:
     """As Kafka counts: each topic and partition of an answer, NONE too; no answer says nothing."""
     async with harness({"requests": "true"}) as it:
         assert it.served is not None

@@ -12,7 +12,9 @@ from trio_kafka_metrics.collection import Collection
 from trio_kafka_metrics.plugin import metrics
 
 
-async def test_a_scrape_is_one_text_in_either_format(autojump_clock: MockClock) -> None:
+async def test_scrape_returns_metrics_in_plain_text_and_in_openmetrics(
+    autojump_clock: MockClock,
+) -> None:
     async with harness() as it:
         await it.served.create_topic("t", 2)
         found = await values(it)
@@ -29,7 +31,7 @@ async def test_a_scrape_is_one_text_in_either_format(autojump_clock: MockClock) 
     ("method", "target", "status"),
     [("GET", "/", 200), ("HEAD", "/", 200), ("POST", "/", 405), ("GET", "/other", 404)],
 )
-async def test_what_is_asked_otherwise_is_refused(
+async def test_scrape_allows_only_get_and_head_of_the_root_path(
     autojump_clock: MockClock, method: str, target: str, status: int
 ) -> None:
     async with harness() as it:
@@ -39,7 +41,7 @@ async def test_what_is_asked_otherwise_is_refused(
     assert bool(answer.body) == (method != "HEAD")
 
 
-async def test_scrapes_at_once_share_one_look(
+async def test_concurrent_scrapes_share_one_collection(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = count_looks(monkeypatch, slow=True)
@@ -62,7 +64,7 @@ async def test_scrapes_at_once_share_one_look(
     assert len({answer.body for answer in answers}) == 1
 
 
-async def test_who_waits_for_a_scrape_that_is_given_up_makes_one(
+async def test_waiting_scrapes_collect_again_if_the_running_scrape_is_cancelled(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = count_looks(monkeypatch, slow=True)
@@ -101,7 +103,7 @@ def count_looks(monkeypatch: pytest.MonkeyPatch, *, slow: bool = False) -> list[
     return looks
 
 
-async def test_the_http_plane_serves_it(autojump_clock: MockClock) -> None:
+async def test_http_plane_serves_the_metrics(autojump_clock: MockClock) -> None:
     async with (
         served_broker(simulated_world(), plugins=(http, metrics)) as it,
         http_client(it.broker.world, address_of(it.broker)) as client,

@@ -13,7 +13,9 @@ from trio_kafka_metrics.traffic import read_traffic
 OF = "kafka_server_brokertopicmetrics_"
 
 
-async def test_what_clients_produce_and_fetch_is_told(autojump_clock: MockClock) -> None:
+async def test_produced_and_fetched_traffic_is_exported_in_total_and_per_topic(
+    autojump_clock: MockClock,
+) -> None:
     batch = encode_batch([Record(key=None, value=b"v" * 100)] * 7)
     async with harness() as it:
         topic_id = await it.served.create_topic("t")
@@ -44,7 +46,9 @@ async def test_what_clients_produce_and_fetch_is_told(autojump_clock: MockClock)
     assert found[f"{OF}producemessageconversions_total"] == 0
 
 
-async def test_topics_above_the_bound_are_in_the_total_alone(autojump_clock: MockClock) -> None:
+async def test_topics_above_the_series_limit_count_only_in_the_total(
+    autojump_clock: MockClock,
+) -> None:
     async with harness() as it:
         for name in ("t", "u", "v"):
             await it.served.create_topic(name)

@@ -38,7 +38,7 @@ def test_the_last_committed_batch_is_printed_as_starting_offsets(
     assert capsys.readouterr().out == '{"a":{"0":1},"t":{"0":100,"1":7}}\n'
 
 
-def test_beginning_in_the_first_batch_is_no_offset(
+def test_the_beginning_noted_in_a_first_batch_is_left_out_of_the_offsets(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path, 0, '{"t": {"0": 9}, "began at {\\"t\\":{\\"0\\":5}}": {}}')
@@ -47,13 +47,13 @@ def test_beginning_in_the_first_batch_is_no_offset(
     assert capsys.readouterr().out == '{"t":{"0":9}}\n'
 
 
-def test_a_file_address_names_a_directory(tmp_path: Path) -> None:
+def test_a_checkpoint_is_found_by_file_url_or_by_path(tmp_path: Path) -> None:
     write(tmp_path, 0, '{"t":{"0":1}}')
 
     assert committed(f"file://{tmp_path}") == committed(str(tmp_path))
 
 
-def test_one_of_several_sources_is_chosen_by_number(
+def test_a_source_of_several_is_chosen_by_number_and_required(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path, 0, '{"logOffset":3}', '{"a":{"0":1}}', "-", '{"b":{"0":2}}')
@@ -66,7 +66,7 @@ def test_one_of_several_sources_is_chosen_by_number(
     )
 
 
-def test_other_directories_are_refused(tmp_path: Path) -> None:
+def test_directories_without_a_committed_batch_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="expected the directories offsets and commits"):
         committed(str(tmp_path))
     write(tmp_path, 0, '{"t":{"0":1}}', commit=False)
@@ -76,7 +76,7 @@ def test_other_directories_are_refused(tmp_path: Path) -> None:
         committed("hdfs://host/path")
 
 
-def test_another_version_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_checkpoint_version_is_refused(tmp_path: Path) -> None:
     write(tmp_path, 0, '{"t":{"0":1}}')
     (tmp_path / "offsets" / "0").write_text("v9\n{}\nx")
 

@@ -89,7 +89,7 @@ def run(program: str, directory: Path, *arguments: str) -> str:
 
 
 @pytest.mark.long
-def test_a_query_runs_on_a_master_with_two_workers(
+def test_a_query_runs_on_a_spark_master_with_two_workers(
     shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     produced(shared_broker.bootstrap, "cluster-1")

@@ -16,7 +16,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: make test SPARK
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
-def test_spark_finds_the_format_by_itself() -> None:
+def test_the_data_source_that_spark_discovers_is_named_trio_kafka() -> None:
     from pyspark_trio_kafka import DefaultSource
 
     assert DefaultSource.name() == "trio-kafka"
@@ -61,7 +61,7 @@ _once: set[str] = set()
         ("key = 'k3' OR offset = 0", 3, 2),
     ],
 )
-def test_filters_that_are_pushed_leave_the_same_rows(
+def test_pushed_filters_give_the_right_rows_in_fewer_tasks(
     load: "DataFrame", condition: str, count: int, tasks: int
 ) -> None:
     found = load.where(condition)
@@ -71,7 +71,7 @@ def test_filters_that_are_pushed_leave_the_same_rows(
 
 
 @pytest.mark.spark
-def test_pushdown_that_spark_has_off_is_an_error_that_names_its_setting(
+def test_an_error_names_the_spark_setting_that_disables_pushdown(
     spark: "SparkSession", load: "DataFrame"
 ) -> None:
     before = spark.conf.get(PUSHDOWN)
@@ -86,7 +86,7 @@ def test_pushdown_that_spark_has_off_is_an_error_that_names_its_setting(
 
 
 @pytest.mark.spark
-def test_a_schema_chooses_columns_and_a_wrong_one_names_the_column(
+def test_a_given_schema_selects_columns_and_an_error_names_a_wrong_column(
     spark: "SparkSession", shared_broker: BrokerProcess, load: "DataFrame"
 ) -> None:
     reader = spark.read.format("trio-kafka").option("subscribe", "data-source")
@@ -101,7 +101,7 @@ def test_a_schema_chooses_columns_and_a_wrong_one_names_the_column(
 
 
 @pytest.mark.spark
-def test_passwords_are_in_no_plan_and_in_no_error(spark: "SparkSession") -> None:
+def test_passwords_are_neither_in_the_plan_nor_in_an_error(spark: "SparkSession") -> None:
     secret = "s3cr3t-password"
     jaas = (
         "org.apache.kafka.common.security.scram.ScramLoginModule required "

@@ -55,11 +55,11 @@ def words(
     spark.conf.set(NO_DATA, before)
 
 
-def test_there_is_a_test_of_each_program() -> None:
+def test_each_example_program_has_a_test() -> None:
     assert sorted(path.stem for path in EXAMPLES.glob("*.py")) == list(PROGRAMS)
 
 
-def test_the_definition_of_make_pipeline_is_one() -> None:
+def test_the_word_count_definition_of_make_pipeline_is_valid() -> None:
     text = (EXAMPLES / "word_count.toml").read_text()
 
     assert read_definition("word_count", text, "/x").command[1] == "word_count.py"
@@ -67,7 +67,7 @@ def test_the_definition_of_make_pipeline_is_one() -> None:
 
 
 @pytest.mark.spark
-def test_word_count(
+def test_word_count_counts_each_word_over_restarts(
     spark: "SparkSession",
     shared_broker: BrokerProcess,
     words: list[str],
@@ -90,7 +90,7 @@ def test_word_count(
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_sessionise(
+def test_sessionise_writes_the_sessions_of_each_user(
     spark: "SparkSession", shared_broker: BrokerProcess, words: list[str], tmp_path: Path
 ) -> None:
     words += ["--topic", "example-clicks", "--out", "example-sessions", "--once"]
@@ -104,7 +104,9 @@ def test_sessionise(
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_cdc_to_table(spark: "SparkSession", words: list[str], tmp_path: Path) -> None:
+def test_cdc_to_table_applies_changes_to_a_delta_table(
+    spark: "SparkSession", words: list[str], tmp_path: Path
+) -> None:
     from deltalake import DeltaTable
 
     example, path = load("cdc_to_table"), str(tmp_path / "customers")
@@ -125,7 +127,7 @@ def test_cdc_to_table(spark: "SparkSession", words: list[str], tmp_path: Path) -
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_backfill(
+def test_backfill_writes_the_chosen_rows_of_a_table_to_a_topic(
     spark: "SparkSession",
     shared_broker: BrokerProcess,
     words: list[str],

@@ -83,7 +83,7 @@ def run_blocks(page: str, here: Here, names: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("line", JOBS)
-def test_a_command_of_the_guide_of_jobs_ends_without_a_failure(
+def test_each_command_of_the_guide_of_jobs_succeeds(
     line: str, here: Here, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program, *words = shlex.split(here(line))
@@ -139,7 +139,7 @@ def test_the_python_of_the_guide_of_writing_writes_rows_and_a_stream(
     assert 0 < progress["numInputRows"] == progress["sink"]["numOutputRows"] <= 50
 
 
-def test_the_python_of_the_guide_of_tables_makes_a_table_and_writes_it_to_a_topic(
+def test_the_python_of_the_guide_of_tables_writes_a_table_and_a_topic(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REGISTRY_CREDENTIALS", "reader:secret")

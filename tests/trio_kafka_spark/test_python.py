@@ -17,7 +17,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "a cache"
 
 
-def test_workers_become_this_interpreter_without_the_archives_of_sources(cache: Path) -> None:
+def test_workers_run_this_interpreter_without_the_pyspark_archives_on_its_path(cache: Path) -> None:
     launcher = worker_python({}, local=True)
 
     archives = ["/s/python/lib/pyspark.zip", "/s/python/lib/py4j-0.10.9.9-src.zip"]
@@ -35,7 +35,7 @@ def test_workers_become_this_interpreter_without_the_archives_of_sources(cache: 
     assert told.stdout == f"{sys.executable}|{':'.join(others)}|a b||*\n"
 
 
-def test_it_is_written_once_and_again_where_it_differs(cache: Path) -> None:
+def test_the_worker_launcher_is_rewritten_only_if_its_text_differs(cache: Path) -> None:
     launcher = Path(worker_python({}, local=True))
     text, written = launcher.read_text(), launcher.stat().st_ino
 
@@ -47,20 +47,20 @@ def test_it_is_written_once_and_again_where_it_differs(cache: Path) -> None:
     assert os.access(launcher, os.X_OK)
 
 
-def test_another_interpreter_that_is_named_is_kept(cache: Path) -> None:
+def test_an_interpreter_in_pyspark_python_is_kept(cache: Path) -> None:
     for local in (True, False):
         assert worker_python({"PYSPARK_PYTHON": "/other"}, local=local) == "/other"
     assert not cache.exists()
 
 
-def test_workers_elsewhere_run_this_interpreter(cache: Path) -> None:
+def test_workers_on_other_machines_run_this_interpreter_without_a_launcher(cache: Path) -> None:
     launcher = worker_python({}, local=True)
 
     assert worker_python({}, local=False) == sys.executable
     assert worker_python({"PYSPARK_PYTHON": launcher}, local=False) == sys.executable
 
 
-def test_a_spark_that_is_not_installed_here_has_the_pyspark_of_its_archive(cache: Path) -> None:
+def test_a_spark_home_outside_this_environment_uses_no_launcher(cache: Path) -> None:
     assert worker_python({"SPARK_HOME": "/opt/spark"}, local=True) == sys.executable
     found = find_spec("pyspark")
     assert found is not None
@@ -69,7 +69,7 @@ def test_a_spark_that_is_not_installed_here_has_the_pyspark_of_its_archive(cache
     assert worker_python({"SPARK_HOME": home}, local=True) != sys.executable
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(
+def test_without_a_writable_cache_workers_run_this_interpreter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()

@@ -38,7 +38,7 @@ def block(shared_broker: BrokerProcess) -> str:
     return found.replace(ADDRESS, shared_broker.bootstrap)
 
 
-def test_spark_shows_the_topic(
+def test_the_spark_example_of_the_readme_shows_the_topic(
     spark: "SparkSession", block: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     exec(block, {})
@@ -47,7 +47,7 @@ def test_spark_shows_the_topic(
 
 
 @pytest.mark.long
-def test_a_new_process_shows_the_topic_and_settings_of_a_caller_win(
+def test_the_readme_example_runs_in_a_new_process_and_explicit_settings_apply(
     block: str, tmp_path: Path
 ) -> None:
     done = subprocess.run(

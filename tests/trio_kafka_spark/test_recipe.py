@@ -12,7 +12,7 @@ RECIPE = ROOT / "examples" / "testing" / "pyspark"
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_the_recipes_own_tests_pass() -> None:
+def test_the_tests_of_the_spark_recipe_pass() -> None:
     # The first test starts a session, for which this project's own limit is short.
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--timeout=160"]
     done = subprocess.run(

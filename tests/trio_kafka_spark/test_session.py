@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-def test_workers_run_this_interpreter_with_pyspark_as_it_is_installed(
+def test_workers_run_this_interpreter_with_the_installed_pyspark(
     spark: "SparkSession",
 ) -> None:
     def running(_: int) -> tuple[str, str]:
@@ -24,18 +24,18 @@ def test_workers_run_this_interpreter_with_pyspark_as_it_is_installed(
     assert found == [(sys.executable, pyspark.__file__)]
 
 
-def test_an_active_session_is_returned_as_it_is(spark: "SparkSession") -> None:
+def test_an_active_session_is_returned_unchanged(spark: "SparkSession") -> None:
     from trio_kafka_spark.session import session
 
     assert session("another", settings={"spark.sql.shuffle.partitions": 9}) is spark
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
 
 
-def test_settings_of_a_caller_win(spark: "SparkSession") -> None:
+def test_explicit_settings_override_the_defaults_of_a_session(spark: "SparkSession") -> None:
     assert spark.conf.get("spark.driver.memory") == "900m"  # conftest's; 1g by default
 
 
-def test_nothing_listens_beyond_the_loopback(spark: "SparkSession") -> None:
+def test_the_spark_driver_listens_only_on_the_loopback_address(spark: "SparkSession") -> None:
     assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
     assert spark.sparkContext.uiWebUrl is None
 

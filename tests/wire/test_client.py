@@ -43,7 +43,7 @@ def test_request_without_a_client_id_has_null_in_its_place() -> None:
     assert request_frame(EchoRequest(), 0)[12:14] == b"\xff\xff"
 
 
-def test_message_that_is_no_request_and_value_that_a_version_lacks_have_no_frame() -> None:
+def test_encoding_a_response_class_or_an_unknown_version_as_a_request_fails() -> None:
     with pytest.raises(TypeError, match="EchoResponse is not a request"):
         request_frame(EchoResponse(), 0)
     with pytest.raises(EncodeError):
@@ -74,12 +74,12 @@ def test_frame_that_is_longer_or_shorter_than_its_response_is_an_error() -> None
 
 
 @pytest.mark.parametrize("size", [-1, 3, 1001])
-def test_size_that_no_response_has_is_an_error(size: int) -> None:
+def test_a_response_size_out_of_bounds_is_an_error(size: int) -> None:
     with pytest.raises(ProtocolError, match=f"answer of {size} bytes: want 4 to 1000"):
         response_size(struct.pack(">i", size), 1000)
 
 
-def test_api_versions_response_has_header_0_and_is_of_version_0_if_it_rejects_the_version() -> None:
+def test_api_versions_response_uses_header_0_and_version_0_when_rejecting_the_version() -> None:
     served = [ApiVersion(18, 0, 3)]
     known = small_answer(1, to_bytes(ApiVersionsResponse(0, served), 3), flexible=False)[4:]
     unknown = small_answer(2, to_bytes(ApiVersionsResponse(35, served), 0), flexible=False)[4:]
@@ -93,13 +93,13 @@ def test_api_versions_response_has_header_0_and_is_of_version_0_if_it_rejects_th
     ("first", "last", "version"),
     [(0, 0, 0), (0, 1, 1), (1, 9, 1), (-3, 0, 0), (2, 9, None), (-2, -1, None), (1, 0, None)],
 )
-def test_common_version_is_the_highest_that_both_sides_know(
+def test_common_version_is_the_highest_supported_by_both_sides(
     first: int, last: int, version: int | None
 ) -> None:
     assert common_version(message_of(EchoRequest), (first, last)) == version
 
 
-def test_unstable_version_is_never_the_common_one() -> None:
+def test_unstable_version_is_never_the_common_version() -> None:
     message = message_of(InitProducerIdRequest)
 
     assert stable_versions(message) == (0, 5)

@@ -52,7 +52,7 @@ def feed(framer: Framer, data: bytes, portion: int = 1 << 30) -> list[bytes]:
     st.lists(st.binary(min_size=10, max_size=300), max_size=8),
     st.integers(min_value=1, max_value=97),
 )
-def test_frames_come_out_as_they_went_in_whatever_the_portions(
+def test_frames_are_received_unchanged_in_portions_of_any_size(
     payloads: list[bytes], portion: int
 ) -> None:
     pool = buffers()
@@ -63,7 +63,7 @@ def test_frames_come_out_as_they_went_in_whatever_the_portions(
 
 
 @pytest.mark.parametrize("size", [SMALL - 4, SMALL - 3, SMALL, LARGE - 4, LARGE, LARGE + 1, MOST])
-def test_a_large_frame_comes_out_whole_and_so_does_the_small_one_behind_it(size: int) -> None:
+def test_a_large_frame_and_the_small_frame_behind_it_are_received_whole(size: int) -> None:
     framer = Framer(buffers(), MOST)
     large, small = bytes(size - 1) + b"!", b"0123456789"
 
@@ -71,14 +71,14 @@ def test_a_large_frame_comes_out_whole_and_so_does_the_small_one_behind_it(size:
     assert framer.held == 0
 
 
-def test_a_frame_that_crosses_the_end_of_the_buffer_is_moved_down() -> None:
+def test_a_frame_that_crosses_the_end_of_the_buffer_is_received_whole() -> None:
     framer = Framer(buffers(), MOST)
     first, second = bytes(40_000), bytes(range(256)) * 150
 
     assert feed(framer, framed(first) + framed(second)) == [first, second]
 
 
-def test_a_large_frame_is_received_up_to_its_end_and_no_further() -> None:
+def test_the_buffer_of_a_large_frame_ends_at_the_end_of_the_frame() -> None:
     framer = Framer(buffers(), MOST)
     framer.room()[:4] = struct.pack(">i", 200_000)
     framer.received(4)
@@ -88,7 +88,7 @@ def test_a_large_frame_is_received_up_to_its_end_and_no_further() -> None:
 
 
 @pytest.mark.parametrize("size", [-1, 0, 9, MOST + 1, 2**31 - 1, -(2**31)])
-def test_a_size_that_is_never_read_is_refused_as_soon_as_it_is_known(size: int) -> None:
+def test_an_invalid_frame_size_is_refused_as_soon_as_the_size_is_received(size: int) -> None:
     framer = Framer(buffers(), MOST)
     framer.room()[:4] = struct.pack(">i", size)
 
@@ -99,7 +99,7 @@ def test_a_size_that_is_never_read_is_refused_as_soon_as_it_is_known(size: int) 
 
 
 @pytest.mark.parametrize("size", [LEAST - 1, 101, SHORT])
-def test_a_short_frame_that_is_whole_is_held_to_the_limits_too(size: int) -> None:
+def test_size_limits_apply_to_a_short_frame_received_whole_too(size: int) -> None:
     pool = buffers()
     pool.give(pool.take(SMALL))  # nearly always there is one
     framer = Framer(pool, 100)
@@ -114,7 +114,7 @@ def test_a_short_frame_that_is_whole_is_held_to_the_limits_too(size: int) -> Non
     assert framer.held == 0
 
 
-def test_a_promise_takes_a_buffer_of_its_size_only_when_it_is_heard() -> None:
+def test_a_large_buffer_is_taken_only_after_the_frame_size_is_received() -> None:
     taken = []
 
     def allocate(size: int) -> memoryview:
@@ -132,7 +132,7 @@ def test_a_promise_takes_a_buffer_of_its_size_only_when_it_is_heard() -> None:
     assert taken == [SMALL, MOST + 4]
 
 
-def test_a_connection_without_bytes_owns_no_buffer() -> None:
+def test_a_connection_without_pending_bytes_holds_no_buffer() -> None:
     pool = buffers()
     framer = Framer(pool, MOST)
     feed(framer, framed(bytes(10)))
@@ -143,7 +143,7 @@ def test_a_connection_without_bytes_owns_no_buffer() -> None:
     assert pool.fresh == 2
 
 
-def test_the_next_frame_is_received_into_a_buffer_of_the_last_ones_size() -> None:
+def test_the_next_frame_is_received_into_a_buffer_of_the_size_of_the_last_frame() -> None:
     pool = buffers()
     framer = Framer(pool, MOST)
     feed(framer, framed(bytes(500_000)))
@@ -151,7 +151,7 @@ def test_the_next_frame_is_received_into_a_buffer_of_the_last_ones_size() -> Non
     assert len(framer.room()) == 500_004
 
 
-def test_a_frame_stays_until_it_is_done_and_its_buffer_with_it() -> None:
+def test_a_long_frame_keeps_its_buffer_until_the_frame_is_done() -> None:
     pool = buffers()
     framer = Framer(pool, MOST)
     first_bytes, later_bytes = b"1" * (SHORT + 1), b"2" * (SHORT + 1)
@@ -176,7 +176,7 @@ def test_a_frame_stays_until_it_is_done_and_its_buffer_with_it() -> None:
 
 
 @pytest.mark.parametrize("size", [LEAST, SHORT])
-def test_a_short_frame_needs_its_buffer_no_more(size: int) -> None:
+def test_a_short_frame_is_copied_and_releases_its_buffer_at_once(size: int) -> None:
     pool = buffers()
     framer = Framer(pool, MOST)
     data = framed(b"1" * size) + framed(b"2" * size)
@@ -194,7 +194,7 @@ def test_a_short_frame_needs_its_buffer_no_more(size: int) -> None:
     assert pool.kept == SMALL
 
 
-def test_a_short_frame_behind_a_large_one_takes_a_small_buffer_for_what_comes_next() -> None:
+def test_after_a_short_frame_behind_a_large_frame_the_next_buffer_is_small() -> None:
     framer = Framer(buffers(), MOST)
     feed(framer, framed(bytes(500_000)))
     room = framer.room()
@@ -204,7 +204,7 @@ def test_a_short_frame_behind_a_large_one_takes_a_small_buffer_for_what_comes_ne
     assert len(framer.room()) == SMALL
 
 
-def test_only_so_many_buffers_are_kept() -> None:
+def test_the_pool_keeps_a_limited_number_of_buffers() -> None:
     pool = Buffers(lambda size: memoryview(bytearray(size)), small=2, large=1)
     views = [pool.take(1) for _ in range(4)] + [pool.take(LARGE) for _ in range(3)]
     for view in views:
@@ -214,7 +214,7 @@ def test_only_so_many_buffers_are_kept() -> None:
     assert pool.take(5) is views[3]
 
 
-def test_what_is_missing_of_a_frame_is_known_with_its_size() -> None:
+def test_the_missing_bytes_of_a_frame_are_known_once_its_size_is_received() -> None:
     framer = Framer(buffers(), 1 << 20)
     data, seen = framed(bytes(2000)), [framer.missing]
     for portion in (data[:3], data[3:104], data[104:2003]):
@@ -245,7 +245,7 @@ def with_key(key: int, size: int) -> bytes:
     ],
 )
 @pytest.mark.parametrize("portion", [1, 5, 1 << 30])
-def test_a_frame_may_be_as_large_as_its_api_declares(
+def test_the_size_of_a_frame_is_limited_to_what_its_api_declares(
     key: int, size: int, portion: int, fits: bool
 ) -> None:
     framer = Framer(buffers(), limited())
@@ -257,14 +257,14 @@ def test_a_frame_may_be_as_large_as_its_api_declares(
         feed(framer, data, portion)
 
 
-def test_no_api_declares_more_than_the_largest_frame() -> None:
+def test_the_frame_size_declared_by_an_api_is_limited_to_the_overall_maximum() -> None:
     framer = Framer(buffers(), limited(declared=2 * MOST))
 
     with pytest.raises(FrameSizeError, match=f"want 10 to {MOST}"):
         feed(framer, with_key(7, MOST + 1))
 
 
-def test_the_key_of_a_large_frame_is_read_before_its_memory_is_taken() -> None:
+def test_the_api_key_of_a_large_frame_is_checked_before_its_buffer_is_allocated() -> None:
     taken = []
 
     def allocate(size: int) -> memoryview:

@@ -38,7 +38,9 @@ def head(client: bytes | None, rest: bytes = b"") -> memoryview:
 
 
 @given(st.integers(-32768, 32767), st.integers(-32768, 32767))
-def test_key_and_version_are_one_number_and_come_apart_again(key: int, version: int) -> None:
+def test_api_key_and_version_are_combined_in_one_code_and_separated_again(
+    key: int, version: int
+) -> None:
     code, _, _ = HEAD(struct.pack(">hhih", key, version, 0, 0))
 
     assert code == code_of(key, version)
@@ -51,7 +53,7 @@ def test_key_and_version_are_one_number_and_come_apart_again(key: int, version: 
     st.booleans(),
     st.binary(max_size=4),
 )
-def test_a_head_is_what_the_header_says(
+def test_the_head_of_a_request_is_decoded_as_its_header_was_encoded(
     client: str | None, tags: dict[int, bytes], flexible: bool, body: bytes
 ) -> None:
     header = RequestHeader(3, 12, 77, client, unknown_tags=tags if flexible else {})
@@ -73,7 +75,7 @@ def test_a_client_id_may_be_text_empty_or_null() -> None:
         raw_client_id(head(b"me"), 7)
 
 
-def test_the_body_begins_behind_client_id_and_tagged_fields() -> None:
+def test_the_body_begins_after_client_id_and_tagged_fields() -> None:
     assert body_position(head(b"me", b"body"), 2, flexible=False) == 12
     assert body_position(head(None, b"body"), -1, flexible=False) == 10
     assert body_position(head(b"me", b"\0body"), 2, flexible=True) == 13
@@ -82,18 +84,18 @@ def test_the_body_begins_behind_client_id_and_tagged_fields() -> None:
 
 
 @pytest.mark.parametrize("rest", [b"", b"\x01", b"\x01\x00\x05ab", b"\xff\xff\xff\xff\xff\xff\x01"])
-def test_a_head_that_ends_too_early_is_an_error(rest: bytes) -> None:
+def test_a_truncated_head_is_an_error(rest: bytes) -> None:
     with pytest.raises(ProtocolError):
         body_position(head(b"me", rest), 2, flexible=True)
 
 
-def test_a_small_answer_has_length_correlation_and_header() -> None:
+def test_a_small_answer_is_encoded_with_length_correlation_id_and_header() -> None:
     assert small_answer(7, b"body", flexible=False) == struct.pack(">ii", 8, 7) + b"body"
     assert small_answer(7, b"body", flexible=True) == struct.pack(">iib", 9, 7, 0) + b"body"
 
 
 @given(st.lists(st.one_of(st.binary(max_size=50), st.integers(0, 99)), max_size=9), st.booleans())
-def test_the_length_counts_all_and_neighbours_are_joined(
+def test_the_length_covers_all_segments_and_adjacent_bytes_are_joined(
     shape: list[bytes | int], flexible: bool
 ) -> None:
     parts: list[Buffer | Range] = [Range(one) if isinstance(one, int) else one for one in shape]
@@ -112,7 +114,7 @@ def test_the_length_counts_all_and_neighbours_are_joined(
         assert isinstance(one, Range) or isinstance(other, Range)
 
 
-def test_large_neighbours_are_not_copied() -> None:
+def test_large_adjacent_parts_are_not_copied() -> None:
     large = bytes(JOINED)
 
     segments = answer(1, [b"a", large, b"b"], flexible=False)

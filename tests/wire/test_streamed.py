@@ -7,7 +7,7 @@ import pytest
 from trio_kafka.wire.streamed import BodyChangedError, StreamedBody
 
 
-def test_a_body_has_the_length_of_what_is_left() -> None:
+def test_the_length_of_a_streamed_body_is_that_of_its_remaining_pieces() -> None:
     body = StreamedBody(iter([b"abc", b"de"]), 5)
 
     assert len(body) == 5
@@ -19,12 +19,12 @@ def test_a_body_has_the_length_of_what_is_left() -> None:
 
 
 @pytest.mark.parametrize("size", [4, 6])
-def test_a_body_of_another_length_than_promised_is_an_error(size: int) -> None:
+def test_a_streamed_body_of_another_length_than_declared_is_an_error(size: int) -> None:
     with pytest.raises(BodyChangedError, match="expected 0"):
         list(StreamedBody(iter([b"abc", b"de"]), size))
 
 
-def test_a_body_that_cannot_be_encoded_again_is_an_error() -> None:
+def test_an_exception_while_encoding_a_streamed_body_is_a_body_changed_error() -> None:
     def fail() -> Iterator[bytes]:
         yield b"abc"
         raise ValueError("gone")
@@ -36,7 +36,7 @@ def test_a_body_that_cannot_be_encoded_again_is_an_error() -> None:
         body.next_piece()
 
 
-def test_a_discarded_body_is_at_its_end() -> None:
+def test_a_released_streamed_body_is_empty() -> None:
     body = StreamedBody(iter([b"abc"]), 3)
     body.release()
     body.release()

@@ -4,7 +4,7 @@ from pathlib import Path
 from trio_kafka.world.blocking_file import CHUNK, open_reader
 
 
-def test_any_bytes_are_read_whatever_was_read_before(tmp_path: Path) -> None:
+def test_reader_reads_any_range_in_any_order(tmp_path: Path) -> None:
     content = os.urandom(3 * CHUNK)
     (tmp_path / "f").write_bytes(content)
 
@@ -13,7 +13,7 @@ def test_any_bytes_are_read_whatever_was_read_before(tmp_path: Path) -> None:
             assert bytes(reader.read(at, size)) == content[at : at + size]
 
 
-def test_reads_end_with_the_file(tmp_path: Path) -> None:
+def test_reads_end_at_the_end_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"abc")
 
     with open_reader(tmp_path / "f") as reader:
@@ -22,7 +22,7 @@ def test_reads_end_with_the_file(tmp_path: Path) -> None:
         assert bytes(reader.read(3, 10)) == b""
 
 
-def test_what_was_truncated_meanwhile_is_missing(tmp_path: Path) -> None:
+def test_reads_after_a_truncation_are_short(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(bytes(100))
 
     with open_reader(tmp_path / "f") as reader:
@@ -31,7 +31,7 @@ def test_what_was_truncated_meanwhile_is_missing(tmp_path: Path) -> None:
         assert list(map(len, reader.pieces(0, 100))) == [40]
 
 
-def test_a_large_range_comes_in_pieces(tmp_path: Path) -> None:
+def test_large_range_is_read_in_pieces(tmp_path: Path) -> None:
     content = os.urandom(2 * CHUNK + 1)
     (tmp_path / "f").write_bytes(content)
 

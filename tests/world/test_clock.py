@@ -10,7 +10,7 @@ from trio_kafka.world.clock import EPOCH, SkippingClock
 from trio_kafka.world.real import RealWorld
 
 
-def test_virtual_time_stands_still_while_a_task_can_run_and_jumps_to_the_next_deadline():
+def test_virtual_time_stands_still_for_runnable_tasks_and_jumps_to_the_next_deadline():
     async def main():
         for _ in range(100):
             await trio.lowlevel.checkpoint()
@@ -34,7 +34,7 @@ def test_skipping_moves_wall_and_monotonic_time_and_not_elapsed():
     assert clock.elapsed() - elapsed < 1
 
 
-def test_time_does_not_go_back():
+def test_negative_skip_of_the_clock_is_refused():
     with pytest.raises(ValueError, match="cannot skip"):
         SkippingClock().skip(-1)
 
@@ -48,7 +48,7 @@ def test_a_skip_too_small_for_a_float_still_moves_the_clock():
     assert clock.current_time() > 1e12
 
 
-def test_the_real_clock_does_not_jump_by_itself():
+def test_skipping_clock_in_real_time_does_not_jump_by_itself():
     async def main():
         await trio.sleep(0.01)
 
@@ -140,7 +140,7 @@ def test_sockets_are_served_between_the_steps_of_advance():
     assert trio.run(main, clock=clock) == [100, 200, 300]
 
 
-def test_only_one_task_advances_the_clock_and_a_cancelled_one_lets_go():
+def test_only_one_task_advances_the_clock_until_the_task_is_cancelled():
     async def main():
         async with trio.open_nursery() as nursery:
             with clock.working():  # keeps the first one waiting
@@ -178,7 +178,7 @@ def test_trio_asks_the_clock_how_long_to_sleep_only_when_no_task_can_run():
     assert asked.count(False) == 2
 
 
-def test_a_wait_of_the_thread_is_counted():
+def test_waits_of_the_loop_thread_are_counted():
     waits = SkippingClock().waits
     assert waits is not None
     before = waits()
@@ -194,11 +194,11 @@ def test_a_wait_of_the_thread_is_counted():
     assert waits() > before
 
 
-def test_virtual_time_passes_only_where_somebody_waits():
+def test_virtual_clock_does_not_count_waits():
     assert SkippingClock(virtual=True).waits is None
 
 
-def test_a_busy_loop_does_not_keep_the_clock_from_moving():
+def test_busy_task_does_not_stop_advance():
     clock, met = SkippingClock(), []
 
     async def ticks():
@@ -225,7 +225,7 @@ def test_a_busy_loop_does_not_keep_the_clock_from_moving():
     assert trio.run(main, clock=clock) == list(range(1, 60))
 
 
-def test_tasks_that_a_woken_task_wakes_are_waited_for_while_the_loop_is_busy():
+def test_advance_waits_for_tasks_woken_by_woken_tasks_while_the_loop_is_busy():
     clock, met = SkippingClock(), []
 
     async def relay(receive):
@@ -284,7 +284,7 @@ class Patient:
 
 
 @pytest.mark.parametrize(("needed", "times"), [(True, 60), (False, 1)])
-def test_a_deadline_that_its_owner_puts_off_is_passed_over_and_met_once_at_the_end(needed, times):
+def test_deadline_postponed_by_its_follower_is_met_once_at_the_end_of_advance(needed, times):
     clock, patient = SkippingClock(), Patient(needed=needed)
 
     async def main():
@@ -304,7 +304,7 @@ def test_a_deadline_that_its_owner_puts_off_is_passed_over_and_met_once_at_the_e
     assert sum(patient.skips) == pytest.approx(3601, abs=1)
 
 
-def test_a_deadline_that_comes_in_real_time_while_followers_look_ahead_is_met():
+def test_deadline_that_expires_while_followers_look_ahead_is_met():
     clock, slow = SkippingClock(), Patient(needed=True)
 
     def look_ahead(_):
@@ -325,7 +325,7 @@ def test_a_deadline_that_comes_in_real_time_while_followers_look_ahead_is_met():
     assert slow.woken  # ten times on a machine that never stands still
 
 
-def test_the_deadlines_are_as_before_after_a_move_that_was_cancelled():
+def test_cancelled_advance_restores_the_deadlines_of_followers():
     clock, patient = SkippingClock(), Patient(needed=False)
 
     async def main():
@@ -342,7 +342,7 @@ def test_the_deadlines_are_as_before_after_a_move_that_was_cancelled():
     assert trio.run(main, clock=clock)
 
 
-def test_a_time_below_zero_is_refused():
+def test_negative_advance_of_the_clock_is_refused():
     async def main():
         with pytest.raises(ValueError, match="by -1 s"):
             await clock.advance(-1)
@@ -352,7 +352,7 @@ def test_a_time_below_zero_is_refused():
     trio.run(main, clock=clock)
 
 
-def test_the_wall_clock_is_set_to_the_machine_again_and_the_monotonic_clock_goes_on():
+def test_reset_of_the_wall_clock_does_not_move_the_monotonic_clock():
     clock = SkippingClock()
     now = clock.current_time()
     clock.skip(3600)
@@ -365,7 +365,7 @@ def test_the_wall_clock_is_set_to_the_machine_again_and_the_monotonic_clock_goes
     assert clock.wall() == pytest.approx(time.time() + 60, abs=1)
 
 
-def test_the_wall_clock_is_not_reset_while_it_is_moved():
+def test_reset_of_the_wall_clock_is_refused_during_advance():
     async def main():
         async with trio.open_nursery() as nursery:
             with clock.working():
@@ -380,7 +380,7 @@ def test_the_wall_clock_is_not_reset_while_it_is_moved():
     trio.run(main, clock=clock)
 
 
-def test_a_record_of_a_client_that_stood_still_is_as_old_as_its_place_in_the_log():
+def test_record_timestamps_are_shifted_by_the_clock_moves_before_their_offset():
     clock, now_ms = SkippingClock(), int(time.time() * 1000)
     clock.skip(1000)
     clock.writes.note_move({"log": 5}, 0.0, 1000.0)
@@ -390,7 +390,7 @@ def test_a_record_of_a_client_that_stood_still_is_as_old_as_its_place_in_the_log
     assert clock.wall_of(now_ms + 990_000, "log", 5) == now_ms + 990_000  # the broker's own time
 
 
-def test_in_virtual_time_the_clocks_of_clients_pass_with_that_of_the_broker():
+def test_record_timestamps_are_not_shifted_in_virtual_time():
     clock = SkippingClock(virtual=True)
     clock.skip(1000)
 

@@ -13,7 +13,7 @@ def descriptors() -> Descriptors:
     return Descriptors(LIMIT)
 
 
-def test_without_a_limit_nothing_is_refused() -> None:
+def test_no_descriptor_is_refused_without_a_limit() -> None:
     descriptors = Descriptors()
     descriptors.files = descriptors.sockets = descriptors.others = 1 << 30
 
@@ -25,11 +25,13 @@ def test_without_a_limit_nothing_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("limit", "shared"), [(SMALLEST, 32), (100, 50), (128, 64), (2000, 1936)])
-def test_the_reserve_is_half_of_few_descriptors_and_fixed_of_many(limit: int, shared: int) -> None:
+def test_descriptor_reserve_is_half_of_a_small_limit_and_fixed_for_a_large_limit(
+    limit: int, shared: int
+) -> None:
     assert Descriptors(limit).shared == shared
 
 
-def test_connections_leave_the_reserve_and_the_least_share_of_files(
+def test_connections_never_use_the_reserve_or_the_least_share_of_files(
     descriptors: Descriptors,
 ) -> None:
     most = LIMIT - RESERVE - descriptors.least_files
@@ -44,7 +46,7 @@ def test_connections_leave_the_reserve_and_the_least_share_of_files(
     assert descriptors.refused == 1
 
 
-def test_idle_files_are_closed_for_connections_but_for_their_share(
+def test_idle_files_beyond_their_share_are_closed_for_connections(
     descriptors: Descriptors,
 ) -> None:
     def close(count: int) -> int:
@@ -65,14 +67,14 @@ def test_idle_files_are_closed_for_connections_but_for_their_share(
     assert descriptors.sockets == descriptors.shared - descriptors.least_files
 
 
-def test_files_in_use_are_not_waited_for(descriptors: Descriptors) -> None:
+def test_connection_is_refused_when_no_file_is_idle(descriptors: Descriptors) -> None:
     descriptors.files = descriptors.shared
 
     with pytest.raises(OSError, match="reserved"):
         descriptors.check_socket()
 
 
-def test_selectors_take_half_at_most(descriptors: Descriptors) -> None:
+def test_selectors_take_at_most_half_of_the_descriptors(descriptors: Descriptors) -> None:
     descriptors.others = descriptors.shared // 2 - 2
     descriptors.check_others(2)
     descriptors.others += 1
@@ -81,7 +83,9 @@ def test_selectors_take_half_at_most(descriptors: Descriptors) -> None:
         descriptors.check_others(2)
 
 
-def test_a_selector_has_idle_files_closed(descriptors: Descriptors) -> None:
+def test_new_selector_closes_idle_files_when_descriptors_are_scarce(
+    descriptors: Descriptors,
+) -> None:
     asked: list[int] = []
 
     def close(count: int) -> int:

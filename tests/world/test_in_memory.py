@@ -33,7 +33,7 @@ async def content(disk: MemoryDisk, clock: SkippingClock, name: str) -> bytes:
     return bytes(buffer)
 
 
-async def test_a_crash_keeps_what_was_written_and_ends_each_call(clock, disk):
+async def test_crash_of_a_memory_disk_keeps_written_bytes_and_ends_each_call(clock, disk):
     directory = world_on(clock, disk).directory("/data", create=True)
     file = directory.create("a")
     file.append([b"written"])
@@ -50,7 +50,7 @@ async def test_a_crash_keeps_what_was_written_and_ends_each_call(clock, disk):
     world_on(clock, after).directory("/data").lock("lock")
 
 
-async def test_a_power_loss_keeps_what_was_synced(clock, disk):
+async def test_power_loss_of_a_memory_disk_keeps_only_synced_bytes(clock, disk):
     directory = world_on(clock, disk).directory("/data", create=True)
     synced, unsynced = directory.create("synced"), directory.create("unsynced")
     for file in (synced, unsynced):
@@ -64,7 +64,7 @@ async def test_a_power_loss_keeps_what_was_synced(clock, disk):
     assert await content(after, clock, "unsynced") != b"a" + b"b" * 2000
 
 
-async def test_a_disk_fills(clock, disk):
+async def test_append_beyond_the_capacity_of_a_memory_disk_raises_enospc(clock, disk):
     disk.capacity = 100
     directory = world_on(clock, disk).directory("/data", create=True)
     file = directory.create("a")
@@ -76,7 +76,7 @@ async def test_a_disk_fills(clock, disk):
     assert file.size == 60
 
 
-async def test_a_call_fails_or_takes_its_time_by_rule(clock, disk):
+async def test_fault_function_makes_calls_on_a_memory_disk_fail_or_last(clock, disk):
     asked = []
 
     def fault(machine: str, call: str, path: str) -> float | OSError | None:
@@ -99,7 +99,7 @@ async def test_a_call_fails_or_takes_its_time_by_rule(clock, disk):
     assert ("memory", "append") in asked
 
 
-async def test_a_job_of_a_process_reads_the_files_in_memory(clock, disk):
+async def test_process_job_reads_the_files_in_memory(clock, disk):
     world = world_on(clock, disk)
     world.directory("/data", create=True).create("a").append([b"abc"])
 
@@ -111,7 +111,7 @@ async def test_a_job_of_a_process_reads_the_files_in_memory(clock, disk):
     assert await world.run_in_process(job, "/data", "a") == 3
 
 
-async def test_rules_of_a_simulated_disk_hold_for_one_in_memory_too(clock, disk):
+async def test_fault_rules_of_a_simulated_disk_hold_for_a_memory_disk(clock, disk):
     directory = world_on(clock, disk).directory("/data", create=True)
     disk.faults.add(CallFault(call="create", target="*.log", error="ENOSPC", times=1))
     disk.faults.add(CallFault(call="sync", power_loss=0.0))

@@ -29,16 +29,16 @@ def frozen(monkeypatch):
     monkeypatch.setattr(time, "clock_gettime", fake)
 
 
-def test_wall_time_is_that_of_the_system_to_a_hundredth_of_a_second():
+def test_wall_time_equals_the_system_time_within_10_ms():
     assert machine_time.wall() == pytest.approx(time.time(), abs=0.01)
 
 
-def test_elapsed_time_is_that_of_the_performance_counter():
+def test_elapsed_time_equals_the_performance_counter():
     before = time.perf_counter()
     assert before <= machine_time.elapsed() <= time.perf_counter()
 
 
-def test_a_frozen_process_does_not_freeze_the_clock_of_a_broker_in_it(frozen):
+def test_frozen_time_of_the_process_does_not_freeze_the_clock_of_the_broker(frozen):
     assert time.time() == time.perf_counter() == FROZEN
     clock = SkippingClock()
     wall, now, elapsed = clock.wall(), clock.current_time(), clock.elapsed()
@@ -52,7 +52,7 @@ def test_a_frozen_process_does_not_freeze_the_clock_of_a_broker_in_it(frozen):
     assert clock.elapsed() > elapsed
 
 
-def test_without_atomic_time_the_wall_clock_is_that_of_the_process(monkeypatch):
+def test_wall_time_without_an_atomic_clock_is_the_time_of_the_process(monkeypatch):
     monkeypatch.setattr(machine_time, "_TAI", None)
 
     assert machine_time.wall() == pytest.approx(time.time(), abs=0.01)

@@ -12,7 +12,7 @@ def own_resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-def test_discarded_memory_goes_back_while_a_view_is_left() -> None:
+def test_discarded_buffer_returns_its_memory_while_a_view_exists() -> None:
     before = own_resident_bytes()
     buffer = new_buffer(64 * MIB)
     kept = buffer[5:10]
@@ -25,7 +25,7 @@ def test_discarded_memory_goes_back_while_a_view_is_left() -> None:
     assert bytes(kept) == bytes(5)
 
 
-def test_a_buffer_is_writable_and_zero_and_costs_when_it_is_written() -> None:
+def test_new_buffer_is_zero_and_takes_memory_only_when_written() -> None:
     before = own_resident_bytes()
     buffer = new_buffer(256 * MIB)
 
@@ -37,6 +37,6 @@ def test_a_buffer_is_writable_and_zero_and_costs_when_it_is_written() -> None:
     assert len(new_buffer(0)) == 0
 
 
-def test_memory_of_another_kind_is_not_discarded() -> None:
+def test_discard_of_a_view_of_other_memory_raises_type_error() -> None:
     with pytest.raises(TypeError, match="bytearray"):
         discard(memoryview(bytearray(10)))

@@ -5,7 +5,7 @@ import pytest
 from trio_kafka.world.moved_writes import MovedWrites
 
 
-def test_a_record_has_the_move_before_it_and_not_the_one_after_it():
+def test_record_is_shifted_by_clock_moves_before_its_write_only():
     writes = MovedWrites()
 
     writes.note_move({"a": 3}, 0.0, 100.0)
@@ -15,7 +15,7 @@ def test_a_record_has_the_move_before_it_and_not_the_one_after_it():
     assert moved == [0.0, 0.0, 100.0, 100.0, 250.0, 250.0]
 
 
-def test_moves_without_a_record_in_between_are_one_move():
+def test_clock_moves_without_a_record_in_between_are_stored_as_a_single_move():
     writes = MovedWrites()
     for number in range(1000):
         writes.note_move({"a": 3}, 10.0 * number, 10.0 * number + 10)
@@ -25,7 +25,7 @@ def test_moves_without_a_record_in_between_are_one_move():
 
 
 @pytest.mark.parametrize("offset", [0, 5])
-def test_a_place_that_was_made_after_the_last_move_has_all_of_it(offset):
+def test_log_created_after_the_last_clock_move_is_shifted_by_all_moves(offset):
     writes = MovedWrites()
     writes.note_move({"a": 3}, 0.0, 100.0)
 
@@ -36,7 +36,7 @@ def test_a_place_that_was_made_after_the_last_move_has_all_of_it(offset):
     assert writes.moved_when("b", offset, 150.0) == 100.0
 
 
-def test_a_place_that_is_gone_is_forgotten_and_begins_anew():
+def test_deleted_log_is_forgotten_and_a_new_log_is_shifted_by_all_moves():
     writes = MovedWrites()
     writes.note_move({"a": 3}, 0.0, 100.0)
     writes.note_move({}, 100.0, 200.0)
@@ -44,7 +44,7 @@ def test_a_place_that_is_gone_is_forgotten_and_begins_anew():
     assert writes.moved_when("a", 0, 200.0) == 200.0
 
 
-def test_records_that_were_cut_and_written_again_have_the_later_move():
+def test_rewritten_records_after_a_truncation_are_shifted_by_the_later_move():
     writes = MovedWrites()
     writes.note_move({"a": 9}, 0.0, 100.0)
     writes.note_move({"a": 4}, 100.0, 200.0)
@@ -52,7 +52,7 @@ def test_records_that_were_cut_and_written_again_have_the_later_move():
     assert [writes.moved_when("a", offset, 200.0) for offset in (3, 4)] == [0.0, 200.0]
 
 
-def test_after_a_reset_nothing_was_moved():
+def test_clear_of_the_clock_moves_removes_all_shifts():
     writes = MovedWrites()
     writes.note_move({"a": 3}, 0.0, 100.0)
 

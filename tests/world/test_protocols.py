@@ -34,19 +34,19 @@ def fail(directory):
     directory.open("missing")
 
 
-async def test_a_thread_gives_its_result_or_its_error(worlds, clock):
+async def test_run_in_thread_returns_the_result_or_raises_the_error(worlds, clock):
     assert await worlds.here.run_in_thread(max, 1, 2) == 2
     with pytest.raises(ZeroDivisionError):
         await worlds.here.run_in_thread(divmod, 1, 0)
 
 
-async def test_what_runs_beside_gives_its_result_or_its_error(worlds, clock):
+async def test_run_beside_returns_the_result_or_raises_the_error(worlds, clock):
     assert await worlds.here.run_beside(max, 1, 2) == 2
     with pytest.raises(ZeroDivisionError):
         await worlds.here.run_beside(divmod, 1, 0)
 
 
-async def test_nobody_hears_of_what_runs_beside_when_it_is_cancelled(worlds, clock):
+async def test_cancelled_run_beside_returns_no_result(worlds, clock):
     with trio.CancelScope() as scope:
         scope.cancel()
         await worlds.here.run_beside(max, 1, 2)
@@ -55,7 +55,7 @@ async def test_nobody_hears_of_what_runs_beside_when_it_is_cancelled(worlds, clo
 
 
 @pytest.mark.slow
-async def test_a_process_runs_a_job_to_its_result_or_its_error(worlds, clock):
+async def test_run_in_process_returns_the_result_or_raises_the_error(worlds, clock):
     file = worlds.create("f", b"12345")
     await file.sync()
 
@@ -73,7 +73,7 @@ def write_when_it_may(directory):
 
 
 @pytest.mark.slow
-async def test_a_job_keeps_its_directory_when_another_one_gets_the_name(worlds, clock):
+async def test_process_job_keeps_its_directory_when_the_directory_is_renamed(worlds, clock):
     before = worlds.root.directory("a", create=True)
 
     with trio.fail_after(30):
@@ -90,7 +90,7 @@ async def test_a_job_keeps_its_directory_when_another_one_gets_the_name(worlds, 
 
 
 @pytest.mark.slow
-async def test_a_job_goes_on_at_the_time_that_it_says(worlds, clock):
+async def test_process_job_continues_at_the_time_that_the_job_yields(worlds, clock):
     began = worlds.here.clock.elapsed()
 
     await worlds.here.run_in_process(pause_until, worlds.path, 0.05)
@@ -109,9 +109,7 @@ async def test_wall_and_monotonic_time_move_together_and_elapsed_does_not_go_bac
     assert worlds.here.clock.elapsed() >= elapsed
 
 
-async def test_advance_passes_exactly_that_much_time_and_meets_each_deadline(
-    worlds, clock, nursery
-):
+async def test_advance_passes_the_requested_time_and_meets_each_deadline(worlds, clock, nursery):
     met = []
 
     async def job():
@@ -130,12 +128,12 @@ async def test_advance_passes_exactly_that_much_time_and_meets_each_deadline(
     assert 60 <= steps <= 62
 
 
-async def test_chance_gives_bytes(worlds, clock):
+async def test_random_bytes_have_the_requested_length(worlds, clock):
     assert len(worlds.here.random_bytes(16)) == 16
     assert 0 <= worlds.here.random.random() < 1
 
 
-def test_masks_are_those_of_epoll():
+def test_event_masks_equal_the_masks_of_epoll():
     import select
 
     assert READ == select.EPOLLIN
@@ -144,7 +142,7 @@ def test_masks_are_those_of_epoll():
     assert PEER_DONE == select.EPOLLRDHUP
 
 
-def test_both_worlds_are_worlds_and_say_which():
+def test_real_and_simulated_worlds_report_whether_the_world_is_simulated():
     def is_simulated(world: World) -> bool:
         return world.simulated
 
@@ -153,11 +151,11 @@ def test_both_worlds_are_worlds_and_say_which():
 
 
 @pytest.mark.parametrize("name", ["a", "00000000000000000000.log", ".lock", "t-0.x-delete", "..."])
-def test_a_single_name_is_given_back(name):
+def test_check_name_returns_a_valid_name(name):
     assert check_name(name) == name
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "/", "a/", "/a", "a/../b", "a\0"])
-def test_what_leads_elsewhere_is_refused(name):
+def test_check_name_refuses_names_that_lead_to_another_directory(name):
     with pytest.raises(ValueError, match="want one without slashes"):
         check_name(name)

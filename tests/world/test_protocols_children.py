@@ -115,7 +115,7 @@ async def test_a_child_has_an_environment_a_directory_and_a_status(worlds, clock
         assert await child.receive() == b""
 
 
-async def test_a_child_ends_by_a_signal_that_it_does_not_catch(worlds, clock):
+async def test_child_without_a_signal_handler_ends_by_the_signal(worlds, clock):
     async with started(worlds, "wait") as child:
         await read(child, b"ready\n")
 
@@ -124,7 +124,7 @@ async def test_a_child_ends_by_a_signal_that_it_does_not_catch(worlds, clock):
         assert await ended(child) == -signal.SIGTERM
 
 
-async def test_a_child_may_end_in_order_when_it_is_told_to(worlds, clock):
+async def test_child_that_catches_terminate_ends_with_its_own_status(worlds, clock):
     async with started(worlds, "polite") as child:
         await read(child, b"ready\n")
 
@@ -148,7 +148,7 @@ async def test_a_child_that_ignores_its_signal_is_killed(worlds, clock):
         assert await read(child) == b""
 
 
-async def test_a_child_that_prints_for_ever_waits_for_its_reader(worlds, clock):
+async def test_child_that_prints_without_end_waits_for_its_reader(worlds, clock):
     async with started(worlds, "chatty") as child:
         assert 0 < len(await child.receive()) <= 1 << 16
         child.kill()
@@ -158,13 +158,13 @@ async def test_a_child_that_prints_for_ever_waits_for_its_reader(worlds, clock):
             pass
 
 
-async def test_a_program_that_is_not_there_is_told_in_the_output(worlds, clock):
+async def test_missing_program_is_reported_in_the_output_of_the_child(worlds, clock):
     async with started(worlds, "/no/such/program") as child:
         assert await read(child) == b"cannot run /no/such/program: No such file or directory\n"
         assert await ended(child) == 127
 
 
-async def test_a_child_is_gone_when_it_is_closed(worlds, clock):
+async def test_close_ends_the_child(worlds, clock):
     async with started(worlds, "wait") as child:
         await read(child, b"ready\n")
 

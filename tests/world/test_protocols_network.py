@@ -28,7 +28,7 @@ async def test_a_selector_reports_the_state_at_registration_once(worlds, clock):
     assert selector.poll(0, 64) == []
 
 
-async def test_data_that_was_there_before_registering_is_reported(worlds, clock):
+async def test_data_that_arrived_before_registration_is_reported(worlds, clock):
     near, far = await worlds.pair()
     far.send(b"early")
     await near.wait_readable()
@@ -78,7 +78,7 @@ async def test_an_unregistered_socket_has_no_edges(worlds, clock):
     assert selector.poll(0, 64) == []
 
 
-async def test_a_ring_before_the_wait_ends_it(worlds, clock):
+async def test_ring_before_a_selector_wait_ends_the_wait(worlds, clock):
     selector = worlds.selector()
 
     selector.ring()
@@ -90,7 +90,7 @@ async def test_a_ring_before_the_wait_ends_it(worlds, clock):
     assert selector.poll(0, 64) == []
 
 
-async def test_a_ring_during_the_wait_ends_it_each_time(worlds, clock, nursery):
+async def test_ring_during_a_selector_wait_ends_the_wait_each_time(worlds, clock, nursery):
     selector = worlds.selector()
     for _ in range(3):
 
@@ -105,7 +105,7 @@ async def test_a_ring_during_the_wait_ends_it_each_time(worlds, clock, nursery):
         assert selector.poll(0, 64) == [(selector.bell, READ)]
 
 
-async def test_a_closed_selector_wakes_who_waits(worlds, clock, nursery):
+async def test_closing_a_selector_wakes_the_waiting_task(worlds, clock, nursery):
     selector = worlds.selector()
     woken = trio.Event()
 
@@ -123,7 +123,7 @@ async def test_a_closed_selector_wakes_who_waits(worlds, clock, nursery):
         await selector.wait()
 
 
-async def test_data_and_end_come_in_one_edge_and_answers_still_go(worlds, clock):
+async def test_data_and_end_of_stream_are_one_edge_and_the_socket_can_still_send(worlds, clock):
     near, far, selector = await worlds.registered()
     far.send(b"last words")
     far.shutdown_write()
@@ -156,7 +156,7 @@ async def test_a_refused_send_is_followed_by_a_write_edge_when_the_peer_has_read
     assert near.send(b"x") == 1
 
 
-async def test_a_short_send_that_no_refused_one_follows_gives_a_write_edge_too(worlds, clock):
+async def test_short_send_without_a_refused_send_is_followed_by_a_write_edge(worlds, clock):
     near, far, selector = await worlds.registered()
     block = bytes(8 << 20)
 
@@ -178,7 +178,7 @@ async def test_send_more_and_send_arrive_in_order(worlds, clock):
     assert await worlds.receive(far, 13) == b"head and body"
 
 
-async def test_what_send_more_holds_back_goes_by_itself_or_with_the_end(worlds, clock):
+async def test_bytes_held_back_by_send_more_are_sent_after_a_while_or_on_close(worlds, clock):
     near, far = await worlds.pair()
 
     near.send_more(b"alone")
@@ -191,13 +191,13 @@ async def test_what_send_more_holds_back_goes_by_itself_or_with_the_end(worlds, 
     assert far.receive_into(bytearray(1)) == 0
 
 
-async def test_sending_nothing_is_no_error(worlds, clock):
+async def test_sending_zero_bytes_is_no_error(worlds, clock):
     near, _far = await worlds.pair()
 
     assert near.send(b"") == 0
 
 
-async def test_close_with_everything_read_is_the_end_of_the_stream(worlds, clock):
+async def test_close_after_everything_was_read_is_the_end_of_the_stream(worlds, clock):
     near, far, selector = await worlds.registered()
 
     far.close()
@@ -234,7 +234,7 @@ async def test_sending_to_a_closed_peer_ends_in_a_reset(worlds, clock):
 
 
 @pytest.mark.parametrize("wait", ["wait_readable", "wait_writable"])
-async def test_closing_wakes_who_waits(worlds, clock, nursery, wait):
+async def test_closing_a_socket_wakes_its_waiting_task(worlds, clock, nursery, wait):
     near, _far = await worlds.pair()
     if wait == "wait_writable":
         fill(near)
@@ -259,7 +259,7 @@ async def test_closing_wakes_who_waits(worlds, clock, nursery, wait):
     assert caught.value.errno == errno.EBADF
 
 
-async def test_both_ends_name_each_other(worlds, clock):
+async def test_peer_address_of_each_end_is_the_local_address_of_the_other_end(worlds, clock):
     near, far = await worlds.pair()
 
     assert near.peer == far.local
@@ -267,7 +267,7 @@ async def test_both_ends_name_each_other(worlds, clock):
     assert near.key != far.key or worlds.here is not worlds.there
 
 
-async def test_connecting_where_nobody_listens_is_refused(worlds, clock):
+async def test_connecting_to_a_port_without_a_listener_is_refused(worlds, clock):
     listener = await worlds.listener()
     listener.close()
 
@@ -275,7 +275,7 @@ async def test_connecting_where_nobody_listens_is_refused(worlds, clock):
         await worlds.connect(listener)
 
 
-async def test_a_port_is_bound_once(worlds, clock):
+async def test_port_can_be_bound_only_once_at_a_time(worlds, clock):
     listener = await worlds.listener()
 
     with pytest.raises(OSError) as caught:
@@ -289,7 +289,7 @@ async def test_a_port_is_bound_once(worlds, clock):
 
 
 @pytest.mark.parametrize("everywhere", ["", "0.0.0.0", "::"])
-async def test_all_interfaces_have_three_names(worlds, clock, everywhere):
+async def test_listener_on_all_interfaces_may_be_named_in_three_ways(worlds, clock, everywhere):
     listener = worlds.closed_at_the_end(await worlds.here.network.listen(everywhere, 0))
 
     far = await worlds.connect(listener)
@@ -298,7 +298,9 @@ async def test_all_interfaces_have_three_names(worlds, clock, everywhere):
     assert near.peer == far.local
 
 
-async def test_accept_nowait_takes_what_is_there_or_says_that_nothing_is(worlds, clock):
+async def test_accept_nowait_returns_a_waiting_connection_or_raises_blocking_io_error(
+    worlds, clock
+):
     listener = await worlds.listener()
     with pytest.raises(BlockingIOError):
         listener.accept_nowait()
@@ -311,7 +313,7 @@ async def test_accept_nowait_takes_what_is_there_or_says_that_nothing_is(worlds,
         listener.accept_nowait()
 
 
-async def test_closing_a_listener_wakes_who_accepts_and_resets_who_was_not_accepted(
+async def test_closing_a_listener_wakes_its_accept_and_resets_unaccepted_connections(
     worlds, clock, nursery
 ):
     listener, other = await worlds.listener(), await worlds.listener()
@@ -337,14 +339,14 @@ async def test_closing_a_listener_wakes_who_accepts_and_resets_who_was_not_accep
         await listener.accept()
 
 
-async def test_small_buffers_of_a_listener_are_inherited_and_bound_what_is_under_way(worlds, clock):
+async def test_accepted_sockets_inherit_small_buffers_of_the_listener(worlds, clock):
     small, _ = await worlds.pair(send_buffer=4096, receive_buffer=4096)
     usual, _ = await worlds.pair()
 
     assert fill(small) * 2 < fill(usual)
 
 
-async def test_a_socket_makes_room_to_send(worlds, clock):
+async def test_make_room_enlarges_the_send_buffer_of_a_socket(worlds, clock):
     small, _ = await worlds.pair(send_buffer=4096, receive_buffer=4096)
     before = fill(small)
 
@@ -353,7 +355,7 @@ async def test_a_socket_makes_room_to_send(worlds, clock):
     assert before + fill(small) >= 1 << 20
 
 
-async def test_a_socket_makes_room_to_receive(worlds, clock):
+async def test_make_room_enlarges_the_receive_buffer_of_a_socket(worlds, clock):
     usual = {"send_buffer": 1 << 16, "receive_buffer": 1 << 16}
     listener = await worlds.listener(**usual, largest_buffer=1 << 20)
     far = await worlds.connect(listener, **usual)
@@ -370,7 +372,7 @@ async def test_a_socket_makes_room_to_receive(worlds, clock):
     assert max(sent) > 2 * before
 
 
-async def test_a_name_has_addresses_each_once_and_an_address_is_its_own(worlds, clock):
+async def test_addresses_of_a_name_are_unique_and_an_address_resolves_to_itself(worlds, clock):
     found = await worlds.here.network.addresses(worlds.host)
 
     assert found
@@ -378,7 +380,7 @@ async def test_a_name_has_addresses_each_once_and_an_address_is_its_own(worlds, 
     assert await worlds.here.network.addresses(found[0]) == [found[0]]
 
 
-async def test_an_unknown_name_has_none(worlds, clock):
+async def test_addresses_of_an_unknown_name_raise_os_error(worlds, clock):
     with pytest.raises(OSError, match=r"."):
         await worlds.here.network.addresses("no-such-host.invalid")
 
@@ -432,7 +434,9 @@ async def test_a_closed_selector_rejects_every_call(worlds, clock):
         raises_bad_descriptor(call)
 
 
-async def test_the_ring_of_a_closed_selector_reaches_nothing_that_has_its_number_now(worlds, clock):
+async def test_ring_of_a_closed_selector_does_not_reach_a_new_selector_with_its_number(
+    worlds, clock
+):
     closed = worlds.selector()
     closed.close()
     later = worlds.selector()
@@ -443,7 +447,7 @@ async def test_the_ring_of_a_closed_selector_reaches_nothing_that_has_its_number
     assert later.poll(0, 64) == []
 
 
-async def test_a_released_lease_sends_and_reads_nothing(worlds, clock):
+async def test_released_lease_refuses_send_and_read(worlds, clock):
     near, _far = await worlds.pair()
     file = worlds.create("a", b"abc")
     lease = file.lease(3)

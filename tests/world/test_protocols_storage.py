@@ -28,7 +28,7 @@ async def test_appends_go_to_the_end_and_are_read_back(worlds, clock):
     assert await file.read(100, buffer) == 0
 
 
-async def test_more_buffers_than_one_system_call_takes_are_one_append(worlds, clock):
+async def test_append_of_more_buffers_than_a_system_call_takes_is_complete(worlds, clock):
     file = worlds.create("a")
 
     file.append([b"%04d" % number for number in range(3000)])
@@ -38,7 +38,7 @@ async def test_more_buffers_than_one_system_call_takes_are_one_append(worlds, cl
     assert buffer[-5:-1] == b"2999"
 
 
-async def test_a_file_opened_again_has_its_size_and_goes_on_at_its_end(worlds, clock):
+async def test_reopened_file_has_its_size_and_appends_at_its_end(worlds, clock):
     worlds.create("a", b"123").close()
 
     file = worlds.closed_at_the_end(worlds.root.open("a"))
@@ -60,7 +60,7 @@ async def test_cold_bytes_are_refused_and_read_in_a_thread(worlds, clock):
     assert file.try_read(0, buffer) == 20_000
 
 
-async def test_a_read_of_which_the_rest_is_cold_is_short_and_that_is_not_the_end(worlds, clock):
+async def test_try_read_of_partly_cold_bytes_is_short_before_the_end_of_the_file(worlds, clock):
     file = worlds.create("a", b"x" * (4 << 20))
     await file.sync()
     worlds.chill(file, 4096)
@@ -72,7 +72,7 @@ async def test_a_read_of_which_the_rest_is_cold_is_short_and_that_is_not_the_end
     assert await file.read(0, buffer) == 4 << 20
 
 
-async def test_truncation_cuts_the_end_and_appends_go_on_there(worlds, clock):
+async def test_truncation_cuts_the_end_and_the_next_append_begins_there(worlds, clock):
     file = worlds.create("a", b"abcdef")
 
     file.truncate(2)
@@ -86,7 +86,7 @@ async def test_truncation_cuts_the_end_and_appends_go_on_there(worlds, clock):
         file.truncate(4)
 
 
-async def test_the_time_of_a_file_is_that_of_its_last_write(worlds, clock):
+async def test_modification_time_of_a_file_is_the_time_of_its_last_write(worlds, clock):
     file = worlds.create("a", b"1")
     written = file.modified_ms()
     assert abs(written - worlds.here.clock.wall() * 1000) < 10_000
@@ -128,7 +128,7 @@ async def test_a_closed_file_refuses_every_call(worlds, clock):
     assert other.size == 3
 
 
-async def test_names_are_sorted_and_errors_are_the_systems(worlds, clock):
+async def test_directory_names_are_sorted_and_errors_are_the_errors_of_the_system(worlds, clock):
     for name in ("b", "a"):
         worlds.create(name)
     worlds.root.directory("sub", create=True)
@@ -150,13 +150,13 @@ async def test_names_are_sorted_and_errors_are_the_systems(worlds, clock):
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../a", "a\0b"])
-async def test_a_name_leads_nowhere_else(worlds, clock, name):
+async def test_directory_calls_refuse_names_that_lead_to_another_directory(worlds, clock, name):
     for call in (worlds.root.create, worlds.root.open, worlds.root.directory, worlds.root.exists):
         with pytest.raises(ValueError, match="want one without slashes"):
             call(name)
 
 
-async def test_a_rename_replaces_and_open_files_follow(worlds, clock):
+async def test_rename_replaces_the_target_and_open_files_stay_usable(worlds, clock):
     old, replaced = worlds.create("a", b"a"), worlds.create("b", b"b")
 
     worlds.root.rename("a", "b")
@@ -171,7 +171,7 @@ async def test_a_rename_replaces_and_open_files_follow(worlds, clock):
     assert buffer[:1] == b"b"
 
 
-async def test_a_directory_is_renamed_with_its_files_and_never_over_a_full_one(worlds, clock):
+async def test_directory_rename_keeps_its_files_and_is_refused_over_a_full_directory(worlds, clock):
     for name in ("old", "full"):
         worlds.root.directory(name, create=True).create("f").close()
     worlds.root.directory("empty", create=True)
@@ -199,7 +199,7 @@ async def test_unlink_removes_files_and_empty_directories_only(worlds, clock):
     assert worlds.root.names() == []
 
 
-async def test_directories_are_made_where_they_are_missing(worlds, clock):
+async def test_missing_directories_are_created_only_with_create(worlds, clock):
     with pytest.raises(FileNotFoundError):
         worlds.root.directory("sub")
     with pytest.raises(FileNotFoundError):
@@ -224,7 +224,7 @@ async def test_directories_are_made_where_they_are_missing(worlds, clock):
     assert worlds.root.directory("x").names() == ["y"]
 
 
-async def test_a_lock_is_held_once_and_given_back_once(worlds, clock):
+async def test_lock_of_a_directory_is_exclusive_and_released_only_once(worlds, clock):
     unlock = worlds.root.lock(".lock")
     with pytest.raises(BlockingIOError):
         worlds.root.lock(".lock")
@@ -239,7 +239,7 @@ async def test_a_lock_is_held_once_and_given_back_once(worlds, clock):
     assert worlds.root.names() == [".lock"]
 
 
-async def test_a_lease_is_cut_by_a_truncation_below_its_end_even_when_the_file_grows_again(
+async def test_lease_is_cut_by_a_truncation_below_its_end_though_the_file_grows_again(
     worlds, clock
 ):
     near, _far = await worlds.pair()
@@ -288,7 +288,7 @@ async def test_a_leased_range_outlives_unlink_and_close(worlds, clock):
     lease.release()
 
 
-async def test_a_range_that_is_longer_than_the_socket_takes_is_sent_in_parts(worlds, clock):
+async def test_file_range_longer_than_the_socket_buffer_is_sent_in_parts(worlds, clock):
     near, far = await worlds.pair()
     size = 16 << 20
     file = worlds.create("a", bytes(size))
@@ -304,7 +304,7 @@ async def test_a_range_that_is_longer_than_the_socket_takes_is_sent_in_parts(wor
     lease.release()
 
 
-async def test_a_cancelled_sync_and_slow_append_still_end(worlds, clock):
+async def test_cancelled_sync_and_cancelled_slow_append_complete(worlds, clock):
     file = worlds.create("a", b"1")
 
     with trio.CancelScope() as scope:
@@ -333,7 +333,9 @@ LARGE = b"".join(number.to_bytes(4, "big") for number in range(PIECE // 2))  # t
 @pytest.mark.parametrize(
     ("size", "times"), [(0, 0), (1, 0), (PIECE, 0), (PIECE + 1, 1), (2 * PIECE, 1)]
 )
-async def test_the_size_grows_when_all_pieces_are_written(worlds, clock, size: int, times: int):
+async def test_size_of_a_file_grows_when_all_pieces_of_an_append_are_written(
+    worlds, clock, size: int, times: int
+):
     file, sizes = worlds.create("a", b"123"), []
 
     assert file.append_in_pieces(memoryview(LARGE)[:size], lambda: sizes.append(file.size)) == 3
@@ -346,7 +348,7 @@ async def test_the_size_grows_when_all_pieces_are_written(worlds, clock, size: i
     assert file.append([b"4"]) == 3 + size
 
 
-async def test_what_raises_between_pieces_leaves_nothing(worlds, clock):
+async def test_append_in_pieces_that_raises_between_pieces_leaves_no_bytes(worlds, clock):
     file = worlds.create("a", b"123")
 
     def between() -> None:
@@ -360,7 +362,7 @@ async def test_what_raises_between_pieces_leaves_nothing(worlds, clock):
     assert file.append([b"4"]) == 3
 
 
-async def test_a_file_that_is_closed_between_pieces_takes_no_more(worlds, clock):
+async def test_append_in_pieces_to_a_file_closed_between_pieces_raises_ebadf(worlds, clock):
     file = worlds.create("a", b"123")
 
     with pytest.raises(OSError, match=r"[Bb]ad file|closed") as caught:
@@ -371,14 +373,14 @@ async def test_a_file_that_is_closed_between_pieces_takes_no_more(worlds, clock)
         file.append_in_pieces(LARGE, lambda: None)
 
 
-async def test_names_are_the_same_by_a_thread(worlds, clock):
+async def test_names_slow_gives_the_same_names_as_names(worlds, clock):
     for name in ("b", "a", "c"):
         worlds.create(name)
 
     assert await worlds.root.names_slow() == worlds.root.names() == ["a", "b", "c"]
 
 
-async def test_a_slow_creation_makes_a_file_with_its_content(worlds, clock):
+async def test_create_slow_creates_a_file_with_its_content(worlds, clock):
     root = worlds.root
     buffer = bytearray(10)
 
@@ -394,7 +396,7 @@ async def test_a_slow_creation_makes_a_file_with_its_content(worlds, clock):
     assert worlds.closed_at_the_end(root.open("a")).size == 4
 
 
-async def test_a_slow_creation_may_replace_what_is_there(worlds, clock):
+async def test_create_slow_with_replace_replaces_an_existing_file(worlds, clock):
     worlds.create("a", b"1" * 100)
     buffer = bytearray(10)
 
@@ -406,7 +408,7 @@ async def test_a_slow_creation_may_replace_what_is_there(worlds, clock):
     assert buffer[:2] == b"23"
 
 
-async def test_a_cancelled_slow_creation_still_ends(worlds, clock):
+async def test_cancelled_create_slow_completes(worlds, clock):
     with trio.CancelScope() as scope:
         scope.cancel()
         file = worlds.closed_at_the_end(await worlds.root.create_slow("a", b"12"))
@@ -415,7 +417,7 @@ async def test_a_cancelled_slow_creation_still_ends(worlds, clock):
     assert file.size == again.size == 2
 
 
-async def test_a_read_that_is_cancelled_before_it_begins_is_not_done(worlds, clock):
+async def test_read_that_is_cancelled_before_its_start_is_not_done(worlds, clock):
     file = worlds.create("a", b"1")
     buffer = bytearray(1)
 
@@ -426,7 +428,7 @@ async def test_a_read_that_is_cancelled_before_it_begins_is_not_done(worlds, clo
     assert buffer == b"\0"
 
 
-async def test_many_are_synced_together(worlds, clock):
+async def test_sync_together_writes_the_file_of_each_directory(worlds, clock):
     x, y, z, there = (worlds.root.directory(name, create=True) for name in ("x", "y", "z", "there"))
     there.create("f").close()
     of_one_content = [(x, b"1"), (y, b"1")]
@@ -436,7 +438,7 @@ async def test_many_are_synced_together(worlds, clock):
     assert [await content_of(worlds, one) for one in (x, y, z, there)] == [b"1", b"1", b"22", b""]
 
 
-async def test_a_sync_of_many_may_be_done_again(worlds, clock):
+async def test_repeated_sync_together_replaces_the_files(worlds, clock):
     inside = [worlds.root.directory(name, create=True) for name in ("x", "y")]
     await worlds.root.sync_together("f", [(one, b"before") for one in inside])
     held = worlds.closed_at_the_end(inside[0].open("f"))
@@ -456,7 +458,7 @@ async def content_of(worlds, directory):
     return bytes(content)
 
 
-async def test_what_is_gone_is_told_by_a_sync_of_many(worlds, clock):
+async def test_sync_together_names_a_missing_directory_in_its_error(worlds, clock):
     gone = worlds.root.directory("gone", create=True)
     here = worlds.root.directory("here", create=True)
 
@@ -467,7 +469,7 @@ async def test_what_is_gone_is_told_by_a_sync_of_many(worlds, clock):
             await worlds.root.sync_together("f", inside)
 
 
-async def test_a_sync_of_many_finds_directories_by_their_names(worlds, clock):
+async def test_sync_together_finds_directories_by_their_names(worlds, clock):
     before = worlds.root.directory("x", create=True)
     worlds.root.rename("x", "y")
     now = worlds.root.directory("x", create=True)
@@ -477,7 +479,7 @@ async def test_a_sync_of_many_finds_directories_by_their_names(worlds, clock):
     assert (now.names(), worlds.root.directory("y").names()) == (["f"], [])
 
 
-async def test_a_directory_is_made_where_nothing_is(worlds, clock):
+async def test_create_of_a_directory_keeps_an_existing_directory_and_refuses_a_file(worlds, clock):
     worlds.root.directory("d", create=True).create("a").close()
     worlds.create("file")
 
@@ -491,9 +493,7 @@ async def length_of(worlds, name):
     return other.size
 
 
-async def test_a_file_that_is_reserved_is_long_for_others_and_as_written_for_its_owner(
-    worlds, clock
-):
+async def test_reserved_file_is_long_for_other_readers_and_as_written_for_its_owner(worlds, clock):
     file = worlds.create("a")
     file.append([b"12345"])
     file.reserve(1000)
@@ -509,7 +509,7 @@ async def test_a_file_that_is_reserved_is_long_for_others_and_as_written_for_its
 
 
 @pytest.mark.parametrize("ends", ["trim", "truncate", "close"])
-async def test_what_was_reserved_is_given_back(worlds, clock, ends):
+async def test_reserved_space_is_released_by_trim_truncate_and_close(worlds, clock, ends):
     file = worlds.create("a")
     file.reserve(1000)
     file.reserve(2000)
@@ -529,13 +529,13 @@ async def test_a_directory_knows_the_space_of_its_file_system(worlds, clock):
     assert space.total >= space.usable > 0
 
 
-async def test_a_path_becomes_absolute(worlds, clock):
+async def test_absolute_path_makes_a_path_absolute(worlds, clock):
     assert worlds.here.absolute_path(worlds.path) == worlds.path
     assert worlds.here.absolute_path(f"{worlds.path}/") == worlds.path
     assert worlds.here.absolute_path("data")[0] == "/"
 
 
-async def test_a_directory_that_is_renamed_goes_on_under_its_new_name(worlds, clock):
+async def test_moved_directory_stays_usable_under_its_new_name(worlds, clock):
     inside = worlds.root.directory("old", create=True)
     file = worlds.closed_at_the_end(inside.create("a"))
     file.append([b"abc"])
@@ -551,7 +551,7 @@ async def test_a_directory_that_is_renamed_goes_on_under_its_new_name(worlds, cl
     await inside.sync()
 
 
-async def test_all_below_is_synced_at_once(worlds, clock):
+async def test_sync_all_syncs_the_files_of_a_directory_at_once(worlds, clock):
     inside = worlds.root.directory("d", create=True)
     file = inside.create("closed")
     file.append([b"1"])

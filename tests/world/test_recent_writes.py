@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from trio_kafka.world.recent_writes import GRAIN, WINDOW, RecentBytes, Writes
 
 
-def test_what_was_written_here_is_recent_and_what_was_there_before_is_not():
+def test_written_bytes_are_recent_and_earlier_bytes_are_not():
     recent = RecentBytes(Writes())
 
     recent.wrote(1000, 500)
@@ -16,7 +16,7 @@ def test_what_was_written_here_is_recent_and_what_was_there_before_is_not():
     assert not recent.holds(999)
 
 
-def test_writes_to_other_files_make_a_file_old():
+def test_bytes_become_old_by_writes_to_other_files():
     writes = Writes()
     old, new = RecentBytes(writes), RecentBytes(writes)
     old.wrote(0, 100)
@@ -29,7 +29,7 @@ def test_writes_to_other_files_make_a_file_old():
     assert old.holds(100)
 
 
-def test_a_large_file_is_recent_at_its_end():
+def test_only_the_end_of_a_large_file_is_recent():
     recent = RecentBytes(Writes())
     for position in range(0, 2 * WINDOW, GRAIN):
         recent.wrote(position, GRAIN)
@@ -38,7 +38,7 @@ def test_a_large_file_is_recent_at_its_end():
     assert recent.holds(WINDOW)
 
 
-def test_what_is_written_again_after_a_cut_is_recent():
+def test_bytes_rewritten_after_a_truncation_are_recent():
     recent = RecentBytes(Writes())
     recent.wrote(0, 100)
     recent.cut(0)
@@ -59,7 +59,7 @@ def test_what_is_written_again_after_a_cut_is_recent():
         max_size=40,
     )
 )
-def test_what_counts_as_recent_was_written_within_the_window(steps):
+def test_recent_bytes_were_written_within_the_window(steps):
     writes = Writes()
     files = [RecentBytes(writes) for _ in range(3)]
     ages = [[], [], []]  # per file: (position, size, total before), as it really is

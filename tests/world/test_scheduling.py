@@ -26,18 +26,18 @@ def private_state():
     return trio_run._ALLOW_DETERMINISTIC_SCHEDULING, trio_run._r.getstate(), gc.isenabled()
 
 
-def test_trio_still_has_the_two_private_names():
+def test_trio_has_the_two_private_names_that_seeded_runs_need():
     assert {"_ALLOW_DETERMINISTIC_SCHEDULING", "_r"} <= vars(trio_run).keys()
 
 
-def test_the_seed_decides_the_order_of_tasks():
+def test_seed_determines_the_order_of_tasks():
     orders = {simulate(seed, order_of_tasks) for seed in range(50)}
 
     assert len(orders) > 40
     assert simulate(3, order_of_tasks) == simulate(3, order_of_tasks)
 
 
-def test_afterwards_all_is_as_before_also_when_it_failed():
+def test_seeded_run_restores_the_state_of_trio_also_after_a_failure():
     gc.enable()
     before = private_state()
 
@@ -48,7 +48,7 @@ def test_afterwards_all_is_as_before_also_when_it_failed():
     assert private_state() == before
 
 
-def test_what_main_raises_comes_out_as_it_is():
+def test_simulate_raises_the_error_of_main():
     async def main():
         await trio.sleep(1)
         raise KeyError("x")
@@ -57,7 +57,7 @@ def test_what_main_raises_comes_out_as_it_is():
         simulate(0, main)
 
 
-def test_a_deadlock_is_a_verdict_that_names_who_waits_and_where():
+def test_deadlock_error_names_the_waiting_tasks_and_their_lines():
     async def wait():
         await trio.Event().wait()
 
@@ -71,7 +71,7 @@ def test_a_deadlock_is_a_verdict_that_names_who_waits_and_where():
     assert "sleep" not in str(caught.value)
 
 
-def test_a_run_that_is_not_done_in_its_time_is_a_verdict_with_the_tree():
+def test_run_over_its_time_limit_raises_deadlock_with_the_task_tree():
     async def wait():
         while True:
             await trio.sleep(1)
@@ -92,7 +92,7 @@ def test_a_run_that_is_not_done_in_its_time_is_a_verdict_with_the_tree():
     assert "test_scheduling.py:" in tree[1]
 
 
-def test_a_deadlock_is_told_at_once_and_not_at_the_end_of_the_time():
+def test_deadlock_is_raised_before_the_time_limit():
     times = []
 
     async def main():

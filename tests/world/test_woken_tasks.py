@@ -20,7 +20,7 @@ async def work_long(ended: list[str]) -> None:
     ended.append("work")
 
 
-def test_work_that_a_deadline_begins_ends_before_the_clock_arrives_although_a_client_is_busy():
+def test_advance_waits_for_work_that_a_deadline_started_beside_a_busy_task():
     async def main():
         ended = []
 
@@ -41,7 +41,7 @@ def test_work_that_a_deadline_begins_ends_before_the_clock_arrives_although_a_cl
     assert trio.run(main, clock=clock) == ["work"]
 
 
-def test_work_goes_on_after_its_thread_before_the_clock_arrives_although_a_client_is_busy():
+def test_advance_waits_for_work_that_follows_a_thread_beside_a_busy_task():
     async def main():
         ended = []
 
@@ -63,7 +63,7 @@ def test_work_goes_on_after_its_thread_before_the_clock_arrives_although_a_clien
     assert trio.run(main, clock=clock) == ["work"]
 
 
-def test_a_job_that_runs_when_the_clock_is_moved_ends_before_the_first_step():
+def test_job_that_runs_at_the_start_of_advance_ends_before_the_first_step():
     async def main():
         ended, jobs = [], set()
 
@@ -87,7 +87,7 @@ def test_a_job_that_runs_when_the_clock_is_moved_ends_before_the_first_step():
     assert trio.run(main, clock=clock) == ["work", "deadline"]
 
 
-def test_work_without_an_end_is_named_when_patience_ends():
+def test_timeout_of_advance_names_the_task_that_did_not_end():
     async def main():
         async def work():
             await trio.sleep(50)
@@ -106,7 +106,7 @@ def test_work_without_an_end_is_named_when_patience_ends():
     trio.run(main, clock=clock)
 
 
-def test_a_thread_that_works_on_is_named_when_patience_ends():
+def test_timeout_of_advance_names_a_thread_that_did_not_end():
     async def main():
         with clock.working(), pytest.raises(TimeoutError, match="a thread"):
             await clock.advance(100)

@@ -33,7 +33,7 @@ def write(kafka, count=6):
         kafka.advance(seconds=2)
 
 
-def test_a_broker_compacts_its_topics():
+def test_broker_compacts_topics_with_cleanup_policy_compact():
     with running_broker() as kafka:
         kafka.create_topic("latest", configs=COMPACTED)
         write(kafka)
@@ -42,7 +42,7 @@ def test_a_broker_compacts_its_topics():
         assert values(kafka) == [b"4", b"5"]
 
 
-def test_a_cleaner_that_is_switched_off_leaves_them():
+def test_topics_are_not_compacted_with_log_cleaner_disabled():
     with running_broker({"log.cleaner.enable": "false"}) as kafka:
         kafka.create_topic("latest", configs=COMPACTED)
         write(kafka)
@@ -62,7 +62,7 @@ def test_a_cleaner_that_is_switched_off_leaves_them():
         ("log.cleaner.io.max.bytes.per.second", "5e6", "io_max_bytes_per_second", 5e6),
     ],
 )
-def test_settings_change_while_it_runs(name, text, field, value):
+def test_cleaner_setting_changes_take_effect_while_the_broker_runs(name, text, field, value):
     with running_broker() as kafka:
         change = AlterableConfig(name=name, config_operation=0, value=text)
         resource = AlterConfigsResource(resource_type=4, resource_name="", configs=[change])
@@ -72,7 +72,7 @@ def test_settings_change_while_it_runs(name, text, field, value):
     assert getattr(found, field) == value
 
 
-def test_the_cleaner_is_in_the_tree():
+def test_tree_has_the_log_cleaner_and_its_threads():
     with running_broker({"log.cleaner.threads": "2"}) as kafka:
         names = kafka.look(lambda broker: [node.name for _, node in broker.node.walk()])
 
@@ -80,7 +80,7 @@ def test_the_cleaner_is_in_the_tree():
 
 
 @pytest.mark.slow
-def test_a_broker_starts_from_compacted_commits(size):
+def test_broker_restores_committed_offsets_from_a_compacted_offsets_topic(size):
     partitions, rounds = 100, size(400, 10_000)
     settings = {"offsets.topic.segment.bytes": str(1 << 20)}
     with running_broker(settings, topics={"orders": partitions}) as kafka:

@@ -9,7 +9,7 @@ from trio_kafka.broker.parts.clocks import SCHEDULER, TIMERS
 from trio_kafka.purgatory import Timers
 
 
-async def test_job_and_timer_that_are_due_are_called(world, autojump_clock: MockClock) -> None:
+async def test_due_jobs_and_timers_are_called(world, autojump_clock: MockClock) -> None:
     called: list[str] = []
 
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
@@ -21,7 +21,7 @@ async def test_job_and_timer_that_are_due_are_called(world, autojump_clock: Mock
     assert broker.tasks.running == ()
 
 
-def test_timers_of_parked_requests_outlive_the_jobs() -> None:
+def test_timers_of_parked_requests_stop_after_the_scheduler() -> None:
     (of_jobs,), (of_timers,) = SCHEDULER.stops, TIMERS.stops
 
     assert (of_jobs.value, of_timers.value) == ("scheduler", "replication")

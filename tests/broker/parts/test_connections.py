@@ -45,7 +45,7 @@ async def is_served(client: ScriptedClient) -> bool:
     return False
 
 
-def test_bounds_are_what_is_in_force() -> None:
+def test_connection_bounds_are_read_from_the_settings() -> None:
     assert bounds_of(broker_config()) == ConnectionBounds()
     given = {
         **TWO,
@@ -67,14 +67,18 @@ def test_bounds_are_what_is_in_force() -> None:
 
 
 @pytest.mark.parametrize(("text", "size"), [("-1", None), ("0", None), ("104857600", 104857600)])
-def test_memory_is_bounded_where_the_setting_says_so(text: str, size: int | None) -> None:
+def test_request_memory_is_limited_only_by_queued_max_request_bytes(
+    text: str, size: int | None
+) -> None:
     pool = request_memory(broker_config({"queued.max.request.bytes": text}), clock)
 
     assert (None if pool is None else pool.size) == size
 
 
 @pytest.mark.parametrize("broker", ["1", ""])
-async def test_limits_change_while_the_broker_runs(autojump_clock: MockClock, broker: str) -> None:
+async def test_connection_limits_change_while_the_broker_runs(
+    autojump_clock: MockClock, broker: str
+) -> None:
     async with served_broker(simulated_world()) as served:
         limits, endpoint = served.broker.parts.limits, served.broker.endpoint
         assert await is_served(served.client)
@@ -96,7 +100,9 @@ async def test_limits_change_while_the_broker_runs(autojump_clock: MockClock, br
         assert await is_served(await connect(served, endpoint))
 
 
-async def test_a_listener_has_its_own_while_the_broker_runs(autojump_clock: MockClock) -> None:
+async def test_connection_limit_of_one_listener_changes_while_the_broker_runs(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world(), {**TWO, "max.connections": "50"}) as served:
         outside = served.broker.endpoints["OUTSIDE"]
         own = "listener.name.outside.max.connections"
@@ -112,7 +118,9 @@ async def test_a_listener_has_its_own_while_the_broker_runs(autojump_clock: Mock
         assert "would reject every connection" in text
 
 
-async def test_brokers_are_let_in_where_all_places_are_taken(autojump_clock: MockClock) -> None:
+async def test_inter_broker_listener_accepts_a_connection_at_the_broker_limit(
+    autojump_clock: MockClock,
+) -> None:
     settings: dict[str, Any] = {
         **TWO,
         "max.connections": "3",
@@ -133,7 +141,9 @@ async def test_brokers_are_let_in_where_all_places_are_taken(autojump_clock: Moc
         assert served.broker.parts.limits.accounts.total == 3
 
 
-async def test_a_full_broker_is_reached_by_its_control_plane(autojump_clock: MockClock) -> None:
+async def test_control_plane_accepts_a_connection_at_the_broker_limit(
+    autojump_clock: MockClock,
+) -> None:
     settings: dict[str, Any] = {
         "listeners": "OUTSIDE://127.0.0.1:0,CONTROL://127.0.0.1:0",
         "listener.security.protocol.map": "OUTSIDE:PLAINTEXT,CONTROL:PLAINTEXT",
@@ -150,7 +160,7 @@ async def test_a_full_broker_is_reached_by_its_control_plane(autojump_clock: Moc
         assert await is_served(control)
 
 
-async def test_addresses_have_a_rate(autojump_clock: MockClock) -> None:
+async def test_connection_rate_of_an_address_is_limited(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         assert await is_served(served.client)
         served.broker.parts.limits.set_ip_rate("127.0.0.1", 1)
@@ -159,7 +169,9 @@ async def test_addresses_have_a_rate(autojump_clock: MockClock) -> None:
         assert sum([await is_served(client) for client in clients]) == 10
 
 
-async def test_rates_are_measured_over_the_windows_of_quotas(autojump_clock: MockClock) -> None:
+async def test_connection_rates_are_measured_over_the_quota_windows(
+    autojump_clock: MockClock,
+) -> None:
     windows = {"quota.window.num": "2", "quota.window.size.seconds": "5"}
     async with served_broker(simulated_world(), windows) as served:
         accounts = served.broker.parts.limits.accounts
@@ -169,7 +181,7 @@ async def test_rates_are_measured_over_the_windows_of_quotas(autojump_clock: Moc
         assert accounts.rate.measure(int(trio.current_time() * 1000)) == pytest.approx(0.2, rel=0.1)
 
 
-async def test_the_tree_tells_of_limits_and_memory(autojump_clock: MockClock) -> None:
+async def test_tree_shows_connection_limits_and_request_memory(autojump_clock: MockClock) -> None:
     settings = {"queued.max.request.bytes": "104857600"}
     async with served_broker(simulated_world(), settings) as served:
         assert await is_served(served.client)

@@ -6,7 +6,7 @@ from trio_kafka.metadata.features import SUPPORTED
 from trio_kafka.model import NodeId
 
 
-async def test_started_controller_is_registered_with_the_features_it_supports(
+async def test_started_controller_is_registered_with_its_supported_features(
     world, autojump_clock
 ) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:

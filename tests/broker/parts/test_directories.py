@@ -31,7 +31,7 @@ def directories_of(broker) -> dict[str, list[int]]:
     }
 
 
-async def test_a_directory_that_is_offline_at_start_costs_its_partitions_only(
+async def test_directory_that_is_offline_at_the_start_takes_only_its_partitions_offline(
     world, autojump_clock
 ) -> None:
     world = await live_once(world, THREE, clean=True)
@@ -47,7 +47,7 @@ async def test_a_directory_that_is_offline_at_start_costs_its_partitions_only(
     assert states == [ErrorCode.NONE] * 2
 
 
-async def test_a_directory_that_fails_while_the_broker_runs_costs_its_partitions_only(
+async def test_directory_that_fails_at_run_time_takes_only_its_partitions_offline(
     world, autojump_clock
 ) -> None:
     async with Broker(THREE, world, format_if_empty=True, apis=APIS) as broker:
@@ -69,14 +69,14 @@ async def test_a_directory_that_fails_while_the_broker_runs_costs_its_partitions
     assert marked == [True, False, True]
 
 
-async def test_the_broker_ends_with_the_directory_of_its_metadata(world, autojump_clock) -> None:
+async def test_failure_of_the_metadata_directory_ends_the_broker(world, autojump_clock) -> None:
     with pytest.raises(LogDirError, match="/a"):
         async with Broker(THREE, world, format_if_empty=True, apis=APIS) as broker:
             broker.logs.directories[0].fail(LogDirError("/a", "torn out"))
             await trio.sleep_forever()
 
 
-async def test_the_broker_ends_with_its_last_data_directory(world, autojump_clock) -> None:
+async def test_failure_of_the_last_data_directory_ends_the_broker(world, autojump_clock) -> None:
     config = config_of({"log.dirs": "/a,/b", "metadata.log.dir": "/m"})
 
     with pytest.raises(LogDirError, match="/b"):

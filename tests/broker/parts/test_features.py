@@ -9,7 +9,7 @@ from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.topics import TopicRecord
 
 
-async def test_the_levels_are_those_of_the_newest_image_and_their_epoch_is_its_last_offset(
+async def test_feature_levels_and_epoch_are_read_from_the_newest_image(
     world, autojump_clock
 ) -> None:
     await format_root(world)
@@ -34,7 +34,7 @@ async def test_the_levels_are_those_of_the_newest_image_and_their_epoch_is_its_l
         assert features.finalized == {METADATA_VERSION: 33, "kraft.version": 1}
 
 
-async def test_what_is_supported_are_the_ranges_of_this_software(world, autojump_clock) -> None:
+async def test_supported_features_are_the_ranges_of_this_software(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):
         features = ClusterFeatures(MetadataCache(MetadataImage()), driver)

@@ -13,7 +13,7 @@ from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 
 
-async def test_it_runs_while_the_broker_does(autojump_clock: MockClock) -> None:
+async def test_group_coordinator_runs_until_the_broker_stops(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         broker = served.broker
         assert broker.tasks.runs(GROUPS_TASK)
@@ -26,7 +26,7 @@ async def test_it_runs_while_the_broker_does(autojump_clock: MockClock) -> None:
     assert "coordinators" in broker.stop.durations
 
 
-async def test_where_the_offsets_topic_cannot_be_made_clients_are_told_to_come_again(
+async def test_find_coordinator_is_unavailable_if_the_offsets_topic_cannot_be_created(
     autojump_clock: MockClock, caplog
 ) -> None:
     settings = {"offsets.topic.replication.factor": "3"}
@@ -39,11 +39,11 @@ async def test_where_the_offsets_topic_cannot_be_made_clients_are_told_to_come_a
     assert "topic creation rejected" in caplog.text
 
 
-def test_an_embedded_node_keeps_one_copy_of_offsets() -> None:
+def test_embedded_node_has_offsets_topic_replication_factor_1() -> None:
     assert config_of({}).offsets_topic_replication_factor == 1
 
 
-async def test_those_who_wait_for_the_others_are_seen_by_what_they_wait_for(
+async def test_members_waiting_for_a_rebalance_are_counted_by_their_parked_request(
     autojump_clock: MockClock,
 ) -> None:
     """Two members join; the follower syncs before its leader does."""

@@ -28,7 +28,7 @@ async def test_start_on_a_taken_address_fails_and_names_the_listener(world, auto
     assert world.locks == {}
 
 
-async def test_every_listener_serves(world, autojump_clock) -> None:
+async def test_every_listener_serves_requests(world, autojump_clock) -> None:
     config = config_of(
         {
             "listeners": "ONE://127.0.0.1:0,TWO://127.0.0.1:0",

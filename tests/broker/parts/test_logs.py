@@ -7,7 +7,7 @@ from trio_kafka.model import TopicPartition
 THREE = config_of({"log.dirs": "/a,/b,/c"})
 
 
-async def test_partition_in_two_directories_is_served_from_the_one_that_the_metadata_name(
+async def test_partition_in_two_directories_is_served_from_the_directory_in_the_metadata(
     world, autojump_clock
 ) -> None:
     config = config_of({"log.dirs": "/a,/b"})

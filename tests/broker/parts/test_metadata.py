@@ -5,7 +5,7 @@ from trio_kafka.broker import Broker
 from trio_kafka.metadata.publisher import Loader
 
 
-async def test_loaded_image_is_that_of_the_cluster_of_the_directory(world, autojump_clock) -> None:
+async def test_loaded_image_has_the_cluster_id_of_the_directory(world, autojump_clock) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         cluster_id = broker.storage.identity.cluster_id
 

@@ -16,7 +16,9 @@ from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
 
 
-async def test_sizes_are_those_of_the_settings(world, autojump_clock) -> None:
+async def test_sizes_of_handlers_processors_and_channel_follow_their_settings(
+    world, autojump_clock
+) -> None:
     config = config_of(
         {"num.io.threads": "3", "queued.max.requests": "7", "num.network.threads": "2"}
     )
@@ -31,7 +33,7 @@ async def test_sizes_are_those_of_the_settings(world, autojump_clock) -> None:
         assert 7 in [channel.figures()["bound"] for channel in channels]
 
 
-async def test_the_tree_counts_why_connections_were_closed(world, autojump_clock) -> None:
+async def test_tree_counts_closed_connections_by_reason(world, autojump_clock) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         socket = await world.network.connect(broker.endpoint.host, broker.endpoint.port)
         socket.send(b"GET / HTTP/1.1\r\n")
@@ -42,7 +44,9 @@ async def test_the_tree_counts_why_connections_were_closed(world, autojump_clock
         socket.close()
 
 
-async def test_the_age_of_a_request_is_read_from_the_clock_of_its_stamps(tmp_path: Path) -> None:
+async def test_age_of_a_queued_request_is_measured_by_the_clock_of_its_stamps(
+    tmp_path: Path,
+) -> None:
     """Of the real world, where there are several: they begin at different times."""
     gate = trio.Event()
 

@@ -27,7 +27,7 @@ async def early(context: Any) -> AsyncIterator[None]:
     seen.append("left in order")
 
 
-async def test_they_start_when_the_broker_can_serve_and_stop_in_order(
+async def test_plugins_start_after_the_broker_is_unfenced_and_stop_in_order(
     autojump_clock: MockClock,
 ) -> None:
     seen.clear()
@@ -40,13 +40,15 @@ async def test_they_start_when_the_broker_can_serve_and_stop_in_order(
     assert stopped.index("network") < stopped.index("plugins") < stopped.index("handlers")
 
 
-async def test_a_start_is_refused_for_settings_of_nobody(autojump_clock: MockClock) -> None:
+async def test_start_with_settings_of_an_unknown_plugin_is_refused(
+    autojump_clock: MockClock,
+) -> None:
     with pytest.raises(StartError, match="no plugin nobody is installed"):
         async with served_broker(simulated_world(), {"plugin.nobody.x": "1"}):
             pass
 
 
-async def test_two_brokers_of_one_process_have_plugins_of_their_own(
+async def test_two_brokers_of_one_process_have_separate_plugins(
     autojump_clock: MockClock,
 ) -> None:
     from tests.broker.kit import APIS

@@ -6,7 +6,9 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 
 
-async def test_ids_follow_one_another_and_each_block_is_asked_for_once(autojump_clock) -> None:
+async def test_producer_ids_are_consecutive_and_each_block_is_allocated_once(
+    autojump_clock,
+) -> None:
     asked: list[float] = []
     found: list[int] = []
 
@@ -30,7 +32,7 @@ async def test_ids_follow_one_another_and_each_block_is_asked_for_once(autojump_
     assert root.children[0].figures() == {"next": 3001, "end": 3003, "given": 7}
 
 
-async def test_a_refusal_is_told_and_the_next_one_asks_again() -> None:
+async def test_refused_producer_id_allocation_raises_and_is_retried_by_the_next_request() -> None:
     answers = [KafkaError(ErrorCode.NOT_CONTROLLER), (5, 1)]
 
     async def allocate() -> tuple[int, int]:

@@ -20,7 +20,7 @@ METADATA = "/data/__cluster_metadata-0"
 BROKEN = OSError(errno.EIO, "Input/output error")
 
 
-async def test_no_voters_but_this_node_are_supported(world, autojump_clock) -> None:
+async def test_start_with_voters_other_than_this_node_is_refused(world, autojump_clock) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         one = broker.raft.store.voters.voters[0]
     directory = world.directory(METADATA)
@@ -44,7 +44,7 @@ async def test_no_voters_but_this_node_are_supported(world, autojump_clock) -> N
 
 
 @pytest.mark.parametrize("error", [BROKEN, LogDirError("/d", "Input/output error")])
-async def test_an_error_of_the_disk_takes_the_directory_offline(world, error) -> None:
+async def test_disk_error_of_a_task_takes_its_directory_offline(world, error) -> None:
     directory = LogDirectory(world, world.directory("/d", create=True), lambda: None)
 
     async def run(*, task_status) -> None:
@@ -57,7 +57,9 @@ async def test_an_error_of_the_disk_takes_the_directory_offline(world, error) ->
     assert isinstance(directory.offline, LogDirError)
 
 
-async def test_what_is_no_error_of_the_disk_goes_through(world) -> None:
+async def test_error_that_is_not_a_disk_error_propagates_and_keeps_the_directory_online(
+    world,
+) -> None:
     directory = LogDirectory(world, world.directory("/d", create=True), lambda: None)
 
     async def run(*, task_status) -> None:
@@ -70,7 +72,7 @@ async def test_what_is_no_error_of_the_disk_goes_through(world) -> None:
     assert directory.offline is None
 
 
-async def test_start_without_the_metadata_log_says_what_to_do(world, autojump_clock) -> None:
+async def test_start_without_the_metadata_log_is_refused_with_advice(world, autojump_clock) -> None:
     world = await live_once(world, THREE, clean=True)
     metadata = world.directory("/a/__cluster_metadata-0")
     for name in metadata.names():

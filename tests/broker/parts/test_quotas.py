@@ -17,7 +17,7 @@ from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
 
 
-async def test_quotas_are_in_force_after_a_restart(autojump_clock: MockClock) -> None:
+async def test_quotas_are_enforced_after_a_restart(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with served_broker(world) as served:
         await served.create_topic("t")
@@ -28,7 +28,7 @@ async def test_quotas_are_in_force_after_a_restart(autojump_clock: MockClock) ->
         assert answer.throttle_time_ms > 0
 
 
-async def test_windows_are_those_of_the_settings(autojump_clock: MockClock) -> None:
+async def test_quota_windows_follow_their_settings(autojump_clock: MockClock) -> None:
     windows = {
         "quota.window.num": "3",
         "quota.window.size.seconds": "5",
@@ -45,7 +45,9 @@ async def test_windows_are_those_of_the_settings(autojump_clock: MockClock) -> N
         assert account.meter.bucket.tokens(account.bound, 0) == 5 * 4 * 2
 
 
-async def test_addresses_are_limited(autojump_clock: MockClock) -> None:
+async def test_connection_rate_quotas_of_addresses_are_applied_and_removed(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         accounts = served.broker.parts.limits.accounts
         await alter(
@@ -58,7 +60,7 @@ async def test_addresses_are_limited(autojump_clock: MockClock) -> None:
         assert accounts.rate_of("10.0.0.1") == 7
 
 
-async def test_expiry_ticks_only_where_there_is_something_to_forget(
+async def test_quota_expiry_job_runs_only_after_a_quota_was_set(
     autojump_clock: MockClock,
 ) -> None:
     patient = {"connections.max.idle.ms": "-1"}
@@ -82,7 +84,7 @@ class Addresses:
         self.rates[address] = rate
 
 
-def test_a_host_that_is_no_address_is_ignored() -> None:
+def test_connection_rate_quota_of_a_host_name_is_ignored() -> None:
     addresses = Addresses()
     publisher = QuotaPublisher(Quotas(lambda: 0.0, Node("n", "part")), addresses)
     quotas: dict[QuotaEntity, dict[str, float]] = {
@@ -93,7 +95,7 @@ def test_a_host_that_is_no_address_is_ignored() -> None:
     assert addresses.rates == {"::1": 6}
 
 
-def test_what_is_published_comes_after_what_there_was_at_first() -> None:
+def test_quota_change_published_during_the_initial_load_is_kept() -> None:
     made = Quotas(lambda: 0.0, Node("n", "part"))
     publisher = QuotaPublisher(made, Addresses())
     many: dict[QuotaEntity, dict[str, float]] = {
@@ -123,7 +125,7 @@ def test_what_is_published_comes_after_what_there_was_at_first() -> None:
         ({"user": None, "client-id": "c"}, (ANY, "c")),
     ],
 )
-def test_entities_are_levels(
+def test_quota_entity_maps_to_its_user_and_client_id_level(
     names: dict[str, str | None], entity: tuple[str | None, str | None]
 ) -> None:
     made = Quotas(lambda: 0.0, Node("n", "part"))

@@ -6,7 +6,7 @@ from trio_kafka.broker import Broker
 THREE = config_of({"log.dirs": "/a,/b,/c"})
 
 
-async def test_address_without_a_host_is_registered_with_the_name_of_the_machine(
+async def test_listener_without_a_host_is_registered_with_the_machine_name(
     world, autojump_clock
 ) -> None:
     config = config_of({"listeners": "PLAINTEXT://:0"})
@@ -18,7 +18,9 @@ async def test_address_without_a_host_is_registered_with_the_name_of_the_machine
         assert broker.bootstrap == f"{told.host}:{told.port}"
 
 
-async def test_nothing_is_accepted_before_the_broker_is_unfenced(world, autojump_clock) -> None:
+async def test_no_connection_is_accepted_before_the_broker_is_unfenced(
+    world, autojump_clock
+) -> None:
     async with Broker(THREE, world, format_if_empty=True, apis=APIS) as broker:
         trace = [line.split(" ", 3)[2:] for line in world.universe.trace]
         assert not broker.metadata.image.brokers[1].fenced

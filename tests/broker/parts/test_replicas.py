@@ -11,7 +11,7 @@ from trio_kafka.metadata.image import ConfigResourceType
 RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 
-async def test_replicas_of_an_earlier_life_are_there_and_new_ones_are_created(
+async def test_existing_replicas_are_opened_at_the_start_and_new_replicas_are_created(
     world, autojump_clock: MockClock
 ) -> None:
     config = config_of()
@@ -25,7 +25,7 @@ async def test_replicas_of_an_earlier_life_are_there_and_new_ones_are_created(
         assert broker.replicas.partition("new", 0).local_log().end_offset == 1
 
 
-async def test_rate_of_moves_follows_its_setting(world, autojump_clock: MockClock) -> None:
+async def test_replica_move_rate_follows_its_setting(world, autojump_clock: MockClock) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         change = ConfigChange(RATE, Operation.SET, "1000")
         await broker.controller.alter_configs({(ConfigResourceType.BROKER, "1"): [change]})
@@ -35,7 +35,9 @@ async def test_rate_of_moves_follows_its_setting(world, autojump_clock: MockCloc
         assert trio.current_time() - began >= 1
 
 
-async def test_stopped_replicas_park_nothing(world, autojump_clock: MockClock) -> None:
+async def test_stopped_replica_manager_has_no_parked_requests(
+    world, autojump_clock: MockClock
+) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         replicas = broker.replicas
 

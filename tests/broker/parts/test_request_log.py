@@ -44,7 +44,7 @@ async def alter(served: ServedBroker, kind: int, **settings: str) -> None:
     assert answer.error_code == 0, answer.error_message
 
 
-async def test_requests_go_to_a_topic_when_a_setting_says_so_while_the_broker_runs(
+async def test_request_log_to_a_topic_can_be_enabled_while_the_broker_runs(
     autojump_clock: MockClock,
 ) -> None:
     async with served_broker(simulated_world()) as served:
@@ -62,7 +62,7 @@ async def test_requests_go_to_a_topic_when_a_setting_says_so_while_the_broker_ru
     assert [one["requestHeader"]["requestApiKeyName"] for one in lines] == ["METADATA"]
 
 
-async def test_who_reads_the_log_brings_forth_no_lines_by_it(autojump_clock: MockClock) -> None:
+async def test_fetching_the_request_log_topic_is_not_logged(autojump_clock: MockClock) -> None:
     settings = {"trio.request.log": "topic"}
     async with served_broker(simulated_world(), settings) as served:
         await served.ask(MetadataRequest(topics=[]))
@@ -84,7 +84,7 @@ async def test_who_reads_the_log_brings_forth_no_lines_by_it(autojump_clock: Moc
     assert lines[0]["requestHeader"]["requestApiKeyName"] == "METADATA"
 
 
-async def test_requests_go_to_a_file_and_the_last_ones_are_there_after_the_stop(
+async def test_request_log_file_contains_the_last_requests_after_the_stop(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -98,7 +98,9 @@ async def test_requests_go_to_a_file_and_the_last_ones_are_there_after_the_stop(
     assert json.loads(lines[-1])["requestHeader"]["requestApiKey"] == 3
 
 
-async def test_the_content_of_a_large_request_is_left_out(autojump_clock: MockClock) -> None:
+async def test_content_of_a_large_request_is_left_out_of_the_request_log(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     settings = {"trio.request.log": "file", "trio.request.log.file": "/logs/requests"}
     async with served_broker(world, settings) as served:
@@ -113,7 +115,7 @@ async def test_the_content_of_a_large_request_is_left_out(autojump_clock: MockCl
 
 
 @pytest.mark.parametrize("level", ["DEBUG", "TRACE"])
-async def test_kafkas_logger_switches_it_on_and_off(
+async def test_level_of_kafkas_request_logger_switches_the_request_log_on_and_off(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, level: str
 ) -> None:
     def told() -> list[str]:
@@ -139,7 +141,7 @@ async def test_kafkas_logger_switches_it_on_and_off(
         assert len(served.broker.parts.interceptors) == 0
 
 
-async def test_a_file_that_is_not_named_is_told_and_nothing_is_logged(
+async def test_request_log_to_an_unnamed_file_is_disabled_with_a_message(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with served_broker(simulated_world(), {"trio.request.log": "file"}) as served:
@@ -148,7 +150,7 @@ async def test_a_file_that_is_not_named_is_told_and_nothing_is_logged(
     assert "request log disabled, set trio.request.log.file" in caplog.messages
 
 
-async def test_a_file_that_a_client_has_set_is_refused_and_where_it_was_stored_it_is_not_obeyed(
+async def test_request_log_file_set_by_a_client_is_refused_and_ignored_if_stored(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = simulated_world()

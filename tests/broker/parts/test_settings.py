@@ -10,7 +10,9 @@ from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
 
 
-async def test_each_data_directory_has_as_many_threads_as_the_setting_says(tmp_path: Path) -> None:
+async def test_thread_limit_of_each_data_directory_follows_background_threads(
+    tmp_path: Path,
+) -> None:
     paths = [tmp_path / "a", tmp_path / "b"]
     own = {"background.threads": "3", "metadata.log.dir": str(tmp_path / "metadata")}
     config = config_of(own, log_dirs=",".join(map(str, paths)))

@@ -25,7 +25,7 @@ def snapshots(world) -> list[str]:
 
 
 @pytest.mark.slow
-async def test_enough_bytes_of_metadata_are_put_into_a_snapshot_that_the_next_start_reads(
+async def test_snapshot_is_written_after_enough_metadata_bytes_and_read_by_the_next_start(
     world, autojump_clock
 ) -> None:
     config = config_of(
@@ -48,7 +48,7 @@ async def test_enough_bytes_of_metadata_are_put_into_a_snapshot_that_the_next_st
         assert len(broker.metadata.image.topics) == 150
 
 
-async def test_few_records_are_put_into_a_snapshot_after_the_interval(
+async def test_snapshot_of_few_records_is_written_once_after_the_interval(
     world, autojump_clock
 ) -> None:
     config = config_of({"metadata.log.max.snapshot.interval.ms": "60000"})
@@ -63,7 +63,7 @@ async def test_few_records_are_put_into_a_snapshot_after_the_interval(
         assert len(snapshots(world)) == 1
 
 
-async def test_a_snapshot_that_cannot_be_written_ends_the_broker(world, autojump_clock) -> None:
+async def test_failed_write_of_a_snapshot_ends_the_broker(world, autojump_clock) -> None:
     config = config_of({"metadata.log.max.snapshot.interval.ms": "1000"})
 
     with pytest.raises(LogDirError, match="/data"):

@@ -13,7 +13,7 @@ from trio_kafka.metadata.names import CONSUMER_OFFSETS
 TAKEN = KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS)
 
 
-async def test_names_are_created_once_however_often_they_are_wanted(autojump_clock) -> None:
+async def test_topic_is_auto_created_once_for_repeated_requests(autojump_clock) -> None:
     asked: list[list[str]] = []
 
     async def create(names: Sequence[str]) -> dict[str, KafkaError | None]:
@@ -44,7 +44,9 @@ async def test_names_are_created_once_however_often_they_are_wanted(autojump_clo
     }
 
 
-async def test_a_controller_that_refuses_all_is_asked_again_for_what_comes(autojump_clock) -> None:
+async def test_topic_creation_is_retried_on_request_after_the_controller_refused(
+    autojump_clock,
+) -> None:
     asked: list[list[str]] = []
 
     async def create(names: Sequence[str]) -> dict[str, KafkaError | None]:
@@ -63,7 +65,7 @@ async def test_a_controller_that_refuses_all_is_asked_again_for_what_comes(autoj
     assert asked == [["a"], ["a"]]
 
 
-async def test_more_names_than_are_bounded_are_dropped() -> None:
+async def test_topic_names_beyond_the_limit_of_pending_creations_are_dropped() -> None:
     async def create(names: Sequence[str]) -> dict[str, KafkaError | None]:
         await trio.sleep_forever()
         raise AssertionError
@@ -78,7 +80,9 @@ async def test_more_names_than_are_bounded_are_dropped() -> None:
     assert (figures["wanted"], figures["dropped"]) == (MOST, 3)
 
 
-async def test_the_controller_creates_with_the_brokers_defaults(world, autojump_clock) -> None:
+async def test_auto_created_topic_has_the_brokers_default_partition_count(
+    world, autojump_clock
+) -> None:
     config = config_of({"num.partitions": "3"})
     async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         create = creator(broker.controller, {})
@@ -88,7 +92,7 @@ async def test_the_controller_creates_with_the_brokers_defaults(world, autojump_
         assert (await create(["t"]))["t"].code is ErrorCode.TOPIC_ALREADY_EXISTS
 
 
-async def test_the_offsets_topic_is_created_as_kafka_creates_it(world, autojump_clock) -> None:
+async def test_offsets_topic_is_created_with_the_configs_of_kafka(world, autojump_clock) -> None:
     config = config_of(
         {"offsets.topic.num.partitions": "7", "offsets.topic.segment.bytes": "1048576"}
     )

@@ -5,7 +5,7 @@ from trio_kafka.broker import Broker
 from trio_kafka.log.manager.disk_space import DiskSpace
 
 
-async def test_started_broker_has_the_jobs_of_its_logs_and_runs_the_cleaner(
+async def test_started_broker_schedules_log_jobs_and_runs_the_cleaner(
     world, autojump_clock
 ) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:

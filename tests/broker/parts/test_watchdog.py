@@ -46,7 +46,7 @@ def patience() -> Any:
     return lambda: time.monotonic() > end
 
 
-async def test_a_plugin_that_blocks_is_named_meanwhile_and_fails_after(
+async def test_blocking_plugin_is_logged_while_blocking_and_fails_afterwards(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, other: ModuleType
 ) -> None:
     @plugin("sleepy")
@@ -86,7 +86,7 @@ async def test_a_plugin_that_blocks_is_named_meanwhile_and_fails_after(
 
 
 @pytest.mark.parametrize(("limit_ms", "watched"), [("500", True), ("0", False)])
-async def test_the_watchdog_is_in_the_tree_unless_it_is_off(
+async def test_tree_has_the_watchdog_unless_disabled(
     autojump_clock: MockClock, limit_ms: str, watched: bool
 ) -> None:
     settings = {"trio.watchdog.ms": limit_ms}

@@ -23,7 +23,7 @@ def file(tmp_path):
     return str(found)
 
 
-def test_a_file_is_compared_with_the_defaults(file, capsys):
+def test_config_diff_compares_a_file_with_the_defaults(file, capsys):
     assert main(["config", "diff", file]) == 1
 
     assert capsys.readouterr().out == (
@@ -36,7 +36,7 @@ def test_a_file_is_compared_with_the_defaults(file, capsys):
     )
 
 
-def test_json_is_one_object_with_both_sides(file, capsys):
+def test_config_diff_json_is_one_object_with_both_sides(file, capsys):
     assert main(["config", "diff", file, "--json"]) == 1
 
     found = json.loads(capsys.readouterr().out)
@@ -48,7 +48,7 @@ def test_json_is_one_object_with_both_sides(file, capsys):
     }
 
 
-def test_two_files_of_any_kind_are_compared(file, tmp_path, capsys):
+def test_config_diff_compares_a_properties_file_with_a_toml_file(file, tmp_path, capsys):
     other = tmp_path / "b.toml"
     other.write_text("num.partitions = 3\n")
 
@@ -58,13 +58,13 @@ def test_two_files_of_any_kind_are_compared(file, tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_the_environment_makes_no_difference(file, monkeypatch):
+def test_config_diff_ignores_the_environment(file, monkeypatch):
     monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "9")
 
     assert main(["config", "diff", file, file]) == 0
 
 
-def test_what_cannot_be_compared_ends_with_status_2(file, tmp_path, capsys):
+def test_config_diff_of_invalid_arguments_ends_with_status_2(file, tmp_path, capsys):
     broken = tmp_path / "broken"
     broken.write_text("num.partitions=x")
 
@@ -87,7 +87,7 @@ async def run(*arguments):
     return await trio.to_thread.run_sync(main, ["config", "diff", *arguments])
 
 
-async def test_a_file_is_compared_with_a_running_broker(tmp_path, monkeypatch, capsys):
+async def test_config_diff_compares_a_file_with_a_running_broker(tmp_path, monkeypatch, capsys):
     file = tmp_path / "a.properties"
     data = str(tmp_path / "data")
     same = f"listeners=PLAINTEXT://127.0.0.1:0\nlog.dirs={data}\n"
@@ -118,7 +118,7 @@ async def test_a_file_is_compared_with_a_running_broker(tmp_path, monkeypatch, c
     assert "7" in capsys.readouterr().err
 
 
-async def test_a_broker_that_is_not_there_ends_with_status_2(file, capsys):
+async def test_config_diff_with_an_unreachable_broker_ends_with_status_2(file, capsys):
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
     assert await run(file, "--bootstrap", f"127.0.0.1:{port}") == 2
@@ -129,7 +129,7 @@ async def test_a_broker_that_is_not_there_ends_with_status_2(file, capsys):
     )
 
 
-def test_the_broker_is_the_only_one_of_its_cluster_or_is_named():
+def test_broker_id_may_be_omitted_only_in_a_cluster_of_one_broker():
     one, other = (DescribeClusterBroker(broker_id=number) for number in (7, 8))
 
     assert _only_one("h:1", DescribeClusterResponse(brokers=[one])) == 7

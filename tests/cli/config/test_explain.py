@@ -5,7 +5,7 @@ import pytest
 from trio_kafka.cli import main
 
 
-def test_a_setting_is_explained_with_the_value_of_a_file(tmp_path, capsys):
+def test_config_explain_shows_the_value_of_a_setting_from_a_file(tmp_path, capsys):
     file = tmp_path / "server.properties"
     file.write_text("num.io.threads=3\n")
 
@@ -24,7 +24,7 @@ def test_a_setting_is_explained_with_the_value_of_a_file(tmp_path, capsys):
     )
 
 
-def test_options_and_environment_count_as_in_a_start(monkeypatch, capsys):
+def test_config_explain_takes_options_and_environment_into_account(monkeypatch, capsys):
     monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "7")
     assert main(["config", "explain", "num.partitions"]) == 0
     assert "source   from environment KAFKA_NUM_PARTITIONS" in capsys.readouterr().out
@@ -33,7 +33,7 @@ def test_options_and_environment_count_as_in_a_start(monkeypatch, capsys):
     assert "source   from -c" in capsys.readouterr().out
 
 
-def test_a_name_of_brokers_and_topics_is_explained_twice(capsys):
+def test_setting_of_brokers_and_topics_is_explained_twice(capsys):
     assert main(["config", "explain", "compression.type", "retention.ms"]) == 0
 
     titles = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
@@ -44,7 +44,7 @@ def test_a_name_of_brokers_and_topics_is_explained_twice(capsys):
     ]
 
 
-def test_an_unknown_name_is_told_and_the_others_explained(capsys):
+def test_unknown_setting_is_reported_and_the_other_settings_are_explained(capsys):
     assert main(["config", "explain", "num.oi.threads", "node.id"]) == 2
 
     told = capsys.readouterr()
@@ -52,13 +52,13 @@ def test_an_unknown_name_is_told_and_the_others_explained(capsys):
     assert told.out.startswith("node.id, of brokers\n")
 
 
-def test_a_refused_configuration_is_told(capsys):
+def test_config_explain_reports_a_refused_configuration(capsys):
     assert main(["config", "explain", "-c", "num.partitions=0", "node.id"]) == 2
 
     assert "num.partitions: 0 is too small" in capsys.readouterr().err
 
 
-def test_without_a_name_every_setting_has_a_line(capsys):
+def test_config_explain_without_a_name_lists_every_setting(capsys):
     assert main(["config", "explain", "-c", "num.partitions=7"]) == 0
 
     head, *lines = capsys.readouterr().out.splitlines()
@@ -69,7 +69,7 @@ def test_without_a_name_every_setting_has_a_line(capsys):
     assert any(one.split()[:3] == ["num.partitions", "brokers", "7"] for one in lines)
 
 
-def test_a_part_of_a_name_is_searched(capsys):
+def test_config_explain_of_a_partial_name_lists_all_matching_settings(capsys):
     assert main(["config", "explain", "Flush.interval"]) == 0
 
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]]
@@ -78,13 +78,13 @@ def test_a_part_of_a_name_is_searched(capsys):
 
 
 @pytest.mark.parametrize("word", ["num.io", "plugin.http.max.body"])
-def test_a_part_of_one_name_only_is_explained(word, capsys):
+def test_partial_name_that_matches_one_setting_explains_that_setting(word, capsys):
     assert main(["config", "explain", word]) == 0
 
     assert capsys.readouterr().out.startswith(word)
 
 
-def test_json_is_one_object_a_line(capsys):
+def test_config_explain_json_is_one_object_per_line(capsys):
     assert main(["config", "explain", "--json", "num.io.threads", "compression.type"]) == 0
 
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

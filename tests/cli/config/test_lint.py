@@ -3,7 +3,7 @@ import json
 from trio_kafka.cli import main
 
 
-def test_a_right_file_has_nothing_to_be_said_of(tmp_path, capsys):
+def test_config_lint_of_a_valid_file_prints_nothing(tmp_path, capsys):
     file = tmp_path / "a.properties"
     file.write_text("num.partitions=3\n")
 
@@ -11,7 +11,7 @@ def test_a_right_file_has_nothing_to_be_said_of(tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_all_that_is_wrong_is_told_and_the_status_is_2(tmp_path, capsys):
+def test_config_lint_reports_every_error_and_warning_and_ends_with_status_2(tmp_path, capsys):
     file = tmp_path / "a.properties"
     file.write_text(
         "num.partitions=0\nnum.io.thread=1\nshare.coordinator.threads=2\nnum.partitions=-1"
@@ -32,7 +32,7 @@ def test_all_that_is_wrong_is_told_and_the_status_is_2(tmp_path, capsys):
     ]
 
 
-def test_json_is_one_object_a_line(tmp_path, capsys):
+def test_config_lint_json_is_one_object_per_line(tmp_path, capsys):
     file = tmp_path / "a.properties"
     file.write_text("num.io.thread=1\nshare.coordinator.threads=2\n")
 
@@ -47,12 +47,12 @@ def test_json_is_one_object_a_line(tmp_path, capsys):
     assert second["level"] == "warning"
 
 
-def test_warnings_alone_are_no_failure(capsys):
+def test_config_lint_with_warnings_only_ends_with_status_0(capsys):
     assert main(["config", "lint", "-c", "share.coordinator.threads=2"]) == 0
     assert "warning: share.coordinator.threads is not supported yet" in capsys.readouterr().out
 
 
-def test_the_environment_is_looked_at_unless_it_is_left_out(monkeypatch, capsys):
+def test_config_lint_checks_the_environment_except_with_no_env(monkeypatch, capsys):
     monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "0")
     monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "a:1")
 
@@ -63,7 +63,7 @@ def test_the_environment_is_looked_at_unless_it_is_left_out(monkeypatch, capsys)
     assert main(["config", "lint", "--no-env"]) == 0
 
 
-def test_what_cannot_be_read_is_an_error(tmp_path, monkeypatch, capsys):
+def test_unreadable_source_of_settings_is_reported_as_an_error(tmp_path, monkeypatch, capsys):
     missing = tmp_path / "none"
 
     assert main(["config", "lint", str(missing)]) == 2

@@ -13,7 +13,7 @@ def kafka() -> Iterator[Kafka]:
         yield kafka
 
 
-def test_each_job_is_a_row(kafka: Kafka, capsys: pytest.CaptureFixture[str]) -> None:
+def test_jobs_list_shows_one_row_per_job(kafka: Kafka, capsys: pytest.CaptureFixture[str]) -> None:
     kafka.run_job("kafka-log-retention")
 
     assert main(["jobs", "list", "--bootstrap", kafka.bootstrap]) == 0
@@ -26,7 +26,9 @@ def test_each_job_is_a_row(kafka: Kafka, capsys: pytest.CaptureFixture[str]) -> 
     assert retention[5:] == ["1", "0", "-"]
 
 
-def test_json_has_every_figure(kafka: Kafka, capsys: pytest.CaptureFixture[str]) -> None:
+def test_jobs_list_json_has_every_figure_of_a_job(
+    kafka: Kafka, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["jobs", "list", "--json", "--bootstrap", kafka.bootstrap])
 
     jobs = {one["name"]: one for one in json.loads(capsys.readouterr().out)["jobs"]}

@@ -21,13 +21,13 @@ def run(kafka: Kafka, *arguments: str) -> int:
     return main(["jobs", "run", *arguments, "--bootstrap", kafka.bootstrap])
 
 
-def test_a_job_is_run(kafka: Kafka, capsys: pytest.CaptureFixture[str]) -> None:
+def test_jobs_run_runs_the_named_job(kafka: Kafka, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(kafka, "kafka-log-retention") == 0
 
     assert capsys.readouterr().out.startswith("job kafka-log-retention: done in 0.")
 
 
-def test_a_job_that_fails_ends_with_1_and_its_error(
+def test_failed_job_ends_with_status_1_and_its_error(
     kafka: Kafka, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(kafka, "bad") == 1
@@ -38,13 +38,15 @@ def test_a_job_that_fails_ends_with_1_and_its_error(
     assert "\x1b" not in out
 
 
-def test_json_has_duration_and_error(kafka: Kafka, capsys: pytest.CaptureFixture[str]) -> None:
+def test_jobs_run_json_has_duration_and_error(
+    kafka: Kafka, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(kafka, "bad", "--json") == 1
 
     assert json.loads(capsys.readouterr().out)["error"].startswith("OSError: disk")
 
 
-def test_an_unknown_job_is_named_with_those_that_there_are(
+def test_unknown_job_is_refused_with_the_list_of_jobs(
     kafka: Kafka, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(kafka, "retention") == 1

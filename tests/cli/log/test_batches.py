@@ -28,7 +28,7 @@ def shape(pieces: list[Piece]) -> list[tuple[str, int]]:
     ]
 
 
-def test_every_batch_is_found_with_its_position(tmp_path: Path) -> None:
+def test_every_batch_of_a_segment_is_read_with_its_position(tmp_path: Path) -> None:
     pieces = read(write_log(tmp_path, 0, [FIRST, SECOND, THIRD]))
 
     assert shape(pieces) == [("batch", 0), ("batch", 2), ("batch", 4)]
@@ -36,7 +36,7 @@ def test_every_batch_is_found_with_its_position(tmp_path: Path) -> None:
     assert all(isinstance(piece, Batch) and piece.is_valid for piece in pieces)
 
 
-def test_the_scan_goes_on_after_damage(tmp_path: Path) -> None:
+def test_scan_continues_with_the_next_batch_after_damage(tmp_path: Path) -> None:
     pieces = read(write_log(tmp_path, 0, [FIRST, b"\x02" * 500, THIRD]))
 
     assert shape(pieces) == [("batch", 0), ("gap", 500), ("batch", 4)]
@@ -45,7 +45,7 @@ def test_the_scan_goes_on_after_damage(tmp_path: Path) -> None:
     assert not pieces[1].zeros
 
 
-def test_a_batch_from_before_the_damage_is_not_where_the_scan_goes_on(tmp_path: Path) -> None:
+def test_batch_with_an_earlier_offset_after_damage_is_part_of_the_gap(tmp_path: Path) -> None:
     junk = b"\xff" * 10
 
     pieces = read(write_log(tmp_path, 0, [FIRST, SECOND, junk, FIRST, THIRD]))
@@ -59,7 +59,7 @@ def test_a_batch_from_before_the_damage_is_not_where_the_scan_goes_on(tmp_path: 
 
 
 @pytest.mark.parametrize("kept", [1, 16, 17, 60, 61, len(THIRD) - 1])
-def test_a_batch_that_is_cut_is_a_gap_at_the_end(tmp_path: Path, kept: int) -> None:
+def test_truncated_last_batch_is_a_gap_at_the_end(tmp_path: Path, kept: int) -> None:
     pieces = read(write_log(tmp_path, 0, [FIRST, THIRD[:kept]]))
 
     assert shape(pieces) == [("batch", 0), ("gap", kept)]
@@ -67,7 +67,7 @@ def test_a_batch_that_is_cut_is_a_gap_at_the_end(tmp_path: Path, kept: int) -> N
     assert pieces[1].tail
 
 
-def test_zeros_at_the_end_are_told(tmp_path: Path) -> None:
+def test_zeros_at_the_end_of_a_segment_are_reported_as_a_gap_of_zeros(tmp_path: Path) -> None:
     pieces = read(write_log(tmp_path, 0, [FIRST, bytes(1 << 20)]))
 
     assert isinstance(pieces[1], Gap)
@@ -75,7 +75,7 @@ def test_zeros_at_the_end_are_told(tmp_path: Path) -> None:
     assert pieces[1].tail
 
 
-def test_a_damaged_length_does_not_hide_what_follows(tmp_path: Path) -> None:
+def test_batch_with_a_damaged_length_does_not_hide_the_next_batch(tmp_path: Path) -> None:
     broken = bytearray(SECOND)
     broken[8:12] = (1 << 30).to_bytes(4, "big")
 
@@ -84,7 +84,7 @@ def test_a_damaged_length_does_not_hide_what_follows(tmp_path: Path) -> None:
     assert shape(pieces) == [("batch", 0), ("gap", len(SECOND)), ("batch", 4)]
 
 
-def test_a_wrong_crc_is_told_with_the_batch(tmp_path: Path) -> None:
+def test_batch_with_a_wrong_crc_is_marked_as_invalid(tmp_path: Path) -> None:
     broken = bytearray(SECOND)
     broken[-1] ^= 1
 
@@ -93,7 +93,7 @@ def test_a_wrong_crc_is_told_with_the_batch(tmp_path: Path) -> None:
     assert [isinstance(piece, Batch) and piece.is_valid for piece in pieces] == [True, False, True]
 
 
-def test_a_batch_larger_than_a_slice_is_read_whole(tmp_path: Path) -> None:
+def test_batch_larger_than_a_read_slice_is_read_whole(tmp_path: Path) -> None:
     large = encode_batch(records("x" * 3_000_000))
 
     with open_reader(write_log(tmp_path, 0, [large])) as reader:
@@ -104,7 +104,7 @@ def test_a_batch_larger_than_a_slice_is_read_whole(tmp_path: Path) -> None:
         assert [len(record.value or b"") for record in piece.records()] == [3_000_000]
 
 
-def test_sequences_wrap_as_kafkas_do(tmp_path: Path) -> None:
+def test_sequences_wrap_to_zero_as_in_kafka(tmp_path: Path) -> None:
     batch = encode_batch(
         records("a", "b", "c"), 10, producer_id=1, producer_epoch=0, base_sequence=(1 << 31) - 2
     )
@@ -120,7 +120,7 @@ def test_sequences_wrap_as_kafkas_do(tmp_path: Path) -> None:
     ]
 
 
-def test_an_unknown_codec_is_named_by_its_number(tmp_path: Path) -> None:
+def test_unknown_codec_is_shown_by_its_number(tmp_path: Path) -> None:
     batch = encode_batch(records("a"), codec=Codec.GZIP)
     broken = bytearray(batch)
     broken[22] |= 7
@@ -132,7 +132,9 @@ def test_an_unknown_codec_is_named_by_its_number(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300), st.integers(0, len(FIRST + SECOND)))
-def test_any_bytes_are_read_to_their_end(tmp_path_factory, content: bytes, at: int) -> None:  # type: ignore[no-untyped-def]
+def test_segment_with_random_bytes_is_read_to_its_end(
+    tmp_path_factory, content: bytes, at: int
+) -> None:  # type: ignore[no-untyped-def]
     whole = FIRST + SECOND
     path = tmp_path_factory.mktemp("any")
     pieces = read(write_log(path, 0, [whole[:at], content, whole[at:]]))
@@ -144,7 +146,7 @@ def test_any_bytes_are_read_to_their_end(tmp_path_factory, content: bytes, at: i
     assert position == len(whole) + len(content)
 
 
-def test_a_file_that_is_cut_within_a_large_batch_meanwhile_ends_in_a_gap(tmp_path: Path) -> None:
+def test_file_truncated_within_a_large_batch_while_reading_ends_in_a_gap(tmp_path: Path) -> None:
     path = write_log(tmp_path, 0, [encode_batch(records("x" * 3_000_000))])
 
     with open_reader(path) as reader:

@@ -44,7 +44,7 @@ def damage(folder: Path, chance: random.Random) -> None:
 
 
 @pytest.mark.parametrize("archive", ARCHIVES)
-def test_every_command_ends_with_its_status(
+def test_every_log_command_on_a_damaged_directory_ends_with_status_0_or_1(
     archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chance = random.Random(archive)

@@ -38,16 +38,16 @@ def decode(name: str, record: Record) -> Decoded:
         "__remote_log_metadata",
     ],
 )
-def test_the_topic_chooses_the_decoder(topic: str) -> None:
+def test_decoder_is_chosen_by_the_name_of_the_internal_topic(topic: str) -> None:
     assert decoder_of("auto", topic) is not None
 
 
 @pytest.mark.parametrize(("name", "topic"), [("auto", "orders"), ("auto", None), ("none", "x")])
-def test_records_of_clients_have_no_decoder(name: str, topic: str | None) -> None:
+def test_records_of_client_topics_have_no_decoder(name: str, topic: str | None) -> None:
     assert decoder_of(name, topic) is None
 
 
-def test_a_tombstone_has_a_key_and_no_value() -> None:
+def test_tombstone_is_decoded_with_its_key_and_without_a_value() -> None:
     key, _ = encode_record(CoordinatorRecord(OffsetCommitKey("g", "t", 3)))
 
     found = decode("offsets", Record(key=key))
@@ -57,7 +57,7 @@ def test_a_tombstone_has_a_key_and_no_value() -> None:
     )
 
 
-def test_members_of_classic_groups_are_told_with_their_partitions(tmp_path: Path) -> None:
+def test_members_of_classic_groups_are_decoded_with_topics_and_partitions(tmp_path: Path) -> None:
     folder = extract("consumer_offsets", tmp_path) / "__consumer_offsets-0"
     found = []
     with open_reader(folder / f"{0:020}.log") as reader:
@@ -72,7 +72,7 @@ def test_members_of_classic_groups_are_told_with_their_partitions(tmp_path: Path
     assert member["assignment"]["assignedPartitions"][0] == {"topic": "plain", "partitions": [0]}
 
 
-def test_keys_of_scram_credentials_are_hidden() -> None:
+def test_scram_credentials_are_hidden_in_metadata_records() -> None:
     credential = UserScramCredentialRecord("alice", 1, b"salt", b"stored", b"server", 4096)
 
     found = decode("metadata", Record(value=encode_metadata(credential, 0)))
@@ -91,7 +91,7 @@ def test_keys_of_scram_credentials_are_hidden() -> None:
         ("ssl.keystore.password", None, None),
     ],
 )
-def test_secret_and_unknown_settings_are_hidden(
+def test_values_of_secret_and_unknown_settings_are_hidden(
     name: str, value: str | None, shown: str | None
 ) -> None:
     record = Record(value=encode_metadata(ConfigRecord(2, "t", name, value), 0))
@@ -129,12 +129,14 @@ def test_records_of_remote_segments_are_decoded() -> None:
         ("metadata", Record(value=b"\x01\x14\x00\x00\x00"), "1 bytes after NoOpRecord"),
     ],
 )
-def test_what_is_no_record_of_the_topic_is_refused(name: str, record: Record, text: str) -> None:
+def test_record_of_another_topic_is_refused_by_the_decoder(
+    name: str, record: Record, text: str
+) -> None:
     with pytest.raises(UndecodableError, match=text):
         decode(name, record)
 
 
-def test_an_unknown_control_record_is_named_by_its_number() -> None:
+def test_unknown_control_record_is_shown_by_its_type_number() -> None:
     assert decode_control(Record(key=b"\x00\x00\x00\x63", value=b"")).name == "type 99"
 
 

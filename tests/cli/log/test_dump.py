@@ -57,7 +57,7 @@ def same(kafkas: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("archive", PRINTED)
-def test_everything_is_read_as_kafkas_tool_reads_it(
+def test_dump_shows_the_same_content_as_kafkas_dump_tool(
     archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = extract(archive, tmp_path)
@@ -85,7 +85,7 @@ def without_batch(producer: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("archive", ARCHIVES)
-def test_every_archive_is_shown_as_tables_without_damage(
+def test_dump_of_every_archive_shows_no_damage(
     archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, lines = run(capsys, "dump", str(extract(archive, tmp_path)), "--records")
@@ -96,7 +96,7 @@ def test_every_archive_is_shown_as_tables_without_damage(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_messages_of_old_formats_are_read(
+def test_messages_of_old_formats_are_dumped_and_verified(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = write_log(tmp_path / "t-0", 100, [SETS[name]])
@@ -114,7 +114,7 @@ def test_messages_of_old_formats_are_read(
     assert shown == wanted(name)
 
 
-def test_internal_records_are_told_in_words(
+def test_records_of_internal_topics_are_shown_in_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for archive in ("consumer_offsets", "transaction_state", "dynamic_quorum"):
@@ -131,7 +131,7 @@ def test_internal_records_are_told_in_words(
     assert "stored_key=[hidden]" in text
 
 
-def test_batches_and_records_are_selected_by_offset(
+def test_dump_selects_batches_and_records_by_offset(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = write_log(tmp_path / "t-0", 0, three_batches())
@@ -142,7 +142,7 @@ def test_batches_and_records_are_selected_by_offset(
     assert [row["offset"] for row in rows if row["is"] == "record"] == [1, 2]
 
 
-def test_no_more_than_the_asked_bytes_are_read(
+def test_dump_stops_after_the_given_number_of_bytes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, *others = three_batches()
@@ -153,7 +153,7 @@ def test_no_more_than_the_asked_bytes_are_read(
     assert [row["base_offset"] for row in rows if row["is"] == "batch"] == [0, 2]
 
 
-def test_long_values_are_cut_unless_all_is_asked_for(
+def test_long_values_are_truncated_unless_full_is_requested(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = write_log(tmp_path / "t-0", 0, [encode_batch(records("x" * 5000))])
@@ -166,7 +166,7 @@ def test_long_values_are_cut_unless_all_is_asked_for(
     assert "x" * 5000 in full[-1]
 
 
-def test_texts_cannot_command_the_terminal(
+def test_terminal_control_characters_of_records_are_escaped_in_the_dump(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record = Record(key=b"\x1b[2J", value="\u202e\n".encode(), headers=[("\x1b]0;", b"\x07")])
@@ -179,7 +179,7 @@ def test_texts_cannot_command_the_terminal(
     assert len(lines) == 4
 
 
-def test_damage_is_shown_in_its_place_and_the_rest_goes_on(
+def test_damage_is_shown_at_its_position_and_later_batches_are_dumped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second, third = three_batches()
@@ -196,7 +196,7 @@ def test_damage_is_shown_in_its_place_and_the_rest_goes_on(
     ]
 
 
-def test_a_batch_with_a_wrong_crc_is_marked(
+def test_batch_with_a_wrong_crc_is_marked_in_the_dump(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second, _ = three_batches()
@@ -210,7 +210,7 @@ def test_a_batch_with_a_wrong_crc_is_marked(
     assert ["CRC-MISMATCH" in line for line in lines] == [False, False, True, False]
 
 
-def test_records_of_another_topic_are_told_as_they_are(
+def test_records_that_the_decoder_refuses_are_shown_undecoded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = write_log(tmp_path / "__consumer_offsets-0", 0, [encode_batch(records("v"))])
@@ -223,7 +223,7 @@ def test_records_of_another_topic_are_told_as_they_are(
     assert "not_decoded" not in none[-1]
 
 
-def test_a_decoder_can_be_named_for_a_copied_file(
+def test_decoder_can_be_named_for_a_renamed_partition_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = extract("share_group_state", tmp_path) / "__share_group_state-0"
@@ -245,7 +245,7 @@ def test_a_decoder_can_be_named_for_a_copied_file(
         (".", "no file of a log is in it"),
     ],
 )
-def test_a_path_that_is_no_log_is_refused(
+def test_path_without_a_log_file_is_refused(
     path: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "other.txt").write_text("x")
@@ -256,13 +256,15 @@ def test_a_path_that_is_no_log_is_refused(
     assert text in capsys.readouterr().err
 
 
-def test_json_has_one_object_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dump_json_has_one_object_per_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     _, lines = run(capsys, "dump", str(extract("txn", tmp_path)), "--json", "--records")
 
     assert {json.loads(line)["is"] for line in lines} == {"file", "batch", "record", "entry"}
 
 
-def test_a_reader_that_leaves_ends_the_dump_silently(tmp_path: Path) -> None:
+def test_dump_ends_silently_when_the_reader_closes_the_pipe(tmp_path: Path) -> None:
     write_log(tmp_path / "t-0", 0, [encode_batch(records("x" * 100), n) for n in range(5000)])
     command = [sys.executable, "-m", "trio_kafka", "log", "dump", str(tmp_path), "--records"]
 

@@ -19,7 +19,7 @@ def written(folder: Path, name: str, content: bytes) -> Path:
     return folder / name
 
 
-def test_preallocated_zeros_are_no_entries(tmp_path: Path) -> None:
+def test_preallocated_zeros_of_an_index_are_not_entries(tmp_path: Path) -> None:
     folder = extract("running_indexes", tmp_path) / "txn-0"
 
     offsets = entries(folder / f"{5:020}.index")
@@ -30,7 +30,7 @@ def test_preallocated_zeros_are_no_entries(tmp_path: Path) -> None:
     assert all(one["timestamp"] > 0 for one in times)
 
 
-def test_an_index_of_many_slices_is_read_to_its_end(tmp_path: Path) -> None:
+def test_index_larger_than_many_slices_is_read_to_its_end(tmp_path: Path) -> None:
     content = b"".join(pack(">II", number, number * 100) for number in range(1, 10_001))
 
     found = entries(written(tmp_path, f"{7:020}.index", content))
@@ -61,12 +61,12 @@ def test_an_index_of_many_slices_is_read_to_its_end(tmp_path: Path) -> None:
         pytest.param(".kafka_cleanshutdown", b"[" * 200_000, "no JSON", id="nested mark"),
     ],
 )
-def test_a_damaged_file_says_what_is_wrong(
+def test_damaged_file_is_refused_with_the_cause(
     name: str, content: bytes, text: str, tmp_path: Path
 ) -> None:
     with pytest.raises(DamagedFileError, match=text):
         entries(written(tmp_path, name, content))
 
 
-def test_an_empty_mark_of_a_clean_stop_is_no_damage(tmp_path: Path) -> None:
+def test_empty_clean_shutdown_file_is_not_damage(tmp_path: Path) -> None:
     assert entries(written(tmp_path, ".kafka_cleanshutdown", b"")) == [{}]

@@ -20,14 +20,16 @@ def texts(*paths: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("archive", [name for name in ARCHIVES if name != "log_dir_root"])
-def test_what_kafka_wrote_has_no_findings(archive: str, tmp_path: Path) -> None:
+def test_folder_written_by_kafka_has_no_findings(archive: str, tmp_path: Path) -> None:
     assert texts(extract(archive, tmp_path)) in (
         [],
         [f"warning {tmp_path.name}: no meta.properties: the directory is not formatted"],
     )
 
 
-def test_checkpoints_are_compared_with_the_logs_beside_them(tmp_path: Path) -> None:
+def test_checkpoint_entries_of_partitions_missing_in_the_directory_are_found(
+    tmp_path: Path,
+) -> None:
     for archive in ("log_dir_root", "plain", "txn", "trimmed", "compacted"):
         extract(archive, tmp_path)
     absent = {"epochs", "gzip", "logappend", "lz4", "snappy", "zstd"}
@@ -42,7 +44,7 @@ def test_checkpoints_are_compared_with_the_logs_beside_them(tmp_path: Path) -> N
     }
 
 
-def test_an_offset_beyond_the_log_is_found(tmp_path: Path) -> None:
+def test_checkpoint_offset_beyond_the_log_end_is_found(tmp_path: Path) -> None:
     extract("log_dir_root", tmp_path)
     write_log(tmp_path / "plain-0", 0, three_batches())
 
@@ -55,7 +57,7 @@ def test_an_offset_beyond_the_log_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex", ".txnindex"])
-def test_an_index_alone_is_checked_against_the_segment_beside_it(
+def test_single_index_file_is_checked_against_the_segment_beside_it(
     suffix: str, tmp_path: Path
 ) -> None:
     index = extract("txn", tmp_path) / "txn-0" / f"{5:020}{suffix}"
@@ -69,7 +71,7 @@ def test_an_index_alone_is_checked_against_the_segment_beside_it(
     assert check(index)[0].level is Level.ERROR
 
 
-def test_an_index_without_its_segment_is_only_read(tmp_path: Path) -> None:
+def test_index_without_its_segment_is_read_with_a_warning(tmp_path: Path) -> None:
     index = extract("txn", tmp_path) / "txn-0" / f"{5:020}.index"
     (index.parent / f"{5:020}.log").unlink()
 
@@ -78,7 +80,9 @@ def test_an_index_without_its_segment_is_only_read(tmp_path: Path) -> None:
     ]
 
 
-def test_indexes_of_the_last_segment_may_be_behind_while_a_broker_runs(tmp_path: Path) -> None:
+def test_last_segments_incomplete_index_is_an_error_only_after_a_clean_shutdown(
+    tmp_path: Path,
+) -> None:
     log = write_log(tmp_path / "t-0", 0, three_batches())
     log.with_suffix(".index").write_bytes(pack(">II", 1, 7))
 
@@ -89,7 +93,7 @@ def test_indexes_of_the_last_segment_may_be_behind_while_a_broker_runs(tmp_path:
     assert [one.level for one in check(tmp_path / "t-0")] == [Level.ERROR]
 
 
-def test_a_sealed_segment_without_indexes_is_a_warning(tmp_path: Path) -> None:
+def test_sealed_segment_without_indexes_is_a_warning(tmp_path: Path) -> None:
     write_log(tmp_path / "t-0", 0, three_batches())
     write_log(tmp_path / "t-0", 6, three_batches(6))
 
@@ -99,7 +103,7 @@ def test_a_sealed_segment_without_indexes_is_a_warning(tmp_path: Path) -> None:
     ]
 
 
-def test_leftovers_and_lonely_indexes_are_warnings(tmp_path: Path) -> None:
+def test_leftover_files_and_indexes_without_a_segment_are_warnings(tmp_path: Path) -> None:
     write_log(tmp_path / "t-0", 0, three_batches())
     (tmp_path / "t-0" / f"{9:020}.log.swap").touch()
     (tmp_path / "t-0" / f"{9:020}.index").touch()
@@ -110,7 +114,7 @@ def test_leftovers_and_lonely_indexes_are_warnings(tmp_path: Path) -> None:
     ]
 
 
-def test_epochs_must_ascend_and_agree_with_the_batches(tmp_path: Path) -> None:
+def test_epochs_that_do_not_ascend_or_differ_from_the_batches_are_errors(tmp_path: Path) -> None:
     write_log(tmp_path / "t-0", 0, three_batches(epoch=2))
     epochs = tmp_path / "t-0" / "leader-epoch-checkpoint"
 
@@ -123,7 +127,9 @@ def test_epochs_must_ascend_and_agree_with_the_batches(tmp_path: Path) -> None:
     ]
 
 
-def test_a_snapshot_from_after_the_log_or_with_later_batches_is_found(tmp_path: Path) -> None:
+def test_producer_snapshot_beyond_the_log_end_or_with_later_batches_is_found(
+    tmp_path: Path,
+) -> None:
     folder = extract("plain", tmp_path) / "plain-0"
     shutil.copy(folder / f"{52:020}.snapshot", folder / f"{60:020}.snapshot")
     shutil.copy(folder / f"{52:020}.snapshot", folder / f"{20:020}.snapshot")
@@ -135,7 +141,7 @@ def test_a_snapshot_from_after_the_log_or_with_later_batches_is_found(tmp_path: 
 
 
 @pytest.mark.parametrize("cut", [1, 80])
-def test_a_metadata_snapshot_that_was_cut_is_found(cut: int, tmp_path: Path) -> None:
+def test_truncated_metadata_snapshot_is_an_error(cut: int, tmp_path: Path) -> None:
     folder = extract("cluster_metadata", tmp_path) / "__cluster_metadata-0"
     path = folder / f"{81:020}-{1:010}.checkpoint"
     path.chmod(0o600)
@@ -149,7 +155,7 @@ def test_a_metadata_snapshot_that_was_cut_is_found(cut: int, tmp_path: Path) -> 
     )
 
 
-def test_each_damaged_small_file_is_found(tmp_path: Path) -> None:
+def test_every_damaged_snapshot_and_checkpoint_of_a_partition_is_found(tmp_path: Path) -> None:
     folder = extract("txn", tmp_path) / "txn-0"
     damaged = [
         *sorted(folder.glob("*.snapshot")),
@@ -163,7 +169,7 @@ def test_each_damaged_small_file_is_found(tmp_path: Path) -> None:
     assert {one.path for one in check(folder) if one.level is Level.ERROR} == set(damaged)
 
 
-def test_a_log_ends_where_its_last_segment_begins_at_least(tmp_path: Path) -> None:
+def test_log_end_is_at_least_the_base_offset_of_the_last_segment(tmp_path: Path) -> None:
     extract("log_dir_root", tmp_path)
     write_log(tmp_path / "plain-0", 0, three_batches())
     write_log(tmp_path / "plain-0", 52, [])

@@ -53,7 +53,9 @@ def times(*entries: tuple[int, int]) -> bytes:
         (offsets((3, SECOND)) + b"\0", "multiple of 8"),
     ],
 )
-def test_offset_index(content: bytes, text: str | None, tmp_path: Path) -> None:
+def test_offset_index_check_finds_each_damage(
+    content: bytes, text: str | None, tmp_path: Path
+) -> None:
     found = check(tmp_path, OffsetIndexCheck, ".index", content)
 
     assert (text is None) == (found == [])
@@ -75,14 +77,16 @@ def test_offset_index(content: bytes, text: str | None, tmp_path: Path) -> None:
         (times((1015, 5)) + b"\1", "multiple of 12"),
     ],
 )
-def test_time_index(content: bytes, text: str | None, tmp_path: Path) -> None:
+def test_time_index_check_finds_each_damage(
+    content: bytes, text: str | None, tmp_path: Path
+) -> None:
     found = check(tmp_path, TimeIndexCheck, ".timeindex", content)
 
     assert (text is None) == (found == [])
     assert text is None or any(text in one for one in found)
 
 
-def test_findings_of_one_cause_are_told_a_few_times(tmp_path: Path) -> None:
+def test_number_of_findings_per_index_is_limited(tmp_path: Path) -> None:
     content = offsets(*((number, 10_000 + number) for number in range(1, 1000)))
 
     found = check(tmp_path, OffsetIndexCheck, ".index", content)

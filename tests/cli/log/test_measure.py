@@ -12,7 +12,7 @@ def measured(path: Path, *, records: bool = False) -> Measure:
     return found
 
 
-def test_transactions_producers_and_epochs_are_counted(tmp_path: Path) -> None:
+def test_measure_counts_transactions_producers_and_epochs(tmp_path: Path) -> None:
     found = measured(extract("txn", tmp_path) / "txn-0")
 
     assert (found.segments, found.batches, found.records) == (2, 11, 34)
@@ -22,11 +22,11 @@ def test_transactions_producers_and_epochs_are_counted(tmp_path: Path) -> None:
     assert found.epochs == {0, 4}
 
 
-def test_offsets_that_compaction_removed_are_missing(tmp_path: Path) -> None:
+def test_measure_counts_offsets_removed_by_compaction_as_missing(tmp_path: Path) -> None:
     assert measured(extract("compacted", tmp_path) / "compacted-0").missing == 18
 
 
-def test_records_are_measured_on_request(tmp_path: Path) -> None:
+def test_measure_reads_record_contents_only_on_request(tmp_path: Path) -> None:
     folder = extract("gzip", tmp_path) / "gzip-0"
 
     content = measured(folder, records=True).content
@@ -36,7 +36,7 @@ def test_records_are_measured_on_request(tmp_path: Path) -> None:
     assert measured(folder).content.records == 0
 
 
-def test_damage_is_counted_as_bytes(tmp_path: Path) -> None:
+def test_measure_counts_damage_as_invalid_bytes(tmp_path: Path) -> None:
     first, second, third = three_batches()
     write_log(tmp_path / "t-0", 0, [first, b"\2" * 33, second, third[:-1]])
 
@@ -46,7 +46,7 @@ def test_damage_is_counted_as_bytes(tmp_path: Path) -> None:
     assert found.records == 4
 
 
-def test_messages_of_old_formats_are_counted(tmp_path: Path) -> None:
+def test_measure_counts_messages_of_old_formats(tmp_path: Path) -> None:
     data = Path(__file__).parents[2] / "records" / "data"
     write_log(tmp_path / "t-0", 100, [(data / "v0-gzip.bin").read_bytes()])
 
@@ -55,13 +55,13 @@ def test_messages_of_old_formats_are_counted(tmp_path: Path) -> None:
     assert (found.batches, found.records, found.end_offset) == (1, 5, 105)
 
 
-def test_a_folder_without_segments_is_not_measured(tmp_path: Path) -> None:
+def test_folder_without_segments_is_not_measured(tmp_path: Path) -> None:
     [folder] = folders_of([str(extract("log_dir_root", tmp_path))])
 
     assert measure(folder, records=False) is None
 
 
-def test_totals_are_sums(tmp_path: Path) -> None:
+def test_adding_measures_sums_their_figures(tmp_path: Path) -> None:
     one = measured(extract("txn", tmp_path) / "txn-0", records=True)
     total = Measure()
     total.add(one)
@@ -72,7 +72,7 @@ def test_totals_are_sums(tmp_path: Path) -> None:
     assert (total.earliest, total.latest) == (one.earliest, one.latest)
 
 
-def test_an_empty_last_segment_tells_the_end(tmp_path: Path) -> None:
+def test_end_offset_is_the_base_offset_of_an_empty_last_segment(tmp_path: Path) -> None:
     write_log(tmp_path / "t-0", 0, three_batches())
     write_log(tmp_path / "t-0", 10, [])
 

@@ -30,7 +30,9 @@ from trio_kafka.model import TopicPartition
         ("00000000000000000081-0000000001.checkpoint.part", Kind.METADATA_SNAPSHOT, 81, ".part"),
     ],
 )
-def test_a_file_is_known_by_its_name(name: str, kind: Kind, offset: int, mark: str) -> None:
+def test_kind_of_a_log_file_is_derived_from_its_name(
+    name: str, kind: Kind, offset: int, mark: str
+) -> None:
     found = classify(Path("/data/orders-3") / name)
 
     assert found is not None
@@ -39,11 +41,11 @@ def test_a_file_is_known_by_its_name(name: str, kind: Kind, offset: int, mark: s
 
 
 @pytest.mark.parametrize("name", ["7.log", "x.index", "00000000000000000007.txt", ".lock"])
-def test_other_files_are_unknown(name: str) -> None:
+def test_file_with_an_unknown_name_has_no_kind(name: str) -> None:
     assert classify(Path(name)) is None
 
 
-def test_a_log_directory_has_its_own_files_and_its_partitions_in_order(tmp_path: Path) -> None:
+def test_log_directory_lists_its_own_files_and_its_partitions_in_order(tmp_path: Path) -> None:
     extract("log_dir_root", tmp_path)
     for name in ("t-10", "t-2", "a-0"):
         write_log(tmp_path / name, 0, three_batches())
@@ -60,7 +62,7 @@ def test_a_log_directory_has_its_own_files_and_its_partitions_in_order(tmp_path:
     assert all(one.whole for one in folders)
 
 
-def test_files_of_a_partition_are_in_the_order_of_their_offsets(tmp_path: Path) -> None:
+def test_files_of_a_partition_are_listed_by_offset(tmp_path: Path) -> None:
     [folder] = folders_of([str(extract("txn", tmp_path) / "txn-0")])
 
     assert [file.path.name[-12:] for file in folder.files[:6]] == [
@@ -74,7 +76,7 @@ def test_files_of_a_partition_are_in_the_order_of_their_offsets(tmp_path: Path) 
     assert folder.files[-1].kind is Kind.PARTITION
 
 
-def test_a_file_alone_is_a_folder_that_is_not_whole(tmp_path: Path) -> None:
+def test_single_file_is_a_folder_that_is_not_whole(tmp_path: Path) -> None:
     log = write_log(tmp_path / "t-0", 0, three_batches())
     write_log(tmp_path / "t-0", 6, three_batches(6))
 
@@ -84,7 +86,7 @@ def test_a_file_alone_is_a_folder_that_is_not_whole(tmp_path: Path) -> None:
     assert [file.path for file in folder.files] == [log]
 
 
-def test_leftovers_are_no_segments_of_a_partition(tmp_path: Path) -> None:
+def test_deleted_and_foreign_files_are_not_segments_of_a_partition(tmp_path: Path) -> None:
     log = write_log(tmp_path / "t-0", 0, three_batches())
     (tmp_path / "t-0" / "00000000000000000006.log.deleted").touch()
     (tmp_path / "t-0" / "note.txt").touch()
@@ -95,7 +97,7 @@ def test_leftovers_are_no_segments_of_a_partition(tmp_path: Path) -> None:
     assert folder.unknown == ["note.txt"]
 
 
-def test_a_path_without_a_log_is_refused(tmp_path: Path) -> None:
+def test_path_without_log_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
 
     with pytest.raises(CommandFailedError, match="no file of a log is in it"):

@@ -33,7 +33,7 @@ def printed(printer: Printer, batch: Batch) -> None:
     printer.damage(FILE, None, "worse")
 
 
-def test_people_get_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_printer_prints_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     batch = first_batch(tmp_path, append_time_ms=5, delete_horizon_ms=9, leader_epoch=4)
 
     printed(TextPrinter(), batch)
@@ -50,7 +50,7 @@ def test_people_get_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert lines[8:] == ["  DAMAGED at position 7: bad", "  DAMAGED: worse"]
 
 
-def test_programs_get_a_line_of_json_each(
+def test_json_printer_prints_one_object_per_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed(JsonPrinter(), first_batch(tmp_path, producer_id=7, base_sequence=1))
@@ -73,7 +73,7 @@ def test_programs_get_a_line_of_json_each(
     assert rows[6] == {"is": "damage", "position": 7, "text": "bad"}
 
 
-def test_bytes_that_are_no_text_are_base64() -> None:
+def test_bytes_that_are_not_utf_8_are_printed_as_base64() -> None:
     assert as_text(None) is None
     assert as_text(b"abc") == "abc"
     assert as_text(b"\xff") == {"base64": "/w=="}

@@ -39,7 +39,7 @@ def flipped(batch: bytes, at: int, value: int) -> bytes:
     return bytes(found)
 
 
-def test_a_sound_log_has_no_findings(tmp_path: Path) -> None:
+def test_undamaged_log_has_no_findings(tmp_path: Path) -> None:
     assert check(segments(tmp_path, (0, [FIRST, SECOND]), (4, [THIRD]))) == []
 
 
@@ -60,7 +60,7 @@ def test_a_sound_log_has_no_findings(tmp_path: Path) -> None:
         ([(0, [flipped(FIRST, 60, 9)])], "error", "9 records for 2 offsets"),
     ],
 )
-def test_damage_is_found(
+def test_damaged_segment_gives_a_finding_with_its_level(
     contents: list[tuple[int, list[bytes]]], level: str, text: str, tmp_path: Path
 ) -> None:
     found = check(segments(tmp_path, *contents))
@@ -68,11 +68,11 @@ def test_damage_is_found(
     assert any(text in one.text and one.level == level for one in found), found
 
 
-def test_gaps_are_expected_in_a_compacted_log(tmp_path: Path) -> None:
+def test_offset_gaps_are_not_findings_in_a_compacted_log(tmp_path: Path) -> None:
     assert check(segments(tmp_path, (0, [FIRST, THIRD])), compacted=True) == []
 
 
-def test_damaged_records_in_a_batch_with_a_right_crc_are_found(tmp_path: Path) -> None:
+def test_malformed_records_in_a_batch_with_a_right_crc_are_found(tmp_path: Path) -> None:
     whole = encode_batch([Record(value=b"v", timestamp=1)])
     wrong = encode_batch([Record(value=b"v", timestamp=1)], last_offset=5)
     from crc32c import crc32c
@@ -87,7 +87,7 @@ def test_damaged_records_in_a_batch_with_a_right_crc_are_found(tmp_path: Path) -
     assert check(segments(tmp_path, (0, [wrong]))) == []
 
 
-def test_a_latest_time_that_no_record_has_is_a_warning(tmp_path: Path) -> None:
+def test_max_timestamp_that_no_record_has_is_a_warning(tmp_path: Path) -> None:
     from crc32c import crc32c
 
     broken = bytearray(encode_batch(records("a", time=5)))
@@ -99,7 +99,7 @@ def test_a_latest_time_that_no_record_has_is_a_warning(tmp_path: Path) -> None:
     assert (found.level, found.text) == (Level.WARNING, "latest time 77, its records have 5")
 
 
-def test_records_that_are_not_of_the_internal_topic_are_warnings(tmp_path: Path) -> None:
+def test_undecodable_records_of_an_internal_topic_are_warnings(tmp_path: Path) -> None:
     files = segments(tmp_path, (0, [FIRST]), topic="__consumer_offsets")
     checked = LogCheck(topic="__consumer_offsets")
 
@@ -109,7 +109,7 @@ def test_records_that_are_not_of_the_internal_topic_are_warnings(tmp_path: Path)
     assert "not a record of this topic" in found[0].text
 
 
-def test_epochs_are_compared_with_their_checkpoint(tmp_path: Path) -> None:
+def test_leader_epochs_of_batches_are_compared_with_the_checkpoint(tmp_path: Path) -> None:
     files = segments(tmp_path, (0, three_batches(epoch=3)))
 
     def finds(epoch: int, last: int) -> list[str]:
@@ -121,21 +121,21 @@ def test_epochs_are_compared_with_their_checkpoint(tmp_path: Path) -> None:
     assert finds(4, 4) == ["leader epoch 3, leader-epoch-checkpoint says 4"]
 
 
-def test_many_findings_in_one_segment_are_counted(tmp_path: Path) -> None:
+def test_findings_beyond_the_limit_are_only_counted(tmp_path: Path) -> None:
     found = check(segments(tmp_path, (0, [FIRST] * (MOST + 50))))
 
     assert len(found) == MOST + 1
     assert found[-1].text == "49 more findings are left out"
 
 
-def test_a_segment_that_is_deleted_meanwhile_is_left_out(tmp_path: Path) -> None:
+def test_segment_deleted_during_the_check_is_left_out(tmp_path: Path) -> None:
     first, second = segments(tmp_path, (0, [FIRST, SECOND]), (4, [THIRD]))
     first.path.unlink()
 
     assert check([first, second]) == []
 
 
-def test_a_batch_that_is_being_written_is_looked_at_again(
+def test_batch_that_is_incomplete_while_being_written_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [file] = segments(tmp_path, (0, [FIRST, SECOND[:10]]))
@@ -157,7 +157,7 @@ def test_a_batch_that_is_being_written_is_looked_at_again(
     assert checked.end_offset == 6
 
 
-def test_after_damage_no_index_entry_is_missed(tmp_path: Path) -> None:
+def test_missing_transaction_index_entry_is_not_reported_after_damage(tmp_path: Path) -> None:
     begin = encode_batch(
         records("v"), 0, 0, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True
     )

@@ -5,7 +5,7 @@ import pytest
 from tests.cli.log.kit import extract, run, run_json
 
 
-def test_each_partition_is_a_row_and_the_last_line_is_the_sum(
+def test_stats_shows_one_row_per_partition_and_a_line_of_totals(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for archive in ("txn", "zstd"):
@@ -19,7 +19,7 @@ def test_each_partition_is_a_row_and_the_last_line_is_the_sum(
     assert lines[3] == "2 partitions, 3 segments, 2.9 KiB, 15 batches, 74 records"
 
 
-def test_records_add_a_line_about_their_content(
+def test_stats_with_records_adds_a_line_about_record_contents(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, lines = run(capsys, "stats", str(extract("zstd", tmp_path)), "--records")
@@ -28,7 +28,7 @@ def test_records_add_a_line_about_their_content(
     assert "8 without key" in lines[2]
 
 
-def test_json_has_a_line_for_each_partition_and_one_for_all(
+def test_stats_json_has_one_line_per_partition_and_one_for_the_totals(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, rows = run_json(capsys, "stats", str(extract("txn", tmp_path)), "--records")

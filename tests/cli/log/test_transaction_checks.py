@@ -85,7 +85,7 @@ def test_open_committed_and_aborted_transactions_are_counted(tmp_path: Path) -> 
         (entry(1, 0, 3, 1)[:-1], "multiple of 34"),
     ],
 )
-def test_the_index_has_what_the_markers_say(
+def test_transaction_index_is_compared_with_the_abort_markers(
     content: bytes | None, text: str | None, tmp_path: Path
 ) -> None:
     found = check(tmp_path, content)
@@ -94,11 +94,11 @@ def test_the_index_has_what_the_markers_say(
     assert text is None or text in found[0]
 
 
-def test_a_transaction_from_before_the_log_needs_no_entry(tmp_path: Path) -> None:
+def test_transaction_that_began_before_the_log_needs_no_index_entry(tmp_path: Path) -> None:
     assert check(tmp_path, None, [marker_batch(0, 1, committed=False)]) == []
 
 
-def test_after_damage_missing_entries_are_not_told(tmp_path: Path) -> None:
+def test_missing_transaction_index_entries_are_not_reported_after_damage(tmp_path: Path) -> None:
     found, path = seen(tmp_path, LOG)
     found.lose()
     log = classify(path)

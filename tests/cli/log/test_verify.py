@@ -14,7 +14,7 @@ from trio_kafka.controls.values import Record
 from trio_kafka.testing.kafka.threaded import running_broker
 
 
-def test_a_sound_log_ends_with_0_and_its_figures(
+def test_verify_of_an_undamaged_log_ends_with_status_0_and_its_totals(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = extract("plain", tmp_path) / "plain-0"
@@ -25,7 +25,7 @@ def test_a_sound_log_ends_with_0_and_its_figures(
     assert lines == ["1 partitions, 7 files, 2.9 KiB, 8 batches: 0 errors, 0 warnings"]
 
 
-def test_damage_ends_with_1_and_a_line_for_each(
+def test_verify_of_a_damaged_log_ends_with_status_1_and_one_line_per_finding(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second, third = three_batches()
@@ -39,7 +39,9 @@ def test_damage_ends_with_1_and_a_line_for_each(
     assert lines[2].endswith("1 errors, 1 warnings")
 
 
-def test_warnings_alone_end_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_with_warnings_only_ends_with_status_0(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first, _, third = three_batches()
     write_log(tmp_path / "t-0", 0, [first, third])
 
@@ -58,7 +60,7 @@ def test_warnings_alone_end_with_0(tmp_path: Path, capsys: pytest.CaptureFixture
     }
 
 
-def test_partitions_come_before_the_files_of_their_directory(
+def test_verify_checks_partitions_before_the_checkpoints_of_their_directory(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     extract("log_dir_root", tmp_path)
@@ -71,7 +73,9 @@ def test_partitions_come_before_the_files_of_their_directory(
     assert "52 is after the log's end, 2" in "".join(findings(rows))
 
 
-def test_quick_does_not_decode_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_quick_does_not_decode_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = write_log(tmp_path / "__consumer_offsets-0", 0, three_batches())
 
     _, all_of_it = run(capsys, "verify", str(log))
@@ -81,7 +85,7 @@ def test_quick_does_not_decode_records(tmp_path: Path, capsys: pytest.CaptureFix
     assert len(quick) == 1
 
 
-def test_a_path_in_a_finding_cannot_command_the_terminal(
+def test_terminal_control_characters_in_a_path_are_escaped_in_findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, _, third = three_batches()
@@ -97,7 +101,7 @@ class BrokenDisk(Checker):
         raise OSError(errno.EIO, os.strerror(errno.EIO), str(folder.files[0].path))
 
 
-def test_a_file_that_cannot_be_read_is_an_error_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_unreadable_file_is_an_error_and_the_other_files_are_checked(tmp_path: Path) -> None:
     logs = [write_log(tmp_path / name, 0, three_batches()) for name in ("t-0", "t-1")]
 
     found = list(check_folders(BrokenDisk(), folders_of([str(tmp_path)])))
@@ -106,7 +110,7 @@ def test_a_file_that_cannot_be_read_is_an_error_and_the_rest_goes_on(tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_log_that_our_cleaner_compacted_is_sound(
+def test_log_compacted_by_our_cleaner_has_no_findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     configs = {"cleanup.policy": "compact", "segment.bytes": str(1 << 20)}

@@ -21,7 +21,7 @@ from trio_kafka.records.batch import Record
         (1 << 62, str(1 << 62)),
     ],
 )
-def test_times_are_dates_where_they_can_be(milliseconds: int, text: str) -> None:
+def test_times_are_shown_as_dates_if_possible(milliseconds: int, text: str) -> None:
     assert time_text(milliseconds) == text
 
 
@@ -37,23 +37,23 @@ def test_times_are_dates_where_they_can_be(milliseconds: int, text: str) -> None
         (b"\x00\x01", "0x0001"),
     ],
 )
-def test_bytes_are_text_or_hex(content: bytes | None, text: str) -> None:
+def test_bytes_are_shown_as_text_or_hex(content: bytes | None, text: str) -> None:
     assert bytes_text(content) == text
 
 
-def test_long_bytes_are_cut_with_their_size() -> None:
+def test_long_bytes_are_truncated_with_their_size() -> None:
     assert bytes_text(b"x" * 30, 10) == f"'{'x' * 10}'… (30 bytes)"
     assert bytes_text(b"\xff" * 30, 10) == f"0x{'ff' * 5}… (30 bytes)"
     assert bytes_text(b"x" * 30, None) == f"'{'x' * 30}'"
 
 
-def test_a_record_has_key_value_and_headers() -> None:
+def test_record_is_shown_with_key_value_and_headers() -> None:
     record = Record(key=b"k", value=None, headers=[("h", b"1"), ("n", None)])
 
     assert record_words(record) == "key='k'  value=null  headers: h='1' n=null"
 
 
-def test_a_decoded_record_is_told_in_words() -> None:
+def test_decoded_record_is_shown_in_words() -> None:
     value = {"transactionStatus": 4, "lastUpdateTimestampMs": 0, "partitions": [1, 2], "x": None}
     found = Decoded(name="TransactionLog", number=0, key={"transactionalId": "a b"}, value=value)
 
@@ -63,19 +63,19 @@ def test_a_decoded_record_is_told_in_words() -> None:
     )
 
 
-def test_a_tombstone_says_what_was_deleted() -> None:
+def test_tombstone_is_shown_with_its_deleted_key() -> None:
     found = Decoded(name="GroupMetadata", number=2, key={"group": "g"})
 
     assert decoded_words(found) == "group metadata group=g: deleted"
 
 
-def test_an_unknown_number_stays_a_number() -> None:
+def test_unknown_number_of_an_enumeration_is_shown_as_a_number() -> None:
     found = Decoded(name="TransactionLog", number=0, value={"transactionStatus": 99})
 
     assert decoded_words(found) == "transaction log: transaction_status=99"
 
 
-def test_long_arrays_are_cut_unless_all_is_asked_for() -> None:
+def test_long_arrays_are_truncated_unless_all_items_are_requested() -> None:
     found = Decoded(name="TopicRecord", number=2, value={"ids": list(range(100))})
 
     assert decoded_words(found).endswith("and 80 more]")
@@ -92,5 +92,5 @@ def test_long_arrays_are_cut_unless_all_is_asked_for() -> None:
         (1 << 50, "1024.0 TiB"),
     ],
 )
-def test_sizes_have_the_unit_that_suits(size: int, text: str) -> None:
+def test_sizes_are_shown_in_a_suitable_unit(size: int, text: str) -> None:
     assert size_text(size) == text

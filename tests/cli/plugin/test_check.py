@@ -5,7 +5,7 @@ from trio_kafka.cli.plugin.check import as_data, as_text
 from trio_kafka.plugin_host.plugin_check import CheckedPlugin
 
 
-def test_each_is_told_with_its_place() -> None:
+def test_checked_plugins_are_shown_with_state_problems_and_source() -> None:
     found = [
         CheckedPlugin("echo", "entry point echo", echo, []),
         CheckedPlugin("bad", "entry point bad", None, ["one", "two"]),

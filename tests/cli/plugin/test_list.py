@@ -21,7 +21,7 @@ FAILED = ListedPlugin(
 OFF = ListedPlugin(name="off", state="discovered", policy="isolate")
 
 
-def test_people_see_a_table_and_what_there_is_to_say() -> None:
+def test_plugin_list_as_text_is_a_table_with_details_below() -> None:
     lines = list(as_text([READY, FAILED, OFF]))
 
     assert lines[0].split() == [
@@ -50,11 +50,11 @@ def test_people_see_a_table_and_what_there_is_to_say() -> None:
     ]
 
 
-def test_no_plugins_are_told_too() -> None:
+def test_plugin_list_without_plugins_says_so() -> None:
     assert list(as_text([])) == ["no plugins"]
 
 
-def test_programs_see_all_of_it() -> None:
+def test_plugin_list_as_data_has_every_field() -> None:
     (found,) = as_data([READY])
 
     assert found["settings"] == {"word": "hi"}

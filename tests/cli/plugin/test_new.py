@@ -62,7 +62,7 @@ def run(site: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_the_tests_of_a_new_package_pass(site: Path) -> None:
+def test_tests_of_a_new_plugin_package_pass(site: Path) -> None:
     done = run(site, "pytest", "-q", "-p", "no:cacheprovider")
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -70,12 +70,14 @@ def test_the_tests_of_a_new_package_pass(site: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_broker_serves_it(broker: BrokerProcess) -> None:
+def test_broker_serves_the_api_of_a_new_plugin(broker: BrokerProcess) -> None:
     assert ask_api_versions(broker.address)[key_of(NAME)] == (0, 0)
 
 
 @pytest.mark.slow
-def test_list_shows_it_to_people(broker: BrokerProcess, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plugin_list_shows_a_new_plugin_as_text(
+    broker: BrokerProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["plugin", "list", NAME, "--bootstrap", at(broker)]) == 0
 
     out = capsys.readouterr().out
@@ -86,7 +88,7 @@ def test_list_shows_it_to_people(broker: BrokerProcess, capsys: pytest.CaptureFi
 
 
 @pytest.mark.slow
-def test_list_shows_it_to_programs(
+def test_plugin_list_shows_a_new_plugin_as_json(
     broker: BrokerProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["plugin", "list", NAME, "--bootstrap", at(broker), "--json"]) == 0
@@ -98,7 +100,7 @@ def test_list_shows_it_to_programs(
 
 
 @pytest.mark.slow
-def test_reload_lets_it_be_what_it_has_become(
+def test_plugin_reload_serves_changed_code_and_keeps_the_old_code_on_errors(
     broker: BrokerProcess, site: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = site / "my_greeter.py"
@@ -121,7 +123,7 @@ def test_reload_lets_it_be_what_it_has_become(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["list", "reload"])
-def test_a_name_that_nobody_has(
+def test_unknown_plugin_name_is_refused(
     broker: BrokerProcess, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["plugin", command, "nobody", "--bootstrap", at(broker)]) == 1
@@ -139,7 +141,9 @@ def test_a_name_that_nobody_has(
         ("plugin.my-greter.x=1", 1, f"no plugin my-greter is installed: did you mean {NAME}?"),
     ],
 )
-def test_check_says_what_is_wrong(site: Path, option: str, status: int, text: str) -> None:
+def test_plugin_check_accepts_valid_settings_and_reports_invalid_settings(
+    site: Path, option: str, status: int, text: str
+) -> None:
     done = run(site, "trio_kafka.cli", "plugin", "check", "-c", option)
 
     assert done.returncode == status, done.stdout + done.stderr
@@ -147,7 +151,7 @@ def test_check_says_what_is_wrong(site: Path, option: str, status: int, text: st
 
 
 @pytest.mark.slow
-def test_check_names_a_module_that_cannot_be_imported(tmp_path: Path) -> None:
+def test_plugin_check_names_a_module_that_cannot_be_imported(tmp_path: Path) -> None:
     write(tmp_path, "broken", {"broken.py": "raise SystemExit('no')\n"}, {"broken": "broken"})
 
     done = run(tmp_path, "trio_kafka.cli", "plugin", "check")
@@ -157,7 +161,7 @@ def test_check_names_a_module_that_cannot_be_imported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["Greeter", "a b", "1st", "a.b", ""])
-def test_a_name_that_no_plugin_can_have(
+def test_invalid_plugin_name_is_refused_and_nothing_is_written(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["plugin", "new", name, "--directory", str(tmp_path / "x")]) == 1
@@ -165,13 +169,17 @@ def test_a_name_that_no_plugin_can_have(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_key_that_is_not_for_plugins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_api_key_outside_of_the_plugin_range_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["plugin", "new", "x", "--directory", str(tmp_path / "x"), "--key", "10001"]
     assert main(arguments) == 1
     assert "plugins have 10100 to 32767" in capsys.readouterr().err
 
 
-def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plugin_new_does_not_overwrite_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "pyproject.toml").write_text("mine")
 
     assert main(["plugin", "new", "x", "--directory", str(tmp_path)]) == 1
@@ -179,7 +187,7 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (tmp_path / "pyproject.toml").read_text() == "mine"
 
 
-def test_what_is_written_is_python_and_leaves_no_placeholder(tmp_path: Path) -> None:
+def test_plugin_new_writes_valid_python_without_placeholders(tmp_path: Path) -> None:
     assert main(["plugin", "new", "a_b-c", "--directory", str(tmp_path), "--key", "20000"]) == 0
 
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -196,7 +204,7 @@ def test_what_is_written_is_python_and_leaves_no_placeholder(tmp_path: Path) -> 
             ast.parse(path.read_text())
 
 
-def test_json_names_key_and_files(tmp_path, monkeypatch, capsys) -> None:
+def test_plugin_new_json_names_key_and_files(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
 
     assert main(["plugin", "new", "greeter", "--key", "10200", "--json"]) == 0

@@ -16,7 +16,7 @@ def side(*arguments):
     return side_of(load(options(arguments), outside=Machine()).config)
 
 
-def test_only_what_differs_is_told_sorted_with_where_it_is_from():
+def test_differences_are_sorted_by_name_and_show_the_source_of_each_value():
     one, other = side("num.partitions=5", "broker.rack=a"), side("num.partitions=6")
 
     assert list(differences(one, other)) == [
@@ -33,7 +33,7 @@ def test_only_what_differs_is_told_sorted_with_where_it_is_from():
     ]
 
 
-def test_a_value_that_is_the_default_does_not_differ_from_it():
+def test_an_explicit_default_value_is_no_difference():
     assert list(differences(side("num.partitions=1", "log.roll.hours=0168"), side())) == []
 
 
@@ -45,7 +45,7 @@ def test_secrets_are_compared_and_hidden():
     assert list(differences(one, side("ssl.key.password=x"))) == []
 
 
-def test_what_is_looked_up_is_compared_by_its_value_and_told_as_it_was_written():
+def test_provider_variables_are_compared_by_value_and_shown_as_written():
     def rack(variable):
         return side("config.providers=env", f"broker.rack=${{env:{variable}}}")
 
@@ -54,7 +54,7 @@ def test_what_is_looked_up_is_compared_by_its_value_and_told_as_it_was_written()
     assert (before.shown, after.shown) == ("${env:A}", "${env:C}")
 
 
-def test_settings_of_plugins_and_listeners_are_compared_too():
+def test_settings_of_plugins_and_listeners_are_compared_and_hidden():
     one = side("plugin.a.b=", "listener.name.x.ssl.key.password=y")
 
     found = [(name, before.shown, after.shown) for name, before, after in differences(one, side())]
@@ -64,12 +64,12 @@ def test_settings_of_plugins_and_listeners_are_compared_too():
     ]
 
 
-def test_a_default_is_no_difference_to_who_does_not_speak_of_it():
+def test_a_default_is_no_difference_from_a_side_without_the_setting():
     assert list(differences(side(), {})) == []
     assert [name for name, _, _ in differences(side("broker.rack=x"), {})] == ["broker.rack"]
 
 
-def test_a_running_broker_does_not_tell_its_secrets():
+def test_secrets_of_a_running_broker_are_reported_as_not_comparable():
     broker = side_of_broker(
         [
             ("num.partitions", "7", "written down", False),

@@ -22,7 +22,7 @@ def one(rows):
     return row
 
 
-def test_a_topics_rows_are_those_that_kafka_gave():
+def test_the_described_rows_of_a_topic_equal_the_rows_recorded_from_kafka():
     broker = Layers(config=broker_config(), dynamic_default={"min.insync.replicas": "1"})
 
     rows = describe_topic({"retention.ms": "1000000", "min.insync.replicas": "1"}, broker)
@@ -42,7 +42,7 @@ def test_a_topics_rows_are_those_that_kafka_gave():
     assert found == RECORDED
 
 
-def test_synonyms_come_in_the_order_of_their_sources():
+def test_synonyms_are_listed_in_the_order_of_their_sources():
     broker = Layers(
         config=broker_config({"log.segment.bytes": "1048577"}),
         dynamic={"log.segment.bytes": "1048578"},
@@ -76,13 +76,13 @@ def test_synonyms_come_in_the_order_of_their_sources():
         ),
     ],
 )
-def test_the_value_is_that_of_the_first_source(layers, value, source):
+def test_the_described_value_comes_from_the_source_of_highest_precedence(layers, value, source):
     row = one(describe_topic({}, Layers(config=broker_config(), **layers), ["segment.bytes"]))
 
     assert (row.value, row.source) == (value, source)
 
 
-def test_a_value_that_comes_from_another_unit_has_no_synonyms():
+def test_a_value_converted_from_another_unit_has_no_synonyms():
     broker = Layers(config=broker_config({"log.retention.hours": "2"}))
 
     row = one(describe_topic({}, broker, ["retention.ms"]))
@@ -90,7 +90,7 @@ def test_a_value_that_comes_from_another_unit_has_no_synonyms():
     assert (row.value, row.source, row.synonyms) == ("7200000", Source.DEFAULT, ())
 
 
-def test_behind_the_settings_own_name_its_synonyms_are_shown():
+def test_the_synonyms_of_a_setting_are_listed_after_its_own_name():
     broker = Layers(config=broker_config({"log.retention.ms": "5", "log.retention.hours": "2"}))
 
     row = one(describe_broker(broker, ["log.retention.ms"]))
@@ -102,7 +102,7 @@ def test_behind_the_settings_own_name_its_synonyms_are_shown():
     )
 
 
-def test_a_brokers_row_says_whether_it_can_be_changed():
+def test_the_row_of_a_broker_setting_says_whether_the_setting_is_read_only():
     rows = {row.name: row for row in describe_broker(Layers(config=broker_config()))}
 
     assert rows["num.io.threads"].read_only is False
@@ -112,14 +112,14 @@ def test_a_brokers_row_says_whether_it_can_be_changed():
     assert rows["num.partitions"].doc
 
 
-def test_an_embedded_nodes_own_defaults_are_defaults():
+def test_defaults_of_an_embedded_node_have_the_default_source():
     row = one(describe_broker(Layers(config=broker_config()), ["node.id"]))
 
     assert (row.value, row.source) == ("1", Source.DEFAULT)
     assert row.synonyms == (Synonym("node.id", "1", Source.DEFAULT),)
 
 
-def test_internal_settings_are_shown_only_where_they_were_given():
+def test_internal_settings_are_described_only_when_they_were_given():
     def names(rows):
         return {row.name for row in rows}
 
@@ -132,12 +132,12 @@ def test_internal_settings_are_shown_only_where_they_were_given():
     assert "internal.segment.bytes" in names(describe_topic({"internal.segment.bytes": "9"}, plain))
 
 
-def test_names_that_are_no_settings_have_no_row():
+def test_unknown_setting_names_have_no_row():
     assert describe_topic({}, Layers(config=broker_config()), ["nothing"]) == []
     assert describe_broker(Layers(config=broker_config()), ["nothing"]) == []
 
 
-def test_the_resource_of_all_brokers_has_only_what_was_set_for_it():
+def test_the_broker_default_resource_describes_only_settings_that_were_set_for_all_brokers():
     broker = Layers(config=broker_config(), dynamic_default={"min.insync.replicas": "1"})
 
     row = one(describe_broker_defaults(broker))
@@ -147,7 +147,7 @@ def test_the_resource_of_all_brokers_has_only_what_was_set_for_it():
     assert describe_broker_defaults(broker, ["num.io.threads"]) == []
 
 
-def test_settings_without_an_effect_have_rows_too():
+def test_settings_without_effect_are_described_and_their_secrets_hidden():
     broker = Layers(
         config=broker_config({"log.cleaner.threads": "2", "ssl.key.password": "hidden"}),
         dynamic={"listener.name.a.ssl.key.password": "hidden"},
@@ -167,7 +167,7 @@ def test_settings_without_an_effect_have_rows_too():
     assert "hidden" not in repr(rows)
 
 
-def test_rates_of_throttled_replicas_are_shown_where_they_were_set():
+def test_replication_throttle_rates_are_described_only_when_they_were_set():
     name = "leader.replication.throttled.rate"
     plain = Layers(config=broker_config())
     changed = Layers(config=broker_config(), dynamic={name: "7"})
@@ -177,7 +177,7 @@ def test_rates_of_throttled_replicas_are_shown_where_they_were_set():
     assert (row.value, row.source, row.read_only) == ("7", Source.DYNAMIC_BROKER, False)
 
 
-def test_the_rows_of_all_brokers_tell_nothing_of_one():
+def test_the_broker_default_resource_shows_no_values_of_one_broker():
     broker = Layers(
         config=broker_config({"num.io.threads": "9"}),
         dynamic={"num.io.threads": "10"},
@@ -190,18 +190,18 @@ def test_the_rows_of_all_brokers_tell_nothing_of_one():
     assert row.synonyms == (Synonym("num.io.threads", "11", Source.DYNAMIC_DEFAULT_BROKER),)
 
 
-def test_a_value_that_cannot_be_read_counts_as_not_set():
+def test_an_invalid_dynamic_value_is_described_as_not_set():
     broker = Layers(config=broker_config(), dynamic={"num.io.threads": "x", "of.another": "y"})
 
     assert one(describe_broker(broker, ["num.io.threads"])).value == "8"
     assert describe_topic({}, broker)
 
 
-def test_a_name_that_is_asked_for_twice_has_one_row():
+def test_a_setting_requested_twice_has_one_row():
     assert one(describe_broker(Layers(config=broker_config()), ["node.id", "node.id"]))
 
 
-def test_a_broker_describes_what_kafka_describes_and_our_own():
+def test_a_broker_describes_all_settings_of_kafka_and_of_trio_kafka():
     facts = json.loads((Path(__file__).parents[1] / "data" / "kafka-4.4-configs.json").read_text())
     kafkas = {fact["name"] for fact in facts["broker"] if not fact.get("internal")}
 
@@ -221,7 +221,7 @@ def test_a_broker_describes_what_kafka_describes_and_our_own():
                 assert row.value == fact["default"]
 
 
-def test_settings_of_kafkas_authorizer_are_shown_where_they_were_set():
+def test_authorizer_settings_are_described_only_when_they_were_set():
     broker = Layers(config=broker_config({"super.users": "User:a"}))
 
     assert one(describe_broker(broker, ["super.users"])).value == "User:a"

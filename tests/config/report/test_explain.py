@@ -25,7 +25,7 @@ def told(name, *arguments):
     return dict(explain_broker(name, layers(*arguments)))
 
 
-def test_a_setting_is_explained():
+def test_the_explanation_of_a_setting_has_all_its_fields():
     assert told("log.retention.ms", "log.retention.ms=5") == {
         "what": "Retention time of records; -1: unlimited.",
         "type": "long, in ms",
@@ -77,11 +77,11 @@ def test_a_setting_is_explained():
         ),
     ],
 )
-def test_what_is_told_of_a_setting(name, label, text):
+def test_each_field_of_an_explanation_has_the_expected_text(name, label, text):
     assert told(name)[label] == text
 
 
-def test_a_secret_is_hidden_and_what_is_looked_up_is_told_as_it_was_written():
+def test_an_explanation_hides_secrets_and_shows_provider_variables_as_written():
     assert told("ssl.key.password", "ssl.key.password=x")["value"] == HIDDEN
     assert told("ssl.key.password")["value"] == UNSET
     found = told("broker.rack", "config.providers=env", "broker.rack=${env:RACK}")
@@ -106,7 +106,7 @@ def test_every_topic_setting_can_be_explained(name):
     assert found["changed"] == "while the broker runs, for one topic"
 
 
-def test_a_topics_value_is_that_which_the_broker_gives():
+def test_an_explained_topic_setting_shows_the_value_of_the_broker():
     found = dict(explain_topic("retention.ms", layers("log.retention.hours=1")))
 
     assert found["value"] == "3600000"
@@ -119,6 +119,6 @@ def test_a_topics_value_is_that_which_the_broker_gives():
     )
 
 
-def test_a_name_that_is_no_setting_is_the_callers_fault():
+def test_explaining_an_unknown_setting_raises_key_error():
     with pytest.raises(KeyError):
         told("nothing")

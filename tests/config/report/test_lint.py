@@ -19,11 +19,11 @@ def findings(text, *arguments):
     return [str(one) for one in lint([parse_properties(text, "f"), options(arguments)], Machine())]
 
 
-def test_what_is_right_has_no_findings():
+def test_a_valid_configuration_has_no_findings():
     assert findings("num.partitions=5\nlog.dirs=/a\nplugin.a.b=c") == []
 
 
-def test_every_error_is_told_with_its_place():
+def test_every_error_is_reported_with_its_file_and_line():
     assert findings("num.partitions=0\nnum.io.thread=3\nlog.cleaner.threads=x", "foo=1") == [
         "f:1: error: num.partitions: 0 is too small: want at least 1",
         "f:2: error: num.io.thread: no such setting: did you mean num.io.threads?",
@@ -32,11 +32,11 @@ def test_every_error_is_told_with_its_place():
     ]
 
 
-def test_a_value_that_is_covered_is_not_looked_at():
+def test_an_invalid_value_that_an_option_overrides_is_not_reported():
     assert findings("num.partitions=0", "num.partitions=1") == []
 
 
-def test_what_has_no_effect_and_what_is_deprecated_is_a_warning():
+def test_settings_without_effect_and_deprecated_settings_are_warnings():
     assert findings("log.cleaner.enable=true\nbroker.id=1\nssl.provider=A") == [
         "f:1: warning: log.cleaner.enable is deprecated: leave it out",
         "f:2: warning: broker.id is deprecated: use node.id",
@@ -52,17 +52,17 @@ def test_what_has_no_effect_and_what_is_deprecated_is_a_warning():
         ("log.dir=/a\nlog.dirs=/b", "log.dir", "log.dirs"),
     ],
 )
-def test_a_setting_beside_another_of_the_same_meaning_is_a_warning(text, loser, winner):
+def test_a_setting_overridden_by_its_synonym_is_a_warning(text, loser, winner):
     assert findings(text) == [
         f"f:1: warning: {loser} has no effect beside {winner}, which is given at f:2"
     ]
 
 
-def test_two_settings_that_mean_different_things_are_none():
+def test_two_similar_settings_of_different_meaning_are_no_warning():
     assert findings("log.flush.interval.ms=5\nlog.flush.scheduler.interval.ms=5") == []
 
 
-def test_a_provider_that_is_not_named_is_a_warning():
+def test_parameters_of_a_provider_missing_in_config_providers_are_a_warning():
     assert findings("config.providers=env\nconfig.providers.env.class=a") == [
         "f:2: error: config.providers.env.class: 'a' is not supported: want one of " + CLASSES
     ]
@@ -71,7 +71,7 @@ def test_a_provider_that_is_not_named_is_a_warning():
     ]
 
 
-def test_contradictions_are_looked_for_where_each_value_is_right():
+def test_contradictions_are_reported_only_when_each_value_is_valid():
     contradiction = "replica.lag.time.max.ms=5"
 
     assert findings(contradiction)[-1] == (
@@ -81,7 +81,7 @@ def test_contradictions_are_looked_for_where_each_value_is_right():
     assert findings(f"{contradiction}\nfoo=1")[-1] == "f:2: error: foo: no such setting"
 
 
-def test_no_finding_tells_a_secret():
+def test_findings_do_not_contain_values_from_a_provider():
     found = findings("config.providers=env\nnum.partitions=${env:SECRET}\nbroker.rack=${env:NO}")
     assert found == ["f:3: error: broker.rack: ${env:NO}: no value was found"]
 
@@ -89,14 +89,14 @@ def test_no_finding_tells_a_secret():
     assert found == ["f:2: error: num.partitions: the value of ${env:SECRET} is not valid"]
 
 
-def test_what_is_looked_up_is_right_if_its_value_is():
+def test_a_provider_variable_is_checked_by_its_value():
     assert findings("config.providers=env\nbroker.rack=${env:SECRET}") == []
     assert findings("config.providers=env\nbroker.id=5\nnode.id=6\nbroker.rack=${env:SECRET}")[
         -1
     ] == ("f:2: error: broker.id: 5 is not node.id, which is 6: leave it out")
 
 
-def test_a_name_that_a_file_has_twice_is_a_warning():
+def test_a_setting_repeated_in_a_file_is_a_warning():
     pairs = list(iterate_properties("a=1\nb=2\na=1\na=3", "f"))
 
     assert [str(one) for one in repeated(pairs)] == [
@@ -120,7 +120,7 @@ def test_a_name_that_a_file_has_twice_is_a_warning():
         "config.providers=env\nbroker.rack=${env:NONE}",
     ],
 )
-def test_there_is_an_error_where_a_start_is_refused_and_only_there(text):
+def test_lint_reports_an_error_exactly_when_loading_is_refused(text):
     layer = parse_properties(text, "f")
     try:
         load(layer, outside=Machine())

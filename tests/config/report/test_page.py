@@ -15,13 +15,13 @@ OTHERS = [table for table in tables() if table.names]
 OTHER_NAMES = json.loads((DATA / "kafka-4.4-other-names.json").read_text())
 
 
-def test_the_page_is_what_the_declarations_say():
+def test_the_configuration_page_is_up_to_date_with_the_declarations():
     assert (ROOT / "docs" / "reference" / "configuration.md").read_text() == document(), (
         "python -m tests.config.report.page > docs/reference/configuration.md"
     )
 
 
-def test_every_setting_of_kafkas_brokers_and_topics_has_one_row():
+def test_every_broker_and_topic_setting_of_kafka_has_one_row():
     head, _, topics = document().partition("## Topics\n")
     rows = re.findall(r"^\| `([^`]+)` \| [a-z]+ \|", head, re.MULTILINE)
     of_topics = re.findall(r"^\| `([^`]+)` \|", topics, re.MULTILINE)
@@ -34,7 +34,7 @@ def test_every_setting_of_kafkas_brokers_and_topics_has_one_row():
     assert sorted(of_topics) == sorted(fact["name"] for fact in FACTS["topic"])
 
 
-def test_every_other_setting_of_kafka_is_named():
+def test_every_other_setting_of_kafka_is_named_on_the_page():
     names = {name for section in OTHER_NAMES.values() for name in section}
     told = [name for others in OTHERS for name in others.names]
 

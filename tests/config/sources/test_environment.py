@@ -18,12 +18,12 @@ from trio_kafka.config.sources.environment import environment, name_of
         ("KAFKA_KAFKA_METRICS_REPORTERS", "kafka.metrics.reporters"),
     ],
 )
-def test_underscores_are_dots_underscores_and_hyphens(variable, name):
+def test_one_two_or_three_underscores_mean_a_dot_an_underscore_or_a_hyphen(variable, name):
     assert name_of(variable) == name
 
 
 @given(st.sampled_from(sorted(every_setting())), st.text(max_size=5))
-def test_each_setting_has_its_variable(name, text):
+def test_each_setting_is_read_from_its_environment_variable(name, text):
     variable = "KAFKA_" + name.upper().replace(".", "_")
 
     found, warnings = environment({variable: text})
@@ -33,7 +33,7 @@ def test_each_setting_has_its_variable(name, text):
     assert warnings == ()
 
 
-def test_prefixes_of_listeners_plugins_and_providers_are_names_too():
+def test_variables_with_listener_plugin_and_provider_prefixes_are_settings():
     found, _ = environment(
         {
             "KAFKA_LISTENER_NAME_INSIDE_SSL_KEY_PASSWORD": "1",
@@ -51,13 +51,13 @@ def test_prefixes_of_listeners_plugins_and_providers_are_names_too():
     }
 
 
-def test_what_kafkas_scripts_read_and_other_programs_have_is_no_setting():
+def test_variables_of_kafka_scripts_and_other_programs_are_ignored():
     variables = {"KAFKA_HEAP_OPTS": "-Xmx1G", "KAFKA_HOME": "/opt", "KAFK_NUM_PARTITIONS": "x"}
 
     assert environment({**variables, "kafka_num_partitions": "x", "PATH": "x"}) == ({}, ())
 
 
-def test_a_slip_is_refused_and_another_programs_variable_is_told():
+def test_a_misspelled_variable_is_refused_and_an_unknown_variable_is_a_warning():
     found, warnings = environment({"KAFKA_BOOTSTRAP_SERVERS": "secret:1"})
 
     assert found == {}
@@ -73,12 +73,12 @@ def test_a_slip_is_refused_and_another_programs_variable_is_told():
 
 
 @pytest.mark.parametrize("variable", ["KAFKA_ZOOKEEPER_CONNECT", "KAFKA_ADVERTISED_HOST_NAME"])
-def test_what_kafka_had_once_is_refused(variable):
+def test_variables_of_settings_removed_from_kafka_are_refused(variable):
     with pytest.raises(ConfigError, match="Kafka 4 removed this setting"):
         environment({variable: "x"})
 
 
-def test_what_an_orchestrator_sets_is_passed_over():
+def test_variables_set_by_an_orchestrator_are_ignored_with_warnings():
     variables = {
         "KAFKA_PORT": "tcp://10.0.0.1:9092",
         "KAFKA_PORT_9092_TCP_ADDR": "10.0.0.1",

@@ -70,14 +70,14 @@ def refusal(text, **given):
         ("${env:REF}", "${env:RACK}"),
     ],
 )
-def test_a_variable_is_what_its_provider_has(text, value):
+def test_a_variable_is_replaced_by_the_value_of_its_provider(text, value):
     found = rack(text)
 
     assert found.text == value
     assert found.written == (text if "${env:" in text or "/etc" in text else None)
 
 
-def test_kafkas_names_of_classes_are_known():
+def test_providers_can_be_given_by_class_names_of_kafka():
     found = resolved(
         "${secrets:/etc/keys/app.properties:rack} ${e:RACK} ${d:/etc/keys:rack}",
         config__providers="secrets,e,d",
@@ -89,7 +89,7 @@ def test_kafkas_names_of_classes_are_known():
     assert found["broker.rack"].text == "there here b"
 
 
-def test_without_providers_nothing_is_looked_up():
+def test_variables_stay_as_written_without_config_providers():
     assert resolved("${env:RACK}")["broker.rack"] == Given("${env:RACK}", "f")
     assert resolved("${env:RACK}", machine=None)["broker.rack"].text == "${env:RACK}"
 
@@ -108,7 +108,7 @@ def test_without_providers_nothing_is_looked_up():
         ("${directory:/etc/keys:..}", "no value was found"),
     ],
 )
-def test_what_cannot_be_looked_up_is_refused_with_its_setting(text, message):
+def test_a_failed_variable_lookup_is_refused_with_the_name_of_its_setting(text, message):
     assert refusal(text) == f"f: broker.rack: {text}: {message}"
 
 
@@ -116,7 +116,7 @@ def test_what_cannot_be_looked_up_is_refused_with_its_setting(text, message):
     ("pattern", "allowed"),
     [("RACK", True), ("R.*", True), ("RAC", False), ("ACK", False), (".*", True)],
 )
-def test_only_variables_that_match_the_pattern_are_seen(pattern, allowed):
+def test_only_environment_variables_that_match_the_allowlist_pattern_are_read(pattern, allowed):
     given = {"config__providers__env__param__allowlist__pattern": pattern}
 
     if allowed:
@@ -204,11 +204,11 @@ class Rooted(Outside):
         ),
     ],
 )
-def test_a_provider_that_cannot_be_made_is_refused(given, message):
+def test_a_provider_with_an_invalid_class_or_parameter_is_refused(given, message):
     assert refusal("x", **given) == message
 
 
-def test_who_has_no_outside_looks_nothing_up():
+def test_config_providers_are_refused_outside_of_operator_settings():
     with pytest.raises(
         ConfigError,
         match=r"config\.providers: only settings of a broker's operator can look values up",
@@ -216,7 +216,7 @@ def test_who_has_no_outside_looks_nothing_up():
         resolved("x", machine=None, config__providers="env")
 
 
-def test_a_configuration_has_the_values_that_were_looked_up():
+def test_a_loaded_configuration_has_the_values_of_its_provider_variables():
     loaded = load(options(["config.providers=env", "broker.rack=${env:RACK}"]), outside=MACHINE)
 
     assert loaded.config.broker_rack == "here"
@@ -245,7 +245,7 @@ def test_a_configuration_has_the_values_that_were_looked_up():
         ),
     ],
 )
-def test_no_refusal_tells_what_was_looked_up(arguments, message):
+def test_an_invalid_value_from_a_provider_is_refused_without_showing_the_value(arguments, message):
     with pytest.raises(ConfigError) as caught:
         load(options(["config.providers=env", *arguments]), outside=MACHINE)
 
@@ -253,7 +253,7 @@ def test_no_refusal_tells_what_was_looked_up(arguments, message):
     assert caught.value.__cause__ is None
 
 
-def test_a_refusal_of_another_setting_does_not_tell_it_either():
+def test_a_refusal_of_another_setting_does_not_show_a_provider_value():
     machine = Outside(variables={"ID": "123456"})
     arguments = ["config.providers=env", "broker.id=5", "node.id=${env:ID}"]
 

@@ -23,7 +23,7 @@ enable = false
 """
 
 
-def test_nested_tables_are_dotted_names():
+def test_nested_toml_tables_become_dotted_setting_names():
     with pytest.raises(ConfigError):
         parse_toml("log.dir = 1\nlog.dir.x = 2", "f.toml")
     found = parse_toml(EXAMPLE, "f.toml")
@@ -55,7 +55,7 @@ def test_nested_tables_are_dotted_names():
         ('x = "a\\nb"', "a\nb"),
     ],
 )
-def test_values_are_what_a_properties_file_has(line, text):
+def test_toml_values_become_the_texts_of_a_properties_file(line, text):
     assert parse_toml(line, "f")["x"].text == text
 
 
@@ -80,7 +80,7 @@ def test_values_are_what_a_properties_file_has(line, text):
         ),
     ],
 )
-def test_what_no_setting_can_be_is_refused(text, message):
+def test_toml_values_that_no_setting_can_have_are_refused(text, message):
     with pytest.raises(ConfigError) as caught:
         parse_toml(text, "f")
 
@@ -92,12 +92,12 @@ def test_what_no_setting_can_be_is_refused(text, message):
     ["x = " + "9" * 5000, "x = " + "[" * 50_000, ".".join("x" * 3000) + " = 1"],
     ids=["5000 digits", "nested arrays", "nested tables"],
 )
-def test_a_text_that_the_parser_gives_up_on_is_refused(text):
+def test_a_text_too_deep_or_too_long_for_the_toml_parser_is_refused(text):
     with pytest.raises(ConfigError, match="f: TOML: "):
         parse_toml(text, "f")
 
 
 @given(st.text())
-def test_any_text_is_settings_or_a_refusal(text):
+def test_any_text_is_parsed_as_toml_or_raises_config_error(text):
     with suppress(ConfigError):
         assert all(value.where == "f" for value in parse_toml(text, "f").values())

@@ -28,7 +28,9 @@ def context_on(parts: BrokerParts) -> Context:
     return Context(request, parts)
 
 
-async def test_a_metadata_names_the_partitions_of_its_topics(autojump_clock: MockClock) -> None:
+async def test_metadata_request_names_all_partitions_of_its_topics(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         topic_id = await served.create_topic("t", 2)
         context = context_of(served)
@@ -46,7 +48,9 @@ async def test_a_metadata_names_the_partitions_of_its_topics(autojump_clock: Moc
         assert names(HeartbeatRequest("g")) == [Names(group="g")]
 
 
-async def test_a_poll_names_the_partitions_of_its_session(autojump_clock: MockClock) -> None:
+async def test_incremental_fetch_names_all_partitions_of_its_fetch_session(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         await served.create_topic("t", 2)
         begun = await served.ask(fetch_request("t", 0, 0, session_epoch=0), BY_NAME)
@@ -70,7 +74,7 @@ async def test_a_poll_names_the_partitions_of_its_session(autojump_clock: MockCl
         assert in_full(anew, context).topics == []
 
 
-def test_a_broker_without_topics_knows_no_ids() -> None:
+def test_broker_without_topics_resolves_no_topic_id() -> None:
     bare = BrokerParts(apis=Registry(), node_id=1, cluster_id="c")  # type: ignore[arg-type]
     context = context_on(bare)
 

@@ -14,7 +14,7 @@ from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatResponse
 from trio_kafka.records.batch import check_crc, iterate_headers
 
 
-def test_every_batch_has_a_wrong_checksum_and_nothing_else_is_changed() -> None:
+def test_damage_changes_only_the_checksum_of_each_batch() -> None:
     whole = bytes(batch(b"a")) + bytes(batch(b"b", b"c"))
 
     found = damaged_batches(whole)
@@ -28,19 +28,19 @@ def test_every_batch_has_a_wrong_checksum_and_nothing_else_is_changed() -> None:
 
 
 @pytest.mark.parametrize("end", [1, 17, 20])
-def test_a_batch_that_is_cut_off_does_not_matter(end: int) -> None:
+def test_damage_accepts_records_that_end_inside_a_batch(end: int) -> None:
     assert len(damaged_batches(bytes(batch(b"a"))[:-end])) == len(batch(b"a")) - end
     assert damaged_batches(b"") == b""
 
 
-def test_a_batch_of_an_old_format_has_its_checksum_elsewhere() -> None:
+def test_damage_changes_the_checksum_of_an_old_format_batch_at_its_own_position() -> None:
     old = bytearray(30)
     old[11], old[16] = 18, 1  # size, magic
 
     assert damaged_batches(old)[12] == 0xFF
 
 
-def test_the_request_itself_stays_whole() -> None:
+def test_damaging_the_records_of_a_request_leaves_the_original_unchanged() -> None:
     records = batch(b"a")
     request = produce_request("t", (0, records), (1, None))
 

@@ -54,7 +54,7 @@ async def codes(harness: PluginHarness, count: int, client_id: str | None = "har
 # --- nothing without rules
 
 
-async def test_without_rules_a_route_is_the_same_function_object(
+async def test_route_without_a_rule_is_the_original_handler_object(
     autojump_clock: MockClock,
 ) -> None:
     async with served_broker(simulated_world()) as served:
@@ -85,7 +85,7 @@ async def test_without_rules_a_route_is_the_same_function_object(
         assert len(served.broker.parts.interceptors) == 0
 
 
-async def test_a_rule_for_an_api_that_is_switched_off_applies_when_it_is_back(
+async def test_rule_added_while_its_api_is_switched_off_applies_after_the_api_is_restored(
     autojump_clock: MockClock,
 ) -> None:
     async with faulty() as (harness, faults):
@@ -98,7 +98,9 @@ async def test_a_rule_for_an_api_that_is_switched_off_applies_when_it_is_back(
         assert len(harness.interceptors) == 0
 
 
-async def test_two_faults_of_one_broker_do_not_share_rules(autojump_clock: MockClock) -> None:
+async def test_clearing_one_faults_object_keeps_the_rules_of_another(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty() as (harness, faults):
         other = Faults(harness)
         other.add(FaultRule(error=ERROR))
@@ -110,7 +112,7 @@ async def test_two_faults_of_one_broker_do_not_share_rules(autojump_clock: MockC
 # --- which rule applies
 
 
-async def test_the_first_rule_that_matches_wins_and_the_other_counts_it_as_seen(
+async def test_first_matching_rule_applies_and_later_rules_count_the_request_as_seen(
     autojump_clock: MockClock,
 ) -> None:
     async with faulty() as (harness, faults):
@@ -122,7 +124,7 @@ async def test_the_first_rule_that_matches_wins_and_the_other_counts_it_as_seen(
         assert (second.hits, second.seen) == (1, 3)
 
 
-async def test_rules_that_follow_one_another_are_a_list_of_errors(
+async def test_rules_of_one_hit_each_fail_consecutive_requests_in_order(
     autojump_clock: MockClock,
 ) -> None:
     async with faulty() as (harness, faults):
@@ -131,7 +133,7 @@ async def test_rules_that_follow_one_another_are_a_list_of_errors(
         assert await codes(harness, 4) == [ERROR, OTHER, ERROR, 0]
 
 
-async def test_rules_are_about_apis_versions_clients_principals_and_listeners(
+async def test_rules_match_by_api_version_client_principal_listener_and_predicate(
     autojump_clock: MockClock,
 ) -> None:
     async def fails(sender: str = "harness", /, **conditions: Any) -> bool:
@@ -156,7 +158,7 @@ async def test_rules_are_about_apis_versions_clients_principals_and_listeners(
     assert not await fails(topic="*")
 
 
-async def test_the_kits_own_requests_fail_only_for_a_rule_that_names_them(
+async def test_requests_of_the_test_kit_fail_only_by_a_rule_with_its_client_id(
     autojump_clock: MockClock,
 ) -> None:
     async with faulty() as (harness, faults):
@@ -168,7 +170,7 @@ async def test_the_kits_own_requests_fail_only_for_a_rule_that_names_them(
             assert await codes(harness, 1, KIT_CLIENT) == [ERROR]
 
 
-async def test_a_predicate_that_fails_is_kept_for_the_end_of_the_test(
+async def test_exception_of_a_predicate_is_kept_in_failures(
     autojump_clock: MockClock,
 ) -> None:
     def raises(*_: object) -> bool:
@@ -182,7 +184,9 @@ async def test_a_predicate_that_fails_is_kept_for_the_end_of_the_test(
         assert (str(error), where) == ("mine", "around Echo")
 
 
-async def test_a_rule_that_matched_nothing_is_known(autojump_clock: MockClock) -> None:
+async def test_rules_without_a_matching_request_are_listed_as_unmatched(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty() as (harness, faults):
         faults.add(FaultRule(api="Echo", after=5, error=ERROR))
         idle = faults.add(FaultRule(api="Wait", error=ERROR))
@@ -199,21 +203,23 @@ async def test_a_rule_that_matched_nothing_is_known(autojump_clock: MockClock) -
 # --- triggers
 
 
-async def test_every_third_after_the_first_fails_twice(autojump_clock: MockClock) -> None:
+async def test_rule_with_after_every_and_times_fails_exactly_the_matching_turns(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty() as (harness, faults):
         faults.add(FaultRule(error=ERROR, after=1, every=3, times=2))
 
         assert await codes(harness, 10) == [0, ERROR, 0, 0, ERROR, 0, 0, 0, 0, 0]
 
 
-async def test_the_first_requests_pass(autojump_clock: MockClock) -> None:
+async def test_rule_with_after_lets_the_first_requests_pass(autojump_clock: MockClock) -> None:
     async with faulty() as (harness, faults):
         faults.add(FaultRule(error=ERROR, after=2))
 
         assert await codes(harness, 4) == [0, 0, ERROR, ERROR]
 
 
-async def test_a_request_meets_a_rule_for_all_apis_once(autojump_clock: MockClock) -> None:
+async def test_rule_for_all_apis_counts_each_request_once(autojump_clock: MockClock) -> None:
     async with faulty() as (harness, faults):
         faults.add(FaultRule(api="Echo", client_id="other", error=OTHER))
         every = faults.add(FaultRule(error=ERROR, after=1, times=1))
@@ -222,7 +228,7 @@ async def test_a_request_meets_a_rule_for_all_apis_once(autojump_clock: MockCloc
         assert every.seen == 3
 
 
-async def test_a_rule_has_its_time(autojump_clock: MockClock) -> None:
+async def test_rule_with_a_window_applies_only_during_the_window(autojump_clock: MockClock) -> None:
     async with faulty() as (harness, faults):
         faults.add(FaultRule(error=ERROR, window_s=(1, 2)))
         found = []
@@ -233,7 +239,7 @@ async def test_a_rule_has_its_time(autojump_clock: MockClock) -> None:
         assert found == [0, ERROR, 0]
 
 
-async def test_equal_seeds_draw_equal_faults(autojump_clock: MockClock) -> None:
+async def test_rules_with_equal_seeds_fail_the_same_requests(autojump_clock: MockClock) -> None:
     async def run(seed: object, own: object = None) -> list[int]:
         async with faulty(seed=seed) as (harness, faults):
             faults.add(FaultRule(error=ERROR, probability=0.5, seed=own))
@@ -247,7 +253,9 @@ async def test_equal_seeds_draw_equal_faults(autojump_clock: MockClock) -> None:
     assert await run(1, "a") != await run(1, "b")
 
 
-async def test_a_rules_draws_do_not_depend_on_other_rules(autojump_clock: MockClock) -> None:
+async def test_random_draws_of_a_rule_do_not_depend_on_other_rules(
+    autojump_clock: MockClock,
+) -> None:
     async def run(*before: FaultRule) -> list[int]:
         async with faulty() as (harness, faults):
             faults.add_all(before)
@@ -270,7 +278,7 @@ async def test_a_rules_draws_do_not_depend_on_other_rules(autojump_clock: MockCl
     ),
     count=st.integers(0, 12),
 )
-def test_rules_apply_as_their_triggers_say(
+def test_rules_with_random_triggers_behave_like_the_model(
     triggers: list[tuple[int, int, int | None, ErrorCode | None]], count: int
 ) -> None:
     """A model of the triggers in a few lines. None: the rule observes."""
@@ -309,7 +317,7 @@ def test_rules_apply_as_their_triggers_say(
 # --- handles
 
 
-async def test_a_wait_ends_with_the_hit_that_it_waits_for(autojump_clock: MockClock) -> None:
+async def test_waiting_for_a_number_of_hits_ends_at_that_hit(autojump_clock: MockClock) -> None:
     async with faulty() as (harness, faults), trio.open_nursery() as nursery:
         fault = faults.add(FaultRule(error=ERROR))
         done: list[int] = []
@@ -331,7 +339,9 @@ async def test_a_wait_ends_with_the_hit_that_it_waits_for(autojump_clock: MockCl
         await fault.wait(2)
 
 
-async def test_a_wait_for_a_rule_that_is_removed_says_so(autojump_clock: MockClock) -> None:
+async def test_waiting_for_more_hits_of_a_removed_rule_raises_removed_error(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty() as (harness, faults):
         fault = faults.add(FaultRule(error=ERROR, name="mine"))
         await codes(harness, 1)
@@ -343,7 +353,7 @@ async def test_a_wait_for_a_rule_that_is_removed_says_so(autojump_clock: MockClo
             await fault.wait(2)
 
 
-async def test_a_removed_rule_lets_go_what_it_holds(autojump_clock: MockClock) -> None:
+async def test_removing_a_rule_releases_its_held_requests(autojump_clock: MockClock) -> None:
     async with faulty() as (harness, faults):
         with faults.add(FaultRule(hold=True)) as fault:
             client = harness.client("held")
@@ -353,7 +363,9 @@ async def test_a_removed_rule_lets_go_what_it_holds(autojump_clock: MockClock) -
         assert len(harness.interceptors) == 0
 
 
-async def test_delayed_requests_hold_no_handler(autojump_clock: MockClock) -> None:
+async def test_delayed_requests_of_many_clients_are_served_concurrently(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty() as (harness, faults):
         faults.add(FaultRule(api="Echo", delay_s=(1, 3)))
         clients = [harness.client() for _ in range(50)]
@@ -367,7 +379,9 @@ async def test_delayed_requests_hold_no_handler(autojump_clock: MockClock) -> No
         assert 1 <= trio.current_time() - began <= 3.1
 
 
-async def test_the_reason_of_a_closed_connection_is_the_rule(autojump_clock: MockClock) -> None:
+async def test_connection_closed_by_a_rule_names_the_rule_as_reason(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty() as (harness, faults):
         faults.add(FaultRule(disconnect="before"))
         with pytest.raises(ClosedError, match="closed by a fault rule"):
@@ -408,7 +422,7 @@ async def test_the_tree_shows_each_rule_with_its_counts(autojump_clock: MockCloc
         ({"name": "taken", "error": ERROR}, "'taken' is taken"),
     ],
 )
-async def test_a_rule_that_this_broker_cannot_have_is_rejected(
+async def test_rule_with_an_unknown_api_wrong_response_or_taken_name_is_rejected(
     autojump_clock: MockClock, rule: dict[str, Any], why: str
 ) -> None:
     async with faulty() as (harness, faults):
@@ -419,7 +433,9 @@ async def test_a_rule_that_this_broker_cannot_have_is_rejected(
         assert await codes(harness, 1) == [0]
 
 
-async def test_of_many_rules_all_or_none_are_added(autojump_clock: MockClock) -> None:
+async def test_adding_several_rules_adds_no_rule_if_any_rule_is_invalid(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty(most=2) as (_, faults):
         with pytest.raises(RuleError, match="rule 2: api: this broker has no"):
             faults.add_all([FaultRule(error=ERROR), FaultRule(api="No", error=ERROR)])

@@ -25,7 +25,9 @@ ALL = Names("orders-1", 2, "g", "x")
         (FaultRule(observe=True, transactional_id="y*"), False),
     ],
 )
-def test_all_conditions_about_a_part_must_hold(rule: FaultRule, matches: bool) -> None:
+def test_rule_matches_a_part_only_if_all_its_conditions_hold(
+    rule: FaultRule, matches: bool
+) -> None:
     assert names_match(rule, ALL) is matches
 
 
@@ -44,7 +46,9 @@ async def test_a_delay_is_drawn_between_its_bounds(autojump_clock: MockClock) ->
     assert Trigger(FaultRule(delay_s=3), Random()).draw_delay_s() == 3
 
 
-async def test_a_rule_is_spent_after_its_hits(autojump_clock: MockClock) -> None:
+async def test_rule_no_longer_applies_after_its_maximum_number_of_hits(
+    autojump_clock: MockClock,
+) -> None:
     trigger = Trigger(FaultRule(observe=True, times=1), Random())
 
     assert (trigger.see(), trigger.is_spent) == (True, False)

@@ -86,7 +86,7 @@ asked = st.sets(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), min_size=1
 
 
 @given(asked=asked, failing=asked)
-def test_each_part_is_answered_once_in_the_order_of_the_request(
+def test_each_partition_is_answered_once_in_request_order(
     asked: set[tuple[str, int]], failing: set[tuple[str, int]]
 ) -> None:
     request = offsets(asked)
@@ -107,7 +107,7 @@ def test_each_part_is_answered_once_in_the_order_of_the_request(
     assert response.throttle_time_ms == 3
 
 
-def test_an_error_replaces_a_real_part_and_leaves_the_response_as_it_was() -> None:
+def test_error_replaces_a_part_in_a_copy_of_the_response() -> None:
     request = offsets({("a", 0), ("a", 1)})
     real = answer(request)
     before = rows(real)
@@ -119,7 +119,7 @@ def test_an_error_replaces_a_real_part_and_leaves_the_response_as_it_was() -> No
     assert rows(real) == before
 
 
-def test_rows_of_one_topic_are_joined() -> None:
+def test_combined_response_has_one_row_per_topic() -> None:
     real = FetchResponse(
         responses=[
             FetchableTopicResponse("a", partitions=[PartitionData(0)]),
@@ -139,7 +139,7 @@ def test_rows_of_one_topic_are_joined() -> None:
     ] == [("a", 0, 0), ("a", 1, MOVED), ("b", 0, 0)]
 
 
-def test_the_error_stands_in_the_outermost_part_that_is_decided_on() -> None:
+def test_error_is_set_in_the_outermost_part_that_the_rule_matches() -> None:
     request = OffsetDeleteRequest(
         "g", topics=[OffsetDeleteRequestTopic("t", [OffsetDeleteRequestPartition(1)])]
     )
@@ -152,7 +152,7 @@ def test_the_error_stands_in_the_outermost_part_that_is_decided_on() -> None:
     assert part.topics[0].partitions[0].error_code == MOVED
 
 
-def test_a_number_gets_a_part_with_the_message_of_the_error() -> None:
+def test_error_part_of_a_partition_number_has_the_error_message() -> None:
     request = DescribeProducersRequest([TopicRequest("t", [4])])
 
     made = errors(topic="t").response(request, DescribeProducersResponse)
@@ -161,7 +161,7 @@ def test_a_number_gets_a_part_with_the_message_of_the_error() -> None:
     assert (part.partition_index, part.error_code, part.error_message) == (4, MOVED, "why")
 
 
-def test_a_response_without_a_place_for_the_error_is_told_apart() -> None:
+def test_response_without_an_error_code_field_raises_no_place_error() -> None:
     request = offsets({("a", 0)})
 
     with pytest.raises(NoPlaceError, match="has no error code in version 0"):

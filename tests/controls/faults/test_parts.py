@@ -121,7 +121,9 @@ def produce(*topics: tuple[str, list[int]]) -> ProduceRequest:
     ],
     ids=lambda one: type(one).__name__,
 )
-def test_messages_name_their_parts(message: Any, names: list[Names]) -> None:
+def test_parts_of_a_message_have_its_topics_partitions_and_groups(
+    message: Any, names: list[Names]
+) -> None:
     assert list(PARTS.below(message)) == names
 
 
@@ -133,7 +135,7 @@ topics = st.lists(
 
 
 @given(topics=topics, kept=st.sets(st.tuples(st.sampled_from("abc"), st.integers(0, 3))))
-def test_a_request_is_its_failing_parts_and_the_rest(
+def test_request_splits_into_kept_parts_and_all_other_parts(
     topics: list[tuple[str, list[int]]], kept: set[tuple[str, int]]
 ) -> None:
     request = produce(*topics)
@@ -151,5 +153,5 @@ def test_a_request_is_its_failing_parts_and_the_rest(
     assert left == [names for names in everything if not keep(names)]
 
 
-def test_an_api_has_kafkas_name() -> None:
+def test_api_name_is_kafkas_name() -> None:
     assert api_name(ProduceRequest) == "Produce"

@@ -26,7 +26,7 @@ ERROR = ErrorCode.NOT_LEADER_OR_FOLLOWER
         ({"delay_s": (1, 2)}, "delay_s"),
     ],
 )
-def test_a_rule_has_one_verdict_and_perhaps_a_delay(fields: dict[str, Any], verdict: str) -> None:
+def test_verdict_of_a_rule_is_its_only_effect_field(fields: dict[str, Any], verdict: str) -> None:
     assert FaultRule(**fields).verdict == verdict
 
 
@@ -58,7 +58,7 @@ def test_an_invalid_rule_is_rejected(fields: dict[str, Any], why: str) -> None:
         FaultRule(**fields)
 
 
-def test_a_rule_knows_whether_it_is_about_parts() -> None:
+def test_rule_with_a_topic_partition_or_group_condition_names_parts() -> None:
     assert FaultRule(error=ERROR, topic="t").names_parts
     assert FaultRule(error=ERROR, partition=0).names_parts
     assert FaultRule(error=ERROR, group="g").names_parts
@@ -66,6 +66,6 @@ def test_a_rule_knows_whether_it_is_about_parts() -> None:
     assert not FaultRule(error=ERROR, client_id="c", window_s=(1, inf)).names_parts
 
 
-def test_an_error_may_be_its_name_or_its_number() -> None:
+def test_rule_accepts_an_error_as_name_or_number() -> None:
     assert FaultRule(error="NOT_LEADER_OR_FOLLOWER").error is ERROR
     assert FaultRule(error=6).error is ERROR

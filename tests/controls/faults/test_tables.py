@@ -42,7 +42,7 @@ def apis() -> Registry:
     return registry
 
 
-def test_a_table_with_all_conditions_and_triggers_is_the_rule_that_it_says() -> None:
+def test_table_with_all_conditions_and_triggers_becomes_the_rule() -> None:
     rule = rule_of(ALL, apis())
 
     assert rule == FaultRule(
@@ -82,7 +82,7 @@ def test_a_table_with_all_conditions_and_triggers_is_the_rule_that_it_says() -> 
         {"api": "ApiVersions", "respond": {"error_code": 35}},
     ],
 )
-def test_every_verdict_has_a_table_that_it_is_shown_as(table: dict[str, Any]) -> None:
+def test_rule_of_each_verdict_is_shown_as_the_table_of_its_origin(table: dict[str, Any]) -> None:
     rule = rule_of(table, apis())
 
     shown = table_of(rule)
@@ -93,7 +93,7 @@ def test_every_verdict_has_a_table_that_it_is_shown_as(table: dict[str, Any]) ->
     assert shown == table
 
 
-def test_every_field_of_a_rule_is_a_key_but_the_predicate() -> None:
+def test_every_rule_field_except_the_predicate_is_a_table_key() -> None:
     names = {one.name for one in FaultRule.__attrs_attrs__}  # type: ignore[attr-defined]
 
     assert names - set(KEYS) == {"where"}
@@ -150,18 +150,18 @@ ERROR = {"error": "REQUEST_TIMED_OUT"}
         ({"topic": "x" * 200, "zz": 1}, "unknown field 'zz'"),
     ],
 )
-def test_a_mistake_in_a_table_is_named(table: Any, why: str) -> None:
+def test_error_for_an_invalid_table_names_the_mistake(table: Any, why: str) -> None:
     with pytest.raises(RuleError, match=why):
         rule_of(table, apis())
 
 
-def test_an_error_may_be_a_number_and_a_window_open() -> None:
+def test_table_accepts_an_error_number_and_a_window_without_end() -> None:
     rule = rule_of({"error": 6, "window_s": [1]}, apis())
 
     assert (rule.error, rule.window_s) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, (1.0, inf))
 
 
-def test_files_are_toml_or_json() -> None:
+def test_rules_are_read_from_toml_and_json_files() -> None:
     toml = '[[rules]]\ntopic = "t"\nerror = "REQUEST_TIMED_OUT"\n[[rules]]\ndrop = true\n'
     found = rules_of("rules.toml", toml, apis())
 
@@ -178,6 +178,8 @@ def test_files_are_toml_or_json() -> None:
         ("a.json", '{"rules": [{"drop": true}, {"dorp": true}]}', "a.json: rule 2: .*'drop'"),
     ],
 )
-def test_a_mistake_in_a_file_is_named_with_its_place(name: str, text: str, why: str) -> None:
+def test_error_for_an_invalid_file_names_the_file_and_the_rule(
+    name: str, text: str, why: str
+) -> None:
     with pytest.raises(RuleError, match=why):
         rules_of(name, text, apis())

@@ -76,7 +76,7 @@ async def values(served: ServedBroker, topic: str, partition: int = 0) -> list[b
     return next(values_of(one) for one in found if one.partition_index == partition)
 
 
-async def test_a_failed_partition_appends_nothing_and_the_others_do(
+async def test_produce_with_one_failing_partition_appends_only_to_the_others(
     autojump_clock: MockClock,
 ) -> None:
     async with faulty("t") as (served, faults):
@@ -92,7 +92,9 @@ async def test_a_failed_partition_appends_nothing_and_the_others_do(
         assert await values(served, "t", 1) == [b"kept"]
 
 
-async def test_a_topic_known_by_its_id_fails_too(autojump_clock: MockClock) -> None:
+async def test_rule_with_a_topic_name_fails_requests_with_the_topic_id(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty() as (served, faults):
         bad, good = await served.create_topic("bad-1"), await served.create_topic("good")
         faults.add(FaultRule(topic="bad-*", error=MOVED))
@@ -101,7 +103,9 @@ async def test_a_topic_known_by_its_id_fails_too(autojump_clock: MockClock) -> N
         assert (await produce(served, good, batch(b"a"))).error_code == 0
 
 
-async def test_topics_without_names_are_told_apart_by_their_ids(autojump_clock: MockClock) -> None:
+async def test_partition_error_is_answered_per_topic_for_topics_with_ids_only(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty() as (served, faults):
         ids = [await served.create_topic(name, 2) for name in ("a", "b")]
         faults.add(FaultRule(api="Produce", partition=1, error=MOVED))
@@ -116,7 +120,9 @@ async def test_topics_without_names_are_told_apart_by_their_ids(autojump_clock: 
         ]
 
 
-async def test_a_timed_out_produce_has_been_appended(autojump_clock: MockClock) -> None:
+async def test_produce_that_a_rule_answers_with_a_timeout_is_appended(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty("t") as (served, faults):
         with faults.add(FaultRule(api="Produce", topic="t", partition=1, error=TIMED_OUT)):
             request = produce_request("t", (0, batch(b"a")), (1, batch(b"b")))
@@ -126,7 +132,7 @@ async def test_a_timed_out_produce_has_been_appended(autojump_clock: MockClock) 
         assert [await values(served, "t", n) for n in (0, 1)] == [[b"a"], [b"b"]]
 
 
-async def test_a_rule_that_names_no_part_fails_the_whole_request(
+async def test_rule_without_part_conditions_fails_all_partitions_of_a_request(
     autojump_clock: MockClock,
 ) -> None:
     async with faulty("t") as (served, faults):
@@ -139,7 +145,7 @@ async def test_a_rule_that_names_no_part_fails_the_whole_request(
         assert await values(served, "t") == [b"late"]
 
 
-async def test_an_error_without_acks_closes_the_connection_after_the_other_partitions(
+async def test_error_of_a_produce_with_acks_0_closes_the_connection_after_appending_the_rest(
     autojump_clock: MockClock,
 ) -> None:
     async with faulty("t") as (served, faults), served.connect() as other:
@@ -153,7 +159,9 @@ async def test_an_error_without_acks_closes_the_connection_after_the_other_parti
         assert await values(served, "t", 1) == [b"kept"]
 
 
-async def test_a_fetch_fails_in_the_place_of_its_partition(autojump_clock: MockClock) -> None:
+async def test_fetch_error_is_answered_at_once_for_its_partition_only(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty("t") as (served, faults):
         faults.add(FaultRule(api="Fetch", topic="t", partition=0, error=MOVED))
         began = trio.current_time()
@@ -166,7 +174,7 @@ async def test_a_fetch_fails_in_the_place_of_its_partition(autojump_clock: MockC
         assert trio.current_time() - began < 1, "an error is answered at once"
 
 
-async def test_a_poll_that_does_not_name_the_partition_fails_too(
+async def test_incremental_fetch_without_the_failing_partition_gets_its_error(
     autojump_clock: MockClock,
 ) -> None:
     async with faulty("t") as (served, faults):
@@ -187,7 +195,7 @@ async def test_a_poll_that_does_not_name_the_partition_fails_too(
         assert fault.hits == 2
 
 
-async def test_records_that_an_error_replaces_are_read_by_the_next_fetch(
+async def test_next_fetch_reads_the_records_that_an_error_replaced(
     autojump_clock: MockClock,
 ) -> None:
     async with faulty("t") as (served, faults):
@@ -201,7 +209,7 @@ async def test_records_that_an_error_replaces_are_read_by_the_next_fetch(
 @pytest.mark.parametrize(
     "verdict", [{"error": MOVED}, {"corrupt": "records"}, {"corrupt": "response"}]
 )
-async def test_records_that_are_not_sent_are_released(
+async def test_segment_lease_is_released_for_records_that_a_rule_replaced(
     autojump_clock: MockClock, verdict: dict[str, Any]
 ) -> None:
     async with faulty("t") as (served, faults):
@@ -216,7 +224,9 @@ async def test_records_that_are_not_sent_are_released(
         assert not log.segments.active.file.leased
 
 
-async def test_an_error_of_the_session_is_answered_as_it_is(autojump_clock: MockClock) -> None:
+async def test_fetch_session_error_is_answered_unchanged_by_a_rule(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty("t") as (served, faults):
         faults.add(FaultRule(api="Fetch", topic="t", error=MOVED))
 
@@ -226,7 +236,9 @@ async def test_an_error_of_the_session_is_answered_as_it_is(autojump_clock: Mock
         assert answer.responses == []
 
 
-async def test_metadata_of_all_topics_names_the_failing_one(autojump_clock: MockClock) -> None:
+async def test_metadata_response_has_the_error_only_for_the_failing_topic_or_partition(
+    autojump_clock: MockClock,
+) -> None:
     unavailable = ErrorCode.LEADER_NOT_AVAILABLE
     async with faulty("good", "bad") as (served, faults):
         with faults.add(FaultRule(api="Metadata", topic="bad", error=unavailable)):
@@ -246,7 +258,9 @@ async def test_metadata_of_all_topics_names_the_failing_one(autojump_clock: Mock
         assert bad.partitions[1].leader_id == -1
 
 
-async def test_other_reads_answer_their_other_parts(autojump_clock: MockClock) -> None:
+async def test_list_offsets_answers_the_partitions_that_do_not_fail(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty("t") as (served, faults):
         await write(served, "t", b"a")
         faults.add(FaultRule(topic="t", partition=0, error=MOVED))
@@ -261,7 +275,9 @@ async def test_other_reads_answer_their_other_parts(autojump_clock: MockClock) -
         ]
 
 
-async def test_a_topic_that_fails_is_not_created(autojump_clock: MockClock) -> None:
+async def test_create_topics_creates_all_topics_except_the_failing_topic(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty() as (served, faults):
         faults.add(FaultRule(api="CreateTopics", topic="bad", error=ErrorCode.POLICY_VIOLATION))
         wanted = [CreatableTopic(name, 1, 1) for name in ("one", "bad", "two")]
@@ -277,7 +293,9 @@ async def test_a_topic_that_fails_is_not_created(autojump_clock: MockClock) -> N
         assert "bad" not in served.broker.metadata.image.topics
 
 
-async def test_one_group_of_several_fails(autojump_clock: MockClock) -> None:
+async def test_rule_with_a_group_fails_only_this_group_of_an_offset_fetch(
+    autojump_clock: MockClock,
+) -> None:
     error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     async with faulty("t") as (served, faults):
         await served.serve_groups("a", "b")
@@ -301,7 +319,7 @@ async def test_one_group_of_several_fails(autojump_clock: MockClock) -> None:
         assert beat.error_code == error
 
 
-async def test_a_failed_commit_of_one_partition_commits_the_other(
+async def test_offset_commit_with_one_failing_partition_commits_the_other(
     autojump_clock: MockClock,
 ) -> None:
     async with faulty("t") as (served, faults):
@@ -320,7 +338,9 @@ async def test_a_failed_commit_of_one_partition_commits_the_other(
         assert [one.committed_offset for one in group.topics[0].partitions] == [-1, 5]
 
 
-async def test_settings_of_one_topic_fail(autojump_clock: MockClock) -> None:
+async def test_describe_configs_fails_only_for_the_topic_of_the_rule(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty("a", "b") as (served, faults):
         faults.add(FaultRule(topic="a", error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
         asked = [DescribeConfigsResource(2, name, configuration_keys=[]) for name in ("a", "b")]
@@ -333,7 +353,7 @@ async def test_settings_of_one_topic_fail(autojump_clock: MockClock) -> None:
         ]
 
 
-async def test_a_response_of_the_rule_is_sent(autojump_clock: MockClock) -> None:
+async def test_response_given_by_a_rule_is_sent(autojump_clock: MockClock) -> None:
     given = ApiVersionsResponse(error_code=int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
     async with faulty() as (served, faults):
         faults.add(FaultRule(api="ApiVersions", respond=given, times=1))
@@ -369,7 +389,7 @@ async def test_a_dropped_request_is_neither_served_nor_answered(
 
 
 @pytest.mark.parametrize(("when", "left"), [("before", []), ("after", [b"a"])])
-async def test_a_disconnect_is_before_or_after_the_work(
+async def test_disconnect_rule_closes_the_connection_before_or_after_the_append(
     autojump_clock: MockClock, when: Any, left: list[bytes]
 ) -> None:
     async with faulty("t") as (served, faults), served.connect() as other:
@@ -381,7 +401,7 @@ async def test_a_disconnect_is_before_or_after_the_work(
         assert await values(served, "t") == left
 
 
-async def test_a_delay_keeps_the_order_of_a_connection_and_no_other(
+async def test_delayed_request_delays_later_requests_of_its_connection_only(
     autojump_clock: MockClock,
 ) -> None:
     async with faulty("t") as (served, faults), served.connect() as other:
@@ -401,7 +421,9 @@ async def test_a_delay_keeps_the_order_of_a_connection_and_no_other(
         assert await values(served, "t") == [b"c", b"a", b"b"]
 
 
-async def test_a_delay_comes_before_an_error(autojump_clock: MockClock) -> None:
+async def test_error_of_a_rule_with_a_delay_is_answered_after_the_delay(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty("t") as (served, faults):
         faults.add(FaultRule(api="Produce", delay_s=(2, 3), error=MOVED))
         began = trio.current_time()
@@ -444,7 +466,9 @@ async def test_a_held_request_ends_with_its_connection(autojump_clock: MockClock
         assert await values(served, "t") == []
 
 
-async def test_a_response_says_that_it_is_throttled(autojump_clock: MockClock) -> None:
+async def test_throttle_rule_sets_the_throttle_time_of_the_response(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty("t") as (served, faults):
         faults.add(FaultRule(throttle_s=1.5))
 
@@ -453,7 +477,7 @@ async def test_a_response_says_that_it_is_throttled(autojump_clock: MockClock) -
         assert (answer.throttle_time_ms, codes(parts_of(answer))) == (1500, [0])
 
 
-async def test_a_longer_throttle_time_stays(autojump_clock: MockClock) -> None:
+async def test_throttle_rule_keeps_a_longer_throttle_time(autojump_clock: MockClock) -> None:
     given = ApiVersionsResponse(throttle_time_ms=9000)
     async with faulty() as (served, faults):
         inner = Faults(served.broker, order=1)
@@ -472,7 +496,7 @@ async def test_damaged_records_are_rejected_and_not_appended(autojump_clock: Moc
         assert await values(served, "t") == [b"b"]
 
 
-async def test_records_are_damaged_on_their_way_and_intact_in_the_log(
+async def test_corrupt_rule_damages_fetched_records_and_leaves_the_log_intact(
     autojump_clock: MockClock,
 ) -> None:
     async with faulty("t") as (served, faults):
@@ -491,7 +515,7 @@ async def test_records_are_damaged_on_their_way_and_intact_in_the_log(
         assert await intact() == [True, True]
 
 
-async def test_a_damaged_response_cannot_be_read(autojump_clock: MockClock) -> None:
+async def test_damaged_response_fails_to_decode(autojump_clock: MockClock) -> None:
     async with faulty("t") as (served, faults):
         await write(served, "t", b"a")
         faults.add(FaultRule(api="Fetch", corrupt="response", times=1))
@@ -501,7 +525,9 @@ async def test_a_damaged_response_cannot_be_read(autojump_clock: MockClock) -> N
         assert values_of(await fetch(served, "t")) == [b"a"]
 
 
-async def test_an_observing_rule_counts_and_changes_nothing(autojump_clock: MockClock) -> None:
+async def test_observing_rule_counts_requests_and_changes_no_response(
+    autojump_clock: MockClock,
+) -> None:
     async with faulty("t") as (served, faults):
         watch = faults.add(FaultRule(api="Produce", topic="t", observe=True))
         fail = faults.add(FaultRule(api="Produce", error=MOVED, times=1))
@@ -529,7 +555,7 @@ sent = st.sets(st.tuples(st.sampled_from("ab"), st.integers(0, 1)), min_size=1)
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(given_rules=st.lists(rules, max_size=3), requests=st.lists(sent, min_size=1, max_size=5))
-def test_the_log_holds_what_was_answered_without_error_or_with_a_time_out(
+def test_log_holds_exactly_the_batches_answered_without_error_or_with_a_timeout(
     given_rules: list[dict[str, Any]], requests: list[set[tuple[str, int]]]
 ) -> None:
     async def main(universe: Universe) -> None:

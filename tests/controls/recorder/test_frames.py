@@ -25,7 +25,9 @@ async def record() -> str:
         return saved(recorder.requests())
 
 
-async def test_a_recording_is_text_that_can_be_read(autojump_clock: MockClock) -> None:
+async def test_saved_recording_has_one_readable_json_line_per_request(
+    autojump_clock: MockClock,
+) -> None:
     lines = (await record()).splitlines()
 
     assert len(lines) == 4
@@ -42,7 +44,7 @@ async def test_a_recording_is_text_that_can_be_read(autojump_clock: MockClock) -
         ('{"connection": 1, "frame": "TiAAAAAAAAD//w=="}', "line 2: API key 20000"),
     ],
 )
-async def test_a_line_that_is_no_frame_is_named(
+async def test_loading_an_invalid_line_raises_an_error_with_its_line_number(
     autojump_clock: MockClock, line: str, why: str
 ) -> None:
     async with served_broker(simulated_world()) as served:

@@ -25,7 +25,7 @@ def recorded(client_id: str = "c", *names: Names) -> RecordedRequest:
     )
 
 
-def test_the_kits_own_requests_are_for_a_condition_that_names_it() -> None:
+def test_requests_of_the_test_kit_are_selected_only_by_its_client_id() -> None:
     own = recorded(KIT_CLIENT)
 
     assert not Selection().takes(own)
@@ -33,7 +33,7 @@ def test_the_kits_own_requests_are_for_a_condition_that_names_it() -> None:
     assert Selection(client_id=KIT_CLIENT).takes(own)
 
 
-def test_all_conditions_hold_for_one_part() -> None:
+def test_request_is_selected_if_a_single_part_meets_all_conditions() -> None:
     one = recorded("c", Names("a", 0, "g"), Names("b", 1, "g"))
 
     assert Selection(topic="a", partition=0, group="g").takes(one)

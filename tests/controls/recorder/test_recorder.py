@@ -52,7 +52,7 @@ async def test_requests_are_selected_by_api_topic_partition_group_and_client(
         assert recorder.requests() == []
 
 
-async def test_a_recorded_message_is_the_one_that_was_sent(autojump_clock: MockClock) -> None:
+async def test_recorded_message_equals_the_sent_message(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         await served.create_topic("t")
         for version in (3, 9, 12):
@@ -67,7 +67,7 @@ async def test_a_recorded_message_is_the_one_that_was_sent(autojump_clock: MockC
             assert (message.acks, message.topic_data[0].name) == (1, "t")
 
 
-async def test_a_request_that_a_rule_answers_is_recorded(autojump_clock: MockClock) -> None:
+async def test_request_answered_by_a_fault_rule_is_recorded(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         await served.create_topic("t")
         faults, recorder = Faults(served.broker), Recorder(served.broker)
@@ -83,7 +83,7 @@ async def test_a_request_that_a_rule_answers_is_recorded(autojump_clock: MockClo
         assert len(served.broker.parts.interceptors) == 0
 
 
-async def test_a_wait_ends_when_enough_requests_came(autojump_clock: MockClock) -> None:
+async def test_wait_ends_when_enough_requests_are_recorded(autojump_clock: MockClock) -> None:
     async with (
         served_broker(simulated_world()) as served,
         trio.open_nursery() as nursery,
@@ -105,7 +105,9 @@ async def test_a_wait_ends_when_enough_requests_came(autojump_clock: MockClock) 
             await done.wait()
 
 
-async def test_the_oldest_are_dropped_and_counted(autojump_clock: MockClock) -> None:
+async def test_full_recorder_drops_and_counts_the_oldest_requests(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         with Recorder(served.broker, most=2) as recorder:
             for _ in range(3):

@@ -21,13 +21,13 @@ from trio_kafka.scheduling.chunked_work import step
         ([""], (), False),
     ],
 )
-def test_a_group_is_wanted_by_state_and_by_type(
+def test_groups_are_filtered_by_state_and_type(
     states: list[str], types: list[str], wanted: bool
 ) -> None:
     assert GroupFilter(states, types).wants("Stable", "classic") is wanted
 
 
-def test_groups_say_what_they_are() -> None:
+def test_listed_groups_have_protocol_type_state_and_group_type() -> None:
     kit = ClassicKit()
     kit.stable(1)
     kit.driver.machine.known("simple")
@@ -40,7 +40,7 @@ def test_groups_say_what_they_are() -> None:
     ]
 
 
-def test_many_groups_are_listed_in_steps_while_others_come_and_go() -> None:
+def test_many_groups_are_listed_in_steps_while_groups_are_removed() -> None:
     kit = ClassicKit()
     groups = kit.driver.machine
     for number in range(1000):

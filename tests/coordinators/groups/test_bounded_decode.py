@@ -9,7 +9,7 @@ from trio_kafka.protocol.stored.consumer_protocol import ConsumerProtocolSubscri
 
 
 @pytest.mark.parametrize("count", [3, 5000])
-def test_names_are_read_whatever_their_number_below_the_bound(count: int) -> None:
+def test_any_number_of_items_below_the_bound_is_decoded(count: int) -> None:
     names = [f"a topic with a name {number}" for number in range(count)]
     data = to_bytes(ConsumerProtocolSubscription(topics=names), 0)
     assert (len(data) > SMALL) == (count > 3)

@@ -70,7 +70,7 @@ def ask(
 T0 = AskedTopic("t", ZERO_TOPIC_ID, [0])
 
 
-def test_what_is_committed_is_fetched() -> None:
+def test_committed_offset_is_fetched() -> None:
     groups = driver()
 
     store(groups, one(7, topic_id=ID))
@@ -83,7 +83,7 @@ def test_what_is_committed_is_fetched() -> None:
     ]
 
 
-def test_a_client_that_asks_for_a_retention_is_stored_in_the_version_that_has_it() -> None:
+def test_commit_with_a_retention_is_stored_in_record_version_1() -> None:
     groups = driver()
     asked = Commit(group_id="g", version=2, retention_ms=500, topics=one(7))
 
@@ -93,7 +93,7 @@ def test_a_client_that_asks_for_a_retention_is_stored_in_the_version_that_has_it
     assert (record.version, record.value.expire_timestamp) == (1, 1_000_500)
 
 
-def test_a_retention_beyond_all_time_is_as_long_as_can_be_stored() -> None:
+def test_too_large_retention_is_stored_as_the_largest_timestamp() -> None:
     groups = driver()
     asked = Commit(group_id="g", version=2, retention_ms=(1 << 63) - 1, topics=one(7))
 
@@ -102,7 +102,7 @@ def test_a_retention_beyond_all_time_is_as_long_as_can_be_stored() -> None:
     assert groups.records[0].value.expire_timestamp == (1 << 63) - 1
 
 
-def test_metadata_that_are_too_long_are_refused_for_their_partition_alone() -> None:
+def test_too_large_metadata_are_refused_for_their_partition_only() -> None:
     groups = driver()
     topics = [
         TopicOffsets(
@@ -130,9 +130,7 @@ def test_metadata_that_are_too_long_are_refused_for_their_partition_alone() -> N
 @pytest.mark.parametrize(
     ("version", "code"), [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)]
 )
-def test_a_member_of_a_group_that_is_not_there_may_not_commit(
-    version: int, code: ErrorCode
-) -> None:
+def test_commit_of_a_member_of_an_unknown_group_is_refused(version: int, code: ErrorCode) -> None:
     for epoch in (0, 1):
         asked = Commit(group_id="g", member_id="a", epoch=epoch, version=version, topics=one(7))
 
@@ -144,7 +142,7 @@ def test_a_member_of_a_group_that_is_not_there_may_not_commit(
         assert error.value.code is code
 
 
-def test_answers_are_in_the_order_of_the_request() -> None:
+def test_results_of_a_commit_are_in_the_order_of_the_request() -> None:
     groups = driver()
     topics = [*one(1, topic="t"), *one(2, topic="u", metadata="x" * 5000), *one(3, topic="v")]
     asked = Commit(group_id="g", topics=topics)
@@ -155,7 +153,7 @@ def test_answers_are_in_the_order_of_the_request() -> None:
     assert [record.key.topic for record in groups.records] == ["t", "v"]
 
 
-def test_an_offset_of_another_topic_with_the_name_is_none() -> None:
+def test_offset_of_a_topic_with_the_same_name_but_another_id_is_not_returned() -> None:
     groups = driver()
     store(groups, one(7, topic_id=ID))
 
@@ -165,7 +163,7 @@ def test_an_offset_of_another_topic_with_the_name_is_none() -> None:
     assert ask(groups, AskedTopic("t", ID, [0]))[0].partitions[0].offset == 7
 
 
-def test_of_a_group_that_nobody_knows_there_are_no_offsets() -> None:
+def test_unknown_group_has_no_offsets() -> None:
     assert ask(driver(), T0) == [FetchedTopic("t", ZERO_TOPIC_ID, [FetchedOffset(0)])]
     assert ask(driver(), everything=True) == []
 
@@ -194,7 +192,7 @@ def test_offsets_survive_a_crash() -> None:
     assert ask(groups.reload(), T0)[0].partitions[0].offset == 2
 
 
-def test_deleted_offsets_are_gone_also_after_a_crash() -> None:
+def test_deleted_offsets_stay_deleted_after_a_crash() -> None:
     groups = driver()
     store(groups, one(1, 0))
     store(groups, one(1, 1))
@@ -212,7 +210,7 @@ def test_deleted_offsets_are_gone_also_after_a_crash() -> None:
         assert machine.machine.offsets.count == 1
 
 
-def test_offsets_of_a_group_that_is_not_there_cannot_be_deleted() -> None:
+def test_deleting_offsets_of_an_unknown_group_raises_group_id_not_found() -> None:
     with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND: Group g not found"):
         driver().ask(lambda machine, ticket, now: delete("g", [T0], machine, ticket, now))
 
@@ -263,7 +261,7 @@ def offset_of(groups: Groups) -> int | None:
     return None if found is None else found.offset
 
 
-def test_an_offset_of_a_transaction_counts_when_it_has_committed() -> None:
+def test_transactional_offset_is_visible_after_the_transaction_commits() -> None:
     groups = Groups(simple=simple)
     transactional(groups, 1, 7)
     assert offset_of(groups) is None
@@ -276,7 +274,7 @@ def test_an_offset_of_a_transaction_counts_when_it_has_committed() -> None:
     assert groups.offsets.pending.open == 0
 
 
-def test_a_regular_commit_counts_more_than_one_of_a_transaction_before_it() -> None:
+def test_later_regular_commit_wins_over_an_earlier_transactional_commit() -> None:
     groups = Groups(simple=simple)
     transactional(groups, 1, 7)
     replay(groups, 3)
@@ -285,7 +283,7 @@ def test_a_regular_commit_counts_more_than_one_of_a_transaction_before_it() -> N
     assert offset_of(groups) == 3
 
 
-def test_of_two_transactions_the_one_that_committed_its_offset_later_counts() -> None:
+def test_later_transactional_offset_wins_whatever_the_order_of_the_markers() -> None:
     groups = Groups(simple=simple)
     transactional(groups, 1, 7)
     transactional(groups, 2, 8)
@@ -294,7 +292,7 @@ def test_of_two_transactions_the_one_that_committed_its_offset_later_counts() ->
     assert offset_of(groups) == 8
 
 
-def test_what_was_deleted_does_not_come_back_with_a_marker() -> None:
+def test_commit_marker_does_not_restore_a_deleted_offset() -> None:
     groups = Groups(simple=simple)
     replay(groups, 1)
     transactional(groups, 1, 7)
@@ -304,7 +302,7 @@ def test_what_was_deleted_does_not_come_back_with_a_marker() -> None:
     assert groups.offsets.pending.open == 0
 
 
-def test_who_requires_stable_offsets_is_not_told_what_a_transaction_may_change() -> None:
+def test_fetch_of_stable_offsets_is_refused_during_an_open_transaction() -> None:
     groups = driver()
     store(groups, one(7))
     transactional(groups.machine, 1, 9)
@@ -317,7 +315,7 @@ def test_who_requires_stable_offsets_is_not_told_what_a_transaction_may_change()
     assert ask(groups, T0, require_stable=True)[0].partitions[0].offset == 7
 
 
-def test_deleting_a_group_deletes_what_is_pending_too() -> None:
+def test_tombstones_of_a_group_include_pending_transactional_offsets() -> None:
     groups = driver()
     store(groups, one(7, 1))
     transactional(groups.machine, 1, 9)

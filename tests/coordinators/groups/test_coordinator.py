@@ -20,7 +20,7 @@ def names(groups: Groups, ticket: Ticket, _now_ms: int) -> Effects:
     return Effects().answer(ticket, sorted(groups.by_id))
 
 
-async def test_a_group_is_where_its_hash_says(autojump_clock: MockClock) -> None:
+async def test_shard_of_a_group_is_chosen_by_the_hash_of_its_id(autojump_clock: MockClock) -> None:
     async with broker({"offsets.topic.num.partitions": "7"}) as served:
         groups = served.broker.groups
         assert groups.partition_of("group") == partition_of("group", 7)
@@ -36,7 +36,9 @@ async def test_a_group_is_where_its_hash_says(autojump_clock: MockClock) -> None
         assert groups.shard_of("group") is groups.runtime.shards[number]
 
 
-async def test_several_groups_are_asked_at_once(autojump_clock: MockClock) -> None:
+async def test_event_for_many_groups_returns_a_result_or_error_for_each_group(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await served.serve_groups("a", "b", "c")
@@ -56,7 +58,7 @@ async def test_several_groups_are_asked_at_once(autojump_clock: MockClock) -> No
         assert sorted(name for one in found if isinstance(one, list) for name in one) == ["a", "b"]
 
 
-async def test_settings_that_change_are_obeyed(autojump_clock: MockClock) -> None:
+async def test_changed_broker_settings_apply_to_loaded_shards(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.serve_groups("g")
         groups = served.broker.groups
@@ -68,7 +70,9 @@ async def test_settings_that_change_are_obeyed(autojump_clock: MockClock) -> Non
         assert groups.shard_of("g").machine.settings.consumer_assignment_interval_ms == 5
 
 
-async def test_settings_of_a_group_follow_those_of_the_broker(autojump_clock: MockClock) -> None:
+async def test_settings_of_a_group_are_limited_by_changed_broker_settings(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.serve_groups("g")
         await alter(served, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000"))
@@ -87,7 +91,7 @@ async def test_settings_of_a_group_follow_those_of_the_broker(autojump_clock: Mo
         assert groups.own_settings == {}
 
 
-async def test_settings_of_groups_are_there_after_a_restart(autojump_clock: MockClock) -> None:
+async def test_settings_of_a_group_survive_a_restart(autojump_clock: MockClock) -> None:
     world, name = simulated_world(), "consumer.session.timeout.ms"
     async with served_broker(world) as served:
         await alter(served, GROUP, "g", (name, SET, "50000"))

@@ -25,7 +25,7 @@ def commit(kit: ClassicKit, *partitions: int) -> None:
     kit.driver.apply(lambda _, __: Effects(records=records))
 
 
-def test_a_group_goes_with_its_offsets() -> None:
+def test_deleting_a_group_deletes_its_offsets() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
     commit(kit, 0, 1)
@@ -46,7 +46,7 @@ def test_a_group_goes_with_its_offsets() -> None:
     assert kit.driver.reload().machine.by_id == {}
 
 
-def test_a_group_in_which_somebody_is_stays() -> None:
+def test_group_with_members_cannot_be_deleted() -> None:
     kit = ClassicKit()
     kit.stable(1)
 
@@ -57,7 +57,7 @@ def test_a_group_in_which_somebody_is_stays() -> None:
     assert kit.state == "Stable"
 
 
-def test_a_group_that_is_not_there_cannot_be_deleted() -> None:
+def test_unknown_group_cannot_be_deleted() -> None:
     with pytest.raises(KafkaError) as refused:
         delete(ClassicKit())
 
@@ -65,7 +65,7 @@ def test_a_group_that_is_not_there_cannot_be_deleted() -> None:
     assert refused.value.message == "Group g not found."
 
 
-def test_a_group_whose_tombstones_are_refused_stays() -> None:
+def test_group_remains_when_its_tombstones_are_refused() -> None:
     kit = ClassicKit()
     kit.new_id()
     kit.driver.refuse = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)

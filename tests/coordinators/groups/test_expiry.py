@@ -45,7 +45,7 @@ def offsets(groups: MachineDriver[Groups]) -> list[int]:
     return [found.offset for topic in ask(groups, T0) for found in topic.partitions]
 
 
-def test_an_offset_that_nobody_renews_expires_with_its_group() -> None:
+def test_offset_that_is_not_renewed_expires_with_its_group() -> None:
     groups = classic_driver()
     store(groups, one(7))
 
@@ -58,7 +58,7 @@ def test_an_offset_that_nobody_renews_expires_with_its_group() -> None:
     assert groups.reload().machine.by_id == {}
 
 
-def test_one_that_is_renewed_stays() -> None:
+def test_renewed_offset_does_not_expire() -> None:
     groups = classic_driver()
     for offset in range(5):
         store(groups, one(offset))
@@ -67,7 +67,7 @@ def test_one_that_is_renewed_stays() -> None:
     assert offsets(groups) == [4]
 
 
-def test_a_retention_that_the_client_asked_for_counts() -> None:
+def test_retention_requested_by_the_client_overrides_the_setting() -> None:
     groups = classic_driver()
     asked = Commit(group_id="g", version=2, retention_ms=3 * DAY_MS, topics=one(7))
     groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
@@ -78,7 +78,7 @@ def test_a_retention_that_the_client_asked_for_counts() -> None:
     assert offsets(groups) == [-1]
 
 
-def test_what_a_member_reads_does_not_expire() -> None:
+def test_offset_of_a_subscribed_topic_does_not_expire() -> None:
     groups = classic_driver()
     store(groups, one(7))
     store(groups, one(8, topic="u"))
@@ -109,7 +109,7 @@ def test_the_retention_of_an_empty_group_begins_when_it_became_empty() -> None:
     assert offsets(groups) == [-1]
 
 
-def test_what_a_transaction_may_still_change_does_not_expire() -> None:
+def test_offset_with_a_pending_transaction_does_not_expire() -> None:
     groups = classic_driver()
     store(groups, one(7))
     transactional(groups.machine, 1, 9)
@@ -121,7 +121,7 @@ def test_what_a_transaction_may_still_change_does_not_expire() -> None:
     assert offsets(groups) == [-1]
 
 
-def test_many_groups_are_looked_at_in_steps_and_their_tombstones_may_be_parted() -> None:
+def test_expiry_of_many_groups_works_in_steps_with_non_atomic_tombstones() -> None:
     groups = classic_driver()
     for number in range(200):
         store(groups, one(7), f"g{number}")
@@ -142,7 +142,7 @@ def test_many_groups_are_looked_at_in_steps_and_their_tombstones_may_be_parted()
 
 
 @pytest.mark.parametrize(("topic_id", "left"), [(ID, [-1]), (OTHER_ID, [7]), (bytes(16), [-1])])
-def test_offsets_of_a_deleted_topic_go_but_not_those_of_another_with_its_name(
+def test_offsets_of_a_deleted_topic_are_removed_unless_the_topic_id_differs(
     topic_id: bytes, left: list[int]
 ) -> None:
     groups = driver()
@@ -159,7 +159,7 @@ def test_offsets_of_a_deleted_topic_go_but_not_those_of_another_with_its_name(
     assert groups.machine.image.offset == 5
 
 
-def test_what_is_pending_in_a_deleted_topic_goes_too() -> None:
+def test_pending_offsets_of_a_deleted_topic_are_removed() -> None:
     groups = driver()
     store(groups, one(7, 1))
     transactional(groups.machine, 1, 9)
@@ -174,7 +174,7 @@ def test_what_is_pending_in_a_deleted_topic_goes_too() -> None:
     assert offsets(groups) == [-1]
 
 
-def test_expiry_is_looked_for_again_and_again_while_there_is_a_group() -> None:
+def test_expiry_timer_repeats_while_a_group_exists() -> None:
     groups = driver()
     assert groups.timers == {}
 
@@ -187,7 +187,7 @@ def test_expiry_is_looked_for_again_and_again_while_there_is_a_group() -> None:
     assert groups.reload().timers == {EXPIRE: CHECK_MS}
 
 
-def test_where_no_group_is_left_nobody_looks_until_there_is_one() -> None:
+def test_expiry_timer_stops_without_groups_and_restarts_with_a_new_group() -> None:
     groups = classic_driver()
     store(groups, one(7))
     groups.advance(DAY_MS + CHECK_MS)
@@ -201,7 +201,7 @@ def test_where_no_group_is_left_nobody_looks_until_there_is_one() -> None:
     assert offsets(groups) == [-1]
 
 
-def test_whoever_makes_a_group_has_it_looked_for() -> None:
+def test_creating_a_group_starts_the_expiry_timer() -> None:
     kit = ClassicKit()
     kit.join()
     assert EXPIRE in kit.driver.timers
@@ -215,7 +215,7 @@ def test_whoever_makes_a_group_has_it_looked_for() -> None:
     assert EXPIRE in scene.driver.timers
 
 
-def test_a_commit_that_is_refused_makes_no_group() -> None:
+def test_refused_commit_creates_no_group() -> None:
     groups = driver()
     asked = Commit(group_id="g", member_id="m", epoch=3, topics=one(7))
 

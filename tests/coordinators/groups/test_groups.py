@@ -55,7 +55,7 @@ def machine() -> tuple[Groups, Submachine]:
     return groups, kind
 
 
-def test_records_and_timers_go_to_who_knows_them() -> None:
+def test_records_and_timers_are_passed_to_the_submachine_that_registered_them() -> None:
     groups, kind = machine()
 
     groups.replay(CoordinatorRecord(GroupMetadataKey("g")))
@@ -66,7 +66,7 @@ def test_records_and_timers_go_to_who_knows_them() -> None:
     assert kind.seen == [("g", None), ("h", None), (("mine", 3), 5)]
 
 
-def test_what_each_kind_does_when_all_is_loaded_is_done() -> None:
+def test_effects_of_each_submachine_after_loading_are_joined() -> None:
     groups, _ = machine()
     groups.known("g")
 
@@ -75,7 +75,7 @@ def test_what_each_kind_does_when_all_is_loaded_is_done() -> None:
     assert keys == [("expire-group-metadata",), ("mine", 5)]
 
 
-def test_new_metadata_are_told_to_who_has_groups() -> None:
+def test_new_metadata_image_reaches_submachines_when_groups_exist() -> None:
     groups, kind = machine()
     delta, image = MetadataDelta(MetadataImage()), MetadataImage()
 
@@ -94,7 +94,7 @@ def test_new_metadata_are_told_to_who_has_groups() -> None:
     assert kind.seen == [("image", 7)]
 
 
-def test_new_metadata_wait_for_an_event_that_may_make_the_first_group() -> None:
+def test_new_metadata_image_waits_for_an_event_in_progress() -> None:
     groups, kind = machine()
     before, newer = groups.image, MetadataImage()
 
@@ -107,7 +107,7 @@ def test_new_metadata_wait_for_an_event_that_may_make_the_first_group() -> None:
     assert kind.seen == [("image", 7)]
 
 
-def test_a_group_that_is_not_there_is_found_by_nobody_or_made() -> None:
+def test_unknown_group_is_not_found_unless_created() -> None:
     groups, _ = machine()
 
     with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND: Group g not found"):
@@ -126,7 +126,7 @@ def test_a_group_may_have_settings_of_its_own() -> None:
     assert groups.settings_of("g") is DEFAULT_GROUP_SETTINGS
 
 
-def test_as_many_groups_as_can_be_shown_have_nodes() -> None:
+def test_inspection_tree_has_nodes_for_a_bounded_number_of_groups() -> None:
     groups, _ = machine()
     for number in range(203):
         groups.known(f"g{number}")
@@ -140,7 +140,7 @@ def test_as_many_groups_as_can_be_shown_have_nodes() -> None:
     assert nodes[-1].name == "3 more groups"
 
 
-def test_a_machine_that_is_closed_waits_for_no_collector() -> None:
+def test_closed_machine_is_freed_without_the_garbage_collector() -> None:
     consumer_groups = partial(ConsumerGroups, searches=WaitingSearches())
     groups = Groups([ClassicGroups, consumer_groups], simple=simple)
     groups.known("g")

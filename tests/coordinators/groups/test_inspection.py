@@ -14,7 +14,7 @@ def seen(groups: Groups) -> list[str]:
     return [node.path for node in nodes(groups)]
 
 
-def test_each_group_is_there_with_its_members() -> None:
+def test_inspection_tree_shows_each_group_with_its_members() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
     kit.driver.machine.known("simple")
@@ -29,7 +29,7 @@ def test_each_group_is_there_with_its_members() -> None:
     assert kinds == ["group", "member", "member", "group"]
 
 
-def test_as_many_as_can_be_shown_are() -> None:
+def test_inspection_tree_shows_a_bounded_number_of_groups_and_members() -> None:
     kit = ClassicKit()
     members = kit.stable(103)
     for number in range(200):

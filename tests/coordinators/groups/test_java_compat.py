@@ -22,7 +22,7 @@ def test_texts_have_the_hash_codes_of_java(text: str, value: int) -> None:
     assert java_hash(text) == value
 
 
-def test_the_partition_is_that_of_the_absolute_value() -> None:
+def test_partition_of_a_group_uses_the_absolute_hash_value() -> None:
     assert partition_of("group", 50) == 98629247 % 50
     assert partition_of("consumers", 50) == 421004483 % 50
     assert partition_of("polygenelubricants", 50) == 0
@@ -37,5 +37,5 @@ def test_the_partition_is_that_of_the_absolute_value() -> None:
         ("2001:db8::ffff", "/2001:db8:0:0:0:0:0:ffff"),
     ],
 )
-def test_an_address_is_printed_as_java_does(host: str, printed: str) -> None:
+def test_client_address_is_formatted_as_in_java(host: str, printed: str) -> None:
     assert client_host(host) == printed

@@ -22,7 +22,7 @@ def lags_of(served: ServedBroker, group_id: str) -> list[Lag]:
     return list(lags(machine, group_id, ends_of(served.broker.replicas)))
 
 
-def test_the_lag_is_what_is_left_to_read_and_never_negative() -> None:
+def test_lag_is_the_number_of_unread_offsets_and_never_negative() -> None:
     groups = driver()
     for partition, offset in enumerate((3, 10, 12, 4)):
         store(groups, one(offset, partition))
@@ -49,7 +49,7 @@ def test_negative_committed_offset_is_none_and_has_no_lag() -> None:
     assert [(lag.partition, lag.lag) for lag in known] == [(2, 10)]
 
 
-async def test_it_is_known_of_the_partitions_that_are_led_here(autojump_clock: MockClock) -> None:
+async def test_lag_is_known_for_partitions_led_by_this_broker(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await served.serve_groups("g")
@@ -61,7 +61,7 @@ async def test_it_is_known_of_the_partitions_that_are_led_here(autojump_clock: M
         assert ends_of(served.broker.replicas)("none", 0) is None
 
 
-async def test_records_below_the_start_of_the_log_count_as_in_kafkas_tool(
+async def test_lag_counts_deleted_records_as_the_tool_of_kafka_does(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -87,7 +87,7 @@ async def test_deleted_topic_has_no_lag(autojump_clock: MockClock) -> None:
         assert [lag.lag for lag in lags_of(served, "g") if lag.lag is not None] == []
 
 
-async def test_what_no_consumer_sees_yet_is_no_lag(autojump_clock: MockClock) -> None:
+async def test_records_above_the_high_watermark_are_no_lag(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await served.serve_groups("g")

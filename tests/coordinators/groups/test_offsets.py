@@ -44,7 +44,7 @@ def all_groups() -> Groups:
 
 
 @given(STEPS)
-def test_what_is_told_is_what_was_committed_last(steps) -> None:
+def test_fetched_offset_is_the_last_committed_offset(steps) -> None:
     driver: MachineDriver[Groups] = MachineDriver(all_groups)
     model: dict[tuple[str, str, int], tuple[int, int]] = {}  # offset, and when
 
@@ -104,7 +104,7 @@ def check_expiry(driver, model) -> None:
             del model[place]
 
 
-def test_what_brokers_before_0_9_wrote_is_read() -> None:
+def test_offset_records_of_brokers_before_0_9_are_replayed() -> None:
     driver: MachineDriver[Groups] = MachineDriver(all_groups)
     key = LegacyOffsetCommitKey("g", "t", 0)
 

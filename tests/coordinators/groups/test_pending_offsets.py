@@ -21,7 +21,7 @@ EVENTS = st.lists(
 
 
 @given(EVENTS)
-def test_the_later_record_counts_whatever_the_order_of_the_markers(
+def test_offset_of_the_later_record_wins_whatever_the_order_of_the_markers(
     events: list[tuple[str, int]],
 ) -> None:
     groups = Groups(simple=simple)

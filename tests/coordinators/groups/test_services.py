@@ -57,7 +57,7 @@ def joining(session_timeout_ms: int = 10_000) -> Joining:
         ("g", 8001, ErrorCode.INVALID_SESSION_TIMEOUT),
     ],
 )
-async def test_bounds_of_sessions_are_the_brokers(
+async def test_join_with_a_session_timeout_outside_the_broker_bounds_is_refused(
     autojump_clock: MockClock, group: str, session_ms: int, code: ErrorCode
 ) -> None:
     """They are looked at before anybody asks where the group is."""
@@ -71,7 +71,7 @@ async def test_bounds_of_sessions_are_the_brokers(
             assert elsewhere.code is ErrorCode.NOT_COORDINATOR
 
 
-async def test_errors_are_answers(autojump_clock: MockClock) -> None:
+async def test_classic_requests_return_errors_as_answers(autojump_clock: MockClock) -> None:
     async with broker() as served:
         classic = served.broker.groups.classic
         syncing = Syncing(member_id="me", generation=1)
@@ -115,7 +115,9 @@ async def test_each_group_has_its_own_offsets(autojump_clock: MockClock) -> None
     assert [[one.offset for one in topic.partitions] for (topic,) in told] == [[-1], [8]]
 
 
-async def test_an_error_of_one_group_is_that_groups_answer(autojump_clock: MockClock) -> None:
+async def test_error_of_a_group_does_not_affect_answers_of_other_groups(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.serve_groups("a")
         groups = served.broker.groups
@@ -130,7 +132,9 @@ async def test_an_error_of_one_group_is_that_groups_answer(autojump_clock: MockC
         groups.runtime.shards.clear()
 
 
-async def test_offsets_of_no_group_are_not_deleted(autojump_clock: MockClock) -> None:
+async def test_deleting_offsets_with_an_empty_group_id_is_refused(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         with pytest.raises(KafkaError, match="INVALID_GROUP_ID"):
             served.broker.groups.offsets.delete("", [ASKED])
@@ -180,13 +184,13 @@ def asked(member_id: str, **said: Any) -> Heartbeat:
     )
 
 
-def test_a_member_without_an_id_is_given_one_of_22_characters() -> None:
+def test_member_without_an_id_gets_an_id_of_22_characters() -> None:
     answer = service(1, "consumer").heartbeat(asked("", version=0))
 
     assert answer.member_id == "_" * 21 + "w"
 
 
-def test_groups_are_served_where_the_feature_and_the_setting_say_so() -> None:
+def test_consumer_groups_are_served_only_with_the_feature_and_the_setting() -> None:
     assert service(1, "classic", "consumer").is_served
     assert not service(0, "classic", "consumer").is_served
     assert not service(1, "classic").is_served
@@ -196,14 +200,14 @@ def test_groups_are_served_where_the_feature_and_the_setting_say_so() -> None:
     assert isinstance(error, KafkaError)
 
 
-def test_what_is_wrong_with_a_request_is_said_before_anything_else() -> None:
+def test_heartbeat_with_an_unsupported_assignor_is_refused() -> None:
     with refusal(ErrorCode.UNSUPPORTED_ASSIGNOR):
         service(1, "consumer").heartbeat(asked("m", assignor="uniform"))
     answer = service(1, "consumer").heartbeat(asked("m", assignor="range"))
     assert answer.member_id == "m"
 
 
-def test_all_shards_have_the_same_assignors() -> None:
+def test_shards_share_the_assignors_of_the_service() -> None:
     one = service(1, "consumer")
 
     found = one.submachine(Scene().driver.machine)

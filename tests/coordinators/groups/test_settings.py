@@ -8,11 +8,11 @@ from trio_kafka.coordinators.groups.settings import (
 )
 
 
-def test_the_defaults_are_those_of_the_broker() -> None:
+def test_default_group_settings_equal_the_broker_defaults() -> None:
     assert group_settings(broker_config({})) == DEFAULT_GROUP_SETTINGS
 
 
-def test_the_brokers_settings_are_obeyed() -> None:
+def test_group_settings_are_read_from_the_broker_configuration() -> None:
     config = broker_config(
         {
             "offset.metadata.max.bytes": "10",
@@ -41,7 +41,7 @@ def test_the_brokers_settings_are_obeyed() -> None:
     assert found.protocols == ("classic",)
 
 
-def test_a_groups_own_settings_lie_over_them_within_the_brokers_bounds() -> None:
+def test_settings_of_a_group_override_broker_settings_within_broker_bounds() -> None:
     config = broker_config({"group.consumer.assignment.interval.ms": "77"})
     common = group_settings(config)
     own = {"consumer.session.timeout.ms": "50000", "consumer.heartbeat.interval.ms": "1"}

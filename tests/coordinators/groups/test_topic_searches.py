@@ -99,7 +99,7 @@ async def test_a_thread_works_for_two_milliseconds_at_a_time(autojump_clock: Moc
     assert shell.slices >= 40 * 0.0005 / 0.0025
 
 
-async def test_a_quick_search_need_not_wait_for_a_slow_one(autojump_clock: MockClock) -> None:
+async def test_quick_search_ends_before_an_earlier_slow_search(autojump_clock: MockClock) -> None:
     async with running(step_s=0.001) as shell:
         slow = shell.search("t.*", topics=topics(2000))
         quick = shell.search("t1", topics=topics(2))
@@ -144,7 +144,7 @@ async def test_an_invalid_stored_expression_matches_nothing(autojump_clock: Mock
     assert list(search.rejected) == ["("]
 
 
-async def test_groups_share_what_an_expression_matched(autojump_clock: MockClock) -> None:
+async def test_groups_share_cached_matches_of_an_expression(autojump_clock: MockClock) -> None:
     names = topics(5000)
     async with running(step_s=0.0001) as shell:
         shell.search("t.*", topics=names)
@@ -157,7 +157,9 @@ async def test_groups_share_what_an_expression_matched(autojump_clock: MockClock
     assert len(other.matches["t.*"]) == 5000
 
 
-async def test_matches_are_those_that_the_member_may_describe(autojump_clock: MockClock) -> None:
+async def test_matches_contain_only_topics_that_the_member_may_describe(
+    autojump_clock: MockClock,
+) -> None:
     names = topics(500)
     async with running() as shell:
         few = shell.search("t.*", topics=names, may_describe=lambda name: name == "t7")
@@ -168,7 +170,7 @@ async def test_matches_are_those_that_the_member_may_describe(autojump_clock: Mo
     assert len(everything.matches["t.*"]) == 500
 
 
-async def test_a_search_that_fails_by_a_bug_fails_alone(
+async def test_search_that_raises_an_exception_does_not_affect_other_searches(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(name: str) -> bool:
@@ -184,7 +186,7 @@ async def test_a_search_that_fails_by_a_bug_fails_alone(
     assert "topic search failed" in caplog.text
 
 
-async def test_searches_and_kept_expressions_are_bounded(
+async def test_numbers_of_searches_and_cached_expressions_are_bounded(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(topic_searches, "_SEARCHES", 3)

@@ -4,7 +4,7 @@ import trio.testing
 from trio_kafka.log.cleaner.alarm import Alarm
 
 
-async def test_without_a_change_it_is_silent(autojump_clock):
+async def test_wait_does_not_end_while_no_log_changes(autojump_clock):
     alarm = Alarm()
 
     with trio.move_on_after(30 * 86_400) as scope:
@@ -29,7 +29,7 @@ async def test_a_change_ends_the_wait_but_not_before_the_earliest_time(autojump_
     assert trio.current_time() - began == 15
 
 
-async def test_a_change_during_the_look_is_not_lost(autojump_clock):
+async def test_change_before_the_wait_begins_ends_the_wait_at_once(autojump_clock):
     alarm, began = Alarm(), trio.current_time()
     change = alarm.next_change()
     alarm.ring()
@@ -49,7 +49,7 @@ async def test_one_change_wakes_every_cleaner_once(autojump_clock):
     assert not alarm.next_change().is_set()
 
 
-async def test_a_time_ends_the_wait(autojump_clock):
+async def test_wait_without_a_change_ends_after_its_time(autojump_clock):
     alarm, began = Alarm(), trio.current_time()
 
     await alarm.wait(alarm.next_change(), earliest=began, in_s=100.0)

@@ -108,7 +108,7 @@ def active_producers(log: Written) -> dict[int, LastRecord]:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_both_cleaners_leave_the_same_log(tmp_path: Path) -> None:
+def test_cleaner_and_apache_kafkas_cleaner_keep_the_same_batches(tmp_path: Path) -> None:
     for program in ("java", "mvn", "flock"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")

@@ -52,7 +52,9 @@ async def test_the_result_of_an_attempt_is_returned(autojump_clock, world):
         KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, "cut meanwhile"),
     ],
 )
-async def test_what_passes_leaves_log_and_disk_alone(autojump_clock, world, error, caplog):
+async def test_passing_error_neither_sets_log_aside_nor_takes_directory_offline(
+    autojump_clock, world, error, caplog
+):
     failure, log, directory, states = await attempted(world, error)
 
     assert failure is Failure.PASSING
@@ -62,7 +64,7 @@ async def test_what_passes_leaves_log_and_disk_alone(autojump_clock, world, erro
 
 
 @pytest.mark.parametrize("number", [5, 30, 13])
-async def test_an_error_of_the_disk_takes_its_directory_offline(autojump_clock, world, number):
+async def test_disk_error_takes_log_directory_offline(autojump_clock, world, number):
     failure, log, directory, states = await attempted(world, OSError(number, "broken"))
 
     assert failure is Failure.FINAL
@@ -80,7 +82,9 @@ async def test_an_error_of_the_disk_takes_its_directory_offline(autojump_clock, 
         ZeroDivisionError("a bug"),
     ],
 )
-async def test_damage_and_a_bug_set_the_log_aside(autojump_clock, world, error, caplog):
+async def test_log_is_set_aside_after_damage_or_a_bug_in_the_cleaner(
+    autojump_clock, world, error, caplog
+):
     failure, log, directory, states = await attempted(world, error)
 
     assert failure is Failure.FINAL
@@ -92,7 +96,9 @@ async def test_damage_and_a_bug_set_the_log_aside(autojump_clock, world, error, 
 @pytest.mark.parametrize(
     "error", [LogClosedError("c-0 is closed"), LogDirError("/data", "offline")]
 )
-async def test_a_log_that_is_gone_is_no_reason_for_anything(autojump_clock, world, error):
+async def test_error_of_a_closed_or_failed_log_sets_no_log_aside_and_no_directory_offline(
+    autojump_clock, world, error
+):
     failure, _, directory, states = await attempted(world, error)
 
     assert failure is Failure.FINAL
@@ -100,14 +106,14 @@ async def test_a_log_that_is_gone_is_no_reason_for_anything(autojump_clock, worl
 
 
 @pytest.mark.parametrize("error", [CleaningError("x", 0, "damage"), WorkerLostError("killed")])
-async def test_a_log_that_was_deleted_meanwhile_is_never_set_aside(autojump_clock, world, error):
+async def test_log_deleted_during_the_attempt_is_not_set_aside(autojump_clock, world, error):
     failure, _, _, states = await attempted(world, error, closed=True)
 
     assert failure is Failure.FINAL
     assert not states.set_aside
 
 
-async def test_a_broken_invariant_is_raised(autojump_clock, world):
+async def test_attempt_raises_invariant_errors(autojump_clock, world):
     manager = await managed(world)
 
     async def fail():

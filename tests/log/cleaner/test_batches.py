@@ -107,7 +107,7 @@ def test_batches_below_an_offset_are_not_checked() -> None:
         (lambda log: log + one(999) + one(1000), 246, "to 999"),
     ],
 )
-def test_damage_is_reported_with_its_position(damage, position: int, reason: str) -> None:
+def test_damaged_batch_is_reported_with_its_position(damage, position: int, reason: str) -> None:
     found, _ = reader(damage(one(0) + one(1)))
 
     with pytest.raises(CleaningError) as caught:
@@ -117,7 +117,7 @@ def test_damage_is_reported_with_its_position(damage, position: int, reason: str
     assert reason in caught.value.reason
 
 
-def test_a_batch_whose_offsets_descend_is_damage() -> None:
+def test_batch_whose_last_offset_is_below_its_base_offset_is_damage() -> None:
     bad = bytearray(one(3))
     struct.pack_into(">i", bad, 23, -1)
     header = header_of(one(3))
@@ -128,7 +128,7 @@ def test_a_batch_whose_offsets_descend_is_damage() -> None:
         found._check_offsets(header, 0)
 
 
-def test_a_file_that_another_program_has_cut_is_damage() -> None:
+def test_segment_file_cut_by_another_program_is_damage() -> None:
     found, _ = reader(one(0) + one(1))
     found._file._node.truncate(100)
     found._file = type("Longer", (), {"size": 164, "try_read": found._file.try_read})()
@@ -143,7 +143,7 @@ def batch_of(records: Sequence[Record], codec: Codec) -> Batch:
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_small_batches_are_unpacked_at_once(codec: Codec) -> None:
+def test_small_batches_are_decompressed_without_a_step(codec: Codec) -> None:
     records = [Record(key=b"a", value=b"1" * 1000)]
     steps: list[Step] = []
 
@@ -154,7 +154,7 @@ def test_small_batches_are_unpacked_at_once(codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
-def test_large_records_are_unpacked_in_a_step_of_their_own(codec: Codec) -> None:
+def test_large_batches_are_decompressed_in_one_compute_step(codec: Codec) -> None:
     records = [Record(key=b"a", value=b"1" * 1_000_000)]
     steps: list[Step] = []
 
@@ -164,7 +164,9 @@ def test_large_records_are_unpacked_in_a_step_of_their_own(codec: Codec) -> None
     assert [type(step) for step in steps] == [Compute]
 
 
-def test_unpacking_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_above_the_decompression_limit_is_a_corrupt_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(batches, "DECOMPRESSED_LIMIT", 500_000)
 
     with pytest.raises(KafkaError) as caught:

@@ -19,7 +19,9 @@ async def dirty_log(world, **settings):
     return manager, await examine(log, None, log.now_ms())
 
 
-async def test_a_job_knows_the_log_and_its_settings(autojump_clock, world):
+async def test_plan_of_a_run_holds_the_segments_producers_and_settings_of_its_log(
+    autojump_clock, world
+):
     _, dirty = await dirty_log(world, delete_retention_ms=7, index_interval_bytes=1)
     log = dirty.log
     log.producers.note(produced(5, 3, offset=12, delta=2))
@@ -43,7 +45,7 @@ async def test_a_job_knows_the_log_and_its_settings(autojump_clock, world):
     assert (job.suffix, len(job.salt), job.columnar) == (".x.cleaned", 16, False)
 
 
-async def test_a_group_is_found_in_the_log(autojump_clock, world):
+async def test_segments_and_end_offset_of_a_cleaned_group_are_found(autojump_clock, world):
     _, dirty = await dirty_log(world)
     planned = await plan(dirty, CleanerSettings(), ".cleaned")
     first, second, third, *_, last = planned.segments
@@ -64,7 +66,9 @@ async def test_a_group_is_found_in_the_log(autojump_clock, world):
     assert planned.end_of(group(last)) == planned.end_offset
 
 
-async def test_what_a_run_replaces_is_trusted_by_the_next_start(autojump_clock, world):
+async def test_run_raises_the_recovery_point_above_the_segments_that_are_replaced(
+    autojump_clock, world
+):
     manager, dirty = await dirty_log(world)
     (directory,) = manager.directories
     assert dirty.log.recovery_point == 0
@@ -77,7 +81,9 @@ async def test_what_a_run_replaces_is_trusted_by_the_next_start(autojump_clock, 
     assert directory.cleaned(C0) == cleaned.end_offset
 
 
-async def test_a_key_map_that_is_full_leaves_the_rest_to_the_next_run(autojump_clock, world):
+async def test_next_run_compacts_the_records_for_which_the_key_map_had_no_room(
+    autojump_clock, world
+):
     manager = await managed(world)
     log = new_log(manager)
     for number in range(200):
@@ -95,7 +101,7 @@ async def test_a_key_map_that_is_full_leaves_the_rest_to_the_next_run(autojump_c
 
 
 @pytest.mark.parametrize("call", ["create", "append", "read", "rename", "sync_directory", "unlink"])
-async def test_a_broken_disk_takes_its_directory_offline(autojump_clock, world, call):
+async def test_io_error_during_a_run_takes_the_directory_offline(autojump_clock, world, call):
     manager, dirty = await dirty_log(world)
     (directory,) = manager.directories
 
@@ -110,7 +116,7 @@ async def test_a_broken_disk_takes_its_directory_offline(autojump_clock, world, 
     assert directory.offline is not None
 
 
-async def test_a_run_over_a_log_without_dirty_bytes_changes_nothing(autojump_clock, world):
+async def test_log_without_cleanable_bytes_is_not_due_and_can_be_planned(autojump_clock, world):
     manager, dirty = await dirty_log(world)
     (directory,) = manager.directories
     log = dirty.log

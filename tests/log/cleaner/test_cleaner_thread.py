@@ -3,7 +3,9 @@ from trio_kafka.log.cleaner.cleaner_thread import CleanerThread
 from trio_kafka.log.cleaner.selection import examine
 
 
-async def test_the_tree_shows_the_run_in_progress(autojump_clock, world):
+async def test_figures_of_a_cleaner_thread_show_partition_phase_and_bytes_of_its_run(
+    autojump_clock, world
+):
     manager = await managed(world)
     log, cleaner = new_log(manager), CleanerThread(0)
     fill_log(log)

@@ -138,7 +138,7 @@ class Written:
     segment_bytes=st.sampled_from([1, 300, 2000, 1 << 20]),
     columnar=st.sampled_from(PATHS),
 )
-def test_runs_leave_what_the_model_leaves(
+def test_runs_keep_the_batches_that_the_model_keeps(
     first: list[tuple],
     second: list[tuple],
     more: list[int],
@@ -228,7 +228,9 @@ def small_job(directory, segments: dict[int, list[bytes]], upper: int, **changes
 @pytest.mark.parametrize(
     ("columnar", "buffer_bytes"), [(False, 60 * BYTES_PER_KEY), (True, 60 * SLOT_BYTES)]
 )
-def test_a_small_key_map_needs_more_runs(columnar: bool, buffer_bytes: int) -> None:
+def test_several_runs_with_a_small_key_map_keep_the_latest_value_of_each_key(
+    columnar: bool, buffer_bytes: int
+) -> None:
     """Each run makes progress, and no latest value is lost on the way."""
     chance = random.Random(3)
     keys = [chance.randrange(300) for _ in range(1000)]
@@ -285,7 +287,9 @@ def test_a_small_key_map_needs_more_runs(columnar: bool, buffer_bytes: int) -> N
 
 
 @pytest.mark.parametrize("columnar", PATHS)
-def test_a_batch_with_more_keys_than_the_map_is_compacted_in_several_runs(columnar: bool) -> None:
+def test_batch_with_more_keys_than_the_key_map_holds_is_compacted_in_several_runs(
+    columnar: bool,
+) -> None:
     """Keys 0 to 299 twice, in one batch each, with room for a part of them."""
     directory = new_directory()
     batches = [keyed(0, *range(300)), keyed(300, *range(300))]
@@ -311,7 +315,7 @@ def test_a_batch_with_more_keys_than_the_map_is_compacted_in_several_runs(column
     assert [record[0] for record in records] == list(range(300, 600))
 
 
-def test_a_map_without_room_for_a_key_is_reported() -> None:
+def test_key_map_without_room_for_one_key_is_an_error_that_names_the_setting() -> None:
     directory = new_directory()
     job = small_job(directory, {0: [keyed(0, 1)]}, 1, dedupe_buffer_bytes=30)
 
@@ -321,7 +325,7 @@ def test_a_map_without_room_for_a_key_is_reported() -> None:
 
 @pytest.mark.parametrize("columnar", PATHS)
 @pytest.mark.parametrize("dirty", [0, 6])
-def test_a_malformed_batch_goes_after_the_time_of_a_tombstone(columnar: bool, dirty: int) -> None:
+def test_malformed_batch_is_removed_after_delete_retention_ms(columnar: bool, dirty: int) -> None:
     directory = new_directory()
     bad = malformed(keyed(2, 1, 2))
     batches = [keyed(0, 1, 2), bad, keyed(4, 1, 3), keyed(6, 1)]
@@ -354,7 +358,7 @@ def test_a_malformed_batch_goes_after_the_time_of_a_tombstone(columnar: bool, di
     assert removed.reasons == {}
 
 
-def test_the_records_of_a_malformed_batch_keep_their_bytes() -> None:
+def test_malformed_batch_keeps_its_bytes_behind_a_header_with_delete_horizon() -> None:
     directory = new_directory()
     bad = malformed(keyed(0, 1, 2))
     job = small_job(directory, {0: [bad, keyed(2, 1)]}, 3)
@@ -366,7 +370,7 @@ def test_the_records_of_a_malformed_batch_keep_their_bytes() -> None:
 
 
 @pytest.mark.parametrize("columnar", PATHS)
-def test_a_batch_that_is_too_large_to_unpack_stays_and_has_no_time(
+def test_batch_too_large_to_decompress_is_kept_without_delete_horizon(
     columnar: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("trio_kafka.log.cleaner.batches.DECOMPRESSED_LIMIT", 200_000)
@@ -383,7 +387,7 @@ def test_a_batch_that_is_too_large_to_unpack_stays_and_has_no_time(
     assert done.groups[0].reasons == {}
 
 
-def test_only_so_many_unreadable_batches_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_of_unreadable_batches_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trio_kafka.log.cleaner.filtering.MOST_UNREADABLE", 2)
     directory = new_directory()
     batches = [malformed(keyed(number, 1)) for number in range(5)]
@@ -397,7 +401,7 @@ def test_only_so_many_unreadable_batches_are_listed(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("columnar", PATHS)
-def test_damage_anywhere_ends_the_run_with_its_place(columnar: bool) -> None:
+def test_damage_in_either_pass_ends_the_run_with_file_and_position(columnar: bool) -> None:
     good, bad = keyed(0, 1, 2), bytearray(keyed(2, 1, 2))
     bad[-1] ^= 1
     for dirty in (0, 4):  # found in the first pass, or in the second
@@ -414,7 +418,7 @@ def test_damage_anywhere_ends_the_run_with_its_place(columnar: bool) -> None:
         assert disk.descriptors.files == 0
 
 
-def test_a_control_batch_with_a_false_key_is_damage() -> None:
+def test_control_batch_with_an_invalid_key_is_damage() -> None:
     record = Record(key=b"\0", value=b"")
     batch = data_batch(0, [record], attributes=CONTROL)
     for dirty in (0, 1):
@@ -424,7 +428,7 @@ def test_a_control_batch_with_a_false_key_is_damage() -> None:
             run(directory, small_job(directory, segments, 2, first_dirty_offset=dirty))
 
 
-def test_each_failed_call_ends_the_run_and_closes_the_files() -> None:
+def test_run_closes_its_files_whichever_system_call_fails() -> None:
     calls = 0
     while True:
         disk = MemoryDisk()
@@ -450,7 +454,7 @@ def test_each_failed_call_ends_the_run_and_closes_the_files() -> None:
     assert disk.descriptors.files == 0
 
 
-def test_pauses_report_all_bytes_and_the_progress() -> None:
+def test_pauses_of_a_run_report_all_bytes_moved_and_rising_offsets() -> None:
     directory = new_directory()
     segments = {0: [keyed(at, *range(100)) for at in range(0, 20_000, 100)], 20_000: []}
     job = small_job(directory, segments, 20_000)
@@ -470,7 +474,9 @@ def test_pauses_report_all_bytes_and_the_progress() -> None:
     assert stats.map_messages_read == stats.messages_read == 20_000
 
 
-async def test_a_run_in_the_loop_waits_for_the_disk(autojump_clock: MockClock) -> None:
+async def test_run_with_steps_in_threads_reads_segments_outside_the_page_cache(
+    autojump_clock: MockClock,
+) -> None:
     """Steps performed in threads, of a file that is not in the page cache."""
     world = simulated_world()
     directory = world.directory("/compacted-0", create=True)
@@ -498,7 +504,7 @@ async def test_a_run_in_the_loop_waits_for_the_disk(autojump_clock: MockClock) -
 
 
 @pytest.mark.slow
-async def test_a_worker_process_runs_a_job(tmp_path: Path) -> None:
+async def test_worker_process_performs_a_cleaning_job(tmp_path: Path) -> None:
     world = RealWorld()
     directory = world.directory(str(tmp_path / "compacted-0"), create=True)
     job = small_job(directory, {0: [keyed(0, 1, 2)], 2: [keyed(2, 1, 3)]}, 4, columnar=True)
@@ -513,7 +519,7 @@ def clean_here(directory: Directory, job: CleaningJob) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("columnar", PATHS)
-def test_a_log_that_kafka_has_cleaned_keeps_its_latest_values(columnar: bool) -> None:
+def test_log_compacted_by_apache_kafka_keeps_its_latest_values(columnar: bool) -> None:
     """Kafka's cleaner left an emptied batch, a tombstone and gaps."""
     files = sample("compacted")["compacted-0"]
     segments = {}
@@ -536,7 +542,7 @@ def test_a_log_that_kafka_has_cleaned_keeps_its_latest_values(columnar: bool) ->
 
 
 @pytest.mark.parametrize("columnar", PATHS)
-def test_large_batches_are_filtered_in_turn(columnar: bool) -> None:
+def test_large_batches_that_exceed_the_memory_limit_are_all_filtered(columnar: bool) -> None:
     """More bytes than are held at once."""
     directory = new_directory()
     value = bytes(1 << 20)
@@ -586,7 +592,7 @@ def test_a_run_covers_whole_batches_until_the_map_is_full(
 
 
 @pytest.mark.parametrize("columnar", PATHS)
-def test_offsets_that_are_missing_at_the_end_are_covered(columnar: bool) -> None:
+def test_run_covers_missing_offsets_at_the_end_of_the_log(columnar: bool) -> None:
     directory = new_directory()
     job = small_job(directory, {0: [keyed(0, 1)], 50: []}, 100, columnar=columnar)
 

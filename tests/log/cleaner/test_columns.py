@@ -24,7 +24,7 @@ def batches_of(count: int, **options: object) -> list[Batch]:
     ("number", "codec", "reason"),
     [(20, Codec.NONE, "byte 1 of the records"), (3, Codec.ZSTD, "zstd"), (0, Codec.NONE, "byte 1")],
 )
-def test_one_unreadable_batch_among_many_is_named_and_the_others_are_compacted(
+def test_unreadable_batch_among_others_is_reported_and_the_others_are_compacted(
     number: int, codec: Codec, reason: str
 ) -> None:
     batches = batches_of(50, codec=codec)
@@ -40,7 +40,7 @@ def test_one_unreadable_batch_among_many_is_named_and_the_others_are_compacted(
     assert all(one.kept == 1 for one in survivors)
 
 
-def test_batches_that_are_all_unreadable_stay() -> None:
+def test_batches_are_kept_if_all_of_them_are_unreadable() -> None:
     batches = [one._replace(data=one.data[:-1]) for one in batches_of(5)]
     columns = Columns.make(rules(), b"", Pace())
 
@@ -49,7 +49,7 @@ def test_batches_that_are_all_unreadable_stay() -> None:
     assert columns.keys == 0
 
 
-def test_no_batches_need_no_work() -> None:
+def test_index_of_no_batches_adds_no_keys() -> None:
     columns = Columns.make(rules(), b"", Pace())
 
     assert finish(columns.index([], 0)) == (0, None)

@@ -70,7 +70,7 @@ def marker(offset: int, *, commit: bool) -> bytes:
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_a_batch_whose_records_survive_is_not_touched(columnar: bool, codec: Codec) -> None:
+def test_batch_that_keeps_all_records_is_copied_unchanged(columnar: bool, codec: Codec) -> None:
     batch = data(0, (b"a", b"1"), (b"b", b"2"), codec=codec)
     log = Log(batch, columnar=columnar)
 
@@ -80,7 +80,7 @@ def test_a_batch_whose_records_survive_is_not_touched(columnar: bool, codec: Cod
     assert log.unchanged
 
 
-def test_a_tombstone_stays_for_its_time_and_removes_older_values(columnar: bool) -> None:
+def test_tombstone_removes_older_values_and_stays_until_its_delete_horizon(columnar: bool) -> None:
     log = Log(data(0, (b"a", b"1"), (b"b", b"1")), data(2, (b"a", None)), columnar=columnar)
 
     first = log.clean(now_ms=5000)
@@ -91,7 +91,7 @@ def test_a_tombstone_stays_for_its_time_and_removes_older_values(columnar: bool)
     assert log.clean(now_ms=6000) == first[:1]
 
 
-def test_the_horizon_of_a_tombstone_is_set_once(columnar: bool) -> None:
+def test_delete_horizon_of_a_tombstone_is_not_changed_by_later_runs(columnar: bool) -> None:
     log = Log(data(0, (b"a", None), (b"b", b"1")), columnar=columnar)
     log.clean(now_ms=5000)
     log.batches.append(data(2, (b"b", b"2")))
@@ -102,7 +102,7 @@ def test_the_horizon_of_a_tombstone_is_set_once(columnar: bool) -> None:
     assert [record[:3] for record in found[0].records] == [(0, 0, b"a")]
 
 
-def test_records_without_a_key_go_and_are_counted(columnar: bool) -> None:
+def test_records_without_a_key_are_removed_and_counted(columnar: bool) -> None:
     log = Log(data(0, (None, b"1"), (b"a", b"1"), (None, b"1")), columnar=columnar)
 
     (found,) = log.clean()
@@ -113,7 +113,9 @@ def test_records_without_a_key_go_and_are_counted(columnar: bool) -> None:
     assert log.stats.messages_written == 1
 
 
-def test_data_and_then_the_marker_of_an_aborted_transaction_go(columnar: bool) -> None:
+def test_aborted_records_are_removed_at_once_and_their_marker_at_its_delete_horizon(
+    columnar: bool,
+) -> None:
     log = Log(
         in_transaction(0, (b"a", b"bad"), (b"b", b"bad")),
         marker(2, commit=False),
@@ -131,7 +133,7 @@ def test_data_and_then_the_marker_of_an_aborted_transaction_go(columnar: bool) -
     assert [one.base_offset for one in log.clean(7000)] == [3]
 
 
-def test_an_aborted_record_removes_no_older_one(columnar: bool) -> None:
+def test_aborted_record_does_not_replace_an_older_record_of_its_key(columnar: bool) -> None:
     log = Log(
         data(0, (b"a", b"old")),
         in_transaction(1, (b"a", b"bad")),
@@ -145,7 +147,7 @@ def test_an_aborted_record_removes_no_older_one(columnar: bool) -> None:
     assert log.clean()[0].records[0][3] == b"old"
 
 
-def test_a_commit_marker_stays_as_long_as_a_batch_of_its_transaction(columnar: bool) -> None:
+def test_commit_marker_stays_while_a_batch_of_its_transaction_stays(columnar: bool) -> None:
     log = Log(in_transaction(0, (b"a", b"1")), marker(1, commit=True), columnar=columnar)
 
     assert log.clean(5000)[1].horizon is None
@@ -155,7 +157,7 @@ def test_a_commit_marker_stays_as_long_as_a_batch_of_its_transaction(columnar: b
     assert [one.base_offset for one in log.clean(6000)] == [2]
 
 
-def test_the_last_batch_of_an_active_producer_stays_without_records(columnar: bool) -> None:
+def test_last_batch_of_an_active_producer_stays_as_an_empty_batch(columnar: bool) -> None:
     log = Log(
         data(0, (b"a", b"1"), producer=ProducerFields(5, 1, 10)),
         data(1, (b"a", b"2"), producer=ProducerFields(5, 1, 11)),
@@ -175,7 +177,7 @@ def test_the_last_batch_of_an_active_producer_stays_without_records(columnar: bo
     assert log.unchanged
 
 
-def test_the_marker_of_a_producer_without_data_stays(columnar: bool) -> None:
+def test_last_marker_of_an_active_producer_without_data_stays(columnar: bool) -> None:
     log = Log(
         marker(0, commit=True),
         columnar=columnar,
@@ -190,7 +192,7 @@ def test_the_marker_of_a_producer_without_data_stays(columnar: bool) -> None:
     assert log.clean(9000) == []
 
 
-def test_the_last_batch_of_a_run_stays_without_records(columnar: bool) -> None:
+def test_last_batch_below_the_end_of_a_run_stays_as_an_empty_batch(columnar: bool) -> None:
     log = Log(data(0, (b"a", b"1")), data(1, (None, b"x")), columnar=columnar)
 
     found = log.clean(upper=2)
@@ -198,7 +200,7 @@ def test_the_last_batch_of_a_run_stays_without_records(columnar: bool) -> None:
     assert [(one.last_offset, len(one.records)) for one in found] == [(0, 1), (1, 0)]
 
 
-def test_a_log_of_nothing_to_keep_becomes_an_empty_segment(columnar: bool) -> None:
+def test_log_whose_records_are_all_removed_becomes_an_empty_segment(columnar: bool) -> None:
     log = Log(data(0, (None, b"x")), columnar=columnar)
 
     assert log.clean() == []

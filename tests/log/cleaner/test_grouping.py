@@ -31,7 +31,9 @@ def test_a_group_is_at_most_as_large_as_a_segment() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(30, 0), (0, 30)])
-def test_indexes_bound_a_group_too(sizes: tuple[int, int]) -> None:
+def test_indexes_of_a_group_are_at_most_as_large_as_segment_index_bytes(
+    sizes: tuple[int, int],
+) -> None:
     assert groups(*(SealedFile(base, 1, *sizes) for base in range(3)), upper=10) == [[0], [1], [2]]
     small = [SealedFile(base, 1, 25, 25) for base in range(3)]
     assert groups(*small, upper=10) == [[0, 1], [2]]
@@ -46,7 +48,7 @@ def test_offsets_of_a_group_fit_into_31_bits() -> None:
     assert groups(*near[:3], upper=FAR + 1) == [[0, 5], [6]]
 
 
-def test_an_empty_segment_joins_any_group() -> None:
+def test_empty_segment_joins_a_group_however_far_its_offset_is() -> None:
     assert groups(SealedFile(0, 1, 0, 0), SealedFile(FAR + 9, 0, 0, 0)) == [[0, FAR + 9]]
 
 

@@ -27,7 +27,7 @@ JOB = CleaningJob(
 )
 
 
-def test_a_job_and_an_error_can_be_sent_to_another_process() -> None:
+def test_cleaning_job_and_cleaning_error_can_be_pickled() -> None:
     error = CleaningError("/d/0.log", 7, "a reason")
 
     assert pickle.loads(pickle.dumps(JOB)) == JOB
@@ -70,7 +70,7 @@ def test_a_worker_throws_errors_into_the_run() -> None:
         whole(in_worker(steps()))
 
 
-def test_an_error_that_the_run_does_not_catch_ends_it() -> None:
+def test_error_that_the_run_does_not_catch_is_raised_by_the_worker() -> None:
     def full():
         raise OSError(errno.ENOSPC, "full")
 

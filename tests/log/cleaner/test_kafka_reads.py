@@ -81,7 +81,9 @@ def read_topic(kafka: BrokerProcess) -> list[tuple[int, str, str | None]]:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-async def test_apache_kafka_reads_and_compacts_what_was_compacted_here(tmp_path: Path) -> None:
+async def test_apache_kafka_reads_and_compacts_a_log_that_this_broker_compacted(
+    tmp_path: Path,
+) -> None:
     for program in ("java", "mvn", "flock"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")

@@ -9,7 +9,7 @@ KEYS = st.binary(max_size=3) | st.binary(min_size=LONG - 1, max_size=LONG + 2)
 
 
 @hypothesis.given(st.lists(st.tuples(KEYS, st.integers(0, 100))))
-def test_the_map_holds_the_last_offset_of_each_key(puts: list[tuple[bytes, int]]) -> None:
+def test_key_map_holds_the_last_offset_of_each_key(puts: list[tuple[bytes, int]]) -> None:
     keys = KeyMap(1 << 20, 0.9)
     for key, offset in puts:
         keys.put(key, offset)
@@ -19,7 +19,7 @@ def test_the_map_holds_the_last_offset_of_each_key(puts: list[tuple[bytes, int]]
     assert keys.get(b"unknown") == keys.get(b"unknown" * 20) == -1
 
 
-def test_capacity_is_a_part_of_the_slots() -> None:
+def test_capacity_of_a_key_map_is_its_slots_times_the_load_factor() -> None:
     keys = KeyMap(1000 * BYTES_PER_KEY, 0.5)
     keys.put(b"a", 1)
 
@@ -35,7 +35,7 @@ def test_long_keys_are_hashed_with_the_salt() -> None:
     KeyMap(1, 1.0, b"salt" * 100).hashed(key)
 
 
-def test_a_key_takes_no_more_memory_than_is_counted() -> None:
+def test_key_map_takes_at_most_the_memory_it_counts_for_each_key() -> None:
     count = 50_000
     tracemalloc.start()
     try:

@@ -48,7 +48,9 @@ async def test_a_dirty_log_is_compacted_and_its_last_values_stay(autojump_clock,
     assert not [name for name in log.directory.names() if name.count(".") > 1]
 
 
-async def test_a_start_finds_the_compacted_log(autojump_clock, world):
+async def test_compacted_log_has_the_same_records_and_segments_after_a_restart(
+    autojump_clock, world
+):
     manager = await managed(world)
     log = new_log(manager)
     fill_log(log)
@@ -64,7 +66,7 @@ async def test_a_start_finds_the_compacted_log(autojump_clock, world):
     assert again.end_offset == log.end_offset
 
 
-async def test_a_kill_after_a_run_loses_nothing(autojump_clock, world):
+async def test_kill_after_a_run_loses_no_record(autojump_clock, world):
     manager = await managed(world)
     log = new_log(manager)
     fill_log(log)
@@ -80,7 +82,7 @@ async def test_a_kill_after_a_run_loses_nothing(autojump_clock, world):
     assert again.end_offset == log.end_offset
 
 
-async def test_a_tombstone_leaves_after_its_time(autojump_clock, world):
+async def test_tombstone_is_removed_after_delete_retention_ms(autojump_clock, world):
     manager = await managed(world)
     log = new_log(manager, delete_retention_ms=1000)
     write(log, ("a", "1"), ("b", "1"), ("a", None))
@@ -124,7 +126,7 @@ async def test_a_batch_that_no_client_can_read_does_not_stop_compaction(
     assert await content(log) == {f"k{key}": f"7-{'x' * 20}" for key in range(5)}
 
 
-async def test_an_unreadable_batch_is_known_in_a_segment_that_was_not_replaced(
+async def test_unreadable_batch_is_recorded_for_a_segment_that_was_not_replaced(
     autojump_clock, world
 ):
     manager = await managed(world)
@@ -166,7 +168,7 @@ async def test_a_damaged_log_is_set_aside_and_others_are_compacted(autojump_cloc
     assert not [name for name in bad.directory.names() if name.endswith(".cleaned")]
 
 
-async def test_settings_take_effect_while_it_runs(autojump_clock, world):
+async def test_number_of_cleaner_threads_changes_while_the_cleaner_runs(autojump_clock, world):
     manager = await managed(world)
     log = new_log(manager)
     fill_log(log)
@@ -185,7 +187,7 @@ async def test_settings_take_effect_while_it_runs(autojump_clock, world):
     assert log.size < before / 2
 
 
-async def test_retention_of_a_compacted_log_is_the_cleaners_work(autojump_clock, world):
+async def test_cleaner_removes_expired_segments_of_a_compacted_log(autojump_clock, world):
     manager = await managed(world)
     both = frozenset({"compact", "delete"})
     log = new_log(manager, cleanup_policy=both, retention_ms=1000, min_cleanable_dirty_ratio=1.0)
@@ -201,7 +203,7 @@ async def test_retention_of_a_compacted_log_is_the_cleaners_work(autojump_clock,
     assert log.size == 0
 
 
-async def test_segments_below_the_start_offset_go(autojump_clock, world):
+async def test_cleaner_removes_segments_below_the_start_offset(autojump_clock, world):
     manager = await managed(world)
     log = new_log(manager, min_cleanable_dirty_ratio=1.0)
     fill_log(log)
@@ -265,7 +267,7 @@ async def until(condition):
     return trio.current_time() - began
 
 
-async def test_an_idle_cleaner_does_not_wake(autojump_clock, world):
+async def test_idle_cleaner_does_not_look_at_logs(autojump_clock, world):
     manager = await managed(world)
     log = new_log(manager)
     fill_log(log)
@@ -295,7 +297,7 @@ async def test_a_log_that_was_written_to_is_compacted_within_the_backoff(
         assert await until(lambda: log.size < size / 2) < 17
 
 
-async def test_a_busy_log_is_looked_at_once_in_the_backoff(autojump_clock, world):
+async def test_log_with_constant_appends_is_examined_once_in_each_backoff(autojump_clock, world):
     manager = await managed(world)
     log = new_log(manager, min_cleanable_dirty_ratio=1.0)
     cleaner = new_cleaner(manager, backoff_ms=15_000)
@@ -309,7 +311,7 @@ async def test_a_busy_log_is_looked_at_once_in_the_backoff(autojump_clock, world
     assert 38 <= len(set(looks)) <= 42
 
 
-async def test_a_log_is_compacted_when_its_policy_says_so(autojump_clock, world):
+async def test_log_is_compacted_soon_after_its_policy_becomes_compact(autojump_clock, world):
     manager = await managed(world)
     log = new_log(manager, cleanup_policy=frozenset({"delete"}), retention_ms=-1)
     fill_log(log)
@@ -350,7 +352,7 @@ async def test_a_log_is_compacted_when_its_pause_ends(autojump_clock, world):
         assert await until(lambda: log.size < size / 2) < 17
 
 
-async def test_a_log_is_compacted_when_its_least_lag_ends(autojump_clock, world):
+async def test_log_is_compacted_when_its_min_compaction_lag_ends(autojump_clock, world):
     manager = await managed(world)
     log = new_log(manager, min_compaction_lag_ms=3_600_000)
     cleaner = new_cleaner(manager)
@@ -362,7 +364,7 @@ async def test_a_log_is_compacted_when_its_least_lag_ends(autojump_clock, world)
         assert len(set(looks)) < 20
 
 
-async def test_a_log_is_compacted_when_its_largest_lag_ends(autojump_clock, world):
+async def test_log_is_compacted_when_its_max_compaction_lag_ends(autojump_clock, world):
     manager = await managed(world)
     log = new_log(manager, max_compaction_lag_ms=3_600_000, min_cleanable_dirty_ratio=1.0)
     cleaner = new_cleaner(manager)
@@ -373,7 +375,9 @@ async def test_a_log_is_compacted_when_its_largest_lag_ends(autojump_clock, worl
         assert 3600 <= await until(lambda: log.size < size / 2) < 3602
 
 
-async def test_an_expired_segment_of_a_compacted_log_goes_at_once(autojump_clock, world):
+async def test_segment_of_a_compacted_log_is_removed_as_soon_as_retention_ms_ends(
+    autojump_clock, world
+):
     manager = await managed(world)
     log = new_log(
         manager, cleanup_policy=BOTH, retention_ms=7_200_000, min_cleanable_dirty_ratio=1.0
@@ -385,7 +389,9 @@ async def test_an_expired_segment_of_a_compacted_log_goes_at_once(autojump_clock
         assert 7200 <= await until(lambda: log.size == 0) < 7202
 
 
-async def test_deleted_records_of_a_compacted_log_go_within_the_backoff(autojump_clock, world):
+async def test_segments_below_a_raised_start_offset_are_removed_within_the_backoff(
+    autojump_clock, world
+):
     manager = await managed(world)
     log = new_log(manager, min_cleanable_dirty_ratio=1.0)
     cleaner = new_cleaner(manager)
@@ -400,7 +406,7 @@ async def test_deleted_records_of_a_compacted_log_go_within_the_backoff(autojump
 # Changes of a log during a run
 
 
-async def test_nothing_is_compacted_after_the_policy_was_changed(autojump_clock, world):
+async def test_run_is_abandoned_when_the_policy_changes_to_delete(autojump_clock, world):
     manager = await managed(world)
     log = new_log(manager)
     fill_log(log, rounds=30)
@@ -420,7 +426,9 @@ async def test_nothing_is_compacted_after_the_policy_was_changed(autojump_clock,
     assert not [name for name in log.directory.names() if name.endswith(".cleaned")]
 
 
-async def test_a_policy_that_changes_during_a_swap_ends_the_run_after_it(autojump_clock, world):
+async def test_run_ends_after_the_swap_during_which_the_policy_changes_to_delete(
+    autojump_clock, world
+):
     manager = await managed(world)
     log = new_log(manager)
     fill_log(log, rounds=40)
@@ -442,7 +450,9 @@ async def test_a_policy_that_changes_during_a_swap_ends_the_run_after_it(autojum
     assert not [name for name in log.directory.names() if name.count(".") > 1]
 
 
-async def test_a_deleted_log_ends_its_run_and_leaves_the_new_one_alone(autojump_clock, world):
+async def test_deletion_of_a_log_ends_its_run_and_spares_the_new_log_of_its_name(
+    autojump_clock, world
+):
     manager = await managed(world)
     log = new_log(manager)
     fill_log(log, rounds=30)
@@ -481,7 +491,7 @@ async def expired(manager):
     return log
 
 
-async def test_a_full_disk_during_retention_only_delays_it(autojump_clock, world):
+async def test_retention_is_repeated_after_the_disk_was_full(autojump_clock, world):
     manager = await managed(world)
     log, cleaner = await expired(manager), new_cleaner(manager)
     world.universe.fault = full_disk(("append", "create"), "log-start")
@@ -495,7 +505,9 @@ async def test_a_full_disk_during_retention_only_delays_it(autojump_clock, world
         assert await until(lambda: log.size == 0) < 17
 
 
-async def test_a_full_disk_during_a_checkpoint_only_repeats_the_run(autojump_clock, world):
+async def test_run_is_repeated_after_the_disk_was_full_during_the_cleaner_checkpoint(
+    autojump_clock, world
+):
     manager = await managed(world)
     log, cleaner = new_log(manager), new_cleaner(manager)
     fill_log(log)
@@ -511,7 +523,7 @@ async def test_a_full_disk_during_a_checkpoint_only_repeats_the_run(autojump_clo
     assert manager.directories[0].cleaned(C0) == log.segments.active.base_offset
 
 
-async def test_a_broken_disk_during_retention_goes_offline(autojump_clock, world):
+async def test_io_error_during_retention_takes_the_directory_offline(autojump_clock, world):
     manager = await managed(world)
     log, cleaner = await expired(manager), new_cleaner(manager)
     world.universe.fault = lambda machine, call, target: (
@@ -546,7 +558,7 @@ async def test_a_log_on_a_full_disk_does_not_keep_others_from_compaction(autojum
     assert full.failed is None
 
 
-async def test_gaps_of_a_compaction_are_no_damage_when_the_policy_is_delete_again(
+async def test_offset_gaps_of_a_compaction_are_not_damage_after_the_policy_becomes_delete(
     autojump_clock, world, caplog
 ):
     manager = await managed(world)
@@ -562,7 +574,7 @@ async def test_gaps_of_a_compaction_are_no_damage_when_the_policy_is_delete_agai
     assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
 
 
-async def test_a_compacted_segment_without_timestamps_is_as_old_as_those_it_replaces(
+async def test_compacted_segment_without_timestamps_keeps_the_age_of_the_replaced_segments(
     autojump_clock, world
 ):
     manager = await managed(world)
@@ -577,7 +589,7 @@ async def test_a_compacted_segment_without_timestamps_is_as_old_as_those_it_repl
     assert all(one.modified_ms() <= newest for one in log.segments if one.sealed)
 
 
-async def test_gaps_of_a_run_that_a_change_of_policy_ends_are_no_damage(
+async def test_offset_gaps_of_a_run_that_a_policy_change_ended_are_not_damage(
     autojump_clock, world, caplog
 ):
     manager = await managed(world)

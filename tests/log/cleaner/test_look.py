@@ -10,7 +10,7 @@ from trio_kafka.model import TopicPartition
 C1 = TopicPartition("c", 1)
 
 
-async def test_the_dirtiest_log_is_first(autojump_clock, world):
+async def test_log_with_the_highest_dirty_ratio_is_chosen(autojump_clock, world):
     manager = await managed(world)
     less, more = new_log(manager, C0), new_log(manager, C1)
     cleaner = new_cleaner(manager)
@@ -28,7 +28,7 @@ async def test_the_dirtiest_log_is_first(autojump_clock, world):
     assert (look.due_ms, look.retry) == (None, False)
 
 
-async def test_a_log_that_is_worked_on_is_looked_at_later(autojump_clock, world):
+async def test_log_during_retention_is_not_chosen_and_examined_again_later(autojump_clock, world):
     manager = await managed(world)
     log, states = new_log(manager), CleaningStates()
     fill_log(log)
@@ -39,7 +39,7 @@ async def test_a_log_that_is_worked_on_is_looked_at_later(autojump_clock, world)
     assert (look.chosen, look.retry) == (None, True)
 
 
-async def test_logs_that_are_set_aside_or_paused_are_left_alone(autojump_clock, world):
+async def test_logs_that_are_set_aside_or_paused_are_not_chosen(autojump_clock, world):
     manager = await managed(world)
     damaged, paused, states = new_log(manager, C0), new_log(manager, C1), CleaningStates()
     fill_log(damaged)
@@ -52,7 +52,7 @@ async def test_logs_that_are_set_aside_or_paused_are_left_alone(autojump_clock, 
     assert (look.chosen, look.retry) == (None, False)
 
 
-async def test_a_log_that_waits_for_a_commit_rings_when_it_comes(autojump_clock, world):
+async def test_log_notifies_watchers_once_when_its_awaited_commit_happens(autojump_clock, world):
     manager = await managed(world)
     log, states = new_log(manager), CleaningStates()
     fill_log(log)
@@ -70,7 +70,7 @@ async def test_a_log_that_waits_for_a_commit_rings_when_it_comes(autojump_clock,
     assert rings == [log]
 
 
-async def test_a_failed_examination_is_repeated(autojump_clock, world):
+async def test_examination_that_found_no_descriptor_is_repeated(autojump_clock, world):
     manager = await managed(world, min_compaction_lag_ms=1)
     fill_log(new_log(manager, min_compaction_lag_ms=1))
     await manager.close()
@@ -85,7 +85,7 @@ async def test_a_failed_examination_is_repeated(autojump_clock, world):
     assert again.directories[0].offline is None
 
 
-async def test_a_partition_that_is_gone_has_nothing_to_compact(autojump_clock, world):
+async def test_examination_of_a_deleted_log_is_a_final_failure(autojump_clock, world):
     manager = await managed(world)
     log = new_log(manager)
     manager.delete(C0)
@@ -117,7 +117,7 @@ async def test_an_expired_segment_that_is_not_committed_waits_for_a_commit(autoj
     assert look.due_ms is None
 
 
-async def test_the_earliest_time_counts(autojump_clock, world):
+async def test_next_look_is_due_at_the_earliest_expiry(autojump_clock, world):
     manager = await managed(world)
     log, look = new_log(manager), Look()
     now = log.now_ms()

@@ -50,7 +50,7 @@ def written(directory, found: list[bytes], per_flush: int = 7):
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 100])
-def test_files_are_those_of_a_segment_that_was_appended_to(count: int) -> None:
+def test_new_segment_has_the_files_of_a_segment_made_by_appends(count: int) -> None:
     found = batches(count)
     directory = new_directory()
     group, _, pace = written(directory, found)
@@ -74,13 +74,13 @@ def test_files_are_those_of_a_segment_that_was_appended_to(count: int) -> None:
     assert pace.moved == position
 
 
-def test_batches_are_gathered_to_larger_writes() -> None:
+def test_several_batches_are_written_with_one_append() -> None:
     _, steps, _ = written(new_directory(), batches(20), per_flush=10)
 
     assert sum(isinstance(step, AppendBytes) for step in steps) == 3
 
 
-def test_aborted_transactions_are_written() -> None:
+def test_new_segment_has_a_transaction_index_of_aborted_transactions() -> None:
     directory = new_directory()
     one = AbortedTransaction(
         producer_id=1, first_offset=1000, last_offset=1001, last_stable_offset=1002

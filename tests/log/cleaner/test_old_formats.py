@@ -20,7 +20,9 @@ def message(offset: int, magic: int, key: bytes = b"k", timestamp: int = 7) -> b
 
 
 @pytest.mark.parametrize(("magic", "timestamp"), [(0, -1), (1, 7)])
-def test_a_message_has_a_header_like_a_batch(magic: int, timestamp: int) -> None:
+def test_message_of_an_old_format_is_read_as_a_header_of_one_record(
+    magic: int, timestamp: int
+) -> None:
     entry = message(5, magic)
 
     assert is_old(b"before" + entry, 6)
@@ -33,14 +35,14 @@ def test_a_message_has_a_header_like_a_batch(magic: int, timestamp: int) -> None
     assert read_old(entry[:-1], 0) is None
 
 
-def test_batches_and_zeros_are_not_old() -> None:
+def test_batches_and_zeros_are_not_taken_for_old_messages() -> None:
     assert not is_old(data_batch(0, [Record(key=b"a")]), 0)
     assert not is_old(bytes(100), 0)
     assert len(message(0, 0, b"")) == SMALLEST
     assert is_old(message(0, 0, b""), 0)
 
 
-def test_a_false_checksum_is_an_error() -> None:
+def test_old_message_with_a_wrong_checksum_is_an_error() -> None:
     entry = bytearray(message(5, 1))
     entry[-1] ^= 1
 
@@ -49,7 +51,7 @@ def test_a_false_checksum_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("columnar", [False, True])
-def test_old_messages_are_copied_among_batches(columnar: bool) -> None:
+def test_cleaner_copies_old_messages_unchanged_and_compacts_the_batches(columnar: bool) -> None:
     old = [message(offset, offset % 2, b"k" * offset) for offset in range(40)]
     replaced = data_batch(40, [Record(key=b"k", value=b"1")])
     latest = data_batch(41, [Record(key=b"k", value=b"2")])

@@ -10,7 +10,7 @@ def test_a_pause_is_due_after_half_a_millisecond_of_work() -> None:
     assert pace.due(1)
 
 
-def test_a_pause_reports_what_was_moved_since_the_last_one() -> None:
+def test_pause_reports_the_bytes_moved_since_the_last_pause() -> None:
     pace = Pace(offset=7)
     pace.moved += 10
     pace.due(600)

@@ -33,7 +33,7 @@ def test_an_emptied_batch_keeps_offsets_and_producer() -> None:
     assert (header.base_timestamp, header.max_timestamp, header.count) == (-1, 20, 0)
 
 
-def test_a_rebuilt_batch_keeps_all_but_its_records() -> None:
+def test_rebuilt_batch_keeps_its_offsets_and_its_remaining_records() -> None:
     batch = data_batch(7, TWO, producer=PRODUCER)
     last = batch[HEADER_SIZE:][-len(batch[HEADER_SIZE:]) // 2 :]
     last = batch[HEADER_SIZE + 1 + batch[HEADER_SIZE] // 2 :]
@@ -50,7 +50,9 @@ def test_a_rebuilt_batch_keeps_all_but_its_records() -> None:
     times=st.lists(st.integers(0, 1 << 50), min_size=1, max_size=600),
     horizon=st.integers(0, 1 << 50),
 )
-def test_a_delete_horizon_leaves_the_timestamps(times: list[int], horizon: int) -> None:
+def test_records_keep_their_timestamps_when_a_delete_horizon_is_set(
+    times: list[int], horizon: int
+) -> None:
     records = [Record(key=b"k" * 70, timestamp=time, headers=[("h", b"1")]) for time in times]
     batch = data_batch(3, records)
     old = header_of(batch)
@@ -64,7 +66,7 @@ def test_a_delete_horizon_leaves_the_timestamps(times: list[int], horizon: int) 
     assert seen(found).records == seen(batch).records
 
 
-def test_the_append_time_of_the_log_leaves_the_records() -> None:
+def test_records_of_a_batch_with_log_append_time_are_not_shifted() -> None:
     batch = data_batch(0, TWO, attributes=LOG_APPEND_TIME)
 
     assert whole(shifted(batch[HEADER_SIZE:], 2, header_of(batch), 5)) == batch[HEADER_SIZE:]
@@ -82,6 +84,6 @@ def test_timestamps_that_exceed_64_bits_wrap_as_in_java() -> None:
     assert wrapped(one.timestamp - old.base_timestamp - 5) == (1 << 63) - 1
 
 
-def test_a_horizon_is_bounded() -> None:
+def test_delete_horizon_does_not_exceed_63_bits() -> None:
     assert horizon_after(10, 5) == 15
     assert horizon_after(10, (1 << 63) - 1) == (1 << 63) - 1

@@ -48,13 +48,15 @@ async def test_a_run_is_logged_with_its_counts(autojump_clock, world, caplog):
     assert (fields["partition"], fields["dirty_to"], fields["took_ms"]) == ("c-0", 9, 1500)
 
 
-async def test_records_without_a_key_are_a_warning(autojump_clock, world, caplog):
+async def test_run_that_removed_records_without_a_key_logs_their_number(
+    autojump_clock, world, caplog
+):
     events = await reported(world, caplog, evolve(STATS, invalid_messages=4))
 
     assert events["records without a key removed"]["records"] == 4
 
 
-async def test_unreadable_batches_are_named(autojump_clock, world, caplog):
+async def test_offsets_of_unreadable_batches_are_logged(autojump_clock, world, caplog):
     batches = tuple(
         UnreadableBatch(at, at + 1, "the records end early", malformed=True, removed=at > 10)
         for at in range(0, 20, 4)

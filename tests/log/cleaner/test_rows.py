@@ -61,7 +61,7 @@ def results(strategy: Records, batches: list[Batch], start: int, last: int) -> o
 @hypothesis.given(
     one=records(), two=records(), start=st.integers(0, 300), last=st.integers(0, 40_000)
 )
-def test_vectors_and_loops_agree(
+def test_rows_and_columns_keep_the_same_records(
     one: list[Record], two: list[Record], start: int, last: int
 ) -> None:
     for record in two:
@@ -72,7 +72,7 @@ def test_vectors_and_loops_agree(
 
 
 @hypothesis.given(found=records(), data=st.data())
-def test_a_batch_with_malformed_records_stays_and_none_of_its_keys_counts(
+def test_malformed_batch_stays_and_none_of_its_keys_enters_the_key_map(
     found: list[Record], data: st.DataObject
 ) -> None:
     """Any byte may be false, or the end missing: what the codec refuses, both refuse."""
@@ -105,7 +105,7 @@ def test_a_batch_with_malformed_records_stays_and_none_of_its_keys_counts(
 
 
 @pytest.mark.parametrize("make", [rows, columns])
-def test_a_batch_of_many_records_is_treated_in_pieces(make) -> None:
+def test_large_batch_is_indexed_and_filtered_with_pauses(make) -> None:
     batch = batch_of(data_batch(0, [Record(key=b"%d" % (number % 1000)) for number in range(3000)]))
     steps: list[Step] = []
 
@@ -120,7 +120,7 @@ def test_a_batch_of_many_records_is_treated_in_pieces(make) -> None:
 
 
 @pytest.mark.parametrize("make", [rows, columns])
-def test_the_map_is_freed_in_steps(make) -> None:
+def test_key_map_is_freed_in_steps(make) -> None:
     strategy = make(50_000) if make is rows else make()
     batch = batch_of(data_batch(0, [Record(key=b"%d" % number) for number in range(40_000)]))
     finish(strategy.index([batch], 0))
@@ -132,7 +132,7 @@ def test_the_map_is_freed_in_steps(make) -> None:
     assert all(isinstance(step, Pause) for step in steps)
 
 
-def test_the_map_is_never_overfilled() -> None:
+def test_key_map_takes_only_batches_whose_keys_fit() -> None:
     strategy = rows(300)
     batches = [
         batch_of(data_batch(at, [Record(key=b"%d" % (at + n)) for n in range(100)]))
@@ -146,7 +146,7 @@ def test_the_map_is_never_overfilled() -> None:
 
 
 @pytest.mark.parametrize("make", [rows, columns])
-def test_a_batch_with_more_keys_than_fit_is_added_in_parts(make) -> None:
+def test_batch_with_more_keys_than_the_map_holds_is_added_up_to_an_offset(make) -> None:
     strategy = Rows(KeyMap(100 * BYTES_PER_KEY, 1.0), Pace())
     if make is columns:
         strategy = Columns.make(rules(dedupe_buffer_bytes=113 * 24, load_factor=0.9), b"", Pace())
@@ -158,7 +158,7 @@ def test_a_batch_with_more_keys_than_fit_is_added_in_parts(make) -> None:
     assert finish(strategy.index([batch], end)) == (0, None)
 
 
-def test_a_batch_that_is_malformed_behind_the_keys_that_fit_adds_none() -> None:
+def test_batch_malformed_after_the_keys_that_fit_adds_no_keys() -> None:
     data = bytearray(data_batch(0, [Record(key=b"%d" % number) for number in range(1000)]))
     data[-1] = 3  # headers of the last record
     strategy = rows(100)
@@ -180,7 +180,7 @@ def test_bytes_after_the_last_record_make_a_batch_unreadable(make) -> None:
     assert "1 bytes after" in survivors.unreadable
 
 
-def test_keys_held_beside_the_map_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_keys_held_outside_the_map_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trio_kafka.log.cleaner.rows.MOST_KEYS", 700)
     batch = batch_of(data_batch(0, [Record(key=b"%d" % number) for number in range(1000)]))
     strategy = rows(5000)
@@ -190,7 +190,7 @@ def test_keys_held_beside_the_map_are_bounded(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("make", [rows, columns])
-def test_filtering_holds_a_bounded_part_of_the_records(make) -> None:
+def test_filtering_stops_at_a_bounded_size_of_record_content(make) -> None:
     """Each batch loses a record, so its content must be held."""
     value = bytes(3 << 20)
     batches = [

@@ -31,7 +31,7 @@ async def on_disk(world, path, *, rounds=40):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [RealWorld, Slices])
-async def test_both_ways_compact_a_log(tmp_path, kind):
+async def test_log_is_compacted_with_and_without_worker_processes(tmp_path, kind):
     world = kind()
     manager, log = await on_disk(world, tmp_path)
     before, size = await content(log), log.size
@@ -45,7 +45,7 @@ async def test_both_ways_compact_a_log(tmp_path, kind):
 
 
 @pytest.mark.slow
-async def test_a_worker_that_is_killed_leaves_the_log_as_it_was(tmp_path, caplog):
+async def test_log_is_unchanged_after_its_cleaning_worker_is_killed(tmp_path, caplog):
     manager, log = await on_disk(RealWorld(), tmp_path)
     before, size = await content(log), log.size
     cleaner = new_cleaner(manager, io_max_bytes_per_second=1000.0)
@@ -105,7 +105,7 @@ async def test_a_cancelled_run_ends_its_worker(tmp_path):
 
 
 @pytest.mark.slow
-async def test_the_worker_of_a_deleted_topic_ends_and_leaves_the_new_one_alone(tmp_path):
+async def test_worker_of_a_deleted_log_ends_and_spares_the_new_log_of_its_name(tmp_path):
     manager, log = await on_disk(RealWorld(), tmp_path)
     cleaner = new_cleaner(manager, io_max_bytes_per_second=log.size * 1.5)
 
@@ -133,7 +133,7 @@ def a_job(directory):
     )
 
 
-async def test_a_run_in_slices_keeps_to_its_rate(autojump_clock, world):
+async def test_run_in_slices_does_not_exceed_its_bytes_per_second(autojump_clock, world):
     directory = new_directory()
     job, progress = a_job(directory), Progress()
     began = trio.current_time()
@@ -145,7 +145,7 @@ async def test_a_run_in_slices_keeps_to_its_rate(autojump_clock, world):
     assert progress.throttled_s > 1
 
 
-def test_a_worker_is_told_when_to_go_on():
+def test_worker_yields_the_time_at_which_its_rate_lets_the_next_step_begin():
     directory = new_directory()
     job = a_job(directory)
 
@@ -157,7 +157,7 @@ def test_a_worker_is_told_when_to_go_on():
 
 
 @pytest.mark.slow
-async def test_a_job_of_a_killed_process_says_so(tmp_path):
+async def test_job_in_a_killed_process_raises_worker_lost_error(tmp_path):
     with pytest.raises(WorkerLostError):
         await RealWorld().run_in_process(_killed, str(tmp_path))
 

@@ -24,7 +24,7 @@ def log_of(world, segments=5, *, spacing_ms=1000, **settings):
     return log
 
 
-async def test_all_but_the_active_segment_is_dirty_at_first(autojump_clock, world):
+async def test_all_sealed_segments_are_dirty_without_a_checkpoint(autojump_clock, world):
     log = log_of(world)
 
     dirty = await examine(log, None, OLD_MS)
@@ -34,7 +34,7 @@ async def test_all_but_the_active_segment_is_dirty_at_first(autojump_clock, worl
     assert dirty.due
 
 
-async def test_below_the_checkpoint_it_is_clean(autojump_clock, world):
+async def test_segments_below_the_cleaner_checkpoint_are_clean(autojump_clock, world):
     log = log_of(world)
 
     dirty = await examine(log, 6, OLD_MS)
@@ -44,14 +44,16 @@ async def test_below_the_checkpoint_it_is_clean(autojump_clock, world):
 
 
 @pytest.mark.parametrize(("ratio", "due"), [(0.39, True), (0.4, False), (1.0, False)])
-async def test_a_log_is_due_above_its_ratio(autojump_clock, world, ratio, due):
+async def test_log_is_due_above_its_min_cleanable_dirty_ratio(autojump_clock, world, ratio, due):
     log = log_of(world, min_cleanable_dirty_ratio=ratio)
 
     assert (await examine(log, 6, OLD_MS)).due is due
 
 
 @pytest.mark.parametrize("cleaned", [1, 12])
-async def test_a_checkpoint_outside_of_the_log_is_ignored(autojump_clock, world, caplog, cleaned):
+async def test_cleaner_checkpoint_outside_the_log_is_ignored_and_logged(
+    autojump_clock, world, caplog, cleaned
+):
     log = log_of(world)
     log.set_start_offset(3)
 
@@ -61,7 +63,9 @@ async def test_a_checkpoint_outside_of_the_log_is_ignored(autojump_clock, world,
     assert "checkpoint of the cleaner ignored" in caplog.text
 
 
-async def test_retention_may_pass_the_checkpoint_silently(autojump_clock, world, caplog):
+async def test_checkpoint_below_a_start_offset_that_retention_raised_is_not_logged(
+    autojump_clock, world, caplog
+):
     log = log_of(world)
     log.config = compacted(cleanup_policy=frozenset({"compact", "delete"}))
     log.set_start_offset(3)
@@ -87,7 +91,9 @@ async def test_nothing_is_compacted_above_an_open_transaction(autojump_clock, wo
 
 
 @pytest.mark.parametrize(("age_ms", "until"), [(0, 10), (5000, 4), (9000, 0), (3999, 6)])
-async def test_young_segments_stay(autojump_clock, world, age_ms, until):
+async def test_segments_younger_than_the_min_compaction_lag_are_not_cleanable(
+    autojump_clock, world, age_ms, until
+):
     log = log_of(world, min_compaction_lag_ms=age_ms)
 
     dirty = await examine(log, None, OLD_MS + 9000)
@@ -96,14 +102,16 @@ async def test_young_segments_stay(autojump_clock, world, age_ms, until):
     assert dirty.first_uncleanable_offset == until
 
 
-async def test_young_segments_are_taken_if_asked_for(autojump_clock, world):
+async def test_young_segments_are_cleanable_when_the_lag_is_ignored(autojump_clock, world):
     log = log_of(world, min_compaction_lag_ms=DAY_MS)
 
     assert (await examine(log, None, OLD_MS, ignore_lag=True)).first_uncleanable_offset == 10
 
 
 @pytest.mark.parametrize(("lag_ms", "delay_ms"), [(1000, 3000), (4000, 0), (3999, 1)])
-async def test_an_old_dirty_record_makes_a_log_due(autojump_clock, world, lag_ms, delay_ms):
+async def test_log_is_due_when_a_dirty_record_exceeds_the_max_compaction_lag(
+    autojump_clock, world, lag_ms, delay_ms
+):
     log = log_of(world, max_compaction_lag_ms=lag_ms, min_cleanable_dirty_ratio=1.0)
 
     dirty = await examine(log, 4, OLD_MS + 8000)
@@ -112,7 +120,7 @@ async def test_an_old_dirty_record_makes_a_log_due(autojump_clock, world, lag_ms
     assert dirty.due is (delay_ms > 0)
 
 
-async def test_the_rest_of_a_segment_that_a_full_key_map_left_is_dirty(autojump_clock, world):
+async def test_segment_that_a_run_compacted_in_part_counts_as_dirty(autojump_clock, world):
     log = log_of(world, min_cleanable_dirty_ratio=0.4)
 
     dirty = await examine(log, 5, OLD_MS)
@@ -122,7 +130,7 @@ async def test_the_rest_of_a_segment_that_a_full_key_map_left_is_dirty(autojump_
     assert dirty.due
 
 
-async def test_an_old_record_in_the_rest_of_a_segment_makes_a_log_due(autojump_clock, world):
+async def test_old_record_in_a_partly_compacted_segment_makes_the_log_due(autojump_clock, world):
     log = log_of(world, segments=1, max_compaction_lag_ms=1000, min_cleanable_dirty_ratio=1.0)
 
     dirty = await examine(log, 1, OLD_MS + 1001)
@@ -130,7 +138,7 @@ async def test_an_old_record_in_the_rest_of_a_segment_makes_a_log_due(autojump_c
     assert (dirty.delay_ms, dirty.due) == (1, True)
 
 
-async def test_the_end_of_the_least_lag_is_the_next_time_to_look(autojump_clock, world):
+async def test_next_look_is_when_the_min_compaction_lag_ends(autojump_clock, world):
     log = log_of(world, min_compaction_lag_ms=5000)
 
     dirty = await examine(log, None, OLD_MS + 9000)
@@ -142,7 +150,7 @@ async def test_the_end_of_the_least_lag_is_the_next_time_to_look(autojump_clock,
     assert (await examine(log, None, dirty.due_ms - 1)).first_uncleanable_offset == 4
 
 
-async def test_the_end_of_the_largest_lag_is_the_next_time_to_look(autojump_clock, world):
+async def test_next_look_is_when_the_max_compaction_lag_ends(autojump_clock, world):
     log = log_of(world, max_compaction_lag_ms=9000, min_cleanable_dirty_ratio=1.0)
 
     dirty = await examine(log, 4, OLD_MS + 8000)
@@ -153,14 +161,14 @@ async def test_the_end_of_the_largest_lag_is_the_next_time_to_look(autojump_cloc
     assert (later.due, later.due_ms) == (True, None)
 
 
-async def test_without_lags_time_makes_nothing_due(autojump_clock, world):
+async def test_log_without_compaction_lags_has_no_due_time(autojump_clock, world):
     dirty = await examine(log_of(world), 6, OLD_MS)
 
     assert (dirty.due_ms, dirty.awaited_commit) == (None, None)
 
 
 @pytest.mark.parametrize(("committed", "awaited"), [(5, 6), (8, 10), (9, 10), (10, None)])
-async def test_a_commit_that_frees_a_segment_is_waited_for(
+async def test_awaited_commit_is_the_offset_that_makes_another_segment_cleanable(
     autojump_clock, world, committed, awaited
 ):
     log = log_of(world)
@@ -169,7 +177,7 @@ async def test_a_commit_that_frees_a_segment_is_waited_for(
     assert (await examine(log, None, OLD_MS)).awaited_commit == awaited
 
 
-async def test_with_an_open_transaction_the_next_commit_is_waited_for(autojump_clock, world):
+async def test_next_commit_is_awaited_while_a_transaction_is_open(autojump_clock, world):
     log = log_of(world)
     log.producers.note(produced(7, offset=1, transactional=True))
 

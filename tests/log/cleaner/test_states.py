@@ -7,7 +7,7 @@ from tests.log.kit import PARTITION, new_log
 from trio_kafka.log.cleaner.states import CleaningStates
 
 
-async def test_a_log_is_free_until_it_is_at_work(autojump_clock, world):
+async def test_log_is_not_free_and_is_claimed_during_a_run(autojump_clock, world):
     log, states = new_log(world), CleaningStates()
 
     with states.running(log):
@@ -18,7 +18,7 @@ async def test_a_log_is_free_until_it_is_at_work(autojump_clock, world):
     assert log.writer.claim is None
 
 
-async def test_a_pause_cancels_the_run_and_keeps_others_away(autojump_clock, world):
+async def test_pause_cancels_the_run_and_lets_no_other_run_begin(autojump_clock, world):
     log, states = new_log(world), CleaningStates()
 
     async def run():
@@ -37,14 +37,14 @@ async def test_a_pause_cancels_the_run_and_keeps_others_away(autojump_clock, wor
     assert states.is_free(log)
 
 
-async def test_a_log_in_retention_is_left_alone(autojump_clock, world):
+async def test_log_claimed_by_retention_is_not_free(autojump_clock, world):
     log, states = new_log(world), CleaningStates()
 
     with log.writer.claimed("retention"):
         assert not states.is_free(log)
 
 
-async def test_a_log_that_was_set_aside_is_forgotten_when_it_is_deleted(autojump_clock, world):
+async def test_deleted_log_is_removed_from_the_logs_set_aside(autojump_clock, world):
     log, states = new_log(world), CleaningStates()
     states.set_aside[log] = "damage"
     states.note_change(log)
@@ -64,7 +64,7 @@ async def test_a_log_that_was_set_aside_is_forgotten_when_it_is_deleted(autojump
         (lambda log: log.configure(evolve(log.config, retention_ms=1)), False),
     ],
 )
-async def test_a_run_ends_when_its_log_is_no_longer_to_be_compacted(
+async def test_run_ends_when_its_log_is_closed_or_no_longer_compacted(
     autojump_clock, world, change, ends
 ):
     log, states = new_log(world, cleanup_policy=frozenset({"compact"})), CleaningStates()
@@ -78,7 +78,9 @@ async def test_a_run_ends_when_its_log_is_no_longer_to_be_compacted(
     assert reached is not ends
 
 
-async def test_a_run_over_another_log_of_the_partition_goes_on(autojump_clock, world):
+async def test_run_is_not_revoked_when_another_log_of_its_partition_is_closed(
+    autojump_clock, world
+):
     states = CleaningStates()
     before, after = (
         new_log(world, "/a"),
@@ -93,7 +95,7 @@ async def test_a_run_over_another_log_of_the_partition_goes_on(autojump_clock, w
     assert claim.revoked is None
 
 
-async def test_after_a_failure_others_are_compacted_first(autojump_clock, world):
+async def test_postponed_log_is_ready_again_only_after_its_time(autojump_clock, world):
     log, states = new_log(world), CleaningStates()
 
     states.postpone(log, trio.current_time() + 10)
@@ -103,7 +105,7 @@ async def test_after_a_failure_others_are_compacted_first(autojump_clock, world)
     assert states.is_ready(log)
 
 
-async def test_the_cleaners_hear_of_the_end_of_a_pause(autojump_clock, world):
+async def test_cleaners_are_notified_once_when_the_outermost_pause_ends(autojump_clock, world):
     ends, states = [], CleaningStates()
     states.on_free = lambda: ends.append(trio.current_time())
 
@@ -115,7 +117,7 @@ async def test_the_cleaners_hear_of_the_end_of_a_pause(autojump_clock, world):
     assert len(ends) == 1
 
 
-async def test_retention_keeps_runs_away(autojump_clock, world):
+async def test_log_is_not_free_while_the_cleaner_applies_retention(autojump_clock, world):
     log, states = new_log(world), CleaningStates()
 
     with states.retaining(log):

@@ -72,7 +72,7 @@ async def test_a_lease_on_a_replaced_segment_stays_readable(autojump_clock, worl
 
 
 @pytest.mark.slow
-async def test_a_reader_that_waits_reads_again(autojump_clock, world):
+async def test_concurrent_reads_see_the_same_values_during_swaps(autojump_clock, world):
     manager, log = await prepared(world)
     found = []
 
@@ -93,7 +93,7 @@ async def test_a_reader_that_waits_reads_again(autojump_clock, world):
     assert log.failed is None
 
 
-async def test_a_cut_meanwhile_keeps_the_old_segments(autojump_clock, world):
+async def test_run_is_discarded_when_the_log_is_truncated_meanwhile(autojump_clock, world):
     manager, log = await prepared(world)
     await sync(log)
     cleaner = new_cleaner(manager)
@@ -115,7 +115,7 @@ async def test_a_cut_meanwhile_keeps_the_old_segments(autojump_clock, world):
 
 
 @pytest.mark.parametrize("after_s", [0.0, 0.002, 0.01, 0.02, 0.03, 0.05])
-async def test_a_deletion_meanwhile_ends_the_run(autojump_clock, world, after_s):
+async def test_deletion_of_the_log_at_any_moment_ends_the_run(autojump_clock, world, after_s):
     manager, log = await prepared(world)
     cleaner = new_cleaner(manager)
 
@@ -134,7 +134,7 @@ async def test_a_deletion_meanwhile_ends_the_run(autojump_clock, world, after_s)
     assert {name.split(".")[0] for name in again.directory.names()} == {f"{0:020}"}
 
 
-async def test_appends_go_on_meanwhile(autojump_clock, world):
+async def test_appends_succeed_during_a_run(autojump_clock, world):
     manager, log = await prepared(world)
     before = len(mixed(60))
 
@@ -148,7 +148,7 @@ async def test_appends_go_on_meanwhile(autojump_clock, world):
     assert len(without_tombstones(await content(log))) == len(living(mixed(60))) + 40
 
 
-async def test_a_failed_sync_of_new_files_fails_the_log(autojump_clock, world):
+async def test_log_fails_when_the_sync_of_compacted_files_fails(autojump_clock, world):
     manager, log = await prepared(world)
 
     def fault(machine, call, target):
@@ -161,7 +161,7 @@ async def test_a_failed_sync_of_new_files_fails_the_log(autojump_clock, world):
     assert isinstance(log.failed, LogDirError)
 
 
-async def test_a_full_disk_only_ends_the_run(autojump_clock, world, caplog):
+async def test_full_disk_ends_the_run_and_the_log_does_not_fail(autojump_clock, world, caplog):
     manager, log = await prepared(world)
 
     def fault(machine, call, target):
@@ -180,7 +180,7 @@ async def test_a_full_disk_only_ends_the_run(autojump_clock, world, caplog):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kept", [0.0, 0.5, 1.0])
-def test_a_power_loss_at_any_call_keeps_the_last_values(kept, size):
+def test_power_loss_at_any_call_of_a_run_keeps_the_last_values(kept, size):
     pairs = mixed(60)
     calls = 0
 
@@ -235,7 +235,7 @@ def test_a_power_loss_at_any_call_keeps_the_last_values(kept, size):
 
 
 @pytest.mark.slow
-def test_no_crash_loses_or_brings_back_a_value(size):
+def test_crashes_neither_lose_a_value_nor_restore_a_removed_value(size):
     async def lives(universe):
         pairs: list[tuple[str, str | None]] = []
         synced = runs = 0
@@ -342,7 +342,9 @@ def changes_of_names(world):
 
 
 @pytest.mark.parametrize("empty", [True, False])
-async def test_names_change_in_an_order_that_a_start_understands(autojump_clock, world, empty):
+async def test_swap_renames_files_in_an_order_that_recovery_can_complete(
+    autojump_clock, world, empty
+):
     size = 0 if empty else len(keyed([("k0", "0-" + "x" * 20)]))
     _, log, job, group, old = await handmade(world, size=size)
     generation = log.writer.generation
@@ -375,7 +377,7 @@ async def test_names_change_in_an_order_that_a_start_understands(autojump_clock,
     assert log.segments.first.size == size
 
 
-async def test_a_result_for_segments_that_have_changed_is_discarded(autojump_clock, world):
+async def test_result_of_a_run_is_discarded_if_its_segments_have_changed(autojump_clock, world):
     _, log, job, group, old = await handmade(world)
     await truncate_to(log, old[2].base_offset + 1)
     pairs = await all_pairs(log)
@@ -386,7 +388,7 @@ async def test_a_result_for_segments_that_have_changed_is_discarded(autojump_clo
     assert await all_pairs(log) == pairs
 
 
-async def test_a_result_that_a_start_would_not_trust_is_discarded(autojump_clock, world):
+async def test_result_of_a_run_above_the_recovery_point_is_discarded(autojump_clock, world):
     _, log, job, group, old = await handmade(world)
 
     with pytest.raises(SupersededError, match="not durable"):
@@ -394,7 +396,7 @@ async def test_a_result_that_a_start_would_not_trust_is_discarded(autojump_clock
 
 
 @pytest.mark.parametrize("number", range(1, 8))
-async def test_after_a_deletion_no_name_is_changed(autojump_clock, world, number):
+async def test_swap_renames_no_file_after_the_log_is_deleted(autojump_clock, world, number):
     manager, log, job, group, old = await handmade(world)
     syncs = 0
 
@@ -440,7 +442,7 @@ async def test_producer_snapshots_inside_a_new_segment_are_removed(autojump_cloc
     assert producer.batches[-1].last_offset == 29
 
 
-async def test_a_disk_that_is_full_when_the_new_files_are_synced_only_ends_the_run(
+async def test_full_disk_at_the_sync_of_new_files_ends_the_run_and_the_log_does_not_fail(
     autojump_clock, world
 ):
     manager, log = await prepared(world)
@@ -460,7 +462,9 @@ async def test_a_disk_that_is_full_when_the_new_files_are_synced_only_ends_the_r
     assert without_tombstones(await content(log)) == without_tombstones(values)
 
 
-async def test_a_result_for_a_log_that_is_no_longer_compacted_is_discarded(autojump_clock, world):
+async def test_result_of_a_run_is_discarded_if_the_log_is_no_longer_compacted(
+    autojump_clock, world
+):
     _, log, job, group, old = await handmade(world)
     pairs = await all_pairs(log)
     log.configure(compacted(cleanup_policy=frozenset({"delete"}), retention_ms=-1))

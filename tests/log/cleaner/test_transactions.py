@@ -27,7 +27,7 @@ def marker(offset: int, producer_id: int, *, count: int = 1) -> BatchHeader:
     return header
 
 
-def test_data_of_an_aborted_transaction_goes_until_its_marker() -> None:
+def test_batches_of_an_aborted_transaction_are_removed_up_to_its_marker() -> None:
     one = aborted(1, 2, 4)
     state = Transactions.since([one], 0)
 
@@ -40,7 +40,7 @@ def test_data_of_an_aborted_transaction_goes_until_its_marker() -> None:
     assert state.retained == [one]
 
 
-def test_data_outside_of_transactions_stays() -> None:
+def test_batch_outside_a_transaction_is_kept_inside_an_aborted_range() -> None:
     state = Transactions.since([aborted(1, 0, 5)], 0)
 
     assert not state.see_data(data(1, 1, transactional=False))
@@ -55,7 +55,7 @@ def test_a_marker_may_go_when_no_batch_of_its_transaction_is_left() -> None:
     assert state.retained == []
 
 
-def test_an_empty_control_batch_may_go() -> None:
+def test_empty_control_batch_may_be_removed() -> None:
     state = Transactions.since([], 0)
     state.see_data(data(0, 1))
 
@@ -64,11 +64,11 @@ def test_an_empty_control_batch_may_go() -> None:
 
 
 @pytest.mark.parametrize("kind", [None, ControlType.LEADER_CHANGE])
-def test_other_control_records_stay(kind: ControlType | None) -> None:
+def test_control_records_other_than_transaction_markers_are_kept(kind: ControlType | None) -> None:
     assert not Transactions.since([], 0).see_control(marker(0, -1), kind)
 
 
-def test_transactions_that_ended_before_the_pass_are_not_met() -> None:
+def test_aborted_transactions_that_end_below_the_first_offset_are_ignored() -> None:
     state = Transactions.since([aborted(1, 0, 4), aborted(1, 6, 9)], 5)
 
     assert not state.see_data(data(5, 1))

@@ -36,7 +36,7 @@ async def again(world) -> LogManager:
     return logs
 
 
-async def test_many_logs_wait_for_the_disk_a_few_times(autojump_clock, world) -> None:
+async def test_close_of_many_logs_syncs_the_whole_disk_a_few_times(autojump_clock, world) -> None:
     await format_directory(world, "/data")
     logs = await started(world, "/data")
     fill(logs)
@@ -48,7 +48,7 @@ async def test_many_logs_wait_for_the_disk_a_few_times(autojump_clock, world) ->
     assert calls(world, "sync") < 10  # checkpoints and the marker
 
 
-async def test_few_logs_do_not_wait_for_the_data_of_others(autojump_clock, world) -> None:
+async def test_close_of_few_logs_does_not_sync_the_whole_disk(autojump_clock, world) -> None:
     await format_directory(world, "/data")
     logs = await started(world, "/data")
     fill(logs, MANY[:16])
@@ -59,7 +59,7 @@ async def test_few_logs_do_not_wait_for_the_data_of_others(autojump_clock, world
     assert calls(world, "sync_all") == 0
 
 
-async def test_logs_that_are_elsewhere_are_closed_one_by_one(autojump_clock, world) -> None:
+async def test_logs_outside_the_directory_are_synced_one_by_one(autojump_clock, world) -> None:
     root = world.directory("/data", create=True)
     logs = [new_log(world, f"/elsewhere/t-{number}") for number in range(20)]
     for log in logs:
@@ -71,7 +71,7 @@ async def test_logs_that_are_elsewhere_are_closed_one_by_one(autojump_clock, wor
     assert calls(world, "sync") >= 20
 
 
-async def test_a_power_loss_after_the_close_loses_nothing(autojump_clock, world) -> None:
+async def test_power_loss_after_the_close_loses_no_record(autojump_clock, world) -> None:
     await format_directory(world, "/data")
     logs = await started(world, "/data")
     fill(logs)
@@ -93,7 +93,7 @@ async def test_a_power_loss_after_the_close_loses_nothing(autojump_clock, world)
     assert not reads
 
 
-async def test_a_crash_after_the_close_finds_no_checkpoint_of_an_earlier_log(
+async def test_log_closed_before_a_crash_ignores_checkpoints_of_a_deleted_log_of_its_name(
     autojump_clock, world
 ) -> None:
     """Offsets of a deleted topic would cut the log of the new one with its name."""
@@ -124,7 +124,7 @@ async def test_a_crash_after_the_close_finds_no_checkpoint_of_an_earlier_log(
         assert offsets(await read_all(found.get(partition))) == [0, 1, 2]
 
 
-async def test_the_next_life_goes_on_with_logs_that_were_closed_together(
+async def test_logs_closed_together_can_be_opened_and_appended_to_again(
     autojump_clock, world
 ) -> None:
     await format_directory(world, "/data")
@@ -140,7 +140,7 @@ async def test_the_next_life_goes_on_with_logs_that_were_closed_together(
     assert logs.get(MANY[9]).end_offset == 3
 
 
-async def test_an_append_that_waits_for_a_sync_is_told(autojump_clock, world) -> None:
+async def test_appends_waiting_for_a_sync_are_notified_by_the_close(autojump_clock, world) -> None:
     root = world.directory("/data", create=True)
     logs = [new_log(world, f"/data/t-{number}", flush_messages=1) for number in range(20)]
     told = []
@@ -153,7 +153,9 @@ async def test_an_append_that_waits_for_a_sync_is_told(autojump_clock, world) ->
     assert told == logs
 
 
-async def test_a_failed_sync_of_all_leaves_no_marker(autojump_clock, world) -> None:
+async def test_failed_sync_of_the_disk_leaves_no_clean_shutdown_marker(
+    autojump_clock, world
+) -> None:
     await format_directory(world, "/data")
     logs = await started(world, "/data")
     fill(logs)
@@ -168,7 +170,7 @@ async def test_a_failed_sync_of_all_leaves_no_marker(autojump_clock, world) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("after_s", [number / 200 for number in range(1, 40, 4)])
 @pytest.mark.parametrize("power", [True, False])
-def test_a_crash_during_the_close_loses_nothing_that_was_durable(after_s, power) -> None:
+def test_crash_during_the_close_loses_no_durable_record(after_s, power) -> None:
     async def main(universe) -> None:
         world = universe.machine("broker")
         await format_directory(world, "/data")
@@ -193,7 +195,7 @@ def test_a_crash_during_the_close_loses_nothing_that_was_durable(after_s, power)
     run_simulated(main, f"{after_s} {power}")
 
 
-async def test_logs_on_a_real_disk_are_there_again(tmp_path) -> None:
+async def test_logs_closed_on_a_real_disk_are_loaded_again(tmp_path) -> None:
     world = RealWorld()
     path = str(tmp_path)
     await format_directory(world, path)

@@ -11,7 +11,7 @@ from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.log.durability.sync import sync
 
 
-async def test_a_failed_sync_is_never_tried_again(autojump_clock, world):
+async def test_second_sync_after_a_failed_sync_raises_an_error(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
     world.universe.fault = lambda machine, call, target: (
@@ -26,7 +26,9 @@ async def test_a_failed_sync_is_never_tried_again(autojump_clock, world):
     assert log.recovery_point == 0
 
 
-async def test_a_sealed_segment_and_enough_messages_ask_for_a_sync(autojump_clock, world):
+async def test_sync_is_requested_at_a_sealed_segment_and_after_flush_messages(
+    autojump_clock, world
+):
     log = new_log(world, segment_bytes=200, flush_messages=4)
     asked = []
     log.wants_sync = lambda one: asked.append(one.end_offset)
@@ -38,7 +40,7 @@ async def test_a_sealed_segment_and_enough_messages_ask_for_a_sync(autojump_cloc
     assert log.recovery_point == 4
 
 
-async def test_an_append_that_makes_a_flush_due_counts_when_it_is_durable(autojump_clock, world):
+async def test_append_that_makes_a_flush_due_counts_only_after_its_sync(autojump_clock, world):
     log = new_log(world, flush_messages=3)
     told = []
     log.on_durable = lambda: told.append(log.durable_end)
@@ -56,7 +58,7 @@ async def test_an_append_that_makes_a_flush_due_counts_when_it_is_durable(autoju
     assert told == [3]  # nobody waited
 
 
-async def test_what_is_appended_during_a_sync_is_not_claimed_to_be_durable(autojump_clock, world):
+async def test_records_appended_during_a_sync_are_not_durable_after_it(autojump_clock, world):
     log = new_log(world)
     append(log, batch(2))
 

@@ -28,7 +28,7 @@ async def started_at(world):
     return await started(world)
 
 
-async def test_many_are_synced_at_once(autojump_clock, world, nursery):
+async def test_new_logs_are_synced_in_groups(autojump_clock, world, nursery):
     manager = await started_at(world)
     await nursery.start(manager.run)
     await trio.sleep(0.1)
@@ -49,7 +49,7 @@ async def test_many_are_synced_at_once(autojump_clock, world, nursery):
     assert sorted(names[1:first]) == sorted(f"/data/t-{n}" for n in range(NEW_AT_ONCE))
 
 
-async def test_those_of_two_directories_are_synced_apart(autojump_clock, world, nursery):
+async def test_new_logs_of_two_directories_are_synced_separately(autojump_clock, world, nursery):
     for path, mark in (("/a", "A"), ("/b", "B")):
         await format_directory(world, path, mark * 22)
     manager = await started(world, "/a", "/b")
@@ -67,7 +67,7 @@ async def test_those_of_two_directories_are_synced_apart(autojump_clock, world, 
     assert not inside
 
 
-def test_what_was_synced_survives_a_power_loss():
+def test_synced_new_logs_survive_a_power_loss():
     async def main(universe):
         async def life(world):
             logs = make(await started_at(world))
@@ -89,7 +89,9 @@ def test_what_was_synced_survives_a_power_loss():
     run_simulated(main)
 
 
-async def test_bytes_that_come_meanwhile_are_not_taken_for_durable(autojump_clock, world, nursery):
+async def test_bytes_appended_during_the_sync_of_new_logs_are_not_durable(
+    autojump_clock, world, nursery
+):
     one, *others = make(await started_at(world))
     nursery.start_soon(sync_new, [one, *others])
     await trio.sleep(0.0001)
@@ -107,7 +109,9 @@ async def test_bytes_that_come_meanwhile_are_not_taken_for_durable(autojump_cloc
     assert one.recovery_point == 7
 
 
-async def test_those_that_come_one_by_one_are_synced_together(autojump_clock, world, nursery):
+async def test_new_logs_created_one_after_another_are_synced_together(
+    autojump_clock, world, nursery
+):
     manager = await started_at(world)
     await nursery.start(manager.run)
     synced(world)
@@ -119,7 +123,7 @@ async def test_those_that_come_one_by_one_are_synced_together(autojump_clock, wo
     assert synced(world).count("/data") == 1
 
 
-async def test_whose_a_log_is_becomes_durable_with_its_first_sync(autojump_clock, world):
+async def test_topic_id_of_a_log_becomes_durable_with_its_first_sync(autojump_clock, world):
     (log,) = make(await started_at(world), 1)
     append(log, batch())
 
@@ -132,7 +136,7 @@ async def test_whose_a_log_is_becomes_durable_with_its_first_sync(autojump_clock
     assert not [name for name in synced(world) if NAME in name]
 
 
-async def test_what_was_written_for_many_is_not_written_again(autojump_clock, world):
+async def test_topic_id_written_for_a_group_is_not_written_again(autojump_clock, world):
     (log,) = make(await started_at(world), 1)
     await sync_new([log])
     append(log, batch())
@@ -143,7 +147,9 @@ async def test_what_was_written_for_many_is_not_written_again(autojump_clock, wo
     assert not [name for name in synced(world) if NAME in name]
 
 
-async def test_a_log_with_a_writer_is_left_to_others(autojump_clock, world, nursery):
+async def test_new_log_during_an_append_is_not_synced_with_its_group(
+    autojump_clock, world, nursery
+):
     one, other, third = make(await started_at(world))
     append(one, batch())
     found = []
@@ -163,7 +169,7 @@ async def test_a_log_with_a_writer_is_left_to_others(autojump_clock, world, nurs
     assert not third.unsynced.new
 
 
-async def test_a_log_that_has_bytes_when_it_asks_is_synced_with_them(
+async def test_log_that_has_bytes_when_its_sync_is_requested_is_synced_with_them(
     autojump_clock, world, nursery
 ):
     manager = await started_at(world)
@@ -179,7 +185,7 @@ async def test_a_log_that_has_bytes_when_it_asks_is_synced_with_them(
     assert log.recovery_point == 1
 
 
-async def test_those_left_over_are_synced_all_the_same(autojump_clock, world, nursery):
+async def test_new_logs_left_out_of_a_group_are_synced_later(autojump_clock, world, nursery):
     manager = await started_at(world)
     await nursery.start(manager.run)
     logs = make(manager)
@@ -196,7 +202,7 @@ async def test_those_left_over_are_synced_all_the_same(autojump_clock, world, nu
 
 
 @pytest.mark.parametrize("after_s", [0.0, 0.05, 0.11, 0.13, 0.15, 0.2])
-async def test_one_that_is_deleted_meanwhile_stops_no_other(
+async def test_deletion_of_a_new_log_does_not_stop_the_sync_of_others(
     autojump_clock, world, nursery, after_s
 ):
     manager = await started_at(world)
@@ -213,7 +219,7 @@ async def test_one_that_is_deleted_meanwhile_stops_no_other(
     assert manager.directories[0].offline is None
 
 
-async def test_what_was_moved_meanwhile_is_no_fault_of_the_disk(autojump_clock, world):
+async def test_missing_directory_of_a_new_log_does_not_fail_the_logs(autojump_clock, world):
     logs = make(await started_at(world))
     world.universe.fault = fault_on("sync_directory", OSError(errno.ENOENT, "gone"), "t-1")
 
@@ -235,7 +241,7 @@ async def test_a_failed_sync_takes_the_directory_offline(autojump_clock, world, 
     assert [log.writer.change for log in logs] == [None] * len(logs)
 
 
-async def test_checkpoints_of_former_logs_are_lowered_first(autojump_clock, world):
+async def test_checkpoints_are_lowered_before_new_logs_are_synced(autojump_clock, world):
     logs = make(await started_at(world))
     lowered = []
 
@@ -251,7 +257,7 @@ async def test_checkpoints_of_former_logs_are_lowered_first(autojump_clock, worl
     assert lowered == [True] * 3
 
 
-async def test_no_descriptor_is_waited_for(autojump_clock, world, nursery):
+async def test_sync_of_new_logs_waits_for_a_free_descriptor(autojump_clock, world, nursery):
     logs = make(await started_at(world))
     world.universe.fault = fault_on("sync_directory", OSError(errno.EMFILE, "EMFILE"))
     nursery.start_soon(sync_new, logs)

@@ -8,7 +8,7 @@ from trio_kafka.log.durability.sync import sync
 from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
 
 
-async def test_the_task_syncs_what_was_sealed(autojump_clock, world, nursery):
+async def test_sync_task_syncs_sealed_segments(autojump_clock, world, nursery):
     await format_directory(world, "/data")
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, SMALL)
@@ -20,7 +20,7 @@ async def test_the_task_syncs_what_was_sealed(autojump_clock, world, nursery):
     assert log.recovery_point == 7
 
 
-async def test_a_log_whose_sync_takes_long_holds_up_no_other(autojump_clock, world, nursery):
+async def test_slow_sync_of_a_log_does_not_delay_other_logs(autojump_clock, world, nursery):
     await format_directory(world, "/data")
     manager = await started(world, config=LogConfig(flush_messages=1))
     await nursery.start(manager.run)
@@ -37,7 +37,7 @@ async def test_a_log_whose_sync_takes_long_holds_up_no_other(autojump_clock, wor
     assert slow.recovery_point == 10
 
 
-async def test_a_log_that_is_deleted_while_it_is_synced_stops_nothing(
+async def test_deletion_of_a_log_during_its_sync_does_not_stop_the_sync_task(
     autojump_clock, world, nursery
 ):
     await format_directory(world, "/data")
@@ -60,7 +60,7 @@ async def test_a_log_that_is_deleted_while_it_is_synced_stops_nothing(
 
 
 @pytest.mark.parametrize("mark", ["delete", "stray"])
-def test_what_left_service_does_not_come_back_after_a_power_loss(mark):
+def test_deleted_or_stray_log_keeps_its_mark_after_a_power_loss(mark):
     """As a live log, the one of a deleted topic would become a stray, which stays for ever."""
 
     async def main(universe):

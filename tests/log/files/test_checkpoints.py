@@ -18,7 +18,7 @@ from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 
 
-async def test_kafkas_checkpoint_is_read(autojump_clock, world):
+async def test_checkpoint_file_of_apache_kafka_is_read(autojump_clock, world):
     root = world.directory("/data", create=True)
     await fill(root, sample("log_dir_root")[""])
 
@@ -28,7 +28,7 @@ async def test_kafkas_checkpoint_is_read(autojump_clock, world):
     assert found[TopicPartition("__consumer_offsets", 0)] == 41
 
 
-async def test_what_is_written_is_read_again(autojump_clock, world):
+async def test_written_offsets_are_read_again(autojump_clock, world):
     root = world.directory("/data", create=True)
     offsets = {TopicPartition("b", 1): 5, TopicPartition("a", 10): 7, TopicPartition("a", 2): 0}
 
@@ -39,14 +39,14 @@ async def test_what_is_written_is_read_again(autojump_clock, world):
     assert root.names() == ["c"]
 
 
-async def test_no_file_is_no_offsets(autojump_clock, world):
+async def test_missing_checkpoint_file_has_no_offsets(autojump_clock, world):
     root = world.directory("/data", create=True)
 
     assert await read_offsets(root, "c") == {}
     assert await read_file(root, "c") is None
 
 
-async def test_only_an_empty_file_of_the_cleaner_is_no_offsets(autojump_clock, world):
+async def test_empty_checkpoint_file_is_accepted_only_of_the_cleaner(autojump_clock, world):
     root = world.directory("/data", create=True)
     await fill(root, {CLEANER_OFFSETS: b"", START_OFFSETS: b""})
 
@@ -75,11 +75,11 @@ async def test_a_corrupt_checkpoint_names_file_and_line(autojump_clock, world, c
         await read_lines(root, "c", 3)
 
 
-def test_an_empty_checkpoint_says_so():
+def test_checkpoint_without_entries_has_a_count_of_zero():
     assert checkpoint_text([]) == b"0\n0\n"
 
 
-def test_after_a_power_loss_a_file_is_the_old_one_or_the_new_one(size):
+def test_replaced_file_has_its_old_or_new_content_after_a_power_loss(size):
     async def lives(universe):
         done = [-1]
 

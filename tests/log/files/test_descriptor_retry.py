@@ -39,7 +39,7 @@ class Exhausted:
         self.free = True
 
 
-def test_what_says_that_no_descriptor_is_left() -> None:
+def test_emfile_and_enfile_are_recognized_as_descriptor_exhaustion() -> None:
     mine, theirs = OSError(errno.EMFILE, "EMFILE"), OSError(errno.ENFILE, "ENFILE")
     wrapped = LogDirError("/data", "EMFILE")
     wrapped.__cause__ = mine
@@ -50,7 +50,7 @@ def test_what_says_that_no_descriptor_is_left() -> None:
         assert not is_exhaustion(error)
 
 
-async def test_waits_grow_to_a_second_and_end_with_a_descriptor(
+async def test_retries_slow_down_to_one_a_second_and_end_with_a_free_descriptor(
     autojump_clock, world, nursery
 ) -> None:
     gone = Exhausted(world, "names")
@@ -63,7 +63,9 @@ async def test_waits_grow_to_a_second_and_end_with_a_descriptor(
     assert 14 <= len(gone.asked) <= 17
 
 
-async def test_any_other_error_is_none_to_wait_for(autojump_clock, world) -> None:
+async def test_errors_other_than_descriptor_exhaustion_are_raised_at_once(
+    autojump_clock, world
+) -> None:
     async def fail() -> None:
         await trio.lowlevel.checkpoint()
         raise OSError(5, "EIO")
@@ -75,7 +77,9 @@ async def test_any_other_error_is_none_to_wait_for(autojump_clock, world) -> Non
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
-async def test_a_start_waits_and_then_has_all_logs(autojump_clock, world, nursery, number) -> None:
+async def test_start_without_descriptors_waits_and_then_loads_all_logs(
+    autojump_clock, world, nursery, number
+) -> None:
     await format_directory(world, "/data")
     before = await started(world)
     for partition in (T0, T1):
@@ -97,7 +101,9 @@ async def test_a_start_waits_and_then_has_all_logs(autojump_clock, world, nurser
 
 
 @pytest.mark.parametrize("call", CALLS)
-async def test_loading_waits_wherever_it_is(autojump_clock, world, nursery, call) -> None:
+async def test_load_waits_for_a_descriptor_at_each_kind_of_call(
+    autojump_clock, world, nursery, call
+) -> None:
     await format_directory(world, "/data")
     before = await started(world)
     append(before.create(T0, TOPIC_ID, SMALL), batch(2))
@@ -113,7 +119,9 @@ async def test_loading_waits_wherever_it_is(autojump_clock, world, nursery, call
     assert offsets(await read_all(again.get(T0))) == [0, 1]
 
 
-async def test_checkpoints_syncs_removal_and_the_end_wait(autojump_clock, world, nursery) -> None:
+async def test_checkpoints_syncs_removal_and_close_wait_for_a_descriptor(
+    autojump_clock, world, nursery
+) -> None:
     root = await format_directory(world, "/data")
     manager = await started(world)
     log, gone_log = (manager.create(partition, TOPIC_ID, SMALL) for partition in (T0, T1))
@@ -145,7 +153,7 @@ async def test_checkpoints_syncs_removal_and_the_end_wait(autojump_clock, world,
 
 @pytest.mark.parametrize("call", ["names", "sync_directory"])
 @pytest.mark.parametrize("cut", [truncate_to, restart_at])
-async def test_a_cut_waits_and_the_directory_stays_online(
+async def test_truncation_waits_for_a_descriptor_and_the_directory_stays_online(
     autojump_clock, world, nursery, cut, call
 ) -> None:
     await format_directory(world, "/data")

@@ -86,7 +86,7 @@ def allow(world) -> None:
     world.universe.fault = lambda machine, call, target: None
 
 
-def test_the_budget_is_half_of_the_descriptors_and_never_too_small():
+def test_budget_of_open_files_is_half_of_the_descriptors_and_has_a_minimum():
     assert budget_of(10_000) == 5_000
     assert budget_of(20) == budget_of(-1) == SMALLEST
 
@@ -110,7 +110,7 @@ async def test_an_open_file_is_not_opened_again(autojump_clock, world):
     assert first is again
 
 
-async def test_a_leased_file_stays_open_and_the_next_one_goes(autojump_clock, world):
+async def test_leased_file_stays_open_and_the_next_file_is_closed_instead(autojump_clock, world):
     root, files = directory_of(world), OpenFiles(2)
     first, second = get(files, root, 0, 1)
     lease = first.lease(1)
@@ -121,7 +121,9 @@ async def test_a_leased_file_stays_open_and_the_next_one_goes(autojump_clock, wo
     lease.release()
 
 
-async def test_leases_exceed_the_budget_until_an_opening_after_they_end(autojump_clock, world):
+async def test_leased_files_may_exceed_the_budget_until_an_opening_after_their_release(
+    autojump_clock, world
+):
     root, files = directory_of(world), OpenFiles(2)
     leases = [file.lease(1) for number in range(5) for file in get(files, root, number)]
     assert opened(files) == 5
@@ -156,7 +158,7 @@ async def test_an_opening_looks_at_a_bounded_number_of_leased_files(autojump_clo
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
 @pytest.mark.parametrize("call", ["open", "create"])
-async def test_without_a_descriptor_files_are_closed_and_the_call_is_made_again(
+async def test_files_are_closed_and_the_call_is_repeated_when_no_descriptor_is_free(
     autojump_clock, world, number, call
 ):
     root, files = directory_of(world), OpenFiles(8)
@@ -173,7 +175,7 @@ async def test_without_a_descriptor_files_are_closed_and_the_call_is_made_again(
     assert files.evicted == 3
 
 
-async def test_whoever_gets_no_descriptor_may_try_again_later(autojump_clock, world):
+async def test_open_without_a_descriptor_raises_a_retriable_error(autojump_clock, world):
     root, files = directory_of(world), OpenFiles(8)
     asked = refuse(world, "/3")
 
@@ -185,7 +187,7 @@ async def test_whoever_gets_no_descriptor_may_try_again_later(autojump_clock, wo
     assert len(asked) == 2
 
 
-async def test_another_error_is_the_callers(autojump_clock, world):
+async def test_other_errors_of_an_open_are_raised_and_close_no_file(autojump_clock, world):
     root, files = directory_of(world), OpenFiles(8)
     held = get(files, root, 0)
     refuse(world, "/3", number=errno.EIO)
@@ -220,7 +222,7 @@ async def test_random_reads_of_many_segments_keep_within_the_budget(autojump_clo
     assert offsets(await read_all(log)) == list(range(SEGMENTS + 1))
 
 
-async def test_reads_that_wait_side_by_side_are_not_disturbed(autojump_clock, world):
+async def test_concurrent_cold_reads_succeed_with_a_budget_of_one_file(autojump_clock, world):
     files = OpenFiles(1)
     log = await sealed_log(world, files, segments=40)
     found: list[int] = []
@@ -240,7 +242,7 @@ async def test_reads_that_wait_side_by_side_are_not_disturbed(autojump_clock, wo
     assert log.failed is None
 
 
-async def test_reading_at_the_end_and_appending_open_and_touch_nothing(autojump_clock, world):
+async def test_append_and_read_at_the_end_open_and_use_no_other_file(autojump_clock, world):
     files = OpenFiles(BUDGET)
     log = await sealed_log(world, files, segments=40)
     before = list(files._files)
@@ -254,7 +256,7 @@ async def test_reading_at_the_end_and_appending_open_and_touch_nothing(autojump_
     assert asked == []
 
 
-async def test_the_files_of_a_segment_are_its_own_until_they_are_durable(autojump_clock, world):
+async def test_files_of_a_segment_count_in_the_budget_only_when_durable(autojump_clock, world):
     files = OpenFiles(1)
     log = new_log(world, files=files, segment_bytes=SIZE)
     for _ in range(5):
@@ -271,7 +273,7 @@ async def test_the_files_of_a_segment_are_its_own_until_they_are_durable(autojum
     assert [is_open(file) for file in owned] == [False, False, False, True, True]
 
 
-async def test_a_lease_outlives_the_closing_of_all_other_files(autojump_clock, world):
+async def test_leased_file_stays_open_while_all_other_files_are_closed(autojump_clock, world):
     files = OpenFiles(BUDGET)
     log = await sealed_log(world, files, segments=40)
     held = read(log, 3, SIZE, log.end_offset)
@@ -284,7 +286,7 @@ async def test_a_lease_outlives_the_closing_of_all_other_files(autojump_clock, w
     held.release()
 
 
-async def test_a_truncation_cuts_the_lease_of_a_segment_used_long_ago(autojump_clock, world):
+async def test_truncation_cuts_the_lease_of_a_segment_that_was_used_long_ago(autojump_clock, world):
     files = OpenFiles(2)
     log = new_log(world, files=files, segment_bytes=2 * SIZE)
     for _ in range(40):
@@ -300,7 +302,9 @@ async def test_a_truncation_cuts_the_lease_of_a_segment_used_long_ago(autojump_c
     held.release()
 
 
-async def test_a_log_is_cut_in_a_segment_that_is_closed_and_goes_on(autojump_clock, world):
+async def test_log_is_truncated_in_a_segment_whose_file_is_closed_and_appended_to(
+    autojump_clock, world
+):
     files = OpenFiles(4)
     log = await sealed_log(world, files)
     assert 100 not in [segment.base_offset for segment in files._files]
@@ -315,7 +319,7 @@ async def test_a_log_is_cut_in_a_segment_that_is_closed_and_goes_on(autojump_clo
     assert log.segments.active not in files._files
 
 
-async def test_a_growing_segment_is_never_closed(autojump_clock, world):
+async def test_file_of_the_active_segment_is_never_evicted(autojump_clock, world):
     files = OpenFiles(1)
     log = await sealed_log(world, files, segments=40)
     await truncate_to(log, 20)
@@ -327,7 +331,7 @@ async def test_a_growing_segment_is_never_closed(autojump_clock, world):
     assert is_open(active)
 
 
-async def test_segments_that_are_closed_are_deleted(autojump_clock, world):
+async def test_segments_whose_files_are_closed_can_be_deleted(autojump_clock, world):
     files = OpenFiles(4)
     log = await sealed_log(world, files)
 
@@ -337,7 +341,7 @@ async def test_segments_that_are_closed_are_deleted(autojump_clock, world):
     assert len([name for name in log.directory.names() if name.endswith(".log")]) == 51
 
 
-async def test_what_is_deleted_keeps_nothing_open(autojump_clock, world):
+async def test_deleted_segments_and_logs_keep_no_file_open(autojump_clock, world):
     files = OpenFiles(SEGMENTS * 2)
     log = await sealed_log(world, files, segments=20)
     await read_all(log)
@@ -350,7 +354,7 @@ async def test_what_is_deleted_keeps_nothing_open(autojump_clock, world):
 
 
 @pytest.mark.parametrize("clean", [True, False])
-async def test_a_load_keeps_within_the_budget(autojump_clock, world, clean):
+async def test_load_of_a_log_keeps_within_the_budget_of_open_files(autojump_clock, world, clean):
     log = await sealed_log(world, OpenFiles())
     await close(log)
     files = OpenFiles(4)
@@ -364,7 +368,9 @@ async def test_a_load_keeps_within_the_budget(autojump_clock, world, clean):
     assert again.size == log.size
 
 
-async def test_a_read_without_a_descriptor_harms_neither_log_nor_reader(autojump_clock, world):
+async def test_read_without_a_descriptor_fails_retriably_and_the_log_does_not_fail(
+    autojump_clock, world
+):
     files = OpenFiles(2)
     log = await sealed_log(world, files, segments=40)
     refuse(world, ".log", ".index")
@@ -441,7 +447,7 @@ def descriptors_in(path: str) -> int:
 
 
 @pytest.mark.slow
-async def test_descriptors_of_the_process_are_as_many_as_the_budget_says():
+async def test_process_has_at_most_the_budget_of_descriptors_open():
     with TemporaryDirectory() as path:
         world, files = RealWorld(SkippingClock()), OpenFiles(BUDGET)
         log = await sealed_log(world, files, f"{path}/t-0")
@@ -465,7 +471,7 @@ async def test_descriptors_of_the_process_are_as_many_as_the_budget_says():
         assert descriptors_in(path) == 0
 
 
-async def test_an_index_without_a_descriptor_is_no_reason_to_scan_the_segment(
+async def test_lookup_fails_and_scans_no_segment_when_its_index_gets_no_descriptor(
     autojump_clock, world
 ):
     log = await sealed_log(world, OpenFiles(), segments=20)
@@ -477,9 +483,7 @@ async def test_an_index_without_a_descriptor_is_no_reason_to_scan_the_segment(
         await read_bytes(log, 5, SIZE)
 
 
-async def test_a_log_that_was_closed_in_order_holds_one_file_when_it_is_loaded(
-    autojump_clock, world
-):
+async def test_log_loaded_after_a_clean_close_opens_one_file(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
     await close(log)
@@ -542,7 +546,7 @@ async def test_a_segment_with_bytes_that_are_not_durable_keeps_its_file(autojump
     assert log.size == SIZE
 
 
-async def test_a_segment_that_is_read_keeps_its_file(autojump_clock, world):
+async def test_leased_active_segment_keeps_its_file(autojump_clock, world):
     (log,) = logs_of(world, files := OpenFiles(), 1)
     append(log, batch())
     await sync(log)
@@ -567,7 +571,7 @@ async def test_a_segment_that_was_cut_and_has_grown_as_long_as_before_keeps_its_
     assert files.close_idle(1) == 0
 
 
-async def test_a_cut_during_a_sync_is_not_taken_for_durable(autojump_clock, world):
+async def test_segment_truncated_during_a_sync_keeps_its_file(autojump_clock, world):
     (log,) = logs_of(world, OpenFiles(), 1)
     append(log, batch())
     active = log.segments.active
@@ -598,7 +602,7 @@ async def test_a_file_is_not_closed_between_the_pieces_of_an_append(autojump_clo
     assert log.end_offset == 1
 
 
-async def test_an_append_by_a_thread_keeps_its_file(autojump_clock, world):
+async def test_file_is_not_closed_during_an_append_in_a_thread(autojump_clock, world):
     (log,) = logs_of(world, files := OpenFiles(), 1)
     content = batch()
     headers = [header for _, header in iterate_headers(content)]
@@ -613,7 +617,7 @@ async def test_an_append_by_a_thread_keeps_its_file(autojump_clock, world):
     assert log.end_offset == 1
 
 
-async def test_segments_that_have_grown_lately_go_last(autojump_clock, world):
+async def test_segments_appended_to_most_recently_are_closed_last(autojump_clock, world):
     logs = logs_of(world, files := OpenFiles(), 3)
     for log in logs:
         append(log, batch())
@@ -629,7 +633,7 @@ async def test_segments_that_have_grown_lately_go_last(autojump_clock, world):
     assert [file_of(log) is None for log in logs] == [False, True, True]
 
 
-async def test_a_segment_that_has_not_grown_since_it_was_opened_goes_first(autojump_clock, world):
+async def test_segment_without_appends_since_its_opening_is_closed_first(autojump_clock, world):
     logs = logs_of(world, files := OpenFiles(), 2)
     append(logs[0], batch())
     await sync(logs[0])
@@ -639,7 +643,7 @@ async def test_a_segment_that_has_not_grown_since_it_was_opened_goes_first(autoj
     assert [file_of(log) is None for log in logs] == [False, True]
 
 
-async def test_without_room_an_append_is_refused_and_can_be_repeated(autojump_clock, world):
+async def test_append_without_a_descriptor_is_refused_and_can_be_repeated(autojump_clock, world):
     files = OpenFiles()
     logs = logs_of(world, files, 2)
     await sync(logs[0])
@@ -656,7 +660,7 @@ async def test_without_room_an_append_is_refused_and_can_be_repeated(autojump_cl
     assert offsets(await read_all(logs[0])) == [0]
 
 
-async def test_unsynced_segments_are_synced_and_closed_while_there_is_no_room(
+async def test_unsynced_segments_are_synced_and_closed_when_descriptors_are_scarce(
     autojump_clock, world
 ):
     files = OpenFiles(SEGMENTS, world.descriptors)
@@ -678,7 +682,7 @@ async def test_unsynced_segments_are_synced_and_closed_while_there_is_no_room(
         await sync(log)
 
 
-async def test_a_broker_that_stops_may_use_the_reserve(autojump_clock, world):
+async def test_stopping_broker_may_use_reserved_descriptors(autojump_clock, world):
     files = scarce(world, 10)
     (log,) = logs_of(world, files, 1)
     append(log, batch())
@@ -695,7 +699,7 @@ async def test_a_broker_that_stops_may_use_the_reserve(autojump_clock, world):
     assert log.end_offset == 2
 
 
-async def test_a_sync_of_a_closed_segment_opens_nothing(autojump_clock, world):
+async def test_sync_of_a_segment_whose_file_is_closed_opens_no_file(autojump_clock, world):
     (log,) = logs_of(world, files := OpenFiles(), 1)
     append(log, batch())
     await sync(log)
@@ -721,7 +725,7 @@ async def test_a_file_that_another_program_has_cut_is_not_appended_to(autojump_c
         append(log, batch())
 
 
-async def test_a_log_rolls_and_is_cut_while_its_file_is_closed(autojump_clock, world):
+async def test_log_whose_file_is_closed_can_be_rolled_and_truncated(autojump_clock, world):
     (log,) = logs_of(world, files := OpenFiles(), 1, segment_bytes=2 * SIZE)
     for _ in range(5):
         append(log, batch())
@@ -738,7 +742,7 @@ async def test_a_log_rolls_and_is_cut_while_its_file_is_closed(autojump_clock, w
     assert world.descriptors.files == 0
 
 
-async def test_files_of_a_load_can_be_closed(autojump_clock, world):
+async def test_file_opened_by_a_load_can_be_closed_as_idle(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
     await close(log)
@@ -752,7 +756,7 @@ async def test_files_of_a_load_can_be_closed(autojump_clock, world):
         again.abandon()
 
 
-async def test_a_cut_keeps_its_file_open(autojump_clock, world):
+async def test_truncation_keeps_its_file_open_until_the_end(autojump_clock, world):
     (log,) = logs_of(world, files := OpenFiles(), 1, segment_bytes=4 * SIZE)
     for _ in range(100):
         append(log, batch())

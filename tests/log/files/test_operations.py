@@ -25,14 +25,16 @@ def filled(world):
     return file
 
 
-async def test_warm_and_cold_reads_give_the_same(autojump_clock, world):
+async def test_reads_in_the_loop_and_in_threads_return_the_same_bytes(autojump_clock, world):
     file = filled(world)
 
     assert run_now(read_twice(file)) == await run_in_threads(read_twice(file))
     assert run_now(read_twice(file)) == bytes([0, 1, 2, 3, 100, 101, 102, 103])
 
 
-async def test_a_short_read_before_the_end_is_cold(autojump_clock, world):
+async def test_short_read_before_the_end_of_the_file_raises_blocking_io_error(
+    autojump_clock, world
+):
     file = filled(world)
     file.chill(102)
 
@@ -42,7 +44,7 @@ async def test_a_short_read_before_the_end_is_cold(autojump_clock, world):
     assert await run_in_threads(read_twice(file)) == bytes([0, 1, 2, 3, 100, 101, 102, 103])
 
 
-async def test_a_short_read_at_the_end_is_the_end(autojump_clock, world):
+async def test_short_read_at_the_end_of_the_file_returns_the_rest(autojump_clock, world):
     file = filled(world)
 
     def end():
@@ -63,7 +65,7 @@ async def test_a_large_read_is_never_made_in_the_loop(autojump_clock, world):
     assert await run_in_threads(all_of_it()) == file.size
 
 
-async def test_where_nothing_is_known_to_be_warm_all_is_cold(autojump_clock):
+async def test_reads_in_the_loop_block_if_the_page_cache_cannot_be_queried(autojump_clock):
     world = simulated_world()
     file = filled(world)
     world.universe.fault = lambda machine, call, target: (
@@ -108,7 +110,7 @@ async def test_a_file_is_created_or_replaced_with_its_content(autojump_clock, wo
         run_now(creates("now", False))
 
 
-async def test_a_file_that_gets_no_content_is_closed(autojump_clock, world):
+async def test_created_file_is_closed_when_its_content_cannot_be_written(autojump_clock, world):
     root = world.directory("/data", create=True)
     world.universe.fault = fault_on("append", OSError(errno.EIO, "broken"))
 

@@ -7,7 +7,7 @@ from trio_kafka.log.files.partition_metadata import NAME, decode, encode, format
 from trio_kafka.model import METADATA_TOPIC_ID, TopicId
 
 
-def test_kafkas_file_is_read_and_written_again():
+def test_partition_metadata_of_apache_kafka_is_read_and_written_unchanged():
     content = sample("epochs")["epochs-0"][NAME]
 
     assert encode(decode(content)) == content
@@ -19,7 +19,7 @@ def test_the_metadata_topic_has_its_well_known_id():
 
 
 @given(st.binary(min_size=16, max_size=16))
-def test_ids_survive_being_written(value):
+def test_topic_id_is_the_same_after_writing_and_reading(value):
     assert parse_id(format_id(value)) == value
     assert decode(encode(TopicId(value))) == value
 
@@ -27,6 +27,6 @@ def test_ids_survive_being_written(value):
 @pytest.mark.parametrize(
     "content", [b"", bytes(43), b"version: 1\ntopic_id: " + b"A" * 22, b"version: 0\ntopic_id: A"]
 )
-def test_what_is_not_whole_is_an_error(content):
+def test_incomplete_partition_metadata_is_an_error(content):
     with pytest.raises(ValueError):
         decode(content)

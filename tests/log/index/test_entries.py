@@ -23,7 +23,7 @@ async def sealed(world, content, name="e"):
     return EntryFile(root, name, PAIR, sealed=True)
 
 
-async def test_a_growing_index_is_found_in_memory(autojump_clock, world):
+async def test_entries_of_a_growing_index_are_found_in_memory(autojump_clock, world):
     entries = EntryFile(world.directory("/data", create=True), "e", PAIR, sealed=False)
     assert run_now(entries.lookup(5)) is None
 
@@ -47,7 +47,7 @@ async def test_a_sealed_index_reads_one_page_for_a_lookup(autojump_clock, world)
     assert len(world.universe.trace) == 1
 
 
-async def test_zeros_at_the_end_are_no_entries(autojump_clock, world):
+async def test_zeros_at_the_end_of_an_index_are_not_entries(autojump_clock, world):
     entries = await sealed(world, packed((5, 256), (7, 1 << 24)) + bytes(8 * 3000))
 
     assert await run_in_threads(entries.lookup(1 << 31)) == (7, 1 << 24)
@@ -55,7 +55,7 @@ async def test_zeros_at_the_end_are_no_entries(autojump_clock, world):
 
 
 @pytest.mark.parametrize("content", [b"1234567", packed(*[(9, 1)] * 600), packed((9, 1), (5, 2))])
-async def test_an_index_that_cannot_be_is_corrupt(autojump_clock, world, content):
+async def test_index_of_wrong_size_or_order_is_corrupt(autojump_clock, world, content):
     entries = await sealed(world, content)
 
     with pytest.raises(CorruptIndexError):
@@ -70,7 +70,7 @@ async def test_a_corrupt_index_does_not_grow_again(autojump_clock, world, conten
         await run_in_threads(entries.grow())
 
 
-async def test_an_index_that_was_written_is_found_again(autojump_clock, world):
+async def test_written_index_has_the_same_entries_when_read_again(autojump_clock, world):
     root = world.directory("/data", create=True)
     await fill(root, {"e": b"old and longer than what is written"})
     entries = EntryFile(root, "e", PAIR, sealed=False)
@@ -98,7 +98,7 @@ async def test_a_sealed_index_can_grow_again(autojump_clock, world):
 
 
 @given(st.lists(st.integers(1, 10_000), unique=True, max_size=1500), st.integers(0, 11_000))
-def test_a_lookup_finds_what_a_scan_finds(keys, wanted):
+def test_lookup_finds_the_same_entry_as_a_scan(keys, wanted):
     pairs = [(key, key * 3) for key in sorted(keys)]
 
     async def main(universe):
@@ -109,7 +109,7 @@ def test_a_lookup_finds_what_a_scan_finds(keys, wanted):
     assert run_simulated(main) == (below[-1] if below else None)
 
 
-async def test_a_large_index_whose_file_was_closed_reads_one_page_again(autojump_clock, world):
+async def test_lookup_in_a_large_index_opens_its_closed_file_again(autojump_clock, world):
     root, files = world.directory("/data", create=True), OpenFiles(1)
     entries = EntryFile(root, "a.index", PAIR, sealed=False, files=files)
     for number in range(2000):
@@ -129,7 +129,7 @@ async def test_a_large_index_whose_file_was_closed_reads_one_page_again(autojump
     assert run_now(entries.lookup(2001)) == (2000, 1000)
 
 
-async def test_a_small_index_needs_no_open_file_once_it_is_read(autojump_clock, world):
+async def test_small_index_keeps_no_file_open_after_a_lookup(autojump_clock, world):
     root, files = world.directory("/data", create=True), OpenFiles()
     entries = EntryFile(root, "a.index", PAIR, sealed=False)
     entries.append(1, 2)
@@ -141,7 +141,7 @@ async def test_a_small_index_needs_no_open_file_once_it_is_read(autojump_clock, 
     assert files.figures()["open"] == 0
 
 
-async def test_an_index_that_is_in_memory_has_no_open_file(autojump_clock, world):
+async def test_index_in_memory_keeps_no_file_open(autojump_clock, world):
     root, files = world.directory("/data", create=True), OpenFiles()
     entries = EntryFile(root, "a.index", PAIR, sealed=False, files=files)
     for number in range(2000):

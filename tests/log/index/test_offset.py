@@ -11,9 +11,7 @@ def index(world):
     return offsets
 
 
-async def test_a_scan_begins_at_the_last_batch_that_ends_at_the_offset_or_before(
-    autojump_clock, world
-):
+async def test_offset_index_returns_the_last_entry_at_or_below_the_offset(autojump_clock, world):
     offsets = index(world)
 
     found = [run_now(offsets.position(offset)) for offset in (1000, 1009, 1010, 1029, 9999)]
@@ -22,7 +20,7 @@ async def test_a_scan_begins_at_the_last_batch_that_ends_at_the_offset_or_before
     assert offsets.last == (1050, 500)
 
 
-async def test_what_ends_at_the_cut_or_later_is_forgotten(autojump_clock, world):
+async def test_cut_removes_entries_at_or_above_its_offset(autojump_clock, world):
     offsets = index(world)
 
     offsets.cut(1030)
@@ -30,7 +28,7 @@ async def test_what_ends_at_the_cut_or_later_is_forgotten(autojump_clock, world)
     assert offsets.last == (1020, 200)
 
 
-async def test_it_is_full_when_no_entry_fits(autojump_clock, world):
+async def test_offset_index_is_full_when_no_entry_fits(autojump_clock, world):
     offsets = index(world)
 
     assert offsets.is_full(47)

@@ -15,7 +15,7 @@ def root(world):
     return world.directory("/data", create=True)
 
 
-async def test_what_is_written_takes_the_place_of_what_there_was(root, autojump_clock) -> None:
+async def test_written_content_replaces_the_content_of_the_file(root, autojump_clock) -> None:
     file = WrittenFile(root, NAME, None)
 
     for content in (b"long content", b"short", b"", b"again"):
@@ -29,7 +29,7 @@ async def test_what_is_written_takes_the_place_of_what_there_was(root, autojump_
     assert await content_of(root, NAME) == b"slow"
 
 
-async def test_a_file_belongs_to_its_owner_until_it_is_durable(root, autojump_clock) -> None:
+async def test_file_counts_in_the_open_files_only_when_durable(root, autojump_clock) -> None:
     files = OpenFiles()
     file = WrittenFile(root, NAME, files)
     assert not file._is_there
@@ -51,9 +51,7 @@ async def test_a_file_belongs_to_its_owner_until_it_is_durable(root, autojump_cl
     assert files.figures()["open"] == 0
 
 
-async def test_what_is_written_and_synced_outlives_a_power_loss(
-    world, root, autojump_clock
-) -> None:
+async def test_synced_content_survives_a_power_loss(world, root, autojump_clock) -> None:
     file = WrittenFile(root, NAME, None)
     run_now(file._replace(b"durable"))
     await file.sync()

@@ -11,14 +11,14 @@ def index(world):
     return times
 
 
-async def test_only_larger_timestamps_are_entries(autojump_clock, world):
+async def test_time_index_takes_only_timestamps_larger_than_the_last(autojump_clock, world):
     times = index(world)
 
     assert times.entries.count == 3
     assert times.last == (90, 1020)
 
 
-async def test_no_timestamp_below_the_offset_reaches_the_one_looked_for(autojump_clock, world):
+async def test_offset_before_is_the_last_entry_with_a_smaller_timestamp(autojump_clock, world):
     times = index(world)
 
     found = [run_now(times.offset_before(timestamp)) for timestamp in (0, 50, 51, 70, 71, 999)]
@@ -26,7 +26,7 @@ async def test_no_timestamp_below_the_offset_reaches_the_one_looked_for(autojump
     assert found == [1000, 1000, 1003, 1003, 1010, 1020]
 
 
-async def test_entries_of_what_is_cut_are_forgotten(autojump_clock, world):
+async def test_cut_removes_entries_at_or_above_its_offset(autojump_clock, world):
     times = index(world)
 
     times.cut(1010)
@@ -36,7 +36,7 @@ async def test_entries_of_what_is_cut_are_forgotten(autojump_clock, world):
     assert times.last == (-1, 1000)
 
 
-async def test_it_is_full_when_only_the_last_entry_fits(autojump_clock, world):
+async def test_time_index_is_full_when_only_the_last_entry_fits(autojump_clock, world):
     times = index(world)
 
     assert times.is_full(4 * 12)

@@ -13,7 +13,9 @@ ABORTED = [
 ]
 
 
-async def test_kafkas_file_is_read_and_written_again(autojump_clock, world):
+async def test_transaction_index_of_apache_kafka_is_read_and_written_unchanged(
+    autojump_clock, world
+):
     root = world.directory("/data", create=True)
     content = sample("txn")["txn-0"][NAME]
     await fill(root, {NAME: content})
@@ -26,7 +28,7 @@ async def test_kafkas_file_is_read_and_written_again(autojump_clock, world):
     assert await content_of(root, NAME) == content
 
 
-async def test_there_is_no_file_without_an_aborted_transaction(autojump_clock, world):
+async def test_transaction_index_without_aborted_transactions_has_no_file(autojump_clock, world):
     root = world.directory("/data", create=True)
     index = TransactionIndex(root, 5)
 
@@ -38,7 +40,7 @@ async def test_there_is_no_file_without_an_aborted_transaction(autojump_clock, w
     assert root.names() == [NAME]
 
 
-async def test_transactions_that_end_at_the_cut_or_later_are_forgotten(autojump_clock, world):
+async def test_cut_removes_transactions_that_end_at_or_above_its_offset(autojump_clock, world):
     index = TransactionIndex(world.directory("/data", create=True), 5)
     for aborted in ABORTED:
         index.append(aborted)
@@ -59,7 +61,7 @@ async def test_transactions_that_end_at_the_cut_or_later_are_forgotten(autojump_
     ],
     ids=["truncated", "empty", "newer", "zeroed", "swapped"],
 )
-async def test_an_index_that_is_not_whole_is_refused(autojump_clock, world, damage):
+async def test_damaged_transaction_index_is_corrupt(autojump_clock, world, damage):
     root = world.directory("/data", create=True)
     content = sample("txn")["txn-0"][NAME]
     await fill(root, {NAME: damage(content)})
@@ -69,7 +71,7 @@ async def test_an_index_that_is_not_whole_is_refused(autojump_clock, world, dama
         await run_in_threads(index.all())
 
 
-async def test_no_file_stays_open_once_it_is_read_or_durable(autojump_clock, world):
+async def test_transaction_index_keeps_no_file_open_once_read_or_durable(autojump_clock, world):
     root, files = world.directory("/data", create=True), OpenFiles()
     index = TransactionIndex(root, 0, files=files)
     aborted = AbortedTransaction(producer_id=1, first_offset=2, last_offset=3, last_stable_offset=3)

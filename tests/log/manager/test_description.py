@@ -8,7 +8,7 @@ from trio_kafka.log.manager.description import UNKNOWN_SPACE, describe_logs, spa
 from trio_kafka.scheduling.chunked_work import whole
 
 
-async def test_wanted_logs_are_described(world, autojump_clock) -> None:
+async def test_only_logs_selected_by_the_caller_are_described(world, autojump_clock) -> None:
     await format_directory(world, "/data")
     logs = await started(world)
     for partition in (T0, T1):
@@ -19,7 +19,9 @@ async def test_wanted_logs_are_described(world, autojump_clock) -> None:
     assert (found.partition, found.size, found.lag, found.is_future) == (T1, 0, 0, False)
 
 
-async def test_space_is_unknown_after_a_while(world, autojump_clock) -> None:
+async def test_space_is_unknown_if_the_disk_does_not_answer_within_five_seconds(
+    world, autojump_clock
+) -> None:
     await format_directory(world, "/data")
     logs = await started(world)
     world.universe.fault = lambda machine, call, target: 60.0 if call == "space" else None

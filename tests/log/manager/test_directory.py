@@ -19,7 +19,7 @@ def directory(world, told=None):
     return LogDirectory(world, root, (told or []).clear if told is None else told)
 
 
-async def test_the_marker_of_a_clean_stop_counts_once(autojump_clock, world):
+async def test_clean_shutdown_marker_counts_for_one_start(autojump_clock, world):
     first = directory(world)
     await first.open()
     assert not first.clean
@@ -35,7 +35,7 @@ async def test_the_marker_of_a_clean_stop_counts_once(autojump_clock, world):
     assert not third.clean
 
 
-def test_the_marker_does_not_come_back_when_the_power_goes():
+def test_clean_shutdown_marker_is_not_restored_by_a_power_loss():
     async def lives(universe):
         world = universe.machine("broker")
         await directory(world).open()
@@ -56,7 +56,7 @@ def test_the_marker_does_not_come_back_when_the_power_goes():
     assert {run_simulated(lives, seed) for seed in range(20)} == {(True, False)}
 
 
-async def test_what_checkpoints_say_is_known_of_a_partition(autojump_clock, world):
+async def test_offsets_of_the_checkpoints_are_known_of_a_partition(autojump_clock, world):
     one = directory(world)
     await fill(
         one.root,
@@ -76,7 +76,7 @@ async def test_what_checkpoints_say_is_known_of_a_partition(autojump_clock, worl
     assert one.known(TopicPartition("t", 1)) == Known()
 
 
-async def test_only_a_new_log_has_not_been_cleaned(autojump_clock, world):
+async def test_cleaner_offset_is_removed_only_for_a_new_log(autojump_clock, world):
     one, name = directory(world), "cleaner-offset-checkpoint"
     await fill(one.root, {name: b"0\n2\nt 0 3\nu 0 4\n"})
     await one.open()
@@ -91,7 +91,9 @@ async def test_only_a_new_log_has_not_been_cleaned(autojump_clock, world):
     assert await content_of(one.root, name) == b"0\n1\nu 0 4\n"
 
 
-async def test_start_offsets_are_written_only_above_the_first_segment(autojump_clock, world):
+async def test_start_offset_is_written_only_above_the_base_of_the_first_segment(
+    autojump_clock, world
+):
     one = directory(world)
     await one.open()
     log = new_log(world, "/data/t-0")
@@ -108,7 +110,7 @@ async def test_start_offsets_are_written_only_above_the_first_segment(autojump_c
     assert await content_of(one.root, "recovery-point-offset-checkpoint") == b"0\n1\nt 0 0\n"
 
 
-async def test_it_knows_whether_a_high_watermark_has_moved_since_they_were_written(
+async def test_directory_detects_high_watermarks_that_moved_since_the_checkpoint(
     autojump_clock, world
 ):
     one = directory(world)
@@ -130,7 +132,7 @@ async def test_it_knows_whether_a_high_watermark_has_moved_since_they_were_writt
     assert await one.high_watermarks_moved()
 
 
-async def test_a_checkpoint_that_has_not_changed_is_not_written_again(autojump_clock, world):
+async def test_unchanged_checkpoint_is_not_written_again(autojump_clock, world):
     one = directory(world)
     await one.open()
     log = new_log(world, "/data/t-0")
@@ -146,7 +148,7 @@ async def test_a_checkpoint_that_has_not_changed_is_not_written_again(autojump_c
     assert await content_of(one.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
 
 
-async def test_an_error_takes_the_directory_and_its_logs_offline_once(autojump_clock, world):
+async def test_first_error_takes_the_directory_and_its_logs_offline(autojump_clock, world):
     told = []
     one = directory(world, lambda: told.append(1))
     await one.open()
@@ -162,7 +164,7 @@ async def test_an_error_takes_the_directory_and_its_logs_offline_once(autojump_c
         read(log, 0, 1, 1)
 
 
-async def test_a_checkpoint_that_cannot_be_written_takes_it_offline(autojump_clock, world):
+async def test_checkpoint_that_cannot_be_written_takes_the_directory_offline(autojump_clock, world):
     one = directory(world)
     await one.open()
     world.universe.fault = lambda machine, call, target: (
@@ -174,9 +176,7 @@ async def test_a_checkpoint_that_cannot_be_written_takes_it_offline(autojump_clo
     assert "full" in str(one.offline)
 
 
-async def test_a_start_offset_is_written_after_a_high_watermark_that_confirms_it(
-    autojump_clock, world
-):
+async def test_high_watermark_is_written_together_with_the_start_offset(autojump_clock, world):
     one = directory(world)
     await one.open()
     log = new_log(world, "/data/t-0")
@@ -190,7 +190,9 @@ async def test_a_start_offset_is_written_after_a_high_watermark_that_confirms_it
     assert await content_of(one.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
 
 
-async def test_without_readable_cleaner_offsets_any_gap_may_be_the_cleaners(autojump_clock, world):
+async def test_all_offsets_count_as_compacted_if_the_cleaner_offsets_are_unreadable(
+    autojump_clock, world
+):
     one = directory(world)
     await fill(one.root, {"cleaner-offset-checkpoint": b"0\n1\nt 0\n"})
 
@@ -200,7 +202,9 @@ async def test_without_readable_cleaner_offsets_any_gap_may_be_the_cleaners(auto
 
 
 @pytest.mark.parametrize("content", [b"0\n1\nt 0 " + b"9" * 5000 + b"\n", b"0\n" + b"9" * 5000])
-async def test_a_number_of_too_many_digits_is_malformed(autojump_clock, world, content):
+async def test_checkpoint_with_a_number_of_too_many_digits_is_ignored(
+    autojump_clock, world, content
+):
     one = directory(world)
     await fill(one.root, {"recovery-point-offset-checkpoint": content})
 
@@ -209,7 +213,7 @@ async def test_a_number_of_too_many_digits_is_malformed(autojump_clock, world, c
     assert one.known(TopicPartition("t", 0)) == Known()
 
 
-async def test_an_error_of_the_system_names_the_directory(autojump_clock, world):
+async def test_offline_reason_of_a_system_error_names_the_directory(autojump_clock, world):
     one = directory(world)
 
     one.fail(OSError(5, "EIO"))
@@ -218,7 +222,7 @@ async def test_an_error_of_the_system_names_the_directory(autojump_clock, world)
     assert one.offline.path == "/data"
 
 
-async def test_the_offset_of_the_cleaner_is_kept_for_logs_that_are_there(autojump_clock, world):
+async def test_cleaner_offsets_are_written_only_for_logs_of_the_directory(autojump_clock, world):
     one, name = directory(world), "cleaner-offset-checkpoint"
     await fill(one.root, {name: b"0\n2\nt 0 3\nu 0 4\n"})
     await one.open()
@@ -233,7 +237,7 @@ async def test_the_offset_of_the_cleaner_is_kept_for_logs_that_are_there(autojum
     assert one.cleaned(TopicPartition("u", 0)) is None
 
 
-async def test_a_log_that_is_cut_is_dirty_from_there_on(autojump_clock, world):
+async def test_truncation_lowers_the_cleaner_offset_of_a_log(autojump_clock, world):
     one, name = directory(world), "cleaner-offset-checkpoint"
     await fill(one.root, {name: b"0\n1\nt 0 7\n"})
     await one.open()
@@ -251,7 +255,7 @@ async def test_a_log_that_is_cut_is_dirty_from_there_on(autojump_clock, world):
     assert await content_of(one.root, name) == b"0\n1\nt 0 5\n"
 
 
-async def test_a_recovery_point_is_written_when_it_must_be_trusted(autojump_clock, world):
+async def test_recovery_point_is_written_only_if_its_checkpoint_is_too_low(autojump_clock, world):
     one, name = directory(world), "recovery-point-offset-checkpoint"
     await format_directory(world, "/data")
     await one.open()
@@ -269,7 +273,9 @@ async def test_a_recovery_point_is_written_when_it_must_be_trusted(autojump_cloc
     assert await content_of(one.root, name) == b"0\n1\nt 0 10\n"
 
 
-async def test_a_log_knows_how_far_it_was_compacted(autojump_clock, world):
+async def test_compacted_offset_of_a_log_survives_a_restart_and_falls_at_a_truncation(
+    autojump_clock, world
+):
     await format_directory(world, "/data")
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, LogConfig())
@@ -289,9 +295,7 @@ async def test_a_log_knows_how_far_it_was_compacted(autojump_clock, world):
     assert log.compacted_until == 0
 
 
-async def test_a_new_log_is_not_compacted_whatever_an_older_log_of_its_name_was(
-    autojump_clock, world
-):
+async def test_new_log_has_no_compacted_offset_of_a_deleted_log_of_its_name(autojump_clock, world):
     await format_directory(world, "/data")
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, LogConfig())
@@ -303,7 +307,7 @@ async def test_a_new_log_is_not_compacted_whatever_an_older_log_of_its_name_was(
     assert manager.create(T0, TOPIC_ID, LogConfig()).compacted_until == 0
 
 
-async def test_without_the_checkpoint_of_the_cleaner_any_gap_may_be_one_of_compaction(
+async def test_loaded_log_counts_as_compacted_if_the_cleaner_offsets_are_unreadable(
     autojump_clock, world
 ):
     await format_directory(world, "/data")

@@ -36,7 +36,7 @@ def lines(caplog):
     return found
 
 
-async def test_a_disk_below_the_limit_is_warned_of_once_and_again_at_half(
+async def test_low_disk_space_is_logged_once_below_the_limit_and_again_below_half(
     autojump_clock, watch, caplog
 ):
     caplog.set_level("INFO")
@@ -52,14 +52,14 @@ async def test_a_disk_below_the_limit_is_warned_of_once_and_again_at_half(
     assert watch.space.figures() == {"/data": 4.9}
 
 
-async def test_a_disk_that_fills_fast_is_warned_of_before_the_limit(autojump_clock, watch, caplog):
+async def test_fast_filling_disk_is_logged_before_the_limit(autojump_clock, watch, caplog):
     await watch.free(900)
     await watch.free(800)
 
     assert lines(caplog) == [("disk nearly full", 800, "240 s")]
 
 
-async def test_space_that_is_there_again_is_logged(autojump_clock, watch, caplog):
+async def test_recovered_disk_space_is_logged(autojump_clock, watch, caplog):
     caplog.set_level("INFO")
     await watch.free(50)
     await watch.free(105)  # not much above the limit: it would come and go
@@ -72,7 +72,7 @@ async def test_space_that_is_there_again_is_logged(autojump_clock, watch, caplog
     assert [one[0] for one in lines(caplog)] == ["disk nearly full"]
 
 
-async def test_a_limit_of_zero_warns_never(autojump_clock, watch, caplog):
+async def test_limit_of_zero_disables_disk_space_warnings(autojump_clock, watch, caplog):
     watch.percent = 0
     await watch.free(500)
     await watch.free(1)
@@ -80,9 +80,7 @@ async def test_a_limit_of_zero_warns_never(autojump_clock, watch, caplog):
     assert not lines(caplog)
 
 
-async def test_a_disk_that_does_not_tell_its_space_is_passed_over(
-    autojump_clock, watch, caplog, world
-):
+async def test_disk_whose_space_is_unknown_is_not_logged(autojump_clock, watch, caplog, world):
     world.universe.faults.add(CallFault(call="space", error="EIO"))
 
     await watch.free(1)

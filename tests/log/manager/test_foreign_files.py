@@ -18,7 +18,7 @@ from trio_kafka.log.manager.foreign_files import OWN_FILES, why_foreign
         (f"t-0.{'a' * 32}-stray", []),
     ],
 )
-def test_what_may_be_a_partition_is_none_of_the_foreign_ones(name, inside):
+def test_directory_that_may_be_a_partition_is_not_foreign(name, inside):
     assert why_foreign(name, parse_directory(name), inside) is None
 
 
@@ -33,11 +33,11 @@ def test_what_may_be_a_partition_is_none_of_the_foreign_ones(name, inside):
         (f"t-0.{'a' * 32}-future", ["dump.sql"], "but dump.sql"),
     ],
 )
-def test_what_is_foreign_says_why(name, inside, reason):
+def test_foreign_directory_has_a_reason(name, inside, reason):
     assert reason in (why_foreign(name, parse_directory(name), inside) or "")
 
 
-async def test_foreign_files_are_left_alone_and_told_once(autojump_clock, world, caplog):
+async def test_foreign_files_are_kept_and_logged_once(autojump_clock, world, caplog):
     root = await format_directory(world, "/data")
     manager = await started(world)
     append(manager.create(T0, TOPIC_ID, SMALL), batch())

@@ -59,7 +59,7 @@ def names(world, path: str) -> list[str]:
     return [name[:3] + (name[name.rindex("-") :] if "." in name else "") for name in found]
 
 
-async def test_a_future_log_is_beside_the_logs(world, autojump_clock) -> None:
+async def test_future_log_is_separate_from_the_log_of_its_partition(world, autojump_clock) -> None:
     logs = await moving(world)
 
     assert logs.directory_of(T0).path == "/a"
@@ -70,7 +70,9 @@ async def test_a_future_log_is_beside_the_logs(world, autojump_clock) -> None:
     assert logs.figures()["futures"] == 1
 
 
-async def test_a_promoted_log_has_the_name_and_the_other_is_deleted(world, autojump_clock) -> None:
+async def test_promotion_gives_the_future_log_the_name_and_deletes_the_old_log(
+    world, autojump_clock
+) -> None:
     logs = await moving(world)
     log, future = logs.get(T0), logs.futures.get(T0)
 
@@ -87,7 +89,9 @@ async def test_a_promoted_log_has_the_name_and_the_other_is_deleted(world, autoj
         logs.promote(T0)
 
 
-async def test_the_old_files_stay_until_the_new_name_is_durable(world, autojump_clock) -> None:
+async def test_promotion_keeps_old_files_until_the_new_name_is_durable(
+    world, autojump_clock
+) -> None:
     logs = await moving(world)
     world.universe.fault = lambda machine, call, target: (
         5.0 if call == "sync_directory" and target == "/b" else None
@@ -113,7 +117,7 @@ async def test_a_dropped_future_log_is_deleted(world, autojump_clock) -> None:
     assert len(logs.removal) == 1
 
 
-async def test_a_long_name_is_refused(world, autojump_clock) -> None:
+async def test_name_of_a_future_log_above_255_bytes_is_refused(world, autojump_clock) -> None:
     assert len(future_name(TopicPartition("x" * 213, 0), bytes(16))) == 255
 
     with pytest.raises(KafkaError) as caught:
@@ -121,7 +125,9 @@ async def test_a_long_name_is_refused(world, autojump_clock) -> None:
     assert caught.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-async def test_a_directory_that_takes_no_future_log_goes_offline(world, autojump_clock) -> None:
+async def test_directory_goes_offline_when_a_future_log_cannot_be_created(
+    world, autojump_clock
+) -> None:
     logs = await two(world)
     world.universe.fault = lambda machine, call, target: (
         OSError(28, "ENOSPC") if target.startswith("/b") else None
@@ -134,7 +140,7 @@ async def test_a_directory_that_takes_no_future_log_goes_offline(world, autojump
     assert len(logs.futures) == 0
 
 
-async def test_a_future_log_is_found_again(world, autojump_clock) -> None:
+async def test_future_log_is_loaded_again_after_a_kill(world, autojump_clock) -> None:
     logs = await next_life(world, await moving(world, behind=2))
 
     assert logs.futures.get(T0).end_offset == 6
@@ -142,7 +148,7 @@ async def test_a_future_log_is_found_again(world, autojump_clock) -> None:
     assert logs.get(T0).end_offset == 10
 
 
-async def test_one_that_the_metadata_name_is_promoted_if_it_has_caught_up(
+async def test_caught_up_future_log_in_the_directory_of_the_metadata_is_promoted_at_load(
     world, autojump_clock
 ) -> None:
     logs = await next_life(world, await moving(world), B)
@@ -152,14 +158,16 @@ async def test_one_that_the_metadata_name_is_promoted_if_it_has_caught_up(
     assert names(world, "/a") == ["t-0-delete"]
 
 
-async def test_one_that_the_metadata_name_goes_on_if_it_is_behind(world, autojump_clock) -> None:
+async def test_future_log_that_is_behind_is_not_promoted_at_load(world, autojump_clock) -> None:
     logs = await next_life(world, await moving(world, behind=1), B)
 
     assert logs.directory_of(T0).path == "/a"
     assert logs.futures.get(T0).end_offset == 8
 
 
-async def test_one_that_lacks_the_last_record_goes_on(world, autojump_clock) -> None:
+async def test_future_log_without_the_last_record_is_not_promoted_at_load(
+    world, autojump_clock
+) -> None:
     logs = await moving(world)
     append(logs.get(T0), batch(1))
 
@@ -169,7 +177,9 @@ async def test_one_that_lacks_the_last_record_goes_on(world, autojump_clock) -> 
     assert (logs.get(T0).end_offset, logs.futures.get(T0).end_offset) == (11, 10)
 
 
-async def test_one_that_lacks_the_first_record_is_not_promoted(world, autojump_clock) -> None:
+async def test_future_log_with_a_higher_start_offset_is_not_promoted_at_load(
+    world, autojump_clock
+) -> None:
     logs = await moving(world)
     logs.get(T0).set_start_offset(2)
     logs.futures.get(T0).set_start_offset(3)
@@ -182,7 +192,9 @@ async def test_one_that_lacks_the_first_record_is_not_promoted(world, autojump_c
     assert (logs.get(T0).start_offset, logs.futures.get(T0).start_offset) == (2, 3)
 
 
-async def test_one_that_lacks_the_beginning_is_not_promoted(world, autojump_clock) -> None:
+async def test_future_log_restarted_at_the_end_is_not_promoted_at_load(
+    world, autojump_clock
+) -> None:
     logs = await moving(world)
     await restart_at(logs.futures.get(T0), 10)
 
@@ -192,7 +204,7 @@ async def test_one_that_lacks_the_beginning_is_not_promoted(world, autojump_cloc
     assert logs.futures.get(T0).start_offset == 10
 
 
-async def test_one_whose_log_is_gone_is_promoted(world, autojump_clock) -> None:
+async def test_future_log_without_a_log_is_promoted_at_load(world, autojump_clock) -> None:
     """Act as if a crash had kept the rename of the log to a deleted one, and not the other one."""
     logs = await moving(world)
     logs.delete(T0)
@@ -203,7 +215,9 @@ async def test_one_whose_log_is_gone_is_promoted(world, autojump_clock) -> None:
     assert logs.get(T0).end_offset == 10
 
 
-async def test_one_whose_log_may_be_in_an_offline_directory_stays(world, autojump_clock) -> None:
+async def test_future_log_is_not_promoted_while_another_directory_is_offline(
+    world, autojump_clock
+) -> None:
     logs = await moving(world)
     logs.abandon()
     world.universe.fault = lambda machine, call, target: (
@@ -217,7 +231,7 @@ async def test_one_whose_log_may_be_in_an_offline_directory_stays(world, autojum
 
 
 @pytest.mark.parametrize(("wanted", "path"), [(A, "/a"), (B, "/b")])
-async def test_of_two_with_the_name_the_one_that_the_metadata_name_counts(
+async def test_log_in_the_directory_of_the_metadata_is_kept_of_two_with_one_name(
     world, autojump_clock, wanted: str, path: str
 ) -> None:
     """Act as if only one of the two renames had outlived a crash."""
@@ -234,7 +248,7 @@ async def test_of_two_with_the_name_the_one_that_the_metadata_name_counts(
     assert sorted([names(world, "/a"), names(world, "/b")]) == [["t-0"], ["t-0-stray"]]
 
 
-async def test_one_of_an_earlier_topic_is_deleted(world, autojump_clock) -> None:
+async def test_future_log_of_an_earlier_topic_is_deleted_at_load(world, autojump_clock) -> None:
     logs = await two(world)
     here, there = logs.directories
     await sync(logs.create(T0, TOPIC_ID, SMALL, here))
@@ -246,7 +260,7 @@ async def test_one_of_an_earlier_topic_is_deleted(world, autojump_clock) -> None
     assert names(world, "/b") == ["t-0-delete"]
 
 
-async def test_one_that_was_never_synced_is_deleted(world, autojump_clock) -> None:
+async def test_future_log_that_was_never_synced_is_deleted_at_load(world, autojump_clock) -> None:
     """It may be that of a topic of this name that was deleted, whose deletion was lost."""
     logs = await two(world)
     here, there = logs.directories
@@ -258,7 +272,7 @@ async def test_one_that_was_never_synced_is_deleted(world, autojump_clock) -> No
     assert len(logs.futures) == 0
 
 
-async def test_one_is_promoted_in_place_of_a_log_of_an_earlier_topic(world, autojump_clock) -> None:
+async def test_future_log_replaces_a_log_of_an_earlier_topic_at_load(world, autojump_clock) -> None:
     logs = await two(world)
     here, there = logs.directories
     await sync(logs.create(T0, OTHER_ID, SMALL, here))
@@ -270,7 +284,7 @@ async def test_one_is_promoted_in_place_of_a_log_of_an_earlier_topic(world, auto
     assert names(world, "/a") == ["t-0-stray"]
 
 
-async def test_one_of_no_topic_stays_until_the_metadata_are_taken_over(
+async def test_future_log_is_kept_at_load_while_its_topic_id_is_unknown(
     world, autojump_clock
 ) -> None:
     logs = await next_life(world, await moving(world), topic_id=None)
@@ -278,7 +292,9 @@ async def test_one_of_no_topic_stays_until_the_metadata_are_taken_over(
     assert len(logs.futures) == 1
 
 
-async def test_one_beside_its_log_is_deleted_unread(world, autojump_clock, caplog) -> None:
+async def test_future_log_in_the_directory_of_its_log_is_deleted_unread(
+    world, autojump_clock, caplog
+) -> None:
     """A move that was cancelled before the log came here; the crash undid the new name."""
     logs = await moving(world)
     here = logs.directories[0].root
@@ -294,7 +310,7 @@ async def test_one_beside_its_log_is_deleted_unread(world, autojump_clock, caplo
     assert "records are missing" not in caplog.text
 
 
-async def test_of_two_future_logs_one_is_kept(world, autojump_clock) -> None:
+async def test_only_one_of_two_future_logs_is_kept_at_load(world, autojump_clock) -> None:
     logs = await moving(world)
     other = world.directory("/b").directory(future_name(T0, b"o" * 16), create=True)
     file = other.create("00000000000000000000.log")
@@ -309,7 +325,7 @@ async def test_of_two_future_logs_one_is_kept(world, autojump_clock) -> None:
     )
 
 
-async def test_checkpoints_have_future_logs_too(world, autojump_clock) -> None:
+async def test_checkpoints_include_future_logs(world, autojump_clock) -> None:
     logs = await moving(world)
     logs.futures.get(T0).set_start_offset(3)
     await logs.directories[1].checkpoint()

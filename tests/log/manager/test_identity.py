@@ -21,12 +21,12 @@ async def test_a_directory_of_another_node_or_cluster_is_refused(autojump_clock,
         await started(world)
 
 
-async def test_nothing_starts_on_directories_that_were_never_formatted(autojump_clock, world):
+async def test_start_is_refused_if_no_log_directory_is_formatted(autojump_clock, world):
     with pytest.raises(IdentityError, match="no log directory is formatted"):
         await started(world)
 
 
-async def test_two_directories_with_one_id_are_refused(autojump_clock, world):
+async def test_two_directories_with_the_same_id_are_refused(autojump_clock, world):
     await format_directory(world, "/a")
     await format_directory(world, "/b")
 
@@ -34,7 +34,7 @@ async def test_two_directories_with_one_id_are_refused(autojump_clock, world):
         await started(world, "/a", "/b")
 
 
-async def test_an_empty_directory_beside_a_formatted_one_is_formatted(autojump_clock, world):
+async def test_empty_directory_beside_a_formatted_directory_is_formatted(autojump_clock, world):
     await format_directory(world, "/a")
 
     manager = await started(world, "/a", "/b")
@@ -44,7 +44,7 @@ async def test_an_empty_directory_beside_a_formatted_one_is_formatted(autojump_c
     assert len(parse_id(ids[1])) == 16
 
 
-async def test_an_id_does_not_begin_with_a_dash(autojump_clock, world):
+async def test_new_directory_ids_are_distinct_and_do_not_begin_with_a_dash(autojump_clock, world):
     ids = [new_directory_id(world) for _ in range(200)]
 
     assert not any(text.startswith("-") for text in ids)

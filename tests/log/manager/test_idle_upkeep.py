@@ -50,7 +50,7 @@ async def test_retention_has_work_while_a_log_is_too_large(autojump_clock, world
     assert 0 < retention_idle_s(manager) <= inf
 
 
-async def test_retention_has_work_while_a_segment_lies_below_the_start(autojump_clock, world):
+async def test_retention_has_work_while_a_segment_is_below_the_start_offset(autojump_clock, world):
     manager, log = await manager_with_log(world, cleanup_policy=("delete",), retention_ms=-1)
     append(log, batch(timestamp=log.now_ms()))
     log.high_watermark = log.end_offset
@@ -63,14 +63,14 @@ async def test_retention_has_work_while_a_segment_lies_below_the_start(autojump_
     assert retention_idle_s(manager) == inf
 
 
-async def test_the_cleaner_and_not_retention_has_the_work_of_a_compacted_log(autojump_clock, world):
+async def test_retention_has_no_work_for_a_compacted_log(autojump_clock, world):
     manager, log = await manager_with_log(world, cleanup_policy=("compact",), retention_ms=1)
     append(log, batch(timestamp=log.now_ms() - 1000))
 
     assert retention_idle_s(manager) == inf
 
 
-async def test_a_checkpoint_is_written_only_if_it_is_out_of_date(autojump_clock, world):
+async def test_checkpoint_task_is_idle_until_its_offsets_change(autojump_clock, world):
     manager, log = await manager_with_log(world)
     for name in (RECOVERY_POINTS, HIGH_WATERMARKS, START_OFFSETS):
         await write_checkpoints(manager, name)
@@ -88,9 +88,7 @@ async def test_a_checkpoint_is_written_only_if_it_is_out_of_date(autojump_clock,
         assert checkpoint_idle_s(manager, name) == inf
 
 
-async def test_a_flush_is_due_when_the_time_of_a_log_with_unsynced_records_is_over(
-    autojump_clock, world
-):
+async def test_flush_is_due_after_flush_ms_if_a_log_has_unsynced_records(autojump_clock, world):
     manager, log = await manager_with_log(world, flush_ms=500)
     assert flush_idle_s(manager) == inf
     append(log, batch())
@@ -102,7 +100,7 @@ async def test_a_flush_is_due_when_the_time_of_a_log_with_unsynced_records_is_ov
     assert flush_idle_s(manager) == inf
 
 
-async def test_producers_are_idle_until_the_first_one_was_silent_for_long(autojump_clock, world):
+async def test_producer_expiry_is_idle_until_the_first_producer_expires(autojump_clock, world):
     manager, log = await manager_with_log(world)
     assert producers_idle_s(manager, 60_000) == inf
 

@@ -13,7 +13,7 @@ from trio_kafka.log.manager.meta_properties import MetaProperties
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 
 
-async def test_a_directory_of_kafka_is_taken_over(autojump_clock, world):
+async def test_log_directory_of_apache_kafka_is_loaded(autojump_clock, world):
     root = world.directory("/data", create=True)
     await fill(root, sample("log_dir_root")[""])
     for name in ("plain", "epochs", "txn", "trimmed", "compacted"):
@@ -35,7 +35,7 @@ async def test_a_directory_of_kafka_is_taken_over(autojump_clock, world):
     assert epochs.topic_id == parse_id("YMeKavazTnWkzaGVPtHB8Q")
 
 
-async def test_a_stray_log_keeps_its_files(autojump_clock, world):
+async def test_stray_log_keeps_its_files_over_a_restart(autojump_clock, world):
     root = await format_directory(world, "/data")
     manager = await started(world)
     manager.create(T0, TOPIC_ID, SMALL)
@@ -57,7 +57,7 @@ async def test_a_stray_log_keeps_its_files(autojump_clock, world):
 
 
 @pytest.mark.parametrize("current", ["old", "new"])
-async def test_of_two_logs_of_a_name_the_one_of_the_current_topic_counts(
+async def test_log_with_the_current_topic_id_is_kept_of_two_with_one_name(
     autojump_clock, world, current
 ):
     # A topic was deleted, another one of its name was made in another directory, and a power loss
@@ -83,7 +83,7 @@ async def test_of_two_logs_of_a_name_the_one_of_the_current_topic_counts(
 
 
 @pytest.mark.parametrize("named", ["/a", "/b"])
-async def test_of_two_logs_without_a_topic_id_that_of_the_directory_in_the_metadata_counts(
+async def test_log_in_the_directory_of_the_metadata_is_kept_of_two_without_topic_id(
     autojump_clock, world, named
 ):
     # A disk failed before it had the topic id. The topic was deleted and created again in another
@@ -104,7 +104,9 @@ async def test_of_two_logs_without_a_topic_id_that_of_the_directory_in_the_metad
     await again.close()
 
 
-async def test_two_logs_of_one_topic_are_refused(autojump_clock, world):
+async def test_start_is_refused_if_two_logs_have_the_same_partition_and_topic_id(
+    autojump_clock, world
+):
     for path, unique in (("/a", "A" * 22), ("/b", "B" * 22)):
         await format_directory(world, path, unique)
         manager = await started(world, path)
@@ -132,7 +134,9 @@ async def written(world, count):
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5, 100])
-async def test_so_many_logs_of_a_directory_are_loaded_at_once(autojump_clock, world, at_once):
+async def test_number_of_logs_loaded_concurrently_in_a_directory_is_bounded(
+    autojump_clock, world, at_once
+):
     manager = await written(world, 7)
     begun, together = [], []
 
@@ -177,9 +181,7 @@ async def test_a_log_that_cannot_be_read_takes_the_directory_offline_and_ends_th
     assert all(log.failed for log in manager.logs)
 
 
-async def test_a_log_that_was_opened_when_its_directory_had_failed_does_not_serve(
-    autojump_clock, world
-):
+async def test_logs_loaded_before_their_directory_fails_are_failed_too(autojump_clock, world):
     manager = await written(world, 5)
     (directory,) = manager.online
 
@@ -197,7 +199,7 @@ async def test_a_log_that_was_opened_when_its_directory_had_failed_does_not_serv
 @pytest.mark.parametrize(
     ("silent_ms", "known"), [(45_000, {2}), (90_000, {1, 2}), (15_000, set()), (None, {1, 2})]
 )
-async def test_producers_that_were_silent_are_not_loaded(autojump_clock, world, silent_ms, known):
+async def test_expired_producers_are_not_loaded(autojump_clock, world, silent_ms, known):
     await format_directory(world, "/data")
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, SMALL)
@@ -215,7 +217,7 @@ async def test_producers_that_were_silent_are_not_loaded(autojump_clock, world, 
     assert {one.producer_id for one in manager.get(T0).producers} == known
 
 
-async def test_a_load_is_in_the_tree_while_it_runs_and_in_the_log_when_it_ends(
+async def test_load_has_a_node_while_in_progress_and_logs_its_counts_at_the_end(
     autojump_clock, world, caplog
 ):
     caplog.set_level("INFO")
@@ -236,7 +238,7 @@ async def test_a_load_is_in_the_tree_while_it_runs_and_in_the_log_when_it_ends(
 
 
 @pytest.mark.parametrize("installed", [True, False])
-async def test_large_segments_are_checked_in_processes_if_there_are_any(
+async def test_large_segments_are_checked_in_worker_processes_if_available(
     autojump_clock, world, installed, monkeypatch
 ):
     manager = await written(world, 3)

@@ -17,7 +17,7 @@ from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
 
 
-async def test_logs_are_as_they_were_after_a_clean_stop(autojump_clock, world):
+async def test_logs_are_the_same_after_a_clean_stop_and_a_start(autojump_clock, world):
     root = await format_directory(world, "/data")
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, SMALL)
@@ -37,7 +37,7 @@ async def test_logs_are_as_they_were_after_a_clean_stop(autojump_clock, world):
     assert not root.exists(".kafka_cleanshutdown")
 
 
-async def test_a_second_manager_does_not_get_the_lock(autojump_clock, world):
+async def test_second_log_manager_of_a_directory_is_refused_its_lock(autojump_clock, world):
     await format_directory(world, "/data")
     await started(world)
 
@@ -45,7 +45,7 @@ async def test_a_second_manager_does_not_get_the_lock(autojump_clock, world):
         await started(world)
 
 
-async def test_new_logs_go_where_the_fewest_are(autojump_clock, world):
+async def test_new_logs_are_spread_evenly_over_the_directories(autojump_clock, world):
     await format_directory(world, "/a", "A" * 22)
     await format_directory(world, "/b", "B" * 22)
     manager = await started(world, "/a", "/b")
@@ -57,7 +57,7 @@ async def test_new_logs_go_where_the_fewest_are(autojump_clock, world):
     assert manager.create(T0, TOPIC_ID, SMALL) is manager.get(T0)
 
 
-async def test_a_failed_directory_goes_offline_with_its_logs_and_the_others_go_on(
+async def test_failed_directory_goes_offline_with_its_logs_and_others_stay_online(
     autojump_clock, world
 ):
     await format_directory(world, "/a", "A" * 22)
@@ -93,7 +93,7 @@ async def test_a_directory_that_cannot_be_read_is_offline_from_the_start(autojum
     assert "meta.properties: node.id is 'one'" in str(manager.offline_paths["/b"])
 
 
-async def test_figures_count_what_is_there(autojump_clock, world):
+async def test_figures_of_the_log_manager_count_directories_and_logs(autojump_clock, world):
     await format_directory(world, "/data")
     manager = await started(world)
     manager.create(T0, TOPIC_ID, SMALL)
@@ -143,7 +143,7 @@ async def life_of_a_broker(world, acked):
                     acked[partition] = end
 
 
-def test_a_broker_starts_after_any_crash_with_all_that_was_synced(size):
+def test_all_synced_records_are_loaded_after_any_crash(size):
     async def lives(universe):
         acked = {}
         world = universe.machine("broker")
@@ -171,7 +171,7 @@ def test_a_broker_starts_after_any_crash_with_all_that_was_synced(size):
                 assert found[partition][0].end_offset >= end, (seed, partition)
 
 
-def test_a_power_loss_after_a_clean_stop_takes_nothing_that_the_next_start_trusts():
+def test_power_loss_after_a_clean_stop_changes_no_file_of_a_log():
     config = LogConfig(index_interval_bytes=0)
 
     async def lives(universe):
@@ -194,7 +194,7 @@ def test_a_power_loss_after_a_clean_stop_takes_nothing_that_the_next_start_trust
     assert len(before["00000000000000000000.index"]) > 0
 
 
-async def test_checkpoints_of_a_deleted_log_do_not_speak_for_the_new_one(autojump_clock, world):
+async def test_new_log_ignores_checkpoints_of_a_deleted_log_of_its_name(autojump_clock, world):
     await format_directory(world, "/data")
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, SMALL)
@@ -215,7 +215,7 @@ async def test_checkpoints_of_a_deleted_log_do_not_speak_for_the_new_one(autojum
     assert offsets(await read_all(log)) == [0, 1, 2]
 
 
-async def test_open_files_of_all_logs_are_one_budget(autojump_clock, world):
+async def test_all_logs_share_one_budget_of_open_files(autojump_clock, world):
     await format_directory(world, "/data")
     manager = await started(world, open_files=5)
     logs = [manager.create(at, TOPIC_ID, SMALL) for at in (T0, T1)]
@@ -255,7 +255,9 @@ async def test_all_logs_share_the_descriptors_of_the_process(autojump_clock, wor
     await manager.close()
 
 
-async def test_a_creation_without_a_descriptor_leaves_the_directory_online(autojump_clock, world):
+async def test_directory_stays_online_if_a_log_is_created_without_a_free_descriptor(
+    autojump_clock, world
+):
     await format_directory(world, "/data")
     manager = await started(world)
     full = OSError(errno.EMFILE, "too many open files")
@@ -268,7 +270,7 @@ async def test_a_creation_without_a_descriptor_leaves_the_directory_online(autoj
     assert manager.logs == ()
 
 
-async def test_so_many_threads_work_in_each_directory_from_the_opening_on(tmp_path):
+async def test_each_directory_has_the_configured_number_of_threads(tmp_path):
     paths = [str(tmp_path / name) for name in "ab"]
     manager = LogManager(RealWorld(SkippingClock()), paths, Node("b", "broker"), threads=9)
 
@@ -284,7 +286,9 @@ async def test_so_many_threads_work_in_each_directory_from_the_opening_on(tmp_pa
         manager.abandon()
 
 
-async def test_a_log_is_created_where_the_fewest_are(autojump_clock, world):
+async def test_log_is_created_in_the_directory_with_the_fewest_logs_not_cordoned(
+    autojump_clock, world
+):
     for path, unique in (("/a", "A" * 22), ("/b", "B" * 22), ("/c", "C" * 22)):
         await format_directory(world, path, unique)
     manager = await started(world, "/a", "/b", "/c")

@@ -20,7 +20,7 @@ async def test_logs_are_synced_when_flush_ms_is_over(autojump_clock, world):
     assert log.recovery_point == 1
 
 
-async def test_retention_goes_over_every_log(autojump_clock, world):
+async def test_retention_removes_segments_beyond_retention_bytes(autojump_clock, world):
     await format_directory(world, "/data")
     config = LogConfig(segment_bytes=200, retention_bytes=0)
     manager = await started(world, config=config)
@@ -32,7 +32,7 @@ async def test_retention_goes_over_every_log(autojump_clock, world):
     assert log.start_offset > 0
 
 
-async def test_retention_of_records_without_timestamps_does_not_begin_again_at_a_start(
+async def test_restart_does_not_prolong_retention_of_records_without_timestamps(
     autojump_clock, world
 ):
     await format_directory(world, "/data")
@@ -52,7 +52,7 @@ async def test_retention_of_records_without_timestamps_does_not_begin_again_at_a
     assert log.start_offset == log.end_offset == 20
 
 
-async def test_retention_of_a_deleted_log_ends_and_goes_on_with_the_next(autojump_clock, world):
+async def test_retention_of_a_deleted_log_ends_and_the_next_log_is_retained(autojump_clock, world):
     await format_directory(world, "/data")
     config = LogConfig(segment_bytes=200, retention_bytes=0)
     manager = await started(world, config=config)

@@ -11,7 +11,7 @@ from trio_kafka.log.manager.meta_properties import (
 from trio_kafka.model import NodeId
 
 
-async def test_kafkas_file_is_read(autojump_clock, world):
+async def test_meta_properties_of_apache_kafka_are_read(autojump_clock, world):
     root = world.directory("/data", create=True)
     await fill(root, {NAME: sample("log_dir_root")[""][NAME]})
 
@@ -23,7 +23,7 @@ async def test_kafkas_file_is_read(autojump_clock, world):
 
 
 @pytest.mark.parametrize("directory_id", [None, "X4dTDEPe9f1caU0mLZ04Rg"])
-async def test_what_is_written_is_read_again(autojump_clock, world, directory_id):
+async def test_written_meta_properties_are_read_again(autojump_clock, world, directory_id):
     root = world.directory("/data", create=True)
     properties = MetaProperties(node_id=NodeId(7), cluster_id="c", directory_id=directory_id)
 
@@ -32,7 +32,7 @@ async def test_what_is_written_is_read_again(autojump_clock, world, directory_id
     assert await read_meta_properties(root) == properties
 
 
-async def test_a_directory_that_was_never_formatted_has_none(autojump_clock, world):
+async def test_unformatted_directory_has_no_meta_properties(autojump_clock, world):
     assert await read_meta_properties(world.directory("/data", create=True)) is None
 
 
@@ -45,7 +45,9 @@ async def test_a_directory_that_was_never_formatted_has_none(autojump_clock, wor
         (b"#\nversion=1\nnode.id\n", "line 3"),
     ],
 )
-async def test_a_corrupt_file_says_what_is_wrong(autojump_clock, world, content, reason):
+async def test_corrupt_meta_properties_are_refused_with_the_reason(
+    autojump_clock, world, content, reason
+):
     root = world.directory("/data", create=True)
     await fill(root, {NAME: content})
 

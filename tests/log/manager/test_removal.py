@@ -4,7 +4,7 @@ from tests.log.kit import append, batch, fill, read
 from tests.log.managers import SMALL, T0, T1, TOPIC_ID, format_directory, started
 
 
-async def test_two_calls_remove_each_deleted_log_once(autojump_clock, world):
+async def test_concurrent_removals_remove_each_deleted_log_once(autojump_clock, world):
     root = await format_directory(world, "/data")
     manager = await started(world)
     for partition in (T0, T1):
@@ -42,7 +42,7 @@ async def test_a_deleted_log_frees_its_name_at_once_and_its_files_later(autojump
     found.release()
 
 
-async def test_what_was_marked_deleted_before_a_start_is_removed_after_it(autojump_clock, world):
+async def test_directory_marked_deleted_before_a_start_is_removed_after_it(autojump_clock, world):
     root = await format_directory(world, "/data")
     await fill(root.directory(f"t-0.{'a' * 32}-delete", create=True), {"x.log": b"x"})
     manager = await started(world)
@@ -65,9 +65,7 @@ async def deleted_log(world):
     return manager, served, root, name
 
 
-async def test_a_deleted_log_that_an_operator_has_removed_leaves_its_disk_online(
-    autojump_clock, world
-):
+async def test_directory_stays_online_if_an_operator_removed_a_deleted_log(autojump_clock, world):
     manager, served, root, name = await deleted_log(world)
     folder = root.directory(name)
     for file in folder.names():
@@ -81,7 +79,7 @@ async def test_a_deleted_log_that_an_operator_has_removed_leaves_its_disk_online
     append(served, batch())
 
 
-async def test_files_that_vanish_during_the_removal_leave_the_disk_online(autojump_clock, world):
+async def test_directory_stays_online_if_a_file_vanishes_during_the_removal(autojump_clock, world):
     manager, _, _, name = await deleted_log(world)
     removed = []
 
@@ -99,7 +97,7 @@ async def test_files_that_vanish_during_the_removal_leave_the_disk_online(autoju
     assert manager.directories[0].offline is None
 
 
-async def test_a_file_that_appears_during_the_removal_is_removed_too(autojump_clock, world):
+async def test_file_that_appears_during_the_removal_is_removed(autojump_clock, world):
     manager, _, root, name = await deleted_log(world)
     folder, late = root.directory(name), []
 
@@ -117,7 +115,7 @@ async def test_a_file_that_appears_during_the_removal_is_removed_too(autojump_cl
     assert manager.directories[0].offline is None
 
 
-async def test_what_an_operator_put_into_a_deleted_log_stays(autojump_clock, world, caplog):
+async def test_folder_inside_a_deleted_log_is_kept_and_logged(autojump_clock, world, caplog):
     manager, _, root, name = await deleted_log(world)
     await fill(root.directory(name).directory("notes", create=True), {"today": b"x"})
 
@@ -129,7 +127,7 @@ async def test_what_an_operator_put_into_a_deleted_log_stays(autojump_clock, wor
     assert manager.directories[0].offline is None
 
 
-async def test_a_broken_disk_goes_offline_when_a_deleted_log_is_removed(autojump_clock, world):
+async def test_io_error_during_the_removal_takes_the_directory_offline(autojump_clock, world):
     manager, _, _, name = await deleted_log(world)
     world.universe.fault = lambda machine, call, target: (
         OSError(5, "broken") if call == "unlink" and name in target else None

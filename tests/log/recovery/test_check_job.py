@@ -15,7 +15,7 @@ BATCHES = [
 
 
 @pytest.mark.slow
-async def test_a_worker_process_finds_what_the_loop_finds(tmp_path):
+async def test_segment_check_in_a_worker_process_equals_the_check_in_the_loop(tmp_path):
     world = RealWorld()
     root = world.directory(str(tmp_path))
     content = b"".join(BATCHES)
@@ -32,7 +32,9 @@ async def test_a_worker_process_finds_what_the_loop_finds(tmp_path):
     segment.close()
 
 
-async def test_the_check_continues_that_of_the_segment_before(autojump_clock, world):
+async def test_segment_check_continues_from_the_epoch_of_the_previous_segment(
+    autojump_clock, world
+):
     root = world.directory("/data", create=True)
     await fill(root, {NAME: b"".join(BATCHES)})
 

@@ -27,7 +27,7 @@ RECORDS = {
 }
 
 
-async def test_what_was_left_half_done_is_removed(autojump_clock, world):
+async def test_deleted_temporary_and_cleaned_files_are_removed_at_load(autojump_clock, world):
     directory = world.directory("/t-0", create=True)
     await fill(
         directory, {"00000000000000000003.log.deleted": b"x", "a.tmp": b"", "b.cleaned": b""}
@@ -38,7 +38,7 @@ async def test_what_was_left_half_done_is_removed(autojump_clock, world):
     assert directory.names() == ["00000000000000000000.log"]
 
 
-async def test_what_the_cleaner_had_finished_takes_its_place(autojump_clock, world):
+async def test_swap_file_replaces_its_segments_at_load(autojump_clock, world):
     log = new_log(world, segment_bytes=400)
     for number in range(12):
         append(log, batch(2, size=40), epoch=number // 3)
@@ -58,7 +58,7 @@ async def test_what_the_cleaner_had_finished_takes_its_place(autojump_clock, wor
 
 
 @pytest.mark.parametrize("damage", [lambda swap: b"", lambda swap: swap[:-1]])
-async def test_a_damaged_swap_file_replaces_nothing(autojump_clock, world, damage):
+async def test_damaged_swap_file_replaces_no_segment(autojump_clock, world, damage):
     log = new_log(world, segment_bytes=400)
     for _ in range(12):
         append(log, batch(2, size=40))
@@ -73,7 +73,7 @@ async def test_a_damaged_swap_file_replaces_nothing(autojump_clock, world, damag
 
 
 @pytest.mark.parametrize("left", ["all", "some"])
-async def test_an_empty_segment_with_its_index_replaces_another(autojump_clock, world, left):
+async def test_empty_swap_file_with_its_index_replaces_a_segment(autojump_clock, world, left):
     log = new_log(world, segment_bytes=400)
     for _ in range(12):
         append(log, batch(2, size=40))
@@ -91,7 +91,7 @@ async def test_an_empty_segment_with_its_index_replaces_another(autojump_clock, 
     assert not [name for name in log.directory.names() if name.endswith(".swap")]
 
 
-async def test_a_swap_file_brings_its_indexes(autojump_clock, world, caplog):
+async def test_indexes_of_a_swap_file_are_used_without_rebuilding(autojump_clock, world, caplog):
     log = new_log(world, segment_bytes=400, index_interval_bytes=1)
     for _ in range(12):
         append(log, batch(2, size=40))

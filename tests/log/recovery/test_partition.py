@@ -36,7 +36,7 @@ RECORDS = {
 
 @pytest.mark.parametrize(("archive", "folder"), SAMPLES)
 @pytest.mark.parametrize("clean", [True, False])
-async def test_every_record_of_kafkas_directories_is_read(
+async def test_every_record_of_partitions_of_apache_kafka_is_read(
     autojump_clock, world, archive, folder, clean
 ):
     log = await sample_log(world, archive, folder, clean=clean)
@@ -51,7 +51,9 @@ async def test_every_record_of_kafkas_directories_is_read(
 
 
 @pytest.mark.parametrize(("archive", "folder"), SAMPLES)
-async def test_indexes_built_anew_are_kafkas_byte_for_byte(autojump_clock, world, archive, folder):
+async def test_rebuilt_indexes_equal_the_indexes_of_apache_kafka(
+    autojump_clock, world, archive, folder
+):
     log = await sample_log(world, archive, folder, clean=False, drop="index")
     bases = [segment.base_offset for segment in log.segments]
     await close(log)
@@ -71,7 +73,7 @@ async def test_indexes_built_anew_are_kafkas_byte_for_byte(autojump_clock, world
         assert ours == content, name
 
 
-async def test_start_and_epochs_come_from_the_files(autojump_clock, world):
+async def test_start_offset_and_leader_epochs_are_read_from_the_checkpoints(autojump_clock, world):
     epochs = await sample_log(world, "epochs", "epochs-0")
     trimmed = await sample_log(world, "trimmed", "trimmed-0", start=25)
 
@@ -81,14 +83,16 @@ async def test_start_and_epochs_come_from_the_files(autojump_clock, world):
     assert offsets(await read_all(trimmed)) == list(range(25, 40))
 
 
-async def test_an_unclean_start_finds_the_epochs_in_the_batches(autojump_clock, world):
+async def test_missing_leader_epochs_are_rebuilt_from_batches_after_an_unclean_stop(
+    autojump_clock, world
+):
     log = await sample_log(world, "epochs", "epochs-0", clean=False, drop="leader-epoch-checkpoint")
 
     assert log.epochs.rows == [(0, 0), (2, 4), (4, 8)]
 
 
 @pytest.mark.parametrize("drop", ["", ".snapshot"])
-async def test_transactions_are_the_same_from_snapshots_and_from_batches(
+async def test_open_and_aborted_transactions_are_the_same_with_and_without_snapshots(
     autojump_clock, world, drop
 ):
     log = await sample_log(world, "txn", "txn-0", clean=not drop, drop=drop)
@@ -100,7 +104,7 @@ async def test_transactions_are_the_same_from_snapshots_and_from_batches(
     assert [(one.first_offset, one.last_offset) for one in aborted] == [(6, 11), (18, 28)]
 
 
-async def test_later_segments_are_dropped_after_a_torn_one_also_where_gaps_are_allowed(
+async def test_segments_after_a_torn_segment_are_dropped_in_a_compacted_log_too(
     autojump_clock, world
 ):
     log = new_log(world, segment_bytes=400)
@@ -119,7 +123,7 @@ async def test_later_segments_are_dropped_after_a_torn_one_also_where_gaps_are_a
     assert offsets(await read_all(again)) == list(range(again.end_offset))
 
 
-async def test_what_a_lost_truncation_left_behind_a_new_tail_is_cut(autojump_clock, world):
+async def test_batches_of_an_older_epoch_after_a_newer_epoch_are_cut(autojump_clock, world):
     log = new_log(world)
     append(log, batch(), epoch=5)
     append(log, batch(), epoch=4)
@@ -130,7 +134,7 @@ async def test_what_a_lost_truncation_left_behind_a_new_tail_is_cut(autojump_clo
     assert again.end_offset == 1
 
 
-async def test_a_clean_start_reads_no_batch(autojump_clock, world):
+async def test_load_after_a_clean_stop_reads_few_bytes_of_segments(autojump_clock, world):
     log = new_log(world)
     for _ in range(10):
         append(log, batch(size=30_000))
@@ -160,7 +164,7 @@ async def test_a_torn_tail_is_cut_even_after_a_clean_stop(autojump_clock, world)
 
 
 @pytest.mark.parametrize("checkpoint", [0, 2, 3, 100])
-async def test_the_recovery_point_moves_when_the_rebuilt_epochs_are_durable(
+async def test_recovery_point_rises_only_when_the_rebuilt_epochs_are_durable(
     autojump_clock, world, checkpoint
 ):
     log = new_log(world)
@@ -179,7 +183,7 @@ async def test_the_recovery_point_moves_when_the_rebuilt_epochs_are_durable(
     assert epochs == b"0\n2\n1 0\n2 1\n"
 
 
-async def test_rebuilt_epochs_that_are_in_the_file_already_are_not_written_again(
+async def test_rebuilt_leader_epochs_equal_to_their_file_are_not_written_again(
     autojump_clock, world
 ):
     log = new_log(world)
@@ -194,7 +198,9 @@ async def test_rebuilt_epochs_that_are_in_the_file_already_are_not_written_again
     assert again.recovery_point == again.end_offset == 3
 
 
-async def test_a_log_that_ends_before_its_start_begins_anew_there(autojump_clock, world):
+async def test_log_that_ends_below_its_start_offset_restarts_at_the_start_offset(
+    autojump_clock, world
+):
     log = new_log(world)
     append(log, batch(3))
     await close(log)
@@ -207,7 +213,7 @@ async def test_a_log_that_ends_before_its_start_begins_anew_there(autojump_clock
 
 
 @pytest.mark.parametrize("clean", [True, False])
-async def test_a_start_that_no_high_watermark_confirms_hides_no_record(
+async def test_start_offset_above_the_high_watermark_and_the_log_end_is_ignored(
     autojump_clock, world, caplog, clean
 ):
     log = new_log(world, segment_bytes=100)
@@ -223,7 +229,7 @@ async def test_a_start_that_no_high_watermark_confirms_hides_no_record(
     assert "start offset above the log's end ignored" in caplog.text
 
 
-async def test_a_start_within_the_last_segment_counts_without_a_high_watermark(
+async def test_start_offset_inside_the_last_segment_is_used_without_a_high_watermark(
     autojump_clock, world
 ):
     log = new_log(world)
@@ -237,7 +243,7 @@ async def test_a_start_within_the_last_segment_counts_without_a_high_watermark(
     assert (again.start_offset, again.end_offset) == (2, 4)
 
 
-async def test_an_index_that_is_missing_is_built_again_and_epochs_stay(autojump_clock, world):
+async def test_missing_index_is_rebuilt_and_leader_epochs_are_unchanged(autojump_clock, world):
     log = new_log(world, segment_bytes=400)
     for number in range(12):
         append(log, batch(2, size=40), epoch=number // 3)
@@ -256,7 +262,9 @@ async def test_an_index_that_is_missing_is_built_again_and_epochs_stay(autojump_
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"9\n"])
-async def test_epochs_come_from_the_batches_where_their_file_is_lost(autojump_clock, world, damage):
+async def test_leader_epochs_are_rebuilt_from_batches_if_their_file_is_lost(
+    autojump_clock, world, damage
+):
     log = new_log(world, segment_bytes=400)
     for number in range(12):
         append(log, batch(2, size=40), epoch=number // 3)
@@ -287,7 +295,7 @@ async def write_for_ever(world, acked):
 
 
 @pytest.mark.parametrize("power", [True, False])
-def test_what_was_synced_is_there_after_any_crash_and_no_record_follows_a_hole(power, size):
+def test_synced_records_survive_any_crash_and_the_log_has_no_gaps(power, size):
     async def lives(universe):
         acked = [0]
         for _ in range(3):
@@ -312,9 +320,7 @@ def test_what_was_synced_is_there_after_any_crash_and_no_record_follows_a_hole(p
         assert log.epochs.rows == sorted(starts.items()), seed
 
 
-async def test_a_snapshot_does_not_outlive_the_batches_of_a_log_that_was_never_synced(
-    autojump_clock, world
-):
+async def test_producer_snapshot_is_ignored_if_the_batches_before_are_lost(autojump_clock, world):
     """After a power loss the name of the first segment is lost, and those behind it are not."""
     log = new_log(world)
     append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))

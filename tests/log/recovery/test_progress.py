@@ -6,7 +6,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.log.recovery.progress import DirectoryProgress
 
 
-async def test_a_load_that_takes_long_logs_how_far_it_is(autojump_clock, caplog):
+async def test_long_load_logs_its_progress(autojump_clock, caplog):
     caplog.set_level(logging.INFO)
     progress = DirectoryProgress("/data", 3)
     first, second = progress.begin("t-0"), progress.begin("t-1")
@@ -28,7 +28,7 @@ async def test_a_load_that_takes_long_logs_how_far_it_is(autojump_clock, caplog)
     }
 
 
-async def test_its_end_is_logged_with_its_time(caplog):
+async def test_end_of_a_load_is_logged_with_its_duration(caplog):
     caplog.set_level(logging.INFO)
     progress = DirectoryProgress("/data", 1)
     progress.end(progress.begin("t-0"))
@@ -39,7 +39,7 @@ async def test_its_end_is_logged_with_its_time(caplog):
     assert caplog.records[0].fields["recovered"] == 0
 
 
-def test_the_tree_shows_the_logs_that_are_being_loaded():
+def test_progress_node_shows_the_logs_being_loaded():
     progress = DirectoryProgress("/data", 2)
     log = progress.begin("t-0")
     log.segments, log.worker = 4, True

@@ -52,7 +52,9 @@ async def test_a_torn_tail_is_cut_and_later_segments_are_dropped(autojump_clock,
     assert again.segments.active.base_offset == second.base_offset
 
 
-async def test_a_segment_that_does_not_continue_the_one_before_is_dropped(autojump_clock, world):
+async def test_segment_that_does_not_continue_the_previous_segment_is_dropped(
+    autojump_clock, world
+):
     log = new_log(world, segment_bytes=400)
     for _ in range(12):
         append(log, batch(2, size=40))
@@ -66,7 +68,9 @@ async def test_a_segment_that_does_not_continue_the_one_before_is_dropped(autoju
     assert again.end_offset == second
 
 
-async def test_damage_in_a_closed_segment_costs_no_other_batch(autojump_clock, world, caplog):
+async def test_damaged_batch_in_a_closed_segment_is_kept_and_others_stay_readable(
+    autojump_clock, world, caplog
+):
     log = new_log(world, segment_bytes=400)
     for _ in range(12):
         append(log, batch(2, size=40))
@@ -88,7 +92,7 @@ async def test_damage_in_a_closed_segment_costs_no_other_batch(autojump_clock, w
 
 
 @pytest.mark.parametrize("length", [500, 100_000, 1 << 20])
-async def test_a_torn_record_full_of_headers_takes_a_bounded_number_of_reads(
+async def test_torn_batch_full_of_fake_headers_is_cut_with_a_bounded_number_of_reads(
     autojump_clock, world, length
 ):
     log = new_log(world, max_message_bytes=4 << 20)
@@ -151,7 +155,7 @@ async def test_an_offset_that_no_segment_can_hold_is_damage(autojump_clock, worl
     assert again.end_offset == 3
 
 
-async def test_a_missing_index_costs_no_segment_behind_a_gap(autojump_clock, world):
+async def test_segments_after_offset_gaps_are_kept_when_an_index_is_missing(autojump_clock, world):
     log = new_log(world)
     for base in (0, 10, 20):
         content = batch(2, base_offset=base)
@@ -194,9 +198,7 @@ async def again(world, log, **known):
     return await open_log(world, log.directory, PARTITION, log.config, known=known)
 
 
-async def test_segments_that_worker_processes_check_are_those_that_the_loop_checks(
-    autojump_clock, world
-):
+async def test_recovery_in_worker_processes_equals_recovery_in_the_loop(autojump_clock, world):
     log = broken_log(world)
     log.segments.active.truncate(log.segments.active.size - 1)
     here = described(await again(world, log))

@@ -18,7 +18,7 @@ async def check(world, content, checked=None):
     return end, checked, seen, segment
 
 
-async def test_whole_batches_are_seen_and_indexed(autojump_clock, world):
+async def test_segment_check_reports_and_indexes_all_whole_batches(autojump_clock, world):
     content = b"".join([*WHOLE, LARGE, bytes(batch(base_offset=9, leader_epoch=4))])
 
     end, checked, seen, segment = await check(world, content)
@@ -42,14 +42,16 @@ async def test_whole_batches_are_seen_and_indexed(autojump_clock, world):
         bytes(batch(base_offset=8, leader_epoch=2)),
     ],
 )
-async def test_the_check_ends_where_something_else_begins(autojump_clock, world, tail):
+async def test_segment_check_ends_at_the_first_bytes_that_are_no_valid_batch(
+    autojump_clock, world, tail
+):
     end, checked, _, _ = await check(world, b"".join(WHOLE) + tail)
 
     assert end == sum(map(len, WHOLE))
     assert checked.end_offset == 8
 
 
-async def test_a_changed_byte_ends_the_check_before_its_batch(autojump_clock, world):
+async def test_segment_check_ends_before_a_batch_with_a_changed_byte(autojump_clock, world):
     content = bytearray(b"".join(WHOLE))
     content[2 * len(WHOLE[0]) + 70] ^= 1
 
@@ -58,7 +60,7 @@ async def test_a_changed_byte_ends_the_check_before_its_batch(autojump_clock, wo
     assert end == 2 * len(WHOLE[0])
 
 
-async def test_offsets_may_not_fall_behind_what_was_checked_before(autojump_clock, world):
+async def test_segment_check_ends_at_an_offset_below_the_expected_offset(autojump_clock, world):
     end, _, _, _ = await check(world, WHOLE[0], Checked(1))
 
     assert end == 0

@@ -59,7 +59,7 @@ damaged = st.builds(
 
 
 @hypothesis.given(content=damaged, chunk=st.integers(1, 1000), whole=st.booleans())
-def test_batches_and_gaps_are_the_same_for_any_sizes_of_reads(content, chunk, whole) -> None:
+def test_scan_finds_the_same_batches_and_gaps_for_any_read_size(content, chunk, whole) -> None:
     pieces = scanned(content, crcs=True, chunk=chunk, whole=whole)
 
     assert pieces == scanned(content, crcs=True)
@@ -71,7 +71,7 @@ def test_batches_and_gaps_are_the_same_for_any_sizes_of_reads(content, chunk, wh
 
 
 @hypothesis.given(content=damaged, chunk=st.integers(1, 1000))
-def test_a_batch_that_is_wanted_whole_lies_in_the_bytes_that_were_sent_last(content, chunk) -> None:
+def test_whole_batches_lie_in_the_bytes_sent_last_to_the_scan(content, chunk) -> None:
     steps = BatchScan(size=len(content), chunk=chunk, whole=True).steps()
     view, start = b"", 0
 
@@ -87,7 +87,7 @@ def test_a_batch_that_is_wanted_whole_lies_in_the_bytes_that_were_sent_last(cont
         step = next(steps, None)
 
 
-def test_a_gap_says_what_stands_in_the_place_of_a_batch() -> None:
+def test_gap_describes_the_bytes_found_instead_of_a_batch() -> None:
     junk = b"\x09" * 100
 
     first, gap, *rest = scanned(CONTENT[: STARTS[1]] + junk + CONTENT[STARTS[1] :])
@@ -100,7 +100,7 @@ def test_a_gap_says_what_stands_in_the_place_of_a_batch() -> None:
 
 
 @pytest.mark.parametrize("left", [1, 16, 17, 60, 61, len(BATCHES[2]) - 1])
-def test_a_batch_that_the_end_cuts_short_is_a_gap_at_the_end(left: int) -> None:
+def test_batch_cut_short_by_the_end_is_a_gap_at_the_tail(left: int) -> None:
     *whole, gap = scanned(CONTENT[: STARTS[2] + left])
 
     assert [piece.position for piece in whole] == STARTS[:2]
@@ -109,7 +109,7 @@ def test_a_batch_that_the_end_cuts_short_is_a_gap_at_the_end(left: int) -> None:
     assert (gap.damage.header is None) is (left < HEADER_SIZE)
 
 
-def test_offsets_that_go_back_are_damage_only_where_a_least_offset_is_given() -> None:
+def test_descending_offsets_are_damage_only_if_a_least_offset_is_given() -> None:
     content = BATCHES[1] + BATCHES[0] + BATCHES[2]
 
     assert [type(piece) for piece in scanned(content)] == [Batch, Batch, Batch]
@@ -118,7 +118,7 @@ def test_offsets_that_go_back_are_damage_only_where_a_least_offset_is_given() ->
     assert (gap.damage.least, gap.end) == (4, last.position)
 
 
-def test_a_wrong_checksum_is_a_value_or_damage_as_the_caller_wants() -> None:
+def test_wrong_checksum_is_damage_only_if_matching_checksums_are_required() -> None:
     content = bytearray(CONTENT)
     content[STARTS[1] + 70] ^= 1
 
@@ -153,13 +153,13 @@ def test_a_scan_that_does_not_resume_ends_with_the_first_gap() -> None:
     )
 
 
-def test_no_batch_is_read_that_begins_at_the_end_or_later() -> None:
+def test_scan_reads_only_batches_that_begin_between_position_and_end() -> None:
     assert [piece.position for piece in scanned(CONTENT, end=STARTS[1] + 1)] == STARTS[:2]
     assert [piece.position for piece in scanned(CONTENT, position=STARTS[1])] == STARTS[1:]
 
 
 @pytest.mark.parametrize("crcs", [False, True])
-def test_a_damaged_length_costs_no_memory(crcs: bool) -> None:
+def test_scan_reads_bounded_sizes_despite_a_damaged_length(crcs: bool) -> None:
     content = bytearray(BATCHES[0] + bytes(8 << 20))
     content[8:12] = (4 << 20).to_bytes(4, "big")
     file = Content(bytes(content))
@@ -171,7 +171,7 @@ def test_a_damaged_length_costs_no_memory(crcs: bool) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_old_messages_are_batches_unless_they_are_not_wanted(name: str) -> None:
+def test_old_messages_are_batches_or_gaps_if_messages_are_excluded(name: str) -> None:
     content = SETS[name]
 
     messages = scanned(content, crcs=True, matching=True)
@@ -183,7 +183,7 @@ def test_old_messages_are_batches_unless_they_are_not_wanted(name: str) -> None:
     assert "magic" in gap.damage.problem
 
 
-def test_a_message_larger_than_is_believed_is_damage() -> None:
+def test_message_larger_than_the_limit_is_damage() -> None:
     content = SETS[NAMES[0]]
 
     assert isinstance(scanned(content, largest_message=13)[0], Gap)
@@ -191,7 +191,7 @@ def test_a_message_larger_than_is_believed_is_damage() -> None:
 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("end", [0, 30, STARTS[1] + 80])
-def test_a_scan_of_a_file_that_was_cut_meanwhile_comes_to_its_end(end: int, whole: bool) -> None:
+def test_scan_of_a_file_truncated_meanwhile_ends_with_a_gap(end: int, whole: bool) -> None:
     scan = BatchScan(size=len(CONTENT), crcs=True, whole=whole, chunk=61)
 
     *_, last = batches_of(Content(CONTENT, end), scan)

@@ -25,7 +25,7 @@ def test_all_entries_of_a_long_file_are_read_in_their_order(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("rest", range(12))
-def test_bytes_after_the_last_whole_entry_are_counted_and_not_read(
+def test_bytes_after_the_last_whole_entry_are_counted_and_are_no_entry(
     tmp_path: Path, rest: int
 ) -> None:
     path = tmp_path / "x"
@@ -43,7 +43,7 @@ def test_an_empty_file_has_no_entries(tmp_path: Path) -> None:
         assert list(entries_of(file, ABORTED_ENTRY)) == []
 
 
-def test_the_broker_writes_the_layouts_that_are_read() -> None:
+def test_index_entries_have_the_same_layout_in_the_scan_and_in_the_broker() -> None:
     assert (offset.ENTRY, time.ENTRY, transaction.ENTRY) == (
         OFFSET_ENTRY,
         TIME_ENTRY,

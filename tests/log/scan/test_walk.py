@@ -10,7 +10,7 @@ from trio_kafka.log.scan.walk import STOP, searching, walk, walking
 from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch
 
 
-async def test_a_walk_ends_with_the_batch_that_it_is_stopped_at(autojump_clock, world):
+async def test_walk_ends_at_the_batch_for_which_the_callback_returns_stop(autojump_clock, world):
     file, starts = await filled(world)
     seen = []
 
@@ -23,7 +23,7 @@ async def test_a_walk_ends_with_the_batch_that_it_is_stopped_at(autojump_clock, 
 
 
 @pytest.mark.parametrize("tail", [b"", bytes(10), bytes(500), bytes(batch(base_offset=12))[:-1]])
-async def test_a_walk_ends_behind_the_last_whole_batch(autojump_clock, world, tail):
+async def test_walk_ends_after_the_last_whole_batch(autojump_clock, world, tail):
     file, starts = await filled(world, tail)
     seen = []
 
@@ -33,7 +33,7 @@ async def test_a_walk_ends_behind_the_last_whole_batch(autojump_clock, world, ta
     assert end == file.size - len(tail)
 
 
-async def test_a_walk_can_end_earlier(autojump_clock, world):
+async def test_walk_ends_with_the_batch_that_contains_its_end_position(autojump_clock, world):
     file, starts = await filled(world)
     seen = []
 
@@ -52,7 +52,7 @@ async def test_a_walk_in_threads_sees_the_same_batches(autojump_clock, world):
     assert (seen, end) == (starts, file.size)
 
 
-async def test_other_tasks_run_after_every_few_batches(autojump_clock, world):
+async def test_walk_pauses_after_every_few_batches(autojump_clock, world):
     file, starts = await filled(world)
     work = walking(file, BatchScan(size=file.size), lambda *_: None, pause_every=2)
     pauses = 0

@@ -46,18 +46,18 @@ def find(
 
 
 @pytest.mark.parametrize("junk", [b"", b"\xff" * 20, bytes(100_000), b"\x02" * 70_000])
-def test_the_next_whole_batch_is_found_behind_other_bytes(junk: bytes) -> None:
+def test_next_whole_batch_is_found_after_other_bytes(junk: bytes) -> None:
     assert find(junk + batch(7) + batch(8), next_offset=5) == len(junk)
 
 
 @pytest.mark.parametrize("shift", range(HEADER_SIZE + 20))
-def test_a_batch_is_found_wherever_one_read_ends_and_the_next_begins(shift: int) -> None:
+def test_batch_is_found_across_any_boundary_of_two_reads(shift: int) -> None:
     junk = b"\xff" * ((32 << 10) - shift)
 
     assert find(junk + batch(7)) == len(junk)
 
 
-def test_a_batch_of_many_reads_is_found() -> None:
+def test_batch_larger_than_a_read_is_found() -> None:
     junk = b"\xff" * 100
 
     assert find(junk + batch(7, size=5 * MIB)) == len(junk)
@@ -74,14 +74,14 @@ def test_the_first_and_the_last_offset_in_range_are_accepted(next_offset: int) -
     assert find(b"\xff" + batch(next_offset + (1 << 31)), next_offset=next_offset) == 1
 
 
-def test_a_batch_of_an_earlier_leader_is_passed_over_if_an_epoch_is_wanted() -> None:
+def test_batch_below_the_least_epoch_is_passed_over() -> None:
     content = batch(5, epoch=1) + batch(6, epoch=2)
 
     assert find(content, least_epoch=2) == len(batch(5))
     assert find(content) == 0
 
 
-def test_a_batch_that_ends_before_it_begins_is_passed_over() -> None:
+def test_batch_whose_last_offset_is_below_its_base_offset_is_passed_over() -> None:
     content = bytearray(batch(5))
     content[23:27] = b"\xff\xff\xff\xf0"
 
@@ -101,7 +101,7 @@ def test_a_batch_that_the_end_of_the_file_cuts_short_is_not_found() -> None:
     assert find(b"\xff" + batch(5)[:-1]) is None
 
 
-def test_a_search_that_stops_finds_only_batches_that_begin_before() -> None:
+def test_search_finds_only_batches_whose_header_ends_at_or_before_its_stop() -> None:
     content = b"\xff" * 100 + batch(5, size=1000)
 
     assert find(content, stop=100 + HEADER_SIZE) == 100
@@ -117,7 +117,7 @@ def test_a_file_that_shrank_ends_the_search() -> None:
 
 
 @pytest.mark.parametrize("length", [100, 5000, 40_000, MIB, 3 * MIB])
-def test_a_search_reads_a_bounded_multiple_of_a_file_that_a_client_filled_with_headers(
+def test_search_of_a_file_full_of_fake_headers_reads_a_bounded_number_of_bytes(
     length: int,
 ) -> None:
     content = repeated_header(length, 4 * MIB)
@@ -129,7 +129,7 @@ def test_a_search_reads_a_bounded_multiple_of_a_file_that_a_client_filled_with_h
     assert search.skipped or length < 1000
 
 
-def test_all_searches_of_a_file_share_one_budget() -> None:
+def test_searches_of_a_file_share_one_budget_of_bytes_read() -> None:
     junk = repeated_header(3 * MIB, 34_000)
     content = b"".join(junk + batch(offset) for offset in range(100)) + bytes(4 * MIB)
     reads = Reads(content)
@@ -144,7 +144,7 @@ def test_all_searches_of_a_file_share_one_budget() -> None:
     assert reads.total <= 128 * MIB + 10 * len(content)
 
 
-def test_a_batch_far_behind_hostile_bytes_is_found() -> None:
+def test_batch_after_megabytes_of_fake_headers_is_found() -> None:
     junk = repeated_header(3 * MIB, 4 * MIB)
     content = junk + b"".join(batch(offset, size=200_000) for offset in range(10)) + bytes(MIB)
 
@@ -165,7 +165,7 @@ PIECES = st.one_of(
 
 @given(st.lists(PIECES, max_size=8).map(b"".join), st.integers(0, 8), st.integers(-1, 3))
 @settings(max_examples=200)
-def test_a_search_finds_what_a_trial_of_each_position_finds(
+def test_search_finds_the_same_batch_as_a_trial_of_each_position(
     content: bytes, next_offset: int, least_epoch: int
 ) -> None:
     found = find(content, next_offset=next_offset, least_epoch=least_epoch)

@@ -21,7 +21,7 @@ def handles(count: int) -> list[Any]:
     return [Handle() for _ in range(count)]
 
 
-async def test_each_is_closed_when_it_is_due(
+async def test_each_socket_is_closed_when_its_delay_ends(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     held, sockets, began = DelayedCloses(), handles(3), trio.current_time()
@@ -38,7 +38,9 @@ async def test_each_is_closed_when_it_is_due(
     nursery.cancel_scope.cancel()
 
 
-async def test_more_than_may_be_held_are_closed_at_once(autojump_clock: MockClock) -> None:
+async def test_sockets_above_the_limit_of_delayed_closes_are_closed_at_once(
+    autojump_clock: MockClock,
+) -> None:
     held, sockets = DelayedCloses(most=2), handles(4)
     for socket, deadline in zip(sockets, (5.0, 9.0, 7.0, 8.0), strict=True):
         held.add(socket, deadline)
@@ -47,7 +49,9 @@ async def test_more_than_may_be_held_are_closed_at_once(autojump_clock: MockCloc
     assert len(held) == 2
 
 
-async def test_all_are_closed_in_the_end(autojump_clock: MockClock) -> None:
+async def test_all_delayed_sockets_are_closed_when_the_task_is_cancelled(
+    autojump_clock: MockClock,
+) -> None:
     held, sockets = DelayedCloses(), handles(3)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(held.run)

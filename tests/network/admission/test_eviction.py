@@ -55,7 +55,7 @@ def limits() -> ConnectionLimits:
     return ConnectionLimits(simulated_world().network, Counters(), Node("plane", "plane"))
 
 
-async def test_those_that_were_used_least_are_closed_and_no_more_than_need_be(
+async def test_only_the_least_recently_used_connections_above_the_limit_are_closed(
     autojump_clock: MockClock, nursery: trio.Nursery, limits: ConnectionLimits
 ) -> None:
     progress = [float(number * 7919 % 5000) for number in range(5000)]
@@ -70,7 +70,7 @@ async def test_those_that_were_used_least_are_closed_and_no_more_than_need_be(
     nursery.cancel_scope.cancel()
 
 
-async def test_one_that_is_about_to_end_goes_first(
+async def test_a_connection_that_is_already_ending_is_evicted_before_an_older_active_connection(
     autojump_clock: MockClock, nursery: trio.Nursery, limits: ConnectionLimits
 ) -> None:
     old, ending = crowd(limits, [1.0, 9.0])
@@ -84,7 +84,7 @@ async def test_one_that_is_about_to_end_goes_first(
     nursery.cancel_scope.cancel()
 
 
-async def test_who_no_processor_has_yet_is_closed_when_one_has_it(
+async def test_a_connection_without_a_processor_is_evicted_only_when_a_processor_has_taken_charge(
     autojump_clock: MockClock, nursery: trio.Nursery, limits: ConnectionLimits
 ) -> None:
     (one,) = crowd(limits, [1.0])
@@ -113,7 +113,9 @@ async def close_some(limits: ConnectionLimits, meanwhile: Callable[[], None]) ->
         nursery.start_soon(act)
 
 
-async def test_who_works_while_others_are_looked_at_stays(limits: ConnectionLimits) -> None:
+async def test_a_connection_that_makes_progress_during_the_eviction_scan_stays_open(
+    limits: ConnectionLimits,
+) -> None:
     oldest, *others = crowd(limits, [float(number) for number in range(1500)])
     limits.obey(ConnectionBounds(connections=1498))
 
@@ -126,7 +128,9 @@ async def test_who_works_while_others_are_looked_at_stays(limits: ConnectionLimi
     assert [bool(one.closed) for one in others[:2]] == [True, False]
 
 
-async def test_nobody_is_closed_when_there_is_room_meanwhile(limits: ConnectionLimits) -> None:
+async def test_no_connection_is_evicted_when_another_closes_during_the_scan(
+    limits: ConnectionLimits,
+) -> None:
     connections = crowd(limits, [float(number) for number in range(1500)])
     limits.obey(ConnectionBounds(connections=1499))
 

@@ -114,7 +114,7 @@ async def room(
 # --- places
 
 
-async def test_who_is_above_the_brokers_limit_waits_until_somebody_leaves(
+async def test_a_connection_above_the_broker_limit_waits_until_another_closes(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     async with room(connections=3) as at:
@@ -139,7 +139,9 @@ async def test_who_is_above_the_brokers_limit_waits_until_somebody_leaves(
         assert at.limits.figures()["waiting"] == 0
 
 
-async def test_a_listener_has_a_limit_of_its_own(autojump_clock: MockClock) -> None:
+async def test_a_connection_above_the_limit_of_its_listener_waits_while_other_listeners_accept(
+    autojump_clock: MockClock,
+) -> None:
     async with room(connections=9, listeners={"OUTSIDE": ListenerBounds(connections=1)}) as at:
         await at.served()
         late = await at.connect()
@@ -154,7 +156,7 @@ async def test_a_listener_has_a_limit_of_its_own(autojump_clock: MockClock) -> N
         assert at.limits.accounts.total == 3
 
 
-async def test_who_waited_first_is_let_in_first(
+async def test_waiting_connections_are_admitted_in_order_across_listeners(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     async with room(protected=(), connections=2) as at:
@@ -180,7 +182,7 @@ async def test_who_waited_first_is_let_in_first(
         assert let_in == ["inside", "outside"]
 
 
-async def test_one_who_waits_at_its_listeners_limit_holds_up_no_other(
+async def test_a_connection_waiting_at_its_listener_limit_does_not_delay_other_listeners(
     autojump_clock: MockClock,
 ) -> None:
     limits = {"INSIDE": ListenerBounds(connections=1)}
@@ -196,7 +198,7 @@ async def test_one_who_waits_at_its_listeners_limit_holds_up_no_other(
 # --- the listener of the brokers
 
 
-async def test_a_broker_is_let_in_at_the_cost_of_who_was_used_least(
+async def test_a_broker_connection_above_the_limit_evicts_the_least_recently_used_client(
     autojump_clock: MockClock,
 ) -> None:
     own = {"INSIDE": ListenerBounds()}
@@ -221,7 +223,9 @@ async def test_a_broker_is_let_in_at_the_cost_of_who_was_used_least(
         )
 
 
-async def test_brokers_alone_are_not_closed_for_each_other(autojump_clock: MockClock) -> None:
+async def test_connections_of_the_protected_listener_are_not_evicted_for_each_other(
+    autojump_clock: MockClock,
+) -> None:
     own = {"INSIDE": ListenerBounds()}
     async with room(connections=2, listeners=own) as at:
         for _ in range(5):
@@ -236,7 +240,7 @@ async def test_brokers_alone_are_not_closed_for_each_other(autojump_clock: MockC
         assert at.limits.accounts.excess == 3
 
 
-async def test_the_listener_of_the_brokers_is_closed_for_too_when_it_is_not_protected(
+async def test_connections_of_the_broker_listener_are_evicted_when_the_listener_is_not_protected(
     autojump_clock: MockClock,
 ) -> None:
     async with room(protected=()) as at:
@@ -251,7 +255,7 @@ async def test_the_listener_of_the_brokers_is_closed_for_too_when_it_is_not_prot
 
 
 @pytest.mark.slow
-async def test_a_limit_that_is_lowered_closes_who_was_used_least(
+async def test_lowering_the_limit_closes_the_least_recently_used_connections(
     autojump_clock: MockClock,
 ) -> None:
     async with room() as at:
@@ -265,7 +269,7 @@ async def test_a_limit_that_is_lowered_closes_who_was_used_least(
         assert at.open == [False] * 200 + [True] * 50
 
 
-async def test_one_whose_turn_has_come_but_who_worked_meanwhile_stays(
+async def test_an_old_connection_with_a_recent_request_is_not_evicted(
     autojump_clock: MockClock,
 ) -> None:
     async with room() as at:
@@ -284,7 +288,7 @@ async def test_one_whose_turn_has_come_but_who_worked_meanwhile_stays(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [99, 100, 101, 1000])
-async def test_so_many_of_one_address_stay_and_no_more(
+async def test_connections_of_an_address_above_its_limit_are_refused(
     autojump_clock: MockClock, count: int
 ) -> None:
     async with room(per_address=100) as at:
@@ -309,7 +313,9 @@ async def test_so_many_of_one_address_stay_and_no_more(
         assert (await at.served("crowd")) is not None
 
 
-async def test_an_address_may_have_more_or_none(autojump_clock: MockClock) -> None:
+async def test_an_override_raises_or_lowers_the_connection_limit_of_an_address(
+    autojump_clock: MockClock,
+) -> None:
     async with room() as at:
         for name in ("friend", "enemy"):
             at.world.universe.machine(name)
@@ -321,7 +327,9 @@ async def test_an_address_may_have_more_or_none(autojump_clock: MockClock) -> No
             assert [is_open(one) for one in clients] == [True] * most + [False] * (4 - most)
 
 
-async def test_what_is_known_of_hosts_holds_at_once(autojump_clock: MockClock) -> None:
+async def test_overrides_apply_at_once_to_addresses_and_to_host_names_already_resolved(
+    autojump_clock: MockClock,
+) -> None:
     async with room() as at:
         await at.connect("friend")
         hosts = {"friend": 5, "::ffff:10.0.0.1": 6}
@@ -341,7 +349,7 @@ async def test_what_is_known_of_hosts_holds_at_once(autojump_clock: MockClock) -
 @pytest.mark.parametrize(
     ("count", "least_s", "most_s"), [(100, 0, 1), (101, 0.09, 1), (140, 4, 13)]
 )
-async def test_connections_come_no_faster_than_the_rate(
+async def test_connections_above_the_accept_rate_of_the_broker_are_delayed(
     autojump_clock: MockClock, count: int, least_s: float, most_s: float
 ) -> None:
     """100 at once are 10 a second over the 10 windows that count as gone by. Later ones wait up to
@@ -360,7 +368,9 @@ async def test_connections_come_no_faster_than_the_rate(
         assert (throttled is None) == (count <= 100)
 
 
-async def test_the_rate_of_the_broker_does_not_hold_for_brokers(autojump_clock: MockClock) -> None:
+async def test_the_accept_rate_of_the_broker_does_not_delay_the_protected_listener(
+    autojump_clock: MockClock,
+) -> None:
     own = {"INSIDE": ListenerBounds()}
     async with room(rate=1, listeners=own) as at:
         began = trio.current_time()
@@ -369,7 +379,7 @@ async def test_the_rate_of_the_broker_does_not_hold_for_brokers(autojump_clock: 
         assert trio.current_time() - began < 1
 
 
-async def test_who_comes_too_fast_from_one_address_is_closed_after_a_delay(
+async def test_a_connection_above_the_rate_of_its_address_is_closed_after_a_delay(
     autojump_clock: MockClock,
 ) -> None:
     async with room() as at:
@@ -393,7 +403,9 @@ async def test_who_comes_too_fast_from_one_address_is_closed_after_a_delay(
         await at.served("crowd")
 
 
-async def test_every_address_may_have_a_rate(autojump_clock: MockClock) -> None:
+async def test_the_default_ip_rate_limits_each_address_separately(
+    autojump_clock: MockClock,
+) -> None:
     async with room() as at:
         at.limits.set_ip_rate(None, 1)
         for name in ("one", "two"):
@@ -408,7 +420,7 @@ async def test_every_address_may_have_a_rate(autojump_clock: MockClock) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-async def test_after_a_storm_of_reconnects_every_place_is_free_again(
+async def test_every_slot_is_free_after_a_storm_of_reconnects(
     autojump_clock: MockClock, seed: int
 ) -> None:
     async with room(seed=seed, connections=20, per_address=10, rate=200) as at:
@@ -522,7 +534,7 @@ async def be_retired(at: Room, client: ScriptedClient) -> None:
         be_retired,
     ],
 )
-async def test_however_a_connection_ends_its_place_is_free(
+async def test_the_slot_of_a_connection_is_free_however_the_connection_ends(
     autojump_clock: MockClock, end: Callable[[Room, ScriptedClient], Any]
 ) -> None:
     async with room() as at:
@@ -537,7 +549,9 @@ async def test_however_a_connection_ends_its_place_is_free(
         at.check()
 
 
-async def test_a_plane_that_is_cancelled_gives_all_places_back(autojump_clock: MockClock) -> None:
+async def test_a_cancelled_plane_frees_all_slots_and_closes_all_connections(
+    autojump_clock: MockClock,
+) -> None:
     async with room(connections=5) as at:
         at.limits.set_ip_rate("hasty", 0)
         await at.connect("hasty")
@@ -553,7 +567,9 @@ async def test_a_plane_that_is_cancelled_gives_all_places_back(autojump_clock: M
     assert not any(at.open)
 
 
-async def test_connections_that_no_processor_has_yet_count(autojump_clock: MockClock) -> None:
+async def test_a_connection_refused_by_its_processor_is_closed_and_frees_its_slot(
+    autojump_clock: MockClock,
+) -> None:
     async with room() as at:
         for processor in at.plane.plane.processors:
             processor.new_connections.refusing = True  # what it takes it closes
@@ -564,7 +580,7 @@ async def test_connections_that_no_processor_has_yet_count(autojump_clock: MockC
         assert at.open == [False]
 
 
-async def test_a_listener_that_is_removed_counts_until_its_connections_are_gone(
+async def test_connections_of_a_removed_listener_count_until_they_are_closed(
     autojump_clock: MockClock,
 ) -> None:
     async with room(connections=2) as at:
@@ -583,7 +599,9 @@ async def test_a_listener_that_is_removed_counts_until_its_connections_are_gone(
         assert at.limits.accounts.total == 0
 
 
-async def test_figures_are_kafkas(autojump_clock: MockClock) -> None:
+async def test_connection_metrics_have_the_names_and_values_of_kafka(
+    autojump_clock: MockClock,
+) -> None:
     async with room(connections=7, per_address=5, listeners={"INSIDE": ListenerBounds()}) as at:
         for _ in range(3):
             await at.served("crowd")
@@ -601,7 +619,7 @@ async def test_figures_are_kafkas(autojump_clock: MockClock) -> None:
         assert at.limits.listeners[1].figures()["max_connections"] is None
 
 
-async def test_on_real_sockets_an_address_counts_once_on_both_families() -> None:
+async def test_an_ipv4_address_and_its_mapped_ipv6_address_share_one_limit() -> None:
     world = RealWorld()
     settings = ListenerSettings(host="", processors=2)  # IPv4 comes as IPv6
     async with running_plane(world, [echo], listener=settings) as plane:

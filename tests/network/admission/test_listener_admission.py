@@ -32,7 +32,7 @@ def limits(**bounds: Any) -> ConnectionLimits:
     return made
 
 
-async def test_who_waits_and_is_let_in_as_it_is_cancelled_gives_its_place_back() -> None:
+async def test_a_waiting_slot_cancelled_at_its_admission_is_freed() -> None:
     made = limits(connections=1)
     admission = made.admission("PLAINTEXT")
     first, second = admission.arrive(handle()), admission.arrive(handle())
@@ -49,7 +49,7 @@ async def test_who_waits_and_is_let_in_as_it_is_cancelled_gives_its_place_back()
     assert made.figures()["waiting"] == 0
 
 
-async def test_who_is_cancelled_while_it_waits_leaves_the_line() -> None:
+async def test_a_cancelled_slot_leaves_the_waiting_line() -> None:
     made = limits(connections=1)
     admission = made.admission("PLAINTEXT")
     first, second = admission.arrive(handle()), admission.arrive(handle())
@@ -64,7 +64,9 @@ async def test_who_is_cancelled_while_it_waits_leaves_the_line() -> None:
     assert (made.accounts.total, made.figures()["waiting"]) == (0, 0)
 
 
-async def test_room_for_two_lets_two_in(nursery: trio.Nursery) -> None:
+async def test_raising_the_limit_by_two_admits_the_first_two_waiting_connections(
+    nursery: trio.Nursery,
+) -> None:
     made = limits(connections=0)
     admissions = [made.admission(name) for name in ("A", "B", "C")]
     slots = [admission.arrive(handle()) for admission in admissions]
@@ -78,7 +80,9 @@ async def test_room_for_two_lets_two_in(nursery: trio.Nursery) -> None:
     nursery.cancel_scope.cancel()
 
 
-async def test_rates_are_waited_for_before_places(autojump_clock: MockClock) -> None:
+async def test_a_connection_waits_for_the_accept_rate_before_its_slot_is_entered(
+    autojump_clock: MockClock,
+) -> None:
     admission = limits(rate=0, connections=1).admission("PLAINTEXT")
     slot = admission.arrive(handle())
     assert (slot.entered, slot.wait_s) == (False, 1.0)
@@ -90,7 +94,7 @@ async def test_rates_are_waited_for_before_places(autojump_clock: MockClock) -> 
     assert trio.current_time() - began == 1.0
 
 
-async def test_an_admission_that_is_closed_is_forgotten_with_its_last_connection() -> None:
+async def test_a_closed_admission_is_removed_when_its_last_connection_closes() -> None:
     made = limits()
     node = made._node
     admission = made.admission("PLAINTEXT")
@@ -106,7 +110,9 @@ async def test_an_admission_that_is_closed_is_forgotten_with_its_last_connection
     assert node.children == ()
 
 
-async def test_the_log_tells_a_storm_as_a_number(autojump_clock: MockClock, caplog: Any) -> None:
+async def test_many_refused_connections_are_logged_as_one_line_with_their_count(
+    autojump_clock: MockClock, caplog: Any
+) -> None:
     admission = limits(per_address=0).admission("PLAINTEXT")
     with caplog.at_level("INFO"):
         for _ in range(500):
@@ -119,7 +125,7 @@ async def test_the_log_tells_a_storm_as_a_number(autojump_clock: MockClock, capl
     assert admission.account.count == 0
 
 
-async def test_who_was_let_in_is_not_let_in_again_before_it_has_heard_of_it(
+async def test_a_waiting_slot_is_admitted_once_when_two_places_become_free(
     nursery: trio.Nursery,
 ) -> None:
     made = limits(connections=2)
@@ -136,7 +142,7 @@ async def test_who_was_let_in_is_not_let_in_again_before_it_has_heard_of_it(
     nursery.cancel_scope.cancel()
 
 
-async def test_an_admission_that_is_closed_protects_no_other() -> None:
+async def test_a_listener_is_not_protected_after_the_only_other_listener_closes() -> None:
     made = ConnectionLimits(
         simulated_world().network, Counters(), Node("plane", "plane"), protected=["INSIDE"]
     )

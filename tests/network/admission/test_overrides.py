@@ -32,7 +32,7 @@ def overrides(network: Any) -> tuple[AddressOverrides, list[Mapping[str, int]]]:
     return AddressOverrides(network, told.append), told
 
 
-async def test_addresses_hold_at_once_and_names_when_it_is_started(
+async def test_overrides_of_addresses_apply_at_once_and_of_host_names_after_their_lookup(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     network = Names(many=["10.0.0.2", "::ffff:10.0.0.3", "fe80::2"])
@@ -49,7 +49,7 @@ async def test_addresses_hold_at_once_and_names_when_it_is_started(
     nursery.cancel_scope.cancel()
 
 
-async def test_what_comes_last_counts_where_two_hosts_are_one(
+async def test_the_last_override_applies_when_two_hosts_have_the_same_address(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     found, told = overrides(Names(one=["10.0.0.1"]))
@@ -60,7 +60,7 @@ async def test_what_comes_last_counts_where_two_hosts_are_one(
     nursery.cancel_scope.cancel()
 
 
-async def test_a_name_that_is_not_found_stops_nobody_and_is_looked_up_again(
+async def test_an_unresolved_host_name_does_not_delay_other_overrides_and_is_retried(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     network = Names(known=["10.0.0.1"], slow=1e6, slower=1e6)
@@ -79,7 +79,7 @@ async def test_a_name_that_is_not_found_stops_nobody_and_is_looked_up_again(
     nursery.cancel_scope.cancel()
 
 
-async def test_hosts_that_change_are_looked_up_and_known_ones_are_not_again(
+async def test_only_new_host_names_are_looked_up_when_overrides_change(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     network = Names(one=["10.0.0.1"], two=["10.0.0.2"])

@@ -23,7 +23,7 @@ def arrive(connections: int = 5) -> tuple[Any, Any]:
     return admission, admission.arrive(Handle())  # type: ignore[arg-type]
 
 
-async def test_a_slot_is_given_back_once() -> None:
+async def test_a_slot_that_is_released_or_closed_repeatedly_is_freed_once() -> None:
     admission, slot = arrive()
     assert slot.entered
     assert slot.account is admission.account
@@ -37,7 +37,7 @@ async def test_a_slot_is_given_back_once() -> None:
     assert slot.socket.closed == 1
 
 
-async def test_addresses_are_those_that_count() -> None:
+async def test_the_address_of_a_slot_is_ipv4_for_a_mapped_ipv6_peer() -> None:
     _, slot = arrive()
 
     assert slot.address == "10.0.0.1"

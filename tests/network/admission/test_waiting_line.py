@@ -56,7 +56,9 @@ async def test_slots_enter_in_the_order_in_which_they_began_to_wait(nursery: tri
     nursery.cancel_scope.cancel()
 
 
-async def test_too_many_connections_are_noticed_at_the_next_recheck(nursery: trio.Nursery) -> None:
+async def test_wait_exceeded_returns_at_the_recheck_after_the_limit_was_lowered(
+    nursery: trio.Nursery,
+) -> None:
     accounts = ConnectionAccounts()
     holder, line = Holder(accounts), WaitingLine(accounts)
     for _ in range(2):

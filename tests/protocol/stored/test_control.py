@@ -25,12 +25,12 @@ BY_TYPE = {
 LINES = recorded("control-records.jsonl.gz")
 
 
-def test_there_is_a_recorded_value_of_every_type() -> None:
+def test_every_control_record_type_has_a_recorded_value() -> None:
     assert {line["type"] for line in LINES} == set(BY_TYPE)
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line["name"])
-def test_a_recorded_value_is_read_as_kafka_shows_it_and_written_back(line: dict) -> None:
+def test_a_recorded_control_value_is_decoded_as_by_kafka_and_encoded_back(line: dict) -> None:
     value = bytes.fromhex(line["value"])
     version = int.from_bytes(value[:2])
 
@@ -41,7 +41,7 @@ def test_a_recorded_value_is_read_as_kafka_shows_it_and_written_back(line: dict)
     assert to_data(message, names="kafka", version=version) == line["data"]
 
 
-def test_markers_and_keys_follow_their_version() -> None:
+def test_markers_and_control_keys_are_encoded_without_their_version() -> None:
     # In these the version stands before the message, in its own two bytes.
     assert to_bytes(EndTxnMarker(7), 0).hex() == "00000007"
     assert to_bytes(ControlRecordTypeSchema(1), 0).hex() == "0001"

@@ -7,7 +7,7 @@ from trio_kafka.protocol.stored.groups.consumer import (
 )
 
 
-def test_no_struct_in_a_tag_is_an_unsigned_nought_as_kafka_writes_it() -> None:
+def test_a_null_struct_in_a_tagged_field_is_written_as_a_zero_byte() -> None:
     none = ConsumerGroupMemberMetadataValue(None, None, "c", "h", [], None, 1, None, None)
     some = ConsumerGroupMemberMetadataValue(
         None, None, "c", "h", [], None, 1, None, ClassicMemberMetadata(5)

@@ -23,11 +23,13 @@ OF_VERSION_1 = (
 
 
 @pytest.mark.parametrize(("text", "version"), [(OF_VERSION_0, 0), (OF_VERSION_1, 1)])
-def test_a_file_of_kafka_is_read_and_written_to_the_same_text(text: str, version: int) -> None:
+def test_a_quorum_state_file_of_kafka_is_read_and_written_to_the_same_text(
+    text: str, version: int
+) -> None:
     assert write_quorum_state(read_quorum_state(text), version) == text
 
 
-def test_what_the_files_say() -> None:
+def test_quorum_state_files_are_read_into_the_expected_fields() -> None:
     assert read_quorum_state(OF_VERSION_0) == QuorumStateData(
         leader_id=1, leader_epoch=3, current_voters=[Voter(1)]
     )
@@ -38,7 +40,7 @@ def test_what_the_files_say() -> None:
 
 
 @given(st.data(), st.sampled_from([0, 1]))
-def test_every_state_comes_back(draw: st.DataObject, version: int) -> None:
+def test_every_quorum_state_survives_a_round_trip(draw: st.DataObject, version: int) -> None:
     state = draw.draw(instances(QuorumStateData, version, flexible=False))
 
     assert read_quorum_state(write_quorum_state(state, version)) == state
@@ -76,6 +78,6 @@ def test_a_vote_for_a_directory_needs_version_1() -> None:
         OF_VERSION_1[:-1],
     ],
 )
-def test_anything_else_is_refused(text: str) -> None:
+def test_a_malformed_quorum_state_is_refused(text: str) -> None:
     with pytest.raises(DecodeError, match="quorum-state"):
         read_quorum_state(text)

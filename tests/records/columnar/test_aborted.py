@@ -120,7 +120,7 @@ def test_a_transaction_that_begins_later_is_not_aborted_yet() -> None:
     assert offsets(log, [(1, 2)]) == [0]
 
 
-def test_records_out_of_transactions_are_kept_whatever_their_producer_does() -> None:
+def test_records_outside_of_transactions_are_kept_when_their_producer_aborts() -> None:
     assert offsets(log_of([("data", 1), ("plain", 1), ("abort", 1)]), [(1, 0)]) == [1]
 
 
@@ -130,7 +130,7 @@ def test_nothing_is_skipped_without_aborted_transactions() -> None:
     assert offsets(log, []) == [0]
 
 
-def test_what_kafka_aborted_is_skipped() -> None:
+def test_records_of_transactions_aborted_in_a_kafka_log_are_skipped() -> None:
     aborted = aborted_in(TXN)
     every = [row["offset"] for row in flat(expected(TXN))]
 
@@ -160,7 +160,7 @@ def _is_aborted(offset: int, producer: int, transactional: bool) -> bool:
 
 
 @pytest.mark.parametrize("key", [b"\0", b"\xff\xff\0\0", None])
-def test_a_marker_that_lies_is_named(key: bytes | None) -> None:
+def test_malformed_abort_marker_is_reported_with_its_position(key: bytes | None) -> None:
     log = log_of([("data", 1)]) + encode_batch(
         [Record(key=key)], 1, producer_id=1, producer_epoch=0, transactional=True, control=True
     )

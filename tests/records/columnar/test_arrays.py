@@ -17,7 +17,9 @@ FLAGS = st.lists(st.booleans(), max_size=20)
 
 
 @given(st.lists(st.none() | st.integers(-5, 5), max_size=20))
-def test_numbers_become_an_array_with_its_nulls(values: list[int | None]) -> None:
+def test_numpy_array_with_missing_mask_becomes_an_arrow_array_with_nulls(
+    values: list[int | None],
+) -> None:
     numbers = np.array([value or 0 for value in values], np.int64)
     missing = np.array([value is None for value in values], np.bool_)
 
@@ -25,12 +27,12 @@ def test_numbers_become_an_array_with_its_nulls(values: list[int | None]) -> Non
     assert as_arrow(numbers, pa.int64()).null_count == 0
 
 
-def test_numbers_that_are_not_side_by_side_are_copied() -> None:
+def test_numpy_array_with_a_stride_is_copied_into_an_arrow_array() -> None:
     assert as_arrow(np.arange(6, dtype=np.int32)[::2], pa.int32()).to_pylist() == [0, 2, 4]
 
 
 @given(FLAGS)
-def test_booleans_and_bits_are_those_of_arrow(flags: list[bool]) -> None:
+def test_numpy_booleans_become_an_arrow_boolean_array_and_packed_bits(flags: list[bool]) -> None:
     values = np.array(flags, np.bool_)
 
     assert as_booleans(values).to_pylist() == flags
@@ -38,7 +40,7 @@ def test_booleans_and_bits_are_those_of_arrow(flags: list[bool]) -> None:
 
 
 @given(st.lists(st.none() | st.integers(-5, 5), max_size=20), st.integers(0, 20))
-def test_numbers_and_nulls_of_a_sliced_array_are_found(
+def test_numbers_and_nulls_of_a_sliced_arrow_array_match_its_values(
     values: list[int | None], begin: int
 ) -> None:
     sliced = pa.array(values, pa.int32())[begin:]
@@ -50,6 +52,6 @@ def test_numbers_and_nulls_of_a_sliced_array_are_found(
 
 
 @pytest.mark.parametrize("text", ["", "topic", "ü"])
-def test_one_text_is_an_array_of_one_string(text: str) -> None:
+def test_one_text_returns_an_arrow_string_array_of_length_1(text: str) -> None:
     assert one_text(text).to_pylist() == [text]
     assert one_text(text).type == pa.string()

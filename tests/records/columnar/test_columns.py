@@ -12,7 +12,7 @@ def slices(*pairs: tuple[int, int]) -> Slices:
     return Slices(found[:, 0], found[:, 1])
 
 
-def test_bytes_are_taken_out_of_the_memory() -> None:
+def test_take_bytes_returns_the_sliced_bytes_with_nulls_for_negative_lengths() -> None:
     taken = take_bytes(MEMORY, slices((0, 2), (2, -1), (3, 0), (5, 3)))
 
     assert taken.type == pa.binary()
@@ -20,13 +20,13 @@ def test_bytes_are_taken_out_of_the_memory() -> None:
     assert taken.null_count == 1
 
 
-def test_nothing_but_nulls_is_not_taken() -> None:
+def test_take_bytes_accepts_slices_that_are_all_null_or_empty() -> None:
     assert take_bytes(MEMORY, slices((0, -1), (2, -1))).to_pylist() == [None, None]
     assert take_bytes(MEMORY, slices()).to_pylist() == []
     assert take_bytes(MEMORY, slices((1, 1))).null_count == 0
 
 
-def test_times_are_microseconds_and_null_out_of_range() -> None:
+def test_timestamps_become_microseconds_and_are_null_when_out_of_range() -> None:
     most = ((1 << 63) - 1) // 1000
     latest = (1 << 63) - 1
     base = np.array([0, most, most, -most, -most, latest, latest])
@@ -46,7 +46,7 @@ def test_times_are_microseconds_and_null_out_of_range() -> None:
     assert make_timestamps(base[:0], deltas[:0]).to_pylist() == []
 
 
-def test_records_without_headers_have_null() -> None:
+def test_record_without_headers_has_null_in_the_headers_column() -> None:
     headers = RecordHeaders(
         counts=np.array([0, 2, 1]),
         keys=slices((0, 1), (2, 2), (8, 1)),

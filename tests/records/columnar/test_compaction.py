@@ -23,7 +23,7 @@ def parts(*batches: tuple[BatchHeader, bytes]) -> tuple[list[BatchHeader], list[
     return [header for header, _ in batches], [block for _, block in batches]
 
 
-def test_the_latest_record_of_each_key_survives() -> None:
+def test_compaction_keeps_only_the_latest_record_of_each_key() -> None:
     compaction = Compaction(1 << 16, 0.9)
     old = batch(0, (b"a", b"1"), (b"b", b"1"), (b"a", b"2"))
     new = batch(3, (b"b", b"2"), (None, b"x"))
@@ -38,7 +38,7 @@ def test_the_latest_record_of_each_key_survives() -> None:
     assert second.content in new[1]
 
 
-def test_records_after_the_last_indexed_one_stay() -> None:
+def test_compaction_keeps_records_after_the_last_indexed_offset() -> None:
     compaction = Compaction(1 << 16, 0.9)
     later = batch(5, (b"a", None), (None, b"x"), (b"a", b"1"))
 
@@ -47,7 +47,7 @@ def test_records_after_the_last_indexed_one_stay() -> None:
     assert found == (3, 0, True, 102, later[1])
 
 
-def test_keys_before_the_start_are_not_indexed() -> None:
+def test_compaction_does_not_index_records_before_the_start_offset() -> None:
     compaction = Compaction(1 << 16, 0.9)
     one = batch(0, (b"a", b"1"), (b"b", b"1"))
 
@@ -56,7 +56,7 @@ def test_keys_before_the_start_are_not_indexed() -> None:
     assert compaction.keys == 1
 
 
-def test_batches_are_added_until_the_table_is_full() -> None:
+def test_compaction_indexes_batches_until_the_key_table_is_full() -> None:
     compaction = Compaction(12 * SLOT_BYTES, 0.5)  # five keys
     repeated = batch(0, *((b"a", b"1") for _ in range(20)))
     three = batch(20, (b"b", b"1"), (b"c", b"1"), (b"a", b"2"))
@@ -69,7 +69,7 @@ def test_batches_are_added_until_the_table_is_full() -> None:
     assert compaction.utilization == pytest.approx(3 / 11)
 
 
-def test_empty_batches_are_passed_over() -> None:
+def test_compaction_skips_empty_batches() -> None:
     compaction = Compaction(1 << 16, 0.9)
     header = read_header(encode_batch([Record()], 0))
     header.count = 0
@@ -79,7 +79,7 @@ def test_empty_batches_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize("count", [-1, 2, 1 << 30])
-def test_a_false_count_is_an_error(count: int) -> None:
+def test_compaction_index_refuses_a_batch_with_a_wrong_record_count(count: int) -> None:
     header, block = batch(0, (b"a", b"1"))
     header.count = count
 
@@ -87,7 +87,7 @@ def test_a_false_count_is_an_error(count: int) -> None:
         Compaction(1 << 16, 0.9).index([header], [block], 0)
 
 
-def test_a_cut_record_is_an_error() -> None:
+def test_compaction_filter_refuses_a_truncated_record() -> None:
     header, block = batch(0, (b"a", b"1" * 20))
 
     with pytest.raises(ValueError, match="malformed"):

@@ -65,7 +65,9 @@ def error_of(log: bytes, **options: Any) -> CorruptBatchError:
 @pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(logs(), st.data())
-def test_rows_are_those_of_the_row_codec(log: bytes, data: st.DataObject) -> None:
+def test_columnar_decode_returns_the_same_rows_as_the_row_codec(
+    log: bytes, data: st.DataObject
+) -> None:
     every = flat(expected(log))
     offsets = [row["offset"] for row in every] or [0]
     around = st.sampled_from(offsets).flatmap(lambda at: st.integers(at - 1, at + 1))
@@ -81,7 +83,7 @@ def test_rows_are_those_of_the_row_codec(log: bytes, data: st.DataObject) -> Non
 @pytest.mark.slow
 @settings(deadline=None, max_examples=15)
 @given(logs(codecs=[Codec.NONE, Codec.GZIP, Codec.LZ4, Codec.ZSTD]))  # it reads no empty snappy
-def test_rows_are_those_of_aiokafka(log: bytes) -> None:
+def test_columnar_decode_returns_the_same_rows_as_aiokafka(log: bytes) -> None:
     batches = MemoryRecords(log)
     found: list[Row] = []
     while batches.has_next():
@@ -100,7 +102,7 @@ def test_rows_are_those_of_aiokafka(log: bytes) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
-def test_rows_stay_as_they_are_when_memory_is_used_for_the_next_window(codec: Codec) -> None:
+def test_decoded_rows_stay_unchanged_when_window_memory_is_reused(codec: Codec) -> None:
     batches = [
         encode_batch([Record(value=bytes([n]) * 1000)] * 1000, n * 1000, codec=codec)
         for n in range(20)
@@ -113,14 +115,14 @@ def test_rows_stay_as_they_are_when_memory_is_used_for_the_next_window(codec: Co
 
 
 @pytest.mark.parametrize("file", RECORDED, ids=[file.name for file in RECORDED])
-def test_what_kafka_wrote_is_read_as_the_row_codec_reads_it(file: Path) -> None:
+def test_log_written_by_kafka_is_decoded_as_by_the_row_codec(file: Path) -> None:
     log = file.read_bytes()
 
     assert decoded(log) == flat(expected(log))
 
 
 @pytest.mark.parametrize("name", ["v0-gzip.bin", "v1-none.bin"])
-def test_old_formats_are_named(name: str) -> None:
+def test_old_message_format_raises_unsupported_with_its_magic(name: str) -> None:
     error = error_of((DATA / name).read_bytes())
 
     assert error.code is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
@@ -130,7 +132,7 @@ def test_old_formats_are_named(name: str) -> None:
 @pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(st.permutations(COLUMNS), st.integers(0, len(COLUMNS)))
-def test_columns_come_in_the_order_that_was_asked_for(names: list[str], count: int) -> None:
+def test_decoded_columns_have_the_requested_order(names: list[str], count: int) -> None:
     names = names[:count]
     log = encode_batch(SAMPLE) + encode_batch(SAMPLE, 3, append_time_ms=5, codec=Codec.LZ4)
 
@@ -144,7 +146,7 @@ def test_columns_come_in_the_order_that_was_asked_for(names: list[str], count: i
         ]
 
 
-def test_batches_have_about_the_rows_asked_for() -> None:
+def test_decoded_batches_have_about_the_requested_number_of_rows() -> None:
     log = b"".join(encode_batch(SAMPLE, base) for base in range(0, 300, 3))
 
     counts = [batch.num_rows for batch in decode(log, at=TopicPartition("t", 7), rows=50)]
@@ -154,7 +156,7 @@ def test_batches_have_about_the_rows_asked_for() -> None:
     assert [len(batch) for batch in decode(one, at=TopicPartition("t", 7), rows=50)] == [60, 60]
 
 
-def test_topics_of_any_length_fit() -> None:
+def test_long_topic_name_and_largest_partition_number_are_decoded() -> None:
     (batch,) = decode(encode_batch(SAMPLE), at=TopicPartition("ü" * 200, 2**31 - 1), rows=1 << 40)
 
     assert batch.column("topic").to_pylist() == ["ü" * 200] * 3
@@ -162,17 +164,17 @@ def test_topics_of_any_length_fit() -> None:
 
 
 @pytest.mark.parametrize("columns", [["keys"], ["key", "key"]])
-def test_columns_that_make_no_sense_are_an_error(columns: list[str]) -> None:
+def test_unknown_or_invalid_column_list_is_refused(columns: list[str]) -> None:
     with pytest.raises(ValueError, match="column"):
         decode(b"", at=TopicPartition("t", 0), columns=columns)
 
 
-def test_rows_that_make_no_sense_are_an_error() -> None:
+def test_zero_rows_per_batch_is_refused() -> None:
     with pytest.raises(ValueError, match="0 rows"):
         decode(b"", at=TopicPartition("t", 0), rows=0)
 
 
-def test_any_buffer_is_read() -> None:
+def test_decode_accepts_every_kind_of_buffer() -> None:
     log = encode_batch(SAMPLE)
     every = flat(expected(log))
     with tempfile.TemporaryFile() as file:
@@ -186,7 +188,7 @@ def test_any_buffer_is_read() -> None:
 
 
 @pytest.mark.slow
-def test_a_last_batch_that_is_cut_short_is_left_out() -> None:
+def test_last_batch_that_is_truncated_is_left_out() -> None:
     whole = encode_batch(SAMPLE)
     log = whole + encode_batch(SAMPLE, 3)
 
@@ -196,7 +198,7 @@ def test_a_last_batch_that_is_cut_short_is_left_out() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("codec", Codec)
-def test_a_flipped_byte_is_corruption_or_read_as_the_row_codec_reads_it(codec: Codec) -> None:
+def test_flipped_byte_gives_corruption_or_the_result_of_the_row_codec(codec: Codec) -> None:
     first = encode_batch(SAMPLE, 10)
     log = bytearray(first + encode_batch(SAMPLE, 20, codec=codec))
 
@@ -210,7 +212,7 @@ def test_a_flipped_byte_is_corruption_or_read_as_the_row_codec_reads_it(codec: C
 @pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.binary(max_size=40), st.integers(-1, 6), st.integers(-1, 6))
-def test_any_records_are_corruption_or_read_as_the_row_codec_reads_them(
+def test_random_record_bytes_give_corruption_or_the_result_of_the_row_codec(
     data: bytes, count: int, last_delta: int
 ) -> None:
     assert_like_row_codec(with_records(data, count, last_delta))
@@ -219,7 +221,9 @@ def test_any_records_are_corruption_or_read_as_the_row_codec_reads_them(
 @pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(st.data())
-def test_records_that_are_nearly_right_are_no_exception(data: st.DataObject) -> None:
+def test_nearly_valid_records_give_corruption_or_the_result_of_the_row_codec(
+    data: st.DataObject,
+) -> None:
     content = bytearray()
     for number in range(count := data.draw(st.integers(1, 40))):
         content += record(bytes([2 * number]), data.draw(st.sampled_from([
@@ -261,7 +265,7 @@ def read_until_error(batches: Iterable[Iterable[Row]]) -> tuple[list[Row], Kafka
     return rows, None
 
 
-def test_a_flipped_byte_under_the_checksum_is_corruption() -> None:
+def test_flipped_byte_covered_by_the_checksum_raises_corrupt_message() -> None:
     log = bytearray(encode_batch(SAMPLE))
 
     for position in range(17, len(log)):
@@ -283,7 +287,7 @@ def test_records_before_a_malformed_batch_are_yielded() -> None:
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-def test_records_before_a_wrong_checksum_are_yielded(codec: Codec) -> None:
+def test_records_before_a_batch_with_a_wrong_checksum_are_yielded(codec: Codec) -> None:
     good = encode_batch(SAMPLE, codec=codec)
     log = bytearray(good * 3)
     log[2 * len(good) + 60] ^= 1
@@ -325,7 +329,7 @@ def test_records_before_a_wrong_checksum_are_yielded(codec: Codec) -> None:
 )
 @pytest.mark.parametrize("copies", [1, 40])
 @pytest.mark.parametrize("columns", [COLUMNS, ["offset"], ["topic"]])
-def test_malformed_records_are_named(
+def test_malformed_records_are_reported_with_cause_and_position(
     batch: bytes, message: str, copies: int, columns: list[str]
 ) -> None:
     good = encode_batch(SAMPLE)
@@ -337,7 +341,7 @@ def test_malformed_records_are_named(
     assert error.position == len(good)
 
 
-def test_offsets_beyond_64_bits_are_corruption() -> None:
+def test_offsets_beyond_64_bits_raise_corruption() -> None:
     batch = bytearray(encode_batch([Record(), Record()], END - 2))
     assert [row["offset"] for row in decoded(bytes(batch))] == [END - 2, END - 1]
 
@@ -346,7 +350,9 @@ def test_offsets_beyond_64_bits_are_corruption() -> None:
 
 
 @pytest.mark.parametrize("codec", [codec for codec in Codec if codec])
-def test_memory_is_bounded_for_each_batch(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_that_decompresses_beyond_the_memory_limit_raises_corruption(
+    codec: Codec, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module = import_module("trio_kafka.records.columnar.decode")
     bomb = encode_batch([Record(value=bytes(1 << 20))], codec=codec)
 
@@ -359,20 +365,20 @@ def test_memory_is_bounded_for_each_batch(codec: Codec, monkeypatch: pytest.Monk
     assert f"limit of {1 << 20} bytes" in str(error) or f"at most {1 << 20}" in str(error)
 
 
-def test_an_unknown_codec_is_corruption() -> None:
+def test_batch_with_an_unknown_codec_raises_corruption() -> None:
     batch = bytearray(encode_batch(SAMPLE))
     batch[22] |= 6
 
     assert "codec 6" in str(error_of(sealed(batch)))
 
 
-def test_a_compressed_batch_may_have_no_records() -> None:
+def test_compressed_batch_without_records_is_decoded() -> None:
     log = encode_batch([], 5, codec=Codec.LZ4, last_offset=9) + encode_batch(SAMPLE, 10)
 
     assert decoded(log) == flat(expected(log))
 
 
-def test_times_out_of_range_are_null() -> None:
+def test_timestamps_out_of_range_are_decoded_as_null() -> None:
     nanoseconds = 1_700_000_000_000_000_000
     times = (nanoseconds, -1, END, -END, 5)
     log = b"".join(encode_batch([Record(timestamp=time)], n) for n, time in enumerate(times))
@@ -380,7 +386,7 @@ def test_times_out_of_range_are_null() -> None:
     assert [row["timestamp"] for row in decoded(log)] == [None, -1000, None, None, 5000]
 
 
-def test_a_time_whose_delta_wraps_is_null() -> None:
+def test_timestamp_whose_delta_overflows_is_decoded_as_null() -> None:
     log = encode_batch([Record(timestamp=END - 10), Record(timestamp=END)])
     wrapping = bytearray(log)
     struct.pack_into(">q", wrapping, 27, END)
@@ -389,7 +395,7 @@ def test_a_time_whose_delta_wraps_is_null() -> None:
 
 
 @pytest.mark.parametrize("copies", [1, 40])
-def test_any_negative_length_is_null(copies: int) -> None:
+def test_any_negative_length_of_key_or_value_is_decoded_as_null(copies: int) -> None:
     one = with_records(record(rest=b"\3\x0d\4\2a\3\2b\1"), 1)
 
     rows = decoded(one * copies)
@@ -398,7 +404,7 @@ def test_any_negative_length_is_null(copies: int) -> None:
     assert rows[0]["headers"] == [{"key": "a", "value": None}, {"key": "b", "value": None}]
 
 
-def test_names_of_headers_that_are_no_text_are_read() -> None:
+def test_header_names_that_are_not_utf_8_are_decoded_with_replacement_characters() -> None:
     log = with_records(record(rest=b"\1\1\4\4\xc3\xa9\1\2\xff\1"), 1)
 
     (row,) = decoded(log)
@@ -406,14 +412,14 @@ def test_names_of_headers_that_are_no_text_are_read() -> None:
     assert row["headers"] == [{"key": "é", "value": None}, {"key": "\ufffd", "value": None}]
 
 
-def test_batches_outside_of_the_range_are_not_looked_at() -> None:
+def test_batches_outside_of_the_offset_range_are_not_read() -> None:
     broken = with_records(b"", 5)
     log = broken + encode_batch(SAMPLE, 20) + encode_batch(SAMPLE, 30) + b"\1" * 100
 
     assert [row["offset"] for row in decoded(log, start=22, stop=25)] == [22]
 
 
-def test_control_batches_are_checked_and_skipped() -> None:
+def test_control_batches_have_their_checksum_verified_and_are_skipped() -> None:
     marker = encode_marker(
         Marker(committed=True, coordinator_epoch=1), producer_id=1, producer_epoch=0, timestamp=5
     )
@@ -425,7 +431,7 @@ def test_control_batches_are_checked_and_skipped() -> None:
     assert "crc" in str(error_of(bytes(broken)))
 
 
-def test_a_marker_that_lies_ends_the_decoding_after_the_records_before_it() -> None:
+def test_malformed_control_record_stops_decoding_after_the_records_before_it() -> None:
     data = encode_batch(SAMPLE, producer_id=9, producer_epoch=0, base_sequence=0)
     lie = encode_batch(
         [Record(key=b"\0")], 3, producer_id=9, producer_epoch=0, transactional=True, control=True

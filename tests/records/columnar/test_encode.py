@@ -40,7 +40,7 @@ def columns_of(found: list[Record]) -> pa.RecordBatch:
     batch_bytes=st.sampled_from([1, 60, 500, 100_000]),
     base_sequence=st.sampled_from([-1, 0, 2**31 - 3]),
 )
-def test_batches_are_those_of_the_row_codec_byte_by_byte(
+def test_columnar_encode_writes_the_same_bytes_as_the_row_codec(
     found: list[Record], begin: int, codec: Codec, batch_bytes: int, base_sequence: int
 ) -> None:
     batches = encode(
@@ -70,7 +70,7 @@ def test_batches_are_those_of_the_row_codec_byte_by_byte(
 @pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.tuples(CONTENTS, CONTENTS, st.integers(-1, 1 << 50)), max_size=50))
-def test_what_was_encoded_is_decoded_and_encoded_again(
+def test_encoded_rows_decode_to_the_same_values_and_encode_to_the_same_bytes(
     rows: list[tuple[bytes | None, bytes | None, int]],
 ) -> None:
     first = encode(
@@ -93,7 +93,7 @@ def test_what_was_encoded_is_decoded_and_encoded_again(
 
 @pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize("names", [["value"], ["key", "value"], ["value", "headers"]])
-def test_columns_may_be_left_out(codec: Codec, names: list[str]) -> None:
+def test_encode_accepts_a_table_without_some_columns(codec: Codec, names: list[str]) -> None:
     found = [
         Record(timestamp=9, key=b"k" if "key" in names else None, value=b"v" * n)
         for n in range(100)
@@ -106,7 +106,7 @@ def test_columns_may_be_left_out(codec: Codec, names: list[str]) -> None:
     assert batch.count == 100
 
 
-def test_the_level_is_that_of_the_codec() -> None:
+def test_encode_uses_the_given_compression_level_and_refuses_an_unknown_level() -> None:
     columns = columns_of([Record(value=bytes(range(256)) * 9, timestamp=5)])
 
     (batch,) = encode(columns, codec=Codec.ZSTD, level=19, timestamp_ms=0)
@@ -118,13 +118,13 @@ def test_the_level_is_that_of_the_codec() -> None:
         encode(columns, codec=Codec.ZSTD, level=99, timestamp_ms=0)
 
 
-def test_no_records_make_no_batches() -> None:
+def test_encode_of_no_records_returns_no_batches() -> None:
     assert encode(columns_of([]), timestamp_ms=0) == []
     with pytest.raises(ValueError, match="no column 'value'"):
         encode(pa.RecordBatch.from_pydict({"key": pa.array([], pa.binary())}), timestamp_ms=0)
 
 
-def test_a_large_record_has_its_own_batch() -> None:
+def test_record_larger_than_batch_size_gets_its_own_batch() -> None:
     found = [Record(value=b"a"), Record(value=bytes(9000)), Record(value=b"b"), Record(value=b"c")]
 
     batches = encode(columns_of(found), timestamp_ms=0, batch_bytes=1000)
@@ -132,7 +132,7 @@ def test_a_large_record_has_its_own_batch() -> None:
     assert [batch.count for batch in batches] == [1, 1, 2]
 
 
-def test_sequences_go_on_with_zero_after_the_largest() -> None:
+def test_sequence_after_the_largest_32_bit_number_is_zero() -> None:
     batches = encode(
         columns_of([Record()] * 5),
         timestamp_ms=0,
@@ -145,7 +145,7 @@ def test_sequences_go_on_with_zero_after_the_largest() -> None:
 
 
 @pytest.mark.parametrize("later_ms", [0, 1 << 20, 1 << 50])
-def test_no_batch_is_larger_than_its_bound(later_ms: int) -> None:
+def test_encoded_batches_do_not_exceed_the_batch_size(later_ms: int) -> None:
     found = [Record(timestamp=n % 2 * later_ms, value=b"v" * (n % 7)) for n in range(2000)]
 
     for bound in (30, 50, 1000, 3000):
@@ -157,7 +157,7 @@ def test_no_batch_is_larger_than_its_bound(later_ms: int) -> None:
 
 
 @pytest.mark.slow
-def test_more_records_than_are_joined_at_a_time_are_all_there() -> None:
+def test_records_beyond_one_join_step_are_all_encoded() -> None:
     values = pa.array([bytes([n % 251]) * 1000 for n in range(10_000)], pa.binary())
 
     batches = encode(pa.RecordBatch.from_arrays([values], names=["value"]), timestamp_ms=0)
@@ -169,7 +169,7 @@ def test_more_records_than_are_joined_at_a_time_are_all_there() -> None:
     assert found == values.to_pylist()
 
 
-def test_batches_are_cut_before_they_grow_too_large() -> None:
+def test_cut_batches_ends_each_batch_before_the_size_limit() -> None:
     ends = np.cumsum([5, 5, 5, 30, 1, 1])
 
     assert cut_batches(ends, 10) == [0, 2, 3, 4, 6]

@@ -15,7 +15,7 @@ def batch(**columns: pa.Array) -> pa.RecordBatch:
     "kind",
     [pa.binary(), pa.large_binary(), pa.string(), pa.large_string(), pa.binary_view()],
 )
-def test_values_of_any_bytes_or_text_fit(kind: pa.DataType) -> None:
+def test_value_column_accepts_any_binary_or_string_type(kind: pa.DataType) -> None:
     inputs = read_inputs(batch(value=pa.array(["a", None, "", "bc"], pa.string()).cast(kind)), 5)
 
     assert inputs.values.to_pylist() == [b"a", None, b"", b"bc"]
@@ -24,7 +24,7 @@ def test_values_of_any_bytes_or_text_fit(kind: pa.DataType) -> None:
     assert inputs.headers is inputs.header_counts is None
 
 
-def test_values_of_a_fixed_size_and_of_a_dictionary_fit() -> None:
+def test_columns_of_fixed_size_binary_and_dictionary_type_are_accepted() -> None:
     fixed = pa.array([b"ab", None], pa.binary(2))
     words = pa.array(["x", None]).dictionary_encode()
 
@@ -34,7 +34,7 @@ def test_values_of_a_fixed_size_and_of_a_dictionary_fit() -> None:
     assert inputs.values.to_pylist() == [b"x", None]
 
 
-def test_columns_of_nothing_are_nulls() -> None:
+def test_columns_of_arrow_null_type_are_read_as_nulls() -> None:
     nothing = pa.nulls(2)
 
     inputs = read_inputs(batch(key=nothing, value=nothing, timestamp=nothing, headers=nothing), 5)
@@ -48,7 +48,9 @@ def test_columns_of_nothing_are_nulls() -> None:
     ("unit", "raw", "ms"),
     [("s", 3, 3000), ("ms", 3, 3), ("us", 3999, 3), ("us", -1, -1), ("ns", 3_999_999, 3)],
 )
-def test_times_become_milliseconds_rounded_down(unit: str, raw: int, ms: int) -> None:
+def test_timestamps_are_converted_to_milliseconds_rounded_down(
+    unit: str, raw: int, ms: int
+) -> None:
     times = pa.array([raw, None], pa.timestamp(unit))
 
     inputs = read_inputs(batch(value=pa.array(["a", "b"]), timestamp=times), 77)
@@ -56,7 +58,7 @@ def test_times_become_milliseconds_rounded_down(unit: str, raw: int, ms: int) ->
     assert inputs.timestamps.tolist() == [ms, 77]
 
 
-def test_integers_are_milliseconds() -> None:
+def test_integer_timestamps_are_read_as_milliseconds() -> None:
     times = pa.array([5, None, -1])[1:]
 
     inputs = read_inputs(batch(value=pa.array(["a", "b"]), timestamp=times), 77)
@@ -65,7 +67,7 @@ def test_integers_are_milliseconds() -> None:
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_headers_are_encoded(large: bool) -> None:
+def test_headers_column_is_encoded_per_record(large: bool) -> None:
     rows = [[("gone", b"1")], [("k", b"v"), ("", None)], None, [], [("n", b"")]]
     headers = pa.array(
         [row and [{"key": key, "value": value} for key, value in row] for row in rows],
@@ -84,7 +86,7 @@ def test_headers_are_encoded(large: bool) -> None:
     assert np.array_equal(part.timestamps, [5, 5])
 
 
-def test_headers_of_null_lists_are_not_there_even_if_they_have_bytes() -> None:
+def test_bytes_behind_a_null_list_of_headers_are_not_encoded() -> None:
     pairs = pa.array([{"key": "a", "value": b"1"}, {"key": "b", "value": b"2"}], PAIRS.value_type)
     offsets = pa.array([0, 1, 2], pa.int32())
     mask = pa.array([True, False])
@@ -97,7 +99,7 @@ def test_headers_of_null_lists_are_not_there_even_if_they_have_bytes() -> None:
 
 
 @pytest.mark.parametrize("pair", [None, {"key": None, "value": b"1"}])
-def test_a_header_needs_a_key(pair: dict[str, bytes | None] | None) -> None:
+def test_header_without_a_key_is_refused(pair: dict[str, bytes | None] | None) -> None:
     headers = pa.array([[pair]], PAIRS)
 
     with pytest.raises(ValueError, match="1 headers have no key"):
@@ -116,12 +118,14 @@ def test_a_header_needs_a_key(pair: dict[str, bytes | None] | None) -> None:
         ({"value": pa.array(["1"]), "headers": pa.array([[{"key": "1"}]])}, "'headers' of list"),
     ],
 )
-def test_columns_that_do_not_fit_are_named(columns: dict[str, pa.Array], message: str) -> None:
+def test_columns_of_a_wrong_type_are_refused_with_their_names(
+    columns: dict[str, pa.Array], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         read_inputs(batch(**columns), 5)
 
 
-def test_a_column_may_not_stand_there_twice() -> None:
+def test_duplicate_column_is_refused() -> None:
     twice = pa.RecordBatch.from_arrays([pa.array(["1"])] * 2, names=["value", "value"])
 
     with pytest.raises(ValueError, match="more than one column 'value'"):

@@ -18,14 +18,14 @@ def hashes(keys: list[bytes], hasher: KeyHasher = HASHER, before: bytes = b"") -
 
 
 @hypothesis.given(st.lists(st.binary(max_size=40) | st.binary(min_size=250, max_size=270)))
-def test_a_hash_depends_on_the_key_alone(keys: list[bytes]) -> None:
+def test_hash_of_a_key_does_not_depend_on_the_keys_beside_it(keys: list[bytes]) -> None:
     alone = [hashes([key], before=b"before")[0] for key in keys]
 
     assert hashes(keys) == alone
     assert len(set(alone)) == len(set(keys))
 
 
-def test_each_bit_and_each_length_counts() -> None:
+def test_key_hash_changes_with_every_bit_and_every_length() -> None:
     key = bytes(range(200, 217))
     changed = [
         bytes(byte ^ (1 << bit) * (at == place) for place, byte in enumerate(key))
@@ -40,7 +40,7 @@ def test_each_bit_and_each_length_counts() -> None:
         assert len({one[half] for one in found}) == len(found)
 
 
-def test_hashes_are_spread_evenly() -> None:
+def test_key_hashes_are_distributed_evenly() -> None:
     found = hashes([b"key-%d" % number for number in range(1000)])
 
     for half in (0, 1):
@@ -48,7 +48,7 @@ def test_hashes_are_spread_evenly() -> None:
         assert max(later - one for one, later in pairwise(values)) < (1 << 64) // 50
 
 
-def test_another_salt_gives_other_hashes() -> None:
+def test_key_hashes_differ_with_another_salt() -> None:
     keys = [b"", b"a", b"k" * 300]
 
     assert not set(hashes(keys)) & set(hashes(keys, KeyHasher(b"other")))

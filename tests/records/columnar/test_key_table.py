@@ -15,7 +15,7 @@ def arrays(keys: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 @hypothesis.given(st.lists(st.lists(HASHES, max_size=30), max_size=8))
-def test_the_table_holds_the_last_offset_of_each_key(calls: list[list[tuple[int, int]]]) -> None:
+def test_key_table_returns_the_last_offset_of_each_key(calls: list[list[tuple[int, int]]]) -> None:
     table = KeyTable(200 * SLOT_BYTES, 1.0)
     model: dict[tuple[int, int], int] = {}
     offset = 0
@@ -30,7 +30,7 @@ def test_the_table_holds_the_last_offset_of_each_key(calls: list[list[tuple[int,
     assert table.keys == len(model)
 
 
-def test_a_table_that_grows_keeps_its_keys() -> None:
+def test_key_table_keeps_its_keys_when_growing() -> None:
     table = KeyTable(1 << 24, 0.9)
     rng = np.random.default_rng(1)
     first, second = rng.integers(0, 1 << 63, (2, 300_000), dtype=np.uint64)
@@ -44,7 +44,7 @@ def test_a_table_that_grows_keeps_its_keys() -> None:
     assert (table.get(second, first) == -1).all()
 
 
-def test_a_table_can_be_filled_up_to_its_capacity() -> None:
+def test_key_table_can_be_filled_up_to_its_capacity() -> None:
     table = KeyTable(9 * SLOT_BYTES, 1.0)
     first, second = np.arange(6, dtype=np.uint64), np.zeros(6, np.uint64)
 
@@ -56,5 +56,5 @@ def test_a_table_can_be_filled_up_to_its_capacity() -> None:
 
 
 @pytest.mark.parametrize(("most", "found"), [(0, 2), (2, 2), (9, 7), (100, 97), (65_536, 65_521)])
-def test_largest_prime(most: int, found: int) -> None:
+def test_largest_prime_returns_the_largest_prime_up_to_a_limit(most: int, found: int) -> None:
     assert largest_prime(most) == found

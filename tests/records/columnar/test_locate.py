@@ -33,7 +33,7 @@ def laid(chains: list[list[int]]) -> tuple[np.ndarray, Longs, Longs, Longs, list
 
 @pytest.mark.slow
 @given(st.lists(st.lists(SIZES, min_size=1, max_size=6), min_size=1, max_size=6), st.booleans())
-def test_every_record_is_found(chains: list[list[int]], many: bool) -> None:
+def test_locate_records_finds_every_record(chains: list[list[int]], many: bool) -> None:
     chains *= 20 if many else 1
 
     data, begin, end, counts, starts = laid(chains)
@@ -42,7 +42,7 @@ def test_every_record_is_found(chains: list[list[int]], many: bool) -> None:
 
 
 @pytest.mark.parametrize("count", [31, 32, 33, 100])
-def test_chains_of_very_different_lengths_are_followed_to_their_ends(count: int) -> None:
+def test_locate_records_follows_chains_of_very_different_lengths(count: int) -> None:
     chains = [[60] * (1 + n * n % 71) for n in range(count)]
 
     data, begin, end, counts, starts = laid(chains)
@@ -50,14 +50,14 @@ def test_chains_of_very_different_lengths_are_followed_to_their_ends(count: int)
     assert locate_records(data, begin, end, counts).tolist() == starts
 
 
-def test_one_very_long_chain_among_many_does_not_cost_a_vector_for_each_record() -> None:
+def test_locate_records_handles_one_very_long_chain_among_many_short_chains() -> None:
     data, begin, end, counts, starts = laid([[6] * 200_000, *[[6]] * 100])
 
     assert locate_records(data, begin, end, counts).tolist() == starts
 
 
 @given(st.binary(min_size=2, max_size=60), st.integers(1, 50), st.sampled_from([1, 40]))
-def test_anything_has_as_many_positions_as_it_claims_records(
+def test_locate_records_returns_one_position_per_claimed_record_for_any_bytes(
     data: bytes, count: int, copies: int
 ) -> None:
     begin = np.arange(copies) * len(data)
@@ -73,7 +73,7 @@ def test_anything_has_as_many_positions_as_it_claims_records(
     assert found.min() >= 0
 
 
-def test_a_lie_does_not_spoil_the_chains_beside_it() -> None:
+def test_malformed_chain_does_not_change_positions_in_other_chains() -> None:
     data, begin, end, counts, starts = laid([[60] * 5] * 50)
     broken = data.copy()
     broken[starts[12] : starts[12] + 2] = (0xFE, 0x7F)  # beyond the end of its chain

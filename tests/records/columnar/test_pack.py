@@ -20,14 +20,16 @@ CONTENTS = st.lists(st.none() | st.binary(max_size=3), max_size=9)
 
 
 @given(st.lists(LONGS))
-def test_sizes_are_those_of_the_encodings(numbers: list[int]) -> None:
+def test_varint_sizes_equal_the_lengths_of_the_encoded_numbers(numbers: list[int]) -> None:
     sizes = varint_sizes(np.array(numbers, np.int64))
 
     assert sizes.tolist() == [len(encode_varint(number)) for number in numbers]
 
 
 @given(st.lists(st.tuples(LONGS, LONGS, st.integers(-64, 63))))
-def test_numbers_of_a_row_stand_side_by_side(rows: list[tuple[int, int, int]]) -> None:
+def test_pack_varints_joins_the_encoded_numbers_of_each_row(
+    rows: list[tuple[int, int, int]],
+) -> None:
     columns = list(np.array(rows, np.int64).reshape(-1, 3).T)
 
     packed = pack_varints(columns, [varint_sizes(column) for column in columns])
@@ -36,7 +38,9 @@ def test_numbers_of_a_row_stand_side_by_side(rows: list[tuple[int, int, int]]) -
 
 
 @given(CONTENTS, st.integers(0, 9))
-def test_lengths_of_a_sliced_array_know_nulls(contents: list[bytes | None], begin: int) -> None:
+def test_lengths_of_a_sliced_array_are_minus_1_for_nulls(
+    contents: list[bytes | None], begin: int
+) -> None:
     sliced = pa.array(contents, LARGE)[begin:]
 
     assert lengths_of(sliced).tolist() == [
@@ -45,7 +49,9 @@ def test_lengths_of_a_sliced_array_know_nulls(contents: list[bytes | None], begi
 
 
 @given(CONTENTS)
-def test_rows_are_joined_and_null_is_empty(contents: list[bytes | None]) -> None:
+def test_join_rows_concatenates_the_columns_and_treats_null_as_empty(
+    contents: list[bytes | None],
+) -> None:
     array = pa.array(contents, LARGE)
 
     joined = join_rows([array, one_binary(b"-"), array])
@@ -55,7 +61,7 @@ def test_rows_are_joined_and_null_is_empty(contents: list[bytes | None]) -> None
     ]
 
 
-def test_offsets_are_those_of_the_slice() -> None:
+def test_offsets_of_a_sliced_binary_array_begin_at_the_slice() -> None:
     array = as_binary(np.array([0, 2, 2, 5]), pa.py_buffer(b"abcde"))
 
     assert array.to_pylist() == [b"ab", b"", b"cde"]

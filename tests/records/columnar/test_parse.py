@@ -44,7 +44,7 @@ RECORDS = [
 
 
 @pytest.mark.parametrize("batches", [[RECORDS], [RECORDS[:1], RECORDS[:30], RECORDS]])
-def test_fields_of_all_records_are_found(batches: list[list[Record]]) -> None:
+def test_parse_records_finds_the_fields_of_all_records(batches: list[list[Record]]) -> None:
     every = [record for batch in batches for record in batch]
 
     data, found = parsed(batches, last=78)
@@ -61,7 +61,7 @@ def test_fields_of_all_records_are_found(batches: list[list[Record]]) -> None:
     assert contents(data, found.headers.values) == [value for _, value in pairs]
 
 
-def test_records_are_picked_with_their_headers() -> None:
+def test_picked_records_keep_their_headers() -> None:
     wanted = np.arange(40) % 3 == 1
 
     data, found = parsed([RECORDS], last=78)
@@ -74,7 +74,7 @@ def test_records_are_picked_with_their_headers() -> None:
     assert contents(data, picked.headers.keys) == names
 
 
-def test_timestamps_are_read_if_they_are_asked_for() -> None:
+def test_timestamp_deltas_are_read_only_on_request() -> None:
     _, found = parsed([[Record(timestamp=5), Record(timestamp=1 << 60)]], timestamps=False)
 
     assert found.timestamp_deltas is None
@@ -83,20 +83,20 @@ def test_timestamps_are_read_if_they_are_asked_for() -> None:
     assert found.pick(np.array([True, False])).timestamp_deltas is None
 
 
-def test_offsets_beyond_the_last_of_the_header_are_malformed() -> None:
+def test_record_offset_beyond_the_last_offset_of_the_batch_is_malformed() -> None:
     assert parsed([[Record(), Record(offset=5)]], last=5)
     with pytest.raises(MalformedRecordsError):
         parsed([[Record(), Record(offset=5)]], last=4)
 
 
-def test_offsets_ascend_within_each_batch_only() -> None:
+def test_record_offsets_must_ascend_only_within_each_batch() -> None:
     _, found = parsed([[Record()] * 3, [Record()], [Record()] * 2])
 
     assert found.offset_deltas.tolist() == [0, 1, 2, 0, 0, 1]
 
 
 @pytest.mark.parametrize("wrong", [0, 5])
-def test_records_that_do_not_end_where_their_batch_does_are_malformed(wrong: int) -> None:
+def test_records_that_do_not_end_with_their_batch_are_malformed(wrong: int) -> None:
     data = encode_batch([Record(value=b"12345")])[HEADER_SIZE:]
 
     with pytest.raises(MalformedRecordsError):

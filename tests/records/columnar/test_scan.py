@@ -18,7 +18,7 @@ def time(ms: int) -> datetime | None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=[file.name for file in FILES])
-def test_a_row_is_what_a_header_says(file: Path) -> None:
+def test_scan_returns_one_row_per_batch_header(file: Path) -> None:
     log = file.read_bytes()
 
     found = scan(log)
@@ -47,26 +47,26 @@ def test_a_row_is_what_a_header_says(file: Path) -> None:
     ]
 
 
-def test_nothing_has_no_rows() -> None:
+def test_scan_of_an_empty_or_truncated_log_returns_no_rows() -> None:
     assert scan(b"").num_rows == 0
     assert scan(encode_batch([Record()])[:-1]).schema == SCAN_SCHEMA
 
 
-def test_records_are_not_looked_at() -> None:
+def test_scan_does_not_read_the_records_of_a_batch() -> None:
     batch = bytearray(encode_batch([Record(value=b"x" * 50)], codec=Codec.ZSTD))
     batch[61:] = bytes(len(batch) - 61)
 
     assert scan(batch).column("codec").to_pylist() == ["zstd"]
 
 
-def test_a_codec_that_is_none_is_null() -> None:
+def test_scan_shows_an_unknown_codec_as_null() -> None:
     batch = bytearray(encode_batch([Record()]))
     batch[22] |= 7
 
     assert scan(batch).column("codec").to_pylist() == [None]
 
 
-def test_a_header_that_lies_is_an_error_with_its_position() -> None:
+def test_scan_of_an_invalid_header_raises_an_error_with_its_position() -> None:
     batch = encode_batch([Record()])
 
     with pytest.raises(CorruptBatchError, match=f"magic 9 at position {len(batch)}"):

@@ -4,7 +4,7 @@ import pytest
 from trio_kafka.records.columnar.schema import COLUMNS, arrow_schema
 
 
-def test_types_are_those_of_sparks_kafka_source() -> None:
+def test_arrow_schema_has_the_columns_and_types_of_sparks_kafka_source() -> None:
     assert COLUMNS == (
         "key",
         "value",
@@ -28,17 +28,17 @@ def test_types_are_those_of_sparks_kafka_source() -> None:
     assert all(field.nullable for field in arrow_schema())
 
 
-def test_a_part_of_the_columns_keeps_its_order() -> None:
+def test_arrow_schema_of_some_columns_has_the_requested_order() -> None:
     assert arrow_schema(["offset", "key"]) == pa.schema(
         [("offset", pa.int64()), ("key", pa.binary())]
     )
 
 
-def test_an_unknown_column_is_named_with_those_that_there_are() -> None:
+def test_unknown_column_is_refused_with_the_known_column_names() -> None:
     with pytest.raises(ValueError, match=r"column 'offsets', want some of key, .*, headers"):
         arrow_schema(["offsets"])
 
 
-def test_a_column_may_not_stand_there_twice() -> None:
+def test_duplicate_column_name_is_refused() -> None:
     with pytest.raises(ValueError, match="'key' is named twice"):
         arrow_schema(["key", "value", "key"])

@@ -19,7 +19,7 @@ def laid(numbers: list[int]) -> tuple[np.ndarray, np.ndarray, list[int]]:
 
 
 @given(st.lists(LONGS | st.integers(-70, 70) | st.integers(-9000, 9000), min_size=1))
-def test_longs_are_read(numbers: list[int]) -> None:
+def test_varints_of_64_bits_are_read(numbers: list[int]) -> None:
     data, at, ends = laid(numbers)
 
     found, after = read_varints(data, at, LONGEST_LONG)
@@ -29,7 +29,7 @@ def test_longs_are_read(numbers: list[int]) -> None:
 
 
 @given(st.lists(INTS, min_size=1))
-def test_ints_are_read(numbers: list[int]) -> None:
+def test_varints_of_32_bits_are_read(numbers: list[int]) -> None:
     data, at, ends = laid(numbers)
 
     found, after = read_varints(data, at)
@@ -39,13 +39,13 @@ def test_ints_are_read(numbers: list[int]) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"\xff" * 9, b"\xff" * 9 + b"\2", b"\x80" * 10 + b"\0"])
-def test_numbers_that_are_too_long_are_malformed(data: bytes) -> None:
+def test_varint_that_is_too_long_is_malformed(data: bytes) -> None:
     for read in (read_varints, skip_varints):
         with pytest.raises(MalformedRecordsError):
             read(np.frombuffer(b"\0" + data, np.uint8), np.array([0, 1]), LONGEST_LONG)
 
 
-def test_an_int_has_five_bytes_at_most() -> None:
+def test_varint_of_32_bits_has_five_bytes_at_most() -> None:
     data = np.frombuffer(b"\x80" * 5 + b"\0", np.uint8)
 
     assert read_varints(data, np.array([1]))[0].tolist() == [0]
@@ -53,6 +53,6 @@ def test_an_int_has_five_bytes_at_most() -> None:
         read_varints(data, np.array([0]))
 
 
-def test_a_position_outside_of_the_data_is_an_index_error() -> None:
+def test_varint_position_outside_of_the_data_raises_index_error() -> None:
     with pytest.raises(IndexError):
         read_varints(np.zeros(3, np.uint8), np.array([0, 3]))

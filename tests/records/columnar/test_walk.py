@@ -17,7 +17,7 @@ TWO = encode_batch([Record(value=b"2")] * 2, 10, producer_id=3, producer_epoch=1
 
 
 @pytest.mark.parametrize("name", ["txn.log", "plain.log", "compacted.log"])
-def test_headers_are_those_of_the_reference(name: str) -> None:
+def test_walk_returns_the_same_headers_as_the_row_codec(name: str) -> None:
     log = memoryview((DATA / name).read_bytes())
     wanted = list(iterate_headers(log))
 
@@ -32,11 +32,11 @@ def test_headers_are_those_of_the_reference(name: str) -> None:
         }
 
 
-def test_no_batches_have_no_headers() -> None:
+def test_gather_headers_of_no_positions_is_empty() -> None:
     assert len(gather_headers(memoryview(b""), [])) == 0
 
 
-def test_the_walk_ends_where_offsets_are_not_asked_for() -> None:
+def test_walk_stops_at_the_end_offset() -> None:
     log = memoryview(ONE + TWO + b"\1" * 100)
 
     assert walk(log, 10).positions == [0]
@@ -46,7 +46,7 @@ def test_the_walk_ends_where_offsets_are_not_asked_for() -> None:
 
 
 @given(st.integers(0, len(ONE)))
-def test_a_batch_that_is_cut_short_is_left_out(size: int) -> None:
+def test_walk_leaves_out_a_truncated_last_batch(size: int) -> None:
     log = memoryview((TWO + ONE)[: len(TWO) + size])
 
     walked = walk(log)
@@ -56,7 +56,7 @@ def test_a_batch_that_is_cut_short_is_left_out(size: int) -> None:
 
 
 @given(st.binary(max_size=80))
-def test_what_is_wrong_is_what_the_reference_says(rest: bytes) -> None:
+def test_walk_reports_the_same_error_as_the_row_codec(rest: bytes) -> None:
     log = memoryview(ONE + rest)
     error = None
     try:
@@ -71,7 +71,7 @@ def test_what_is_wrong_is_what_the_reference_says(rest: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", ["v0-gzip.bin", "v1-none.bin"])
-def test_old_formats_are_named_with_their_position(name: str) -> None:
+def test_walk_reports_an_old_message_format_with_its_position(name: str) -> None:
     walked = walk(memoryview(ONE + (DATA / name).read_bytes()))
 
     assert walked.error is not None
@@ -79,7 +79,7 @@ def test_old_formats_are_named_with_their_position(name: str) -> None:
     assert walked.error.position == len(ONE)
 
 
-def test_the_next_offset_is_that_after_the_last_whole_batch() -> None:
+def test_next_offset_follows_the_last_whole_batch() -> None:
     assert next_offset(b"", 7) == 7
     assert next_offset(ONE[:-1], 7) == 7
     assert next_offset(ONE, 7) == 10
@@ -87,12 +87,12 @@ def test_the_next_offset_is_that_after_the_last_whole_batch() -> None:
     assert next_offset(bytearray(ONE + TWO), 7) == 12 == read_header(TWO).next_offset
 
 
-def test_there_is_no_next_offset_where_headers_lie() -> None:
+def test_next_offset_raises_corruption_for_an_invalid_header() -> None:
     with pytest.raises(CorruptBatchError, match="magic 1 at position"):
         next_offset(ONE + b"\1" * 100, 0)
 
 
-def test_a_view_of_other_items_becomes_one_of_bytes() -> None:
+def test_memoryview_of_larger_items_is_cast_to_bytes() -> None:
     words = memoryview(bytes(16)).cast("q")
 
     assert as_bytes(words).format == "B"

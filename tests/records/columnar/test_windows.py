@@ -45,7 +45,7 @@ def windows(log: bytes, wanted: list[bool] | None = None, **options: Any) -> lis
     return [contents(window) for window in origin.windows(mask)]
 
 
-def test_plain_batches_are_not_copied() -> None:
+def test_uncompressed_batches_are_not_copied_into_a_window() -> None:
     log = PLAIN * 3
     origin = source(log)
 
@@ -58,7 +58,7 @@ def test_plain_batches_are_not_copied() -> None:
     assert (part.begin[0], part.end[0]) == (window.begin[1], window.end[1])
 
 
-def test_a_window_ends_when_it_has_its_size() -> None:
+def test_window_ends_when_its_size_is_reached() -> None:
     found = windows(PLAIN * 7)
 
     assert [index for window in found for index, _ in window] == list(range(7))
@@ -66,13 +66,13 @@ def test_a_window_ends_when_it_has_its_size() -> None:
     assert [len(window) for window in windows(PLAIN * 3, size=1)] == [1, 1, 1]
 
 
-def test_packed_and_plain_batches_share_windows_in_their_order() -> None:
+def test_compressed_and_uncompressed_batches_share_windows_in_log_order() -> None:
     found = windows(b"".join([PLAIN, *PACKED, PLAIN]) * 2, size=1 << 16)
 
     assert found == [[(n, b"p" if n % 6 in (0, 5) else b"c") for n in range(12)]]
 
 
-def test_packed_batches_that_do_not_fit_come_in_the_next_window() -> None:
+def test_compressed_batches_that_do_not_fit_are_in_the_next_window() -> None:
     found = windows(b"".join(PACKED) * 40, size=100_000)
 
     assert [index for window in found for index, _ in window] == list(range(160))
@@ -80,7 +80,7 @@ def test_packed_batches_that_do_not_fit_come_in_the_next_window() -> None:
 
 
 @pytest.mark.parametrize("others", [[], PACKED[:1]])
-def test_control_batches_empty_ones_and_unwanted_ones_are_left_out(others: list[bytes]) -> None:
+def test_control_empty_and_unwanted_batches_are_left_out_of_windows(others: list[bytes]) -> None:
     log = b"".join([*others, PLAIN, MARKER, PLAIN, EMPTY, PLAIN])
     wanted = [True] * len(others) + [True, True, False, True, True]
 
@@ -91,7 +91,9 @@ def test_control_batches_empty_ones_and_unwanted_ones_are_left_out(others: list[
 
 @pytest.mark.parametrize("others", [[], PACKED[:1]])
 @pytest.mark.parametrize("broken", [PLAIN, MARKER, EMPTY], ids=["data", "marker", "empty"])
-def test_every_wanted_batch_is_checked_in_its_order(broken: bytes, others: list[bytes]) -> None:
+def test_checksum_of_every_wanted_batch_is_verified_in_log_order(
+    broken: bytes, others: list[bytes]
+) -> None:
     lie = bytearray(broken)
     lie[30] ^= 1
     log = b"".join([PLAIN, *others, PLAIN, lie, PLAIN])
@@ -104,14 +106,14 @@ def test_every_wanted_batch_is_checked_in_its_order(broken: bytes, others: list[
     assert raised.value.position == len(PLAIN) * 2 + len(b"".join(others))
 
 
-def test_checksums_are_left_alone_if_they_are_not_to_be_checked() -> None:
+def test_checksums_are_not_verified_if_check_crcs_is_false() -> None:
     lie = bytearray(PLAIN)
     lie[18] ^= 1
 
     assert len(windows(bytes(lie), check_crcs=False)) == 1
 
 
-def test_a_large_plain_batch_is_no_bomb() -> None:
+def test_uncompressed_batch_larger_than_the_decompression_limit_is_accepted() -> None:
     large = encode_batch([Record(value=bytes(5000))])
 
     for log in (large, PACKED[0] + large):

@@ -58,7 +58,9 @@ async def same(copying: Copying) -> None:
     assert await read_all(future, log.start_offset) == await read_all(log, log.start_offset)
 
 
-async def test_all_batches_are_copied_and_what_is_appended_meanwhile(world, autojump_clock) -> None:
+async def test_copy_contains_all_batches_and_those_appended_during_the_copy(
+    world, autojump_clock
+) -> None:
     copying = pair(world)
     write(copying.log, 10)
 
@@ -75,7 +77,7 @@ async def test_all_batches_are_copied_and_what_is_appended_meanwhile(world, auto
     assert len(copying.future.segments) > 1
 
 
-async def test_the_future_log_begins_with_the_log(world, autojump_clock) -> None:
+async def test_future_log_begins_at_the_start_offset_of_the_log(world, autojump_clock) -> None:
     copying = pair(world)
     write(copying.log, 20)
     copying.log.set_start_offset(17)
@@ -87,7 +89,7 @@ async def test_the_future_log_begins_with_the_log(world, autojump_clock) -> None
     assert copying.future.segments.first.base_offset <= 17
 
 
-async def test_records_that_are_deleted_meanwhile_are_hidden_in_both(world, autojump_clock) -> None:
+async def test_records_deleted_during_a_copy_are_hidden_in_both_logs(world, autojump_clock) -> None:
     copying = pair(world)
     write(copying.log, 10)
     await copy_all(copying)
@@ -102,7 +104,7 @@ async def test_records_that_are_deleted_meanwhile_are_hidden_in_both(world, auto
     await same(copying)
 
 
-async def test_a_log_that_is_cut_cuts_its_future_log(world, autojump_clock) -> None:
+async def test_truncation_of_a_log_truncates_its_future_log(world, autojump_clock) -> None:
     copying = pair(world)
     write(copying.log, 12)
     await copy_all(copying)
@@ -116,7 +118,7 @@ async def test_a_log_that_is_cut_cuts_its_future_log(world, autojump_clock) -> N
 
 
 @pytest.mark.parametrize("regrown", [0, 30])
-async def test_a_log_that_is_cut_and_grows_in_another_epoch_is_followed(
+async def test_future_log_follows_a_log_truncated_and_appended_to_in_a_later_epoch(
     world, autojump_clock, regrown: int
 ) -> None:
     copying = pair(world)
@@ -132,7 +134,9 @@ async def test_a_log_that_is_cut_and_grows_in_another_epoch_is_followed(
     await same(copying)
 
 
-async def test_a_log_that_starts_anew_is_followed(world, autojump_clock) -> None:
+async def test_future_log_follows_a_log_that_restarts_at_another_offset(
+    world, autojump_clock
+) -> None:
     copying = pair(world)
     write(copying.log, 6)
     await copy_all(copying)
@@ -147,7 +151,9 @@ async def test_a_log_that_starts_anew_is_followed(world, autojump_clock) -> None
     await same(copying)
 
 
-async def test_a_gap_at_the_end_is_followed(world, autojump_clock) -> None:
+async def test_future_log_takes_over_an_offset_gap_at_the_end_of_the_log(
+    world, autojump_clock
+) -> None:
     copying = pair(world)
     write(copying.log, 3)
     roll(copying.log)
@@ -178,7 +184,7 @@ async def test_a_damaged_batch_is_not_copied(world, autojump_clock) -> None:
     assert copying.future.end_offset <= 3
 
 
-async def test_producers_and_epochs_of_removed_batches_are_handed_over(
+async def test_producers_and_epochs_of_removed_batches_are_handed_over_to_the_future_log(
     world, autojump_clock
 ) -> None:
     copying = pair(world)
@@ -199,7 +205,9 @@ async def test_producers_and_epochs_of_removed_batches_are_handed_over(
     assert copying.future.flush_end == 20
 
 
-async def test_a_future_log_that_lacks_the_beginning_begins_anew(world, autojump_clock) -> None:
+async def test_future_log_that_lacks_the_first_batches_is_copied_again_from_the_start(
+    world, autojump_clock
+) -> None:
     """As after a power loss, for which a future log that was not durable had no first segment."""
     copying = pair(world)
     write(copying.log, 12)

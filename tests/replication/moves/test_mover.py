@@ -77,7 +77,9 @@ def write(partition: Partition, count: int = 1) -> None:
         append(partition, batch(3), acks=1)
 
 
-async def test_a_replica_moves_and_goes_on_in_the_other_directory(world, autojump_clock) -> None:
+async def test_moved_replica_keeps_its_records_and_takes_appends_in_the_target_directory(
+    world, autojump_clock
+) -> None:
     on = await stage(world)
     write(on.partition, 5)
     before = await read_all(on.partition.log)
@@ -97,7 +99,7 @@ async def test_a_replica_moves_and_goes_on_in_the_other_directory(world, autojum
     assert on.partition.log.end_offset == 18
 
 
-async def test_what_is_appended_meanwhile_moves_too(world, autojump_clock) -> None:
+async def test_batches_appended_during_a_move_are_moved_too(world, autojump_clock) -> None:
     on = await stage(world)
     write(on.partition, 20)
     written = 20
@@ -124,7 +126,7 @@ async def test_what_is_appended_meanwhile_moves_too(world, autojump_clock) -> No
     assert [record.offset for record in records] == list(range(3 * written))
 
 
-async def test_what_was_durable_is_durable_before_the_logs_change_places(
+async def test_durable_offsets_are_durable_in_the_future_log_before_the_switch(
     world, autojump_clock
 ) -> None:
     on = await stage(world, flush_messages="1")
@@ -140,7 +142,7 @@ async def test_what_was_durable_is_durable_before_the_logs_change_places(
         nursery.cancel_scope.cancel()
 
 
-async def test_a_power_loss_right_after_a_move_leaves_the_log_where_it_moved(
+async def test_power_loss_after_a_move_leaves_the_log_in_the_target_directory(
     world, autojump_clock
 ) -> None:
     """Records that the moved log acknowledges are in its files, not in those of the old log."""
@@ -158,7 +160,7 @@ async def test_a_power_loss_right_after_a_move_leaves_the_log_where_it_moved(
     assert not [name for name in names if name.endswith("-future")]
 
 
-async def test_what_becomes_durable_before_the_switch_is_durable_after_it(
+async def test_batches_synced_just_before_the_switch_are_durable_after_the_switch(
     world, autojump_clock
 ) -> None:
     on = await stage(world)
@@ -176,7 +178,7 @@ async def test_what_becomes_durable_before_the_switch_is_durable_after_it(
     assert on.partition.log.recovery_point == 6
 
 
-async def test_producers_whose_batches_are_gone_are_known_in_the_next_life(
+async def test_producers_of_deleted_batches_are_known_after_a_move_and_a_restart(
     world, autojump_clock
 ) -> None:
     on = await stage(world)
@@ -195,7 +197,7 @@ async def test_producers_whose_batches_are_gone_are_known_in_the_next_life(
     assert [one.producer_id for one in again.producers] == [7]
 
 
-async def test_the_metadata_are_asked_again_until_they_know_the_directory(
+async def test_assignment_of_the_target_directory_is_repeated_until_the_controller_accepts(
     world, autojump_clock
 ) -> None:
     on = await stage(world)
@@ -208,7 +210,7 @@ async def test_the_metadata_are_asked_again_until_they_know_the_directory(
     assert len(on.assigned) == 1
 
 
-async def test_a_deleted_partition_ends_its_move(world, autojump_clock) -> None:
+async def test_deletion_of_a_partition_ends_its_move(world, autojump_clock) -> None:
     on = await stage(world)
     write(on.partition)
     on.partition.delete()
@@ -218,7 +220,9 @@ async def test_a_deleted_partition_ends_its_move(world, autojump_clock) -> None:
     assert on.mover.state == "queued"
 
 
-async def test_a_target_that_fails_fails_the_move_only(world, autojump_clock) -> None:
+async def test_failure_of_the_target_directory_leaves_the_partition_online(
+    world, autojump_clock
+) -> None:
     on = await stage(world)
     write(on.partition)
     on.mover.directory.fail(LogDirError(on.mover.directory.path, "broken"))
@@ -231,7 +235,7 @@ async def test_a_target_that_fails_fails_the_move_only(world, autojump_clock) ->
     write(on.partition)
 
 
-async def test_a_target_that_fails_at_the_switch_leaves_the_log_where_it_is(
+async def test_failure_of_the_target_at_the_switch_leaves_the_log_in_its_directory(
     world, autojump_clock
 ) -> None:
     on = await stage(world)
@@ -250,7 +254,9 @@ async def test_a_target_that_fails_at_the_switch_leaves_the_log_where_it_is(
     write(on.partition)
 
 
-async def test_a_source_that_fails_at_the_switch_loses_nothing(world, autojump_clock) -> None:
+async def test_failure_of_the_source_at_the_switch_leaves_the_moved_log_online(
+    world, autojump_clock
+) -> None:
     on = await stage(world)
     write(on.partition, 2)
     here = on.cluster.logs.directory_of(on.partition.at)
@@ -267,7 +273,9 @@ async def test_a_source_that_fails_at_the_switch_loses_nothing(world, autojump_c
     write(on.partition)
 
 
-async def test_a_damaged_batch_fails_the_move_and_is_told(world, autojump_clock, caplog) -> None:
+async def test_damaged_batch_fails_the_move_and_the_reason_is_logged(
+    world, autojump_clock, caplog
+) -> None:
     on = await stage(world)
     write(on.partition, 2)
     file = on.partition.log.segments.active.file
@@ -286,7 +294,7 @@ async def test_a_damaged_batch_fails_the_move_and_is_told(world, autojump_clock,
     assert "move failed" in caplog.text
 
 
-async def test_the_rate_holds(world, autojump_clock) -> None:
+async def test_move_does_not_exceed_the_rate_limit(world, autojump_clock) -> None:
     on = await stage(world)
     write(on.partition, 20)
     size = on.partition.log.size
@@ -299,7 +307,9 @@ async def test_the_rate_holds(world, autojump_clock) -> None:
 
 
 @pytest.mark.parametrize("start", [4, 15])
-async def test_hidden_records_do_not_move(world, autojump_clock, start: int) -> None:
+async def test_records_below_the_start_offset_are_not_moved(
+    world, autojump_clock, start: int
+) -> None:
     on = await stage(world)
     write(on.partition, 5)
     on.partition.log.set_start_offset(start)
@@ -313,7 +323,7 @@ async def test_hidden_records_do_not_move(world, autojump_clock, start: int) -> 
     assert on.partition.log.end_offset == 18
 
 
-async def test_a_compacted_log_is_whole_after_a_crash_that_follows_its_move(
+async def test_compacted_log_has_all_records_after_a_move_and_a_crash(
     world, autojump_clock
 ) -> None:
     """Gaps that compaction has left at the end and between segments are no holes."""
@@ -341,7 +351,7 @@ async def test_a_compacted_log_is_whole_after_a_crash_that_follows_its_move(
     assert [one.offset for one in await read_all(again.log)] == [0, 1, 2, 50, 51, 52]
 
 
-async def test_batches_with_gaps_between_them_begin_segments_without_a_hole(
+async def test_segments_of_a_copy_are_contiguous_where_batches_have_gaps(
     world, autojump_clock
 ) -> None:
     on = await stage(world)
@@ -359,7 +369,7 @@ async def test_batches_with_gaps_between_them_begin_segments_without_a_hole(
     assert [one.base_offset for one in on.mover.future.segments] == [0, 3]
 
 
-async def test_a_start_that_overtakes_the_copy_is_followed(
+async def test_start_offset_that_passes_the_copy_is_taken_over(
     world, autojump_clock, monkeypatch
 ) -> None:
     on = await stage(world)
@@ -379,7 +389,9 @@ async def test_a_start_that_overtakes_the_copy_is_followed(
     assert [one.offset for one in await read_all(on.partition.log)] == list(range(7, 15))
 
 
-async def test_appends_are_blocked_until_the_new_name_is_durable(world, autojump_clock) -> None:
+async def test_appends_are_blocked_until_the_rename_of_the_moved_log_is_durable(
+    world, autojump_clock
+) -> None:
     on = await stage(world)
     write(on.partition)
     blocked = []

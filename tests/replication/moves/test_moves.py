@@ -34,7 +34,7 @@ async def finish(cluster: Cluster) -> None:
             await trio.sleep(0.01)
 
 
-async def test_moves_are_performed_and_leave_nothing(world, autojump_clock) -> None:
+async def test_finished_moves_leave_no_future_logs(world, autojump_clock) -> None:
     cluster, partitions = await cluster_of(world, 5)
     moves = cluster.replicas.moves
     async with trio.open_nursery() as nursery:
@@ -58,7 +58,7 @@ async def test_moves_are_performed_and_leave_nothing(world, autojump_clock) -> N
     assert not any(name.endswith("-future") for name in names)
 
 
-async def test_another_target_takes_the_place_of_the_first(world, autojump_clock) -> None:
+async def test_second_target_replaces_the_first_target_of_a_move(world, autojump_clock) -> None:
     cluster, (partition,) = await cluster_of(world)
     moves, (first, second) = cluster.replicas.moves, others(cluster, partition)
 
@@ -74,7 +74,7 @@ async def test_another_target_takes_the_place_of_the_first(world, autojump_clock
     assert [name.endswith("-delete") for name in first.root.names() if name[:2] == "t-"] == [True]
 
 
-async def test_a_move_home_cancels_the_move(world, autojump_clock) -> None:
+async def test_move_to_the_current_directory_cancels_the_move(world, autojump_clock) -> None:
     cluster, (partition,) = await cluster_of(world)
     moves, (there, _) = cluster.replicas.moves, others(cluster, partition)
     moves.begin(partition, there)
@@ -86,7 +86,9 @@ async def test_a_move_home_cancels_the_move(world, autojump_clock) -> None:
     assert there.futures == {}
 
 
-async def test_a_removed_replica_takes_its_move_along(world, autojump_clock) -> None:
+async def test_removal_of_a_replica_ends_its_move_and_removes_the_future_log(
+    world, autojump_clock
+) -> None:
     cluster, (partition,) = await cluster_of(world)
     (there, _) = others(cluster, partition)
     cluster.replicas.moves.begin(partition, there)
@@ -97,7 +99,7 @@ async def test_a_removed_replica_takes_its_move_along(world, autojump_clock) -> 
     assert there.futures == {}
 
 
-async def test_a_target_that_fails_cancels_its_moves(world, autojump_clock) -> None:
+async def test_failure_of_a_target_directory_cancels_its_moves(world, autojump_clock) -> None:
     cluster, (partition,) = await cluster_of(world)
     (there, _) = others(cluster, partition)
     cluster.replicas.moves.begin(partition, there)
@@ -109,7 +111,9 @@ async def test_a_target_that_fails_cancels_its_moves(world, autojump_clock) -> N
     assert partition.future is None
 
 
-async def test_a_source_that_fails_leaves_the_copy(world, autojump_clock) -> None:
+async def test_failure_of_the_source_fails_the_move_and_keeps_the_future_log(
+    world, autojump_clock
+) -> None:
     cluster, (partition,) = await cluster_of(world)
     moves, (there, _) = cluster.replicas.moves, others(cluster, partition)
     moves.pace.set_rate(0)
@@ -127,7 +131,7 @@ async def test_a_source_that_fails_leaves_the_copy(world, autojump_clock) -> Non
     assert there.futures[partition.at].end_offset == 3
 
 
-async def test_moves_go_on_in_the_next_life(world, autojump_clock) -> None:
+async def test_moves_are_resumed_after_a_restart(world, autojump_clock) -> None:
     cluster, (partition,) = await cluster_of(world)
     (there, _) = others(cluster, partition)
     cluster.replicas.moves.begin(partition, there)
@@ -149,7 +153,7 @@ async def test_moves_go_on_in_the_next_life(world, autojump_clock) -> None:
     assert partition.log.end_offset == 3
 
 
-async def test_a_failed_move_is_tried_again_when_it_is_asked_for(world, autojump_clock) -> None:
+async def test_failed_move_is_retried_when_requested_again(world, autojump_clock) -> None:
     cluster, (partition,) = await cluster_of(world)
     moves, (there, _) = cluster.replicas.moves, others(cluster, partition)
     moves.begin(partition, there)
@@ -162,7 +166,7 @@ async def test_a_failed_move_is_tried_again_when_it_is_asked_for(world, autojump
     assert moves.largest_lag == 3
 
 
-async def test_a_cancelled_move_is_reported_if_the_metadata_name_its_target(
+async def test_cancelled_move_is_reported_if_the_metadata_name_its_target_directory(
     world, autojump_clock
 ) -> None:
     cluster, (partition,) = await cluster_of(world)
@@ -177,7 +181,7 @@ async def test_a_cancelled_move_is_reported_if_the_metadata_name_its_target(
     assert cluster.replicas.assignments.figures()["waiting"] == 1
 
 
-async def test_so_many_replicas_move_at_once(world, autojump_clock) -> None:
+async def test_number_of_concurrent_moves_is_limited(world, autojump_clock) -> None:
     cluster, partitions = await cluster_of(world, 5)
     node = Node("broker", "broker")
     moves = LogMoves(cluster.logs, node, cluster.replicas.assignments, at_once=2)

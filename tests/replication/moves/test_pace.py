@@ -6,7 +6,7 @@ from trio.testing import MockClock
 from trio_kafka.replication.moves.pace import LARGEST, SMALLEST, Pace
 
 
-async def test_without_a_limit_nothing_waits(autojump_clock: MockClock) -> None:
+async def test_copies_do_not_wait_without_a_rate_limit(autojump_clock: MockClock) -> None:
     pace, began = Pace(), trio.current_time()
 
     for _ in range(100):
@@ -16,7 +16,7 @@ async def test_without_a_limit_nothing_waits(autojump_clock: MockClock) -> None:
     assert pace.piece == LARGEST
 
 
-async def test_all_moves_together_keep_the_rate(autojump_clock: MockClock) -> None:
+async def test_concurrent_moves_share_the_rate_limit(autojump_clock: MockClock) -> None:
     pace, began = Pace(rate=1000), trio.current_time()
 
     async with trio.open_nursery() as nursery:
@@ -27,7 +27,7 @@ async def test_all_moves_together_keep_the_rate(autojump_clock: MockClock) -> No
     assert pace.waiting == 0
 
 
-async def test_time_without_moves_is_not_saved_up(autojump_clock: MockClock) -> None:
+async def test_time_without_moves_earns_no_credit(autojump_clock: MockClock) -> None:
     pace = Pace(rate=1000)
     await trio.sleep(100)
     began = trio.current_time()
@@ -37,7 +37,7 @@ async def test_time_without_moves_is_not_saved_up(autojump_clock: MockClock) -> 
     assert 2.9 < trio.current_time() - began < 3.1
 
 
-async def test_a_changed_rate_counts_at_once(autojump_clock: MockClock) -> None:
+async def test_changed_rate_applies_at_once_to_waiting_moves(autojump_clock: MockClock) -> None:
     pace = Pace(rate=0)
     began = trio.current_time()
 
@@ -52,6 +52,6 @@ async def test_a_changed_rate_counts_at_once(autojump_clock: MockClock) -> None:
     assert 11 < trio.current_time() - began < 11.2
 
 
-def test_pieces_are_small_where_the_rate_is_low() -> None:
+def test_pieces_are_small_if_the_rate_is_low() -> None:
     assert Pace(rate=0).piece == SMALLEST
     assert Pace(rate=100_000).piece == 10_000

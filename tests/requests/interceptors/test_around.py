@@ -51,7 +51,7 @@ def put_around(
     return owner
 
 
-async def test_an_around_sees_request_and_answer_and_may_change_both(
+async def test_around_interceptor_may_change_the_request_and_the_response(
     autojump_clock: MockClock,
 ) -> None:
     async def louder(request: EchoRequest, context: Context, forward: Any) -> EchoResponse:
@@ -71,7 +71,7 @@ async def test_an_around_sees_request_and_answer_and_may_change_both(
         assert plane.group.limiter.borrowed_tokens == 0
 
 
-async def test_what_an_inner_handler_delays_is_waited_for_without_a_token(
+async def test_delayed_response_behind_an_around_interceptor_waits_without_a_token(
     autojump_clock: MockClock,
 ) -> None:
     planes: list[RunningPlane] = []
@@ -111,7 +111,7 @@ async def test_what_an_inner_handler_delays_is_waited_for_without_a_token(
         assert len(plane.purgatory.watchers) == plane.timers.waiting == 0
 
 
-async def test_a_request_that_is_parked_is_cancelled_when_its_peer_leaves(
+async def test_parked_request_behind_around_interceptors_is_cancelled_when_its_peer_leaves(
     autojump_clock: MockClock,
 ) -> None:
     planes: list[RunningPlane] = []
@@ -211,7 +211,7 @@ def waiting(harness: PluginHarness, *, waits: bool = False) -> Purgatory:
 
 
 @pytest.mark.parametrize("handler", [echo, echo_late, echo_bytes, echo_in_steps])
-async def test_whatever_a_handler_gives_is_a_message_for_who_forwards(
+async def test_forward_returns_a_message_for_every_kind_of_handler(
     autojump_clock: MockClock, handler: Any
 ) -> None:
     async def louder(request: EchoRequest, context: Context, forward: Any) -> EchoResponse:
@@ -236,7 +236,9 @@ async def test_whatever_a_handler_gives_is_a_message_for_who_forwards(
 
 
 @pytest.mark.parametrize("waits", [False, True])
-async def test_errors_from_further_in_are_answers(autojump_clock: MockClock, waits: bool) -> None:
+async def test_forward_returns_an_error_response_when_the_handler_raises(
+    autojump_clock: MockClock, waits: bool
+) -> None:
     errors = [
         KafkaError(ErrorCode.NOT_COORDINATOR, "elsewhere"),
         ValueError("bug"),
@@ -261,7 +263,7 @@ async def test_errors_from_further_in_are_answers(autojump_clock: MockClock, wai
         assert harness.counters.value("request_errors", api="Echo", error="NOT_COORDINATOR") == 1
 
 
-async def test_nobody_answers_for_what_ends_a_connection_or_the_broker(
+async def test_around_interceptor_cannot_swallow_a_protocol_error_or_a_broken_invariant(
     autojump_clock: MockClock,
 ) -> None:
     async def swallowing(request: EchoRequest, context: Context, forward: Any) -> EchoResponse:
@@ -282,7 +284,7 @@ async def test_nobody_answers_for_what_ends_a_connection_or_the_broker(
             await harness.ask(EchoRequest(number=1))
 
 
-async def test_what_ends_a_connection_ends_it_whatever_is_raised_instead(
+async def test_connection_ends_though_an_interceptor_replaces_the_protocol_error(
     autojump_clock: MockClock,
 ) -> None:
     @api(EchoRequest)
@@ -304,7 +306,7 @@ async def test_what_ends_a_connection_ends_it_whatever_is_raised_instead(
 
 
 @pytest.mark.parametrize("waits", [False, True])
-async def test_what_changed_before_it_was_registered_is_looked_at(
+async def test_delayed_response_that_is_ready_before_registration_is_sent_at_once(
     autojump_clock: MockClock, waits: bool
 ) -> None:
     async with PluginHarness() as harness:
@@ -332,7 +334,7 @@ async def test_what_changed_before_it_was_registered_is_looked_at(
 
 
 @pytest.mark.parametrize("how", ["replaced", "failed", "kept"])
-async def test_ranges_of_an_answer_that_is_not_sent_are_released(
+async def test_file_ranges_of_a_response_that_an_around_interceptor_drops_are_released(
     autojump_clock: MockClock, how: str
 ) -> None:
     class Lease:
@@ -360,7 +362,7 @@ async def test_ranges_of_an_answer_that_is_not_sent_are_released(
         assert lease.released is (how != "kept")
 
 
-async def test_it_may_answer_without_forwarding(autojump_clock: MockClock) -> None:
+async def test_around_interceptor_may_respond_without_forwarding(autojump_clock: MockClock) -> None:
     async def refusing(request: EchoRequest, context: Context, forward: Any) -> EchoResponse:
         await context.parked(trio.sleep, 1)
         if request.text:
@@ -444,7 +446,7 @@ async def stray_cancelled(request: Any, context: Context, forward: Any) -> Any:
     ],
 )
 @pytest.mark.parametrize("handler", [echo, echo_late])
-async def test_an_around_that_fails_costs_its_request_and_its_owner_is_told(
+async def test_failing_around_interceptor_is_an_error_response_and_is_reported_to_its_owner(
     autojump_clock: MockClock,
     caplog: pytest.LogCaptureFixture,
     handler: Any,
@@ -465,7 +467,7 @@ async def test_an_around_that_fails_costs_its_request_and_its_owner_is_told(
         caplog.clear()
 
 
-async def test_forward_is_of_no_use_when_the_request_is_answered(
+async def test_forward_raises_after_the_response_of_the_request(
     autojump_clock: MockClock,
 ) -> None:
     late: list[Any] = []
@@ -482,7 +484,7 @@ async def test_forward_is_of_no_use_when_the_request_is_answered(
             await forward(request)
 
 
-async def test_who_answers_while_forward_waits_elsewhere_ends_that_wait(
+async def test_response_of_an_interceptor_ends_its_forward_that_waits_in_another_task(
     autojump_clock: MockClock,
 ) -> None:
     ends: list[BaseException] = []
@@ -509,7 +511,9 @@ async def test_who_answers_while_forward_waits_elsewhere_ends_that_wait(
         assert idle(harness)
 
 
-async def test_a_deadline_is_of_its_own_time_alone(autojump_clock: MockClock) -> None:
+async def test_deadline_of_an_around_interceptor_does_not_count_time_in_forward(
+    autojump_clock: MockClock,
+) -> None:
     async def slow(request: WaitRequest, context: Context, forward: Any) -> WaitResponse:
         await trio.sleep(0.6)
         answer: WaitResponse = await forward(request)
@@ -531,7 +535,7 @@ async def test_a_deadline_is_of_its_own_time_alone(autojump_clock: MockClock) ->
             assert idle(harness)
 
 
-async def test_no_more_run_at_once_than_its_limit_and_what_is_forwarded_does_not_count(
+async def test_limit_of_an_around_interceptor_does_not_count_calls_that_wait_in_forward(
     autojump_clock: MockClock,
 ) -> None:
     running, most = 0, 0
@@ -567,7 +571,9 @@ async def test_no_more_run_at_once_than_its_limit_and_what_is_forwarded_does_not
         assert idle(harness)
 
 
-async def test_those_who_wait_for_a_limit_are_parked(autojump_clock: MockClock) -> None:
+async def test_requests_that_wait_for_the_limit_of_an_interceptor_are_parked(
+    autojump_clock: MockClock,
+) -> None:
     async def hold(request: EchoRequest, context: Context, forward: Any) -> EchoResponse:
         if request.text == "hold":
             await context.parked(trio.sleep, 10)
@@ -592,7 +598,9 @@ async def test_those_who_wait_for_a_limit_are_parked(autojump_clock: MockClock) 
         assert idle(harness)
 
 
-async def test_its_own_time_limit_drops_what_forward_waits_for(autojump_clock: MockClock) -> None:
+async def test_timeout_around_forward_removes_the_delayed_response_from_the_purgatory(
+    autojump_clock: MockClock,
+) -> None:
     async def impatient(request: Any, context: Context, forward: Any) -> WaitResponse:
         with trio.move_on_after(1):
             return await forward(request)  # type: ignore[no-any-return]
@@ -610,7 +618,7 @@ async def test_its_own_time_limit_drops_what_forward_waits_for(autojump_clock: M
         assert idle(harness)
 
 
-async def test_a_peer_that_leaves_cancels_what_is_parked_but_not_what_runs(
+async def test_leaving_peer_cancels_a_parked_around_interceptor_but_not_a_running_one(
     autojump_clock: MockClock,
 ) -> None:
     ends: list[str] = []
@@ -645,7 +653,9 @@ async def test_a_peer_that_leaves_cancels_what_is_parked_but_not_what_runs(
         assert idle(harness)
 
 
-async def test_who_swallows_its_cancellation_harms_nobody(autojump_clock: MockClock) -> None:
+async def test_around_interceptor_that_swallows_cancellation_leaves_no_token_held(
+    autojump_clock: MockClock,
+) -> None:
     async def swallowing(request: WaitRequest, context: Context, forward: Any) -> WaitResponse:
         try:
             return await forward(request)  # type: ignore[no-any-return]
@@ -678,7 +688,7 @@ async def test_who_swallows_its_cancellation_harms_nobody(autojump_clock: MockCl
             assert len(owner.failures) == failures * 2
 
 
-async def test_a_request_whose_peer_has_left_is_served_as_without_interceptors(
+async def test_request_whose_peer_has_left_still_runs_its_interceptors(
     autojump_clock: MockClock,
 ) -> None:
     began: list[object] = []
@@ -698,7 +708,9 @@ async def test_a_request_whose_peer_has_left_is_served_as_without_interceptors(
         assert idle(harness)
 
 
-async def test_a_request_without_an_answer_stays_so(autojump_clock: MockClock) -> None:
+async def test_produce_without_acks_stays_without_a_response_behind_interceptors(
+    autojump_clock: MockClock,
+) -> None:
     @api(ProduceRequest)
     def produce(request: ProduceRequest, context: Context) -> ProduceResponse | None:
         return ProduceResponse() if request.acks else None
@@ -713,7 +725,7 @@ async def test_a_request_without_an_answer_stays_so(autojump_clock: MockClock) -
         assert [owner.failures for owner in owners] == [[], []]
 
 
-async def test_an_api_that_cannot_say_errors_raises_them_to_who_forwards(
+async def test_forward_raises_the_error_of_an_api_without_an_error_response(
     autojump_clock: MockClock,
 ) -> None:
     @api(ReadRequest)
@@ -736,7 +748,7 @@ async def test_an_api_that_cannot_say_errors_raises_them_to_who_forwards(
         assert bytes((await harness.ask(ReadRequest())).data) == b"mended"
 
 
-async def test_a_request_is_read_by_the_handler_whatever_comes_meanwhile(
+async def test_records_of_a_request_stay_intact_while_an_interceptor_is_parked(
     autojump_clock: MockClock,
 ) -> None:
     read: list[bytes] = []
@@ -768,7 +780,9 @@ async def test_a_request_is_read_by_the_handler_whatever_comes_meanwhile(
         assert sorted(read) == [bytes([n]) * 1000 for n in range(50)]
 
 
-async def test_calls_leave_nothing_behind(autojump_clock: MockClock) -> None:
+async def test_calls_of_around_interceptors_leave_no_reference_cycles(
+    autojump_clock: MockClock,
+) -> None:
     def left() -> list[object]:
         kinds = (_AroundCall, Context, Delayed, WaitRequest)
         return [one for one in gc.get_objects() if type(one) in kinds]
@@ -802,7 +816,9 @@ async def test_calls_leave_nothing_behind(autojump_clock: MockClock) -> None:
             gc.enable()
 
 
-async def test_an_around_leaves_a_request_without_a_response(autojump_clock: MockClock) -> None:
+async def test_around_interceptor_may_leave_a_request_without_a_response(
+    autojump_clock: MockClock,
+) -> None:
     async def silent(request: EchoRequest, context: Context, forward: Any) -> Any:
         return NO_ANSWER if request.text == "drop" else await forward(request)
 
@@ -819,7 +835,7 @@ async def test_an_around_leaves_a_request_without_a_response(autojump_clock: Moc
         assert plane.group.limiter.borrowed_tokens == 0
 
 
-async def test_an_around_gives_a_response_as_bytes(autojump_clock: MockClock) -> None:
+async def test_around_interceptor_may_return_encoded_bytes(autojump_clock: MockClock) -> None:
     async def encoded(request: EchoRequest, context: Context, forward: Any) -> Encoded:
         return Encoded(to_bytes(await forward(request), context.version))
 

@@ -24,7 +24,9 @@ def put(harness: PluginHarness, function: Any, **more: Any) -> RecordingOwner:
     return owner
 
 
-async def test_a_deadline_counts_all_of_its_own_waits_together(autojump_clock: MockClock) -> None:
+async def test_deadline_of_an_around_interceptor_counts_the_sum_of_its_waits(
+    autojump_clock: MockClock,
+) -> None:
     async def waiting(request: EchoRequest, context: Context, forward: Any) -> Any:
         for _ in range(request.number):
             await trio.sleep(0.3)
@@ -41,7 +43,7 @@ async def test_a_deadline_counts_all_of_its_own_waits_together(autojump_clock: M
         assert len(owner.failures) == 2
 
 
-async def test_a_deadline_that_was_not_needed_is_not_that_of_the_next(
+async def test_each_call_of_an_around_interceptor_has_a_new_deadline(
     autojump_clock: MockClock,
 ) -> None:
     async def waiting(request: EchoRequest, context: Context, forward: Any) -> Any:
@@ -56,7 +58,7 @@ async def test_a_deadline_that_was_not_needed_is_not_that_of_the_next(
 
 
 @pytest.mark.parametrize("number", [0, 1])
-async def test_what_swallows_its_cancellation_by_the_deadline_may_still_answer(
+async def test_around_interceptor_that_swallows_cancellation_at_its_deadline_may_still_respond(
     autojump_clock: MockClock, number: int
 ) -> None:
     async def stubborn(request: EchoRequest, context: Context, forward: Any) -> Any:
@@ -74,7 +76,9 @@ async def test_what_swallows_its_cancellation_by_the_deadline_may_still_answer(
             assert answer.text == ("late" if number else "x")
 
 
-async def test_a_token_is_taken_by_force_by_nobody(autojump_clock: MockClock) -> None:
+async def test_around_interceptors_hold_no_more_tokens_than_the_limiter_has(
+    autojump_clock: MockClock,
+) -> None:
     """More begin at once than there are tokens: those that wait by themselves hold one each."""
 
     async def nested(request: EchoRequest, context: Context, forward: Any) -> Any:
@@ -99,7 +103,9 @@ async def test_a_token_is_taken_by_force_by_nobody(autojump_clock: MockClock) ->
             assert (limiter.borrowed_tokens, limiter.free) == (0, 3)
 
 
-async def test_a_limit_holds_for_those_that_begin_by_hand(autojump_clock: MockClock) -> None:
+async def test_limit_of_an_around_interceptor_holds_in_new_and_reused_tasks(
+    autojump_clock: MockClock,
+) -> None:
     running = most = 0
 
     async def counted(request: EchoRequest, context: Context, forward: Any) -> Any:

@@ -88,7 +88,7 @@ def at_rest(harness: PluginHarness) -> bool:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-async def test_what_a_handler_delays_is_registered_once_however_many_stand_around(
+async def test_delayed_response_is_registered_once_behind_any_number_of_around_interceptors(
     autojump_clock: MockClock, count: int
 ) -> None:
     looks = 0
@@ -120,7 +120,7 @@ async def test_what_a_handler_delays_is_registered_once_however_many_stand_aroun
         assert at_rest(harness)
 
 
-async def test_the_order_of_the_shells_is_kept_whoever_is_told_of_the_end(
+async def test_interceptors_see_a_delayed_response_from_the_innermost_to_the_outermost(
     autojump_clock: MockClock,
 ) -> None:
     async with PluginHarness() as harness:
@@ -133,7 +133,7 @@ async def test_the_order_of_the_shells_is_kept_whoever_is_told_of_the_end(
         assert at_rest(harness)
 
 
-async def test_an_error_of_what_was_waited_for_is_an_answer_for_all_that_stand_outside(
+async def test_error_of_a_delayed_response_is_a_response_for_all_outer_interceptors(
     autojump_clock: MockClock,
 ) -> None:
     def outcome(timed_out: bool) -> WaitResponse | None:
@@ -159,7 +159,7 @@ async def test_an_error_of_what_was_waited_for_is_an_answer_for_all_that_stand_o
         assert seen == [16] * 6
 
 
-async def test_what_has_no_answer_at_its_deadline_is_a_bug_that_is_answered(
+async def test_delayed_response_without_outcome_at_its_deadline_is_an_unknown_server_error(
     autojump_clock: MockClock,
 ) -> None:
     async with PluginHarness() as harness:
@@ -170,7 +170,7 @@ async def test_what_has_no_answer_at_its_deadline_is_a_bug_that_is_answered(
         assert at_rest(harness)
 
 
-async def test_an_after_that_fails_outside_of_an_around_costs_its_request(
+async def test_failing_after_outside_an_around_interceptor_is_an_error_response(
     autojump_clock: MockClock,
 ) -> None:
     def after(request: Any, answer: Any, context: Context) -> None:
@@ -186,7 +186,7 @@ async def test_an_after_that_fails_outside_of_an_around_costs_its_request(
 
 
 @pytest.mark.parametrize("shells", [(nothing_more,), (nothing_more, adding("x"), nothing_more)])
-async def test_nobody_waits_for_a_peer_that_has_left_before_anything_was_registered(
+async def test_delayed_response_is_not_registered_when_the_peer_has_left(
     autojump_clock: MockClock, shells: tuple[Any, ...]
 ) -> None:
     ends: list[str] = []
@@ -212,7 +212,7 @@ async def test_nobody_waits_for_a_peer_that_has_left_before_anything_was_registe
 
 
 @pytest.mark.parametrize("shells", [(nothing_more,), (adding("x"), nothing_more, nothing_more)])
-async def test_a_peer_that_leaves_ends_all_that_stand_around(
+async def test_leaving_peer_ends_all_interceptors_of_its_delayed_response(
     autojump_clock: MockClock, shells: tuple[Any, ...]
 ) -> None:
     async with PluginHarness() as harness:
@@ -231,7 +231,7 @@ async def test_a_peer_that_leaves_ends_all_that_stand_around(
         assert not any(owner.failures for owner in owners)
 
 
-async def test_while_no_token_is_free_its_task_goes_on_with_the_answer(
+async def test_completed_response_behind_an_around_interceptor_waits_for_a_free_token(
     autojump_clock: MockClock,
 ) -> None:
     @api(EchoRequest)
@@ -257,7 +257,9 @@ async def test_while_no_token_is_free_its_task_goes_on_with_the_answer(
         assert at_rest(harness)
 
 
-async def test_the_time_in_it_is_not_the_interceptors(autojump_clock: MockClock) -> None:
+async def test_time_in_forward_does_not_count_as_time_of_the_interceptor(
+    autojump_clock: MockClock,
+) -> None:
     async def slow(request: Any, context: Context, forward: Any) -> Any:
         await trio.sleep(0.25)
         answer = await forward(request)
@@ -278,7 +280,7 @@ async def test_the_time_in_it_is_not_the_interceptors(autojump_clock: MockClock)
         assert (outer.calls, inner.calls) == (2, 2)
 
 
-async def test_a_function_that_takes_something_else_costs_its_request_alone(
+async def test_around_interceptor_with_a_wrong_signature_is_an_error_response(
     autojump_clock: MockClock,
 ) -> None:
     async def around(request: Any) -> None: ...
@@ -293,7 +295,7 @@ async def test_a_function_that_takes_something_else_costs_its_request_alone(
         assert at_rest(harness)
 
 
-async def test_who_does_not_wait_any_more_cancels_what_is_further_in(
+async def test_timeout_around_forward_cancels_the_inner_interceptor(
     autojump_clock: MockClock,
 ) -> None:
     ends: list[str] = []
@@ -323,7 +325,7 @@ async def test_who_does_not_wait_any_more_cancels_what_is_further_in(
         assert [owner.failures for owner in owners] == [[], []]
 
 
-async def test_what_waits_for_something_of_its_own_afterwards_is_not_parked(
+async def test_around_interceptor_that_sleeps_after_forward_is_not_parked(
     autojump_clock: MockClock,
 ) -> None:
     async def slow(request: Any, context: Context, forward: Any) -> Any:
@@ -342,7 +344,7 @@ async def test_what_waits_for_something_of_its_own_afterwards_is_not_parked(
         assert (await client.receive(WaitRequest())).outcome == "time"
 
 
-async def test_its_owner_has_it_in_hand_until_it_is_over_and_can_end_it(
+async def test_owner_counts_its_calls_in_flight_and_can_cut_them_off(
     autojump_clock: MockClock,
 ) -> None:
     async with PluginHarness() as harness:
@@ -372,7 +374,9 @@ async def test_its_owner_has_it_in_hand_until_it_is_over_and_can_end_it(
         assert at_rest(harness)
 
 
-async def test_one_that_waits_to_begin_is_in_nobodys_hand(autojump_clock: MockClock) -> None:
+async def test_call_that_waits_for_a_token_is_not_counted_as_in_flight(
+    autojump_clock: MockClock,
+) -> None:
     """Its owner would wait for what it was never given."""
 
     @api(EchoRequest)
@@ -400,7 +404,7 @@ async def test_one_that_waits_to_begin_is_in_nobodys_hand(autojump_clock: MockCl
         assert in_flight.count == 1
 
 
-async def test_an_owner_that_is_waited_for_is_told_by_routes_that_are_made_later(
+async def test_owner_counts_calls_of_routes_that_are_made_while_its_calls_drain(
     autojump_clock: MockClock,
 ) -> None:
     async with PluginHarness() as harness, trio.open_nursery() as nursery:
@@ -421,7 +425,7 @@ async def test_an_owner_that_is_waited_for_is_told_by_routes_that_are_made_later
         assert not nursery.child_tasks
 
 
-async def test_whoever_is_parked_keeps_no_buffer_however_late_it_forwards(
+async def test_parked_request_releases_its_buffer_though_its_interceptor_forwards_late(
     autojump_clock: MockClock,
 ) -> None:
     async def late(request: Any, context: Context, forward: Any) -> Any:
@@ -459,7 +463,9 @@ def refuse_in_steps(request: EchoRequest, context: Context) -> Steps[EchoRespons
 
 
 @pytest.mark.parametrize("handler", [refuse, refuse_late, refuse_in_steps])
-async def test_an_error_was_forwarded_for_too(autojump_clock: MockClock, handler: Any) -> None:
+async def test_second_forward_is_refused_after_an_error_response(
+    autojump_clock: MockClock, handler: Any
+) -> None:
     ends: list[str] = []
 
     async def again(request: Any, context: Context, forward: Any) -> Any:
@@ -480,7 +486,7 @@ async def test_an_error_was_forwarded_for_too(autojump_clock: MockClock, handler
 
 
 @pytest.mark.parametrize("in_steps", [False, True])
-async def test_of_two_that_forward_at_once_one_is_refused(
+async def test_second_of_two_concurrent_forwards_is_refused(
     autojump_clock: MockClock, in_steps: bool
 ) -> None:
     served: list[object] = []
@@ -522,7 +528,7 @@ async def test_of_two_that_forward_at_once_one_is_refused(
         assert all("forward is called again" in end for end in ends)
 
 
-async def test_who_answers_beside_the_answer_from_further_in_loses_the_connection(
+async def test_interceptor_that_responds_itself_after_forward_loses_the_connection(
     autojump_clock: MockClock,
 ) -> None:
     async def both(request: Any, context: Context, forward: Any) -> Any:
@@ -552,7 +558,7 @@ async def test_who_answers_beside_the_answer_from_further_in_loses_the_connectio
         assert at_rest(harness)
 
 
-async def test_layers_outside_see_that_one_was_cut_off_and_the_next_request_is_served(
+async def test_outer_interceptors_see_a_timeout_when_an_inner_call_is_cut_off(
     autojump_clock: MockClock,
 ) -> None:
     async with PluginHarness() as harness:
@@ -576,7 +582,7 @@ async def test_layers_outside_see_that_one_was_cut_off_and_the_next_request_is_s
         assert (await harness.ask(WaitRequest(1))).outcome == "time"
 
 
-async def test_one_outside_that_waits_again_cannot_lose_the_answer(
+async def test_outer_interceptor_that_sleeps_keeps_the_response_of_a_call_that_was_cut_off(
     autojump_clock: MockClock,
 ) -> None:
     async def slow(request: Any, context: Context, forward: Any) -> Any:
@@ -600,7 +606,7 @@ async def test_one_outside_that_waits_again_cannot_lose_the_answer(
         assert at_rest(harness)
 
 
-async def test_an_operation_that_completes_in_steps_is_a_response_like_any_other(
+async def test_forward_returns_the_response_of_an_operation_that_completes_in_steps(
     autojump_clock: MockClock,
 ) -> None:
     """As a Fetch of many partitions is."""
@@ -626,7 +632,7 @@ def limit_of(harness: PluginHarness) -> trio.CapacityLimiter:
     return limiter
 
 
-async def test_the_limit_is_given_back_by_a_request_that_ends_before_it_has_a_token(
+async def test_request_that_ends_before_its_token_releases_the_limit_of_its_interceptor(
     autojump_clock: MockClock,
 ) -> None:
     """Its turn at the limit came, while all handler tokens were held."""
@@ -669,7 +675,7 @@ async def test_the_limit_is_given_back_by_a_request_that_ends_before_it_has_a_to
 
 
 @pytest.mark.parametrize("scarce", ["token", "limit"])
-async def test_a_forward_that_outlives_its_call_keeps_neither_limit_nor_response(
+async def test_forward_that_outlives_its_call_releases_the_limit_and_the_response(
     autojump_clock: MockClock, scarce: str
 ) -> None:
     """The interceptor forwards in a nursery of its plugin, and returns before that has ended."""

@@ -62,7 +62,7 @@ def parked(harness: PluginHarness) -> int:
     return int(handlers.figures()["parked"])
 
 
-async def test_who_waits_for_something_of_its_own_holds_a_token(
+async def test_around_interceptor_that_sleeps_holds_a_token(
     autojump_clock: MockClock,
 ) -> None:
     async with PluginHarness(handlers=[echo]) as harness:
@@ -80,7 +80,7 @@ async def test_who_waits_for_something_of_its_own_holds_a_token(
         assert parked(harness) == 0
 
 
-async def test_a_peer_that_leaves_cancels_all_that_wait_in_forward(
+async def test_leaving_peer_cancels_all_interceptors_that_wait_in_forward(
     autojump_clock: MockClock,
 ) -> None:
     ends: list[str] = []
@@ -112,7 +112,9 @@ async def test_a_peer_that_leaves_cancels_all_that_wait_in_forward(
         assert parked(harness) == 0
 
 
-async def test_a_request_in_hand_says_what_it_waits_for(autojump_clock: MockClock) -> None:
+async def test_request_names_the_wait_of_its_interceptor_and_its_delayed_response(
+    autojump_clock: MockClock,
+) -> None:
     async def own(request: WaitRequest, context: Context, forward: Any) -> Any:
         await trio.sleep(1)
         await context.parked(trio.sleep, 1)
@@ -167,7 +169,7 @@ async def act(what: str, context: Context) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
-async def test_whatever_they_do_and_whoever_leaves_all_are_answered_and_nothing_stays(
+async def test_random_interceptors_and_leaving_peers_lose_no_response_and_no_token(
     autojump_clock: MockClock, seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -220,7 +222,7 @@ async def test_whatever_they_do_and_whoever_leaves_all_are_answered_and_nothing_
             assert one.limiter.borrowed_tokens == 0
 
 
-async def test_a_scope_that_is_cancelled_already_lets_nobody_wait_in_forward(
+async def test_forward_in_a_cancelled_scope_ends_at_once(
     autojump_clock: MockClock,
 ) -> None:
     async def impatient(request: WaitRequest, context: Context, forward: Any) -> Any:

@@ -116,7 +116,7 @@ def adding(mark: str) -> Any:
 
 
 @pytest.mark.parametrize("handler", HANDLERS)
-async def test_afters_see_and_replace_whatever_a_handler_gives(
+async def test_after_interceptors_replace_the_response_of_every_kind_of_handler(
     autojump_clock: MockClock, handler: Any
 ) -> None:
     async with served(handler) as harness:
@@ -133,7 +133,7 @@ async def test_afters_see_and_replace_whatever_a_handler_gives(
 
 
 @pytest.mark.parametrize("steps", [False, True])
-async def test_afters_see_the_answer_of_what_was_parked(
+async def test_after_interceptors_see_the_response_of_a_parked_request(
     autojump_clock: MockClock, steps: bool
 ) -> None:
     async with PluginHarness() as harness:
@@ -147,7 +147,9 @@ async def test_afters_see_the_answer_of_what_was_parked(
         assert registered is None
 
 
-async def test_an_after_may_change_the_answer_in_place(autojump_clock: MockClock) -> None:
+async def test_after_interceptor_may_change_the_response_in_place(
+    autojump_clock: MockClock,
+) -> None:
     def louder(request: Any, response: EchoResponse, context: Context) -> None:
         response.text = response.text.upper()
 
@@ -158,7 +160,7 @@ async def test_an_after_may_change_the_answer_in_place(autojump_clock: MockClock
 
 
 @pytest.mark.parametrize("handler", HANDLERS)
-async def test_a_before_sees_the_request_first_and_may_end_its_way(
+async def test_before_interceptor_may_change_answer_or_refuse_the_request(
     autojump_clock: MockClock, handler: Any
 ) -> None:
     seen: list[str] = []
@@ -230,7 +232,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("kind", ["before", "after"])
 @pytest.mark.parametrize("broken", BROKEN)
-async def test_an_interceptor_that_fails_costs_its_request_and_its_owner_is_told(
+async def test_failing_interceptor_is_an_error_response_and_is_reported_to_its_owner(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, kind: str, broken: str
 ) -> None:
     for handler in (echo, echo_late):
@@ -253,7 +255,9 @@ async def test_an_interceptor_that_fails_costs_its_request_and_its_owner_is_told
             assert (figures["calls"], figures["errors"]) == (1, 1)
 
 
-async def test_a_cancelled_of_its_own_is_contained(autojump_clock: MockClock) -> None:
+async def test_trio_cancelled_raised_by_an_interceptor_is_an_error_response(
+    autojump_clock: MockClock,
+) -> None:
     kept: list[BaseException] = []
 
     async def get_one() -> None:
@@ -274,7 +278,7 @@ async def test_a_cancelled_of_its_own_is_contained(autojump_clock: MockClock) ->
 
 
 @pytest.mark.parametrize("kind", ["before", "after"])
-async def test_what_says_what_becomes_of_a_request_is_no_failure(
+async def test_intended_errors_of_an_interceptor_are_not_reported_as_its_failures(
     autojump_clock: MockClock, kind: str
 ) -> None:
     async with served(echo) as harness:
@@ -297,7 +301,7 @@ async def test_what_says_what_becomes_of_a_request_is_no_failure(
 
 
 @pytest.mark.parametrize("kind", ["before", "after"])
-async def test_an_api_that_cannot_say_errors_loses_its_connection(
+async def test_failing_interceptor_of_an_api_without_error_response_loses_the_connection(
     autojump_clock: MockClock, kind: str
 ) -> None:
     @api(ReadRequest)
@@ -312,7 +316,7 @@ async def test_an_api_that_cannot_say_errors_loses_its_connection(
         assert harness.counters.total("request_errors") == 1
 
 
-async def test_an_owner_that_fails_itself_is_contained(
+async def test_error_of_an_owner_in_its_failure_report_is_contained(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Worse(RecordingOwner):
@@ -326,7 +330,7 @@ async def test_an_owner_that_fails_itself_is_contained(
 
 
 @pytest.mark.parametrize("kind", ["before", "after"])
-async def test_who_answers_a_request_itself_loses_the_connection(
+async def test_interceptor_that_responds_itself_loses_the_connection(
     autojump_clock: MockClock, kind: str
 ) -> None:
     def by_itself(request: Any, *rest: Any) -> None:
@@ -347,7 +351,9 @@ async def test_who_answers_a_request_itself_loses_the_connection(
         assert [other.failures for other in others] == [[], []]
 
 
-async def test_what_gets_no_answer_is_seen_by_no_after(autojump_clock: MockClock) -> None:
+async def test_after_interceptors_do_not_see_requests_without_a_response(
+    autojump_clock: MockClock,
+) -> None:
     seen: list[object] = []
 
     @api(ProduceRequest)
@@ -393,7 +399,7 @@ class ListResponse:
 
 
 @pytest.mark.parametrize("encoded", [False, True])
-async def test_arrays_that_are_made_when_they_are_written_are_made_for_an_after(
+async def test_lazy_arrays_are_lists_for_an_after_interceptor(
     autojump_clock: MockClock, encoded: bool
 ) -> None:
     @api(ListRequest)
@@ -429,7 +435,7 @@ class Lease:
 
 
 @pytest.mark.parametrize("how", ["replaced", "failed", "kept"])
-async def test_ranges_of_an_answer_that_is_not_sent_are_released(
+async def test_file_ranges_of_a_response_that_an_after_interceptor_drops_are_released(
     autojump_clock: MockClock, how: str
 ) -> None:
     lease = Lease()
@@ -452,7 +458,7 @@ async def test_ranges_of_an_answer_that_is_not_sent_are_released(
         assert lease.released is (how != "kept")
 
 
-async def test_a_deadline_cannot_end_a_plain_function_but_is_told(
+async def test_plain_interceptor_over_its_deadline_is_reported_but_not_ended(
     autojump_clock: MockClock,
 ) -> None:
     async with served(echo, RealWorld(SkippingClock())) as harness:
@@ -470,7 +476,7 @@ async def test_a_deadline_cannot_end_a_plain_function_but_is_told(
         assert [type(error) for error, _ in owner.failures] == [trio.TooSlowError] * 2
 
 
-async def test_the_time_of_interceptors_is_counted(autojump_clock: MockClock) -> None:
+async def test_time_of_plain_interceptors_is_counted(autojump_clock: MockClock) -> None:
     async with served(echo, RealWorld(SkippingClock())) as harness:
         put(harness, "before", lambda *_: None)
         put(harness, "after", lambda *_: None)
@@ -485,7 +491,7 @@ async def test_the_time_of_interceptors_is_counted(autojump_clock: MockClock) ->
         assert sum(one.seconds for one in ones) <= request.stamps.plugin_s * 1.01
 
 
-async def test_a_request_finishes_with_the_chain_that_it_began_with(
+async def test_parked_request_finishes_with_the_interceptors_of_its_start(
     autojump_clock: MockClock,
 ) -> None:
     async with PluginHarness() as harness:
@@ -506,7 +512,7 @@ async def test_a_request_finishes_with_the_chain_that_it_began_with(
         assert gone() is None
 
 
-async def test_who_keeps_a_request_keeps_what_was_its_own_and_stops_nobody(
+async def test_request_that_an_interceptor_keeps_does_not_keep_its_frame(
     autojump_clock: MockClock,
 ) -> None:
     kept: list[Any] = []
@@ -527,7 +533,7 @@ async def test_who_keeps_a_request_keeps_what_was_its_own_and_stops_nobody(
         assert all(context.request.frame is None for _, context in kept)
 
 
-async def test_a_response_is_released_when_its_group_ends_before_an_after_has_seen_it(
+async def test_response_is_released_when_its_handler_group_ends_before_an_after_interceptor(
     autojump_clock: MockClock,
 ) -> None:
     leases = [CountedLease() for _ in range(5000)]

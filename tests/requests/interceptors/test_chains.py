@@ -25,7 +25,9 @@ async def echo_late(request: EchoRequest, context: Context) -> EchoResponse:
 def nothing(*arguments: object) -> None: ...
 
 
-async def test_a_route_without_interceptors_is_what_it_was(autojump_clock: MockClock) -> None:
+async def test_route_without_interceptors_calls_its_handler_directly(
+    autojump_clock: MockClock,
+) -> None:
     async with PluginHarness(handlers=[echo]) as harness:
         assert harness._group is not None
         routes = harness._group.group.routes
@@ -50,7 +52,7 @@ async def test_a_route_without_interceptors_is_what_it_was(autojump_clock: MockC
 
 
 @pytest.mark.parametrize("handler", [echo, echo_late])
-async def test_shells_lie_around_one_another_in_their_order(
+async def test_interceptors_of_all_kinds_are_nested_by_their_order(
     autojump_clock: MockClock, handler: Any
 ) -> None:
     def before(name: str) -> Any:

@@ -41,7 +41,7 @@ def interception(owner: RecordingOwner, deadline_s: float | None = None) -> Inte
     )
 
 
-def test_a_call_over_its_deadline_is_reported_afterwards_and_one_within_is_not() -> None:
+def test_only_calls_over_their_deadline_are_reported_to_the_owner() -> None:
     owner = RecordingOwner()
     one = interception(owner, deadline_s=0.5)
     for spent_s in (0.1, 0.6, 0.2):
@@ -55,7 +55,7 @@ def test_a_call_over_its_deadline_is_reported_afterwards_and_one_within_is_not()
 
 
 @pytest.mark.parametrize("response", [None, "text", EchoRequest()])
-def test_what_is_no_response_of_the_api_breaks_the_contract(response: Any) -> None:
+def test_interceptor_result_that_is_no_response_of_the_api_is_rejected(response: Any) -> None:
     with pytest.raises(InterceptorError, match=r"gave \w+ before Echo, want EchoResponse"):
         contract().check(interception(RecordingOwner()), response, bare_request())
     contract().check(interception(RecordingOwner()), EchoResponse(), bare_request())
@@ -71,7 +71,7 @@ def test_an_interceptor_that_answered_the_request_itself_loses_the_connection() 
     assert (one.errors, len(owner.failures)) == (1, 1)
 
 
-def test_an_intended_error_is_a_response_and_a_bug_is_reported_too() -> None:
+def test_interceptor_errors_become_responses_and_only_bugs_are_reported() -> None:
     owner = RecordingOwner()
     one = interception(owner)
     refused = contract().respond_to(
@@ -86,6 +86,8 @@ def test_an_intended_error_is_a_response_and_a_bug_is_reported_too() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), InvariantError("two leaders")])
-def test_an_interrupt_and_a_broken_invariant_continue(error: BaseException) -> None:
+def test_keyboard_interrupt_and_invariant_error_of_an_interceptor_propagate(
+    error: BaseException,
+) -> None:
     with pytest.raises(type(error)):
         contract().respond_to(interception(RecordingOwner()), bare_request(), EchoRequest(), error)

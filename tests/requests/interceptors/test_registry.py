@@ -48,7 +48,7 @@ def chain(interceptors: Interceptors, handler: Any) -> list[int]:
     return [one.order for one in interceptors.of(found)]
 
 
-def test_the_chain_of_an_api_is_in_order_with_those_for_all() -> None:
+def test_interceptors_of_an_api_and_of_all_apis_are_sorted_by_order() -> None:
     interceptors, owner = Interceptors(registry()), RecordingOwner()
     for order, request in ((7, EchoRequest), (3, None), (5, WaitRequest), (3, EchoRequest)):
         interceptors.add("before", request, plain, order=order, owner=owner)
@@ -62,7 +62,7 @@ def test_the_chain_of_an_api_is_in_order_with_those_for_all() -> None:
     assert chain(interceptors, echo) == [3, 3, 7]
 
 
-def test_every_change_makes_routes_anew() -> None:
+def test_routes_are_rebuilt_when_an_interceptor_is_added_or_removed() -> None:
     apis = registry()
     interceptors, routes = Interceptors(apis), Routes(apis)
     first = routes.get(code_of(10100, 0))
@@ -81,12 +81,14 @@ def test_every_change_makes_routes_anew() -> None:
 
 @pytest.mark.parametrize("function", [waiting, Waiting()])
 @pytest.mark.parametrize("kind", ["before", "after"])
-def test_a_plain_kind_wants_a_plain_function(kind: Any, function: Any) -> None:
+def test_async_function_as_before_or_after_interceptor_is_rejected(
+    kind: Any, function: Any
+) -> None:
     with pytest.raises(TypeError, match=rf"{kind} is .*: want a plain function"):
         Interceptors(registry()).add(kind, None, function, order=1, owner=RecordingOwner())
 
 
-def test_an_around_wants_an_async_function() -> None:
+def test_plain_function_as_around_interceptor_is_rejected() -> None:
     interceptors = Interceptors(registry())
     with pytest.raises(TypeError, match=r"around is .*: want an async function"):
         interceptors.add("around", None, plain, order=1, owner=RecordingOwner())
@@ -94,7 +96,7 @@ def test_an_around_wants_an_async_function() -> None:
     assert len(interceptors) == 1
 
 
-def test_what_makes_no_sense_is_refused_and_changes_nothing() -> None:
+def test_invalid_interceptor_arguments_are_refused_without_effect() -> None:
     apis = registry()
     interceptors, owner = Interceptors(apis), RecordingOwner()
     generation = apis.generation
@@ -112,7 +114,7 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing() -> None:
     assert apis.generation == generation
 
 
-def test_an_api_is_offered_in_the_versions_that_all_of_its_interceptors_understand() -> None:
+def test_api_is_offered_in_the_versions_that_all_its_interceptors_support() -> None:
     apis = registry()
     interceptors, routes, owner = Interceptors(apis), Routes(apis), RecordingOwner()
 
@@ -133,7 +135,7 @@ def test_an_api_is_offered_in_the_versions_that_all_of_its_interceptors_understa
     assert [(one.first, one.last) for one in apis.copy()] == [(0, 1), (0, 0)]
 
 
-def test_an_api_that_comes_later_without_a_common_version_is_not_served() -> None:
+def test_api_added_later_without_a_version_that_its_interceptors_support_is_not_served() -> None:
     apis = Registry()
     interceptors = Interceptors(apis)
     interceptors.add("before", EchoRequest, plain, order=1, owner=RecordingOwner(), versions=(5, 9))
@@ -146,7 +148,7 @@ def test_an_api_that_comes_later_without_a_common_version_is_not_served() -> Non
     assert ApiVersionsRequest
 
 
-async def test_each_interceptor_is_in_the_tree_with_its_limit() -> None:
+async def test_inspection_tree_has_a_node_for_each_interceptor_and_its_limit() -> None:
     interceptors = Interceptors(registry())
     shared = trio.CapacityLimiter(3)
     interceptors.add(
@@ -171,7 +173,7 @@ async def test_each_interceptor_is_in_the_tree_with_its_limit() -> None:
     assert len(node.children) == 2
 
 
-def test_limits_narrow_an_api_beside_its_interceptors() -> None:
+def test_version_limits_narrow_an_api_in_addition_to_its_interceptors() -> None:
     apis = registry()
     interceptors = Interceptors(apis)
     interceptors.limit({10100: (0, 0), 10101: (0, -1)})

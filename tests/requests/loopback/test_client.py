@@ -56,12 +56,14 @@ def figures(served: ServedBroker) -> Any:
     return node.figures()
 
 
-async def test_what_is_produced_within_is_fetched_within(autojump_clock: MockClock) -> None:
+async def test_records_produced_with_the_loopback_client_are_fetched_with_the_same_client(
+    autojump_clock: MockClock,
+) -> None:
     await produce_and_fetch(simulated_world())
 
 
 @pytest.mark.slow
-async def test_what_lies_in_files_of_a_machine_is_read(tmp_path: Path) -> None:
+async def test_loopback_client_fetches_records_from_real_files(tmp_path: Path) -> None:
     await produce_and_fetch(RealWorld(), {"log.dirs": str(tmp_path / "data")})
 
 
@@ -77,7 +79,7 @@ async def produce_and_fetch(world: World, settings: dict[str, str] | None = None
         assert (figures(served)["in_flight"], figures(served)["asked"]) == (0, 2)
 
 
-async def test_interceptors_see_it_with_its_principal_and_its_listener_and_may_refuse(
+async def test_interceptors_see_principal_and_listener_of_a_loopback_request_and_may_refuse(
     autojump_clock: MockClock,
 ) -> None:
     seen: list[tuple[str, str, str, str]] = []
@@ -102,7 +104,9 @@ async def test_interceptors_see_it_with_its_principal_and_its_listener_and_may_r
     assert row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-async def test_it_is_counted_where_requests_are(autojump_clock: MockClock) -> None:
+async def test_loopback_requests_are_counted_in_the_request_metrics(
+    autojump_clock: MockClock,
+) -> None:
     lives: list[Stamps] = []
     async with served_broker(simulated_world()) as served:
         await served.create_topic("t")
@@ -119,7 +123,9 @@ async def test_it_is_counted_where_requests_are(autojump_clock: MockClock) -> No
     assert 0 < life.received <= life.handled <= life.answered <= life.sent
 
 
-async def test_who_is_throttled_waits_for_its_answer(autojump_clock: MockClock) -> None:
+async def test_throttled_loopback_client_waits_the_throttle_time_for_its_response(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         await served.create_topic("t")
         served.broker.parts.quotas.quotas.set(("", "greedy"), {"producer_byte_rate": 100.0})
@@ -136,7 +142,7 @@ async def test_who_is_throttled_waits_for_its_answer(autojump_clock: MockClock) 
     assert (other_ms, round(other_s)) == (0, 0)
 
 
-async def test_no_answer_is_none_and_where_a_client_loses_its_connection_it_is_refused(
+async def test_loopback_request_that_would_close_a_connection_raises_an_error(
     autojump_clock: MockClock,
 ) -> None:
     async with served_broker(simulated_world()) as served:
@@ -152,7 +158,9 @@ async def test_no_answer_is_none_and_where_a_client_loses_its_connection_it_is_r
             await ask(served, EchoResponse())
 
 
-async def test_it_is_seen_where_requests_are(autojump_clock: MockClock) -> None:
+async def test_parked_loopback_request_is_listed_by_describe_requests(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served, trio.open_nursery() as nursery:
         await served.create_topic("t")
         nursery.start_soon(
@@ -165,7 +173,7 @@ async def test_it_is_seen_where_requests_are(autojump_clock: MockClock) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_the_data_plane_serves_it_though_there_is_another(
+async def test_loopback_requests_are_served_by_the_data_plane_beside_a_control_plane(
     autojump_clock: MockClock,
 ) -> None:
     settings = {
@@ -180,7 +188,9 @@ async def test_the_data_plane_serves_it_though_there_is_another(
         assert served.broker.parts.in_process._channel is data._resources.channel
 
 
-async def test_a_broken_invariant_is_not_the_askers_matter(autojump_clock: MockClock) -> None:
+async def test_invariant_error_of_a_loopback_request_stops_the_broker_and_not_the_caller(
+    autojump_clock: MockClock,
+) -> None:
     """It stops the broker as if a client had asked."""
 
     @api(EchoRequest)
@@ -204,13 +214,13 @@ async def test_a_broken_invariant_is_not_the_askers_matter(autojump_clock: MockC
     ("detail", "message"),
     [("key 999 version 0", "unknown API: key 999 version 0"), ("", "unknown API")],
 )
-def test_a_refusal_says_the_reason_and_the_detail(detail: str, message: str) -> None:
+def test_refused_error_shows_its_reason_and_its_detail(detail: str, message: str) -> None:
     error = RefusedError("unknown API", detail)
 
     assert str(error) == message
     assert (error.reason, error.detail) == ("unknown API", detail)
 
 
-def test_no_client_can_have_the_listener() -> None:
+def test_loopback_listener_has_a_name_that_no_configured_listener_can_have() -> None:
     assert LISTENER.name == IN_PROCESS.host
     assert LISTENER.name != LISTENER.name.upper()

@@ -16,7 +16,7 @@ from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 from trio_kafka.testing.simulation import simulated_world
 
 
-async def test_who_is_cancelled_has_left_and_nothing_of_it_stays(
+async def test_cancelled_loopback_request_leaves_no_connection_and_no_delayed_fetch(
     autojump_clock: MockClock,
 ) -> None:
     async with served_broker(simulated_world()) as served:
@@ -36,7 +36,7 @@ async def test_who_is_cancelled_has_left_and_nothing_of_it_stays(
         assert figures(served)["in_flight"] == 0
 
 
-async def test_many_at_once_wait_for_room_and_are_all_answered(
+async def test_loopback_requests_beyond_the_queue_size_wait_and_are_all_answered(
     autojump_clock: MockClock,
 ) -> None:
     answers: list[Any] = []
@@ -59,7 +59,7 @@ async def test_many_at_once_wait_for_room_and_are_all_answered(
 
 
 @pytest.mark.parametrize("called", [False, True])
-async def test_one_that_gave_up_waiting_for_room_passes_it_on(
+async def test_cancelled_wait_for_room_in_the_queue_passes_the_room_to_the_next_request(
     autojump_clock: MockClock, called: bool
 ) -> None:
     """Also when it has been called already, and has not run since."""
@@ -98,7 +98,7 @@ async def test_one_that_gave_up_waiting_for_room_passes_it_on(
     assert sorted(answers) == list(map(str, left))
 
 
-async def test_files_are_let_go_whether_the_answer_is_waited_for_or_not(
+async def test_file_leases_end_for_received_and_for_cancelled_loopback_fetches(
     autojump_clock: MockClock,
 ) -> None:
     @api(EchoRequest)
@@ -126,7 +126,7 @@ async def test_files_are_let_go_whether_the_answer_is_waited_for_or_not(
         assert not log.segments.active.file.leased
 
 
-async def test_what_was_asked_leaves_no_cycles_behind(autojump_clock: MockClock) -> None:
+async def test_loopback_requests_leave_no_reference_cycles(autojump_clock: MockClock) -> None:
     async def ask_all() -> None:
         await ask(served, produce("t"), version=12)
         await ask(served, produce("t", size=2000), client_id="greedy", version=12)  # throttled

@@ -58,7 +58,9 @@ async def test_version_of_a_request_can_be_limited_by_its_sender(
     assert versions == [(5, "links", "User:node")]
 
 
-async def test_deadline_ends_an_ask_and_nothing_of_it_stays(autojump_clock: MockClock) -> None:
+async def test_deadline_ends_a_request_of_a_loopback_link_and_its_delayed_fetch(
+    autojump_clock: MockClock,
+) -> None:
     async with served_broker(simulated_world()) as served:
         await served.create_topic("t")
         request = fetch("t", max_wait_ms=60_000)
@@ -73,7 +75,7 @@ async def test_deadline_ends_an_ask_and_nothing_of_it_stays(autojump_clock: Mock
         assert served.broker.replicas.fetch.waiting == 0
 
 
-async def test_api_that_is_not_served_is_an_error_as_on_other_links(
+async def test_loopback_link_raises_unsupported_version_for_an_api_that_is_not_served(
     autojump_clock: MockClock,
 ) -> None:
     async with served_broker(simulated_world()) as served:
@@ -83,7 +85,7 @@ async def test_api_that_is_not_served_is_an_error_as_on_other_links(
     assert unsupported.value.code is ErrorCode.UNSUPPORTED_VERSION
 
 
-async def test_request_for_which_a_client_would_lose_its_connection_is_a_lost_peer(
+async def test_loopback_link_raises_a_peer_error_for_a_request_that_would_close_a_connection(
     autojump_clock: MockClock,
 ) -> None:
     async with served_broker(simulated_world()) as served:

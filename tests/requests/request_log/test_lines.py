@@ -62,7 +62,7 @@ def over(**given: object) -> Stamps:
     return stamps
 
 
-def test_a_line_has_the_fields_of_kafkas() -> None:
+def test_request_log_line_has_the_fields_of_kafkas_request_log() -> None:
     line = json.loads(format_line(over(), "Fetch", {"maxWaitMs": 500}, "User:ANONYMOUS"))
 
     assert line == {
@@ -95,7 +95,7 @@ def test_a_line_has_the_fields_of_kafkas() -> None:
     }
 
 
-def test_a_client_that_told_nothing_is_unknown_and_names_have_kafkas_form() -> None:
+def test_request_log_line_shows_unknown_for_a_client_without_software_name() -> None:
     nobody = over(origin=Origin(ORIGIN.peer, ORIGIN.local, "L", "PLAINTEXT", 0))
     line = json.loads(format_line(nobody, "OffsetForLeaderEpoch", None, ""))
 
@@ -104,14 +104,14 @@ def test_a_client_that_told_nothing_is_unknown_and_names_have_kafkas_form() -> N
 
 
 @given(st.text())
-def test_a_line_is_one_line_whatever_a_client_calls_itself(client_id: str) -> None:
+def test_request_log_line_has_no_newline_for_any_client_id(client_id: str) -> None:
     line = format_line(over(client_id=client_id), "Fetch", None, "")
 
     assert "\n" not in line
     assert json.loads(line)["requestHeader"]["clientId"] == client_id
 
 
-def test_records_are_told_by_their_size() -> None:
+def test_request_log_shows_records_by_their_size() -> None:
     data = PartitionProduceData(0, memoryview(b"payload"))
     request = ProduceRequest(acks=1, topic_data=[TopicProduceData("t", partition_data=[data])])
 
@@ -121,7 +121,7 @@ def test_records_are_told_by_their_size() -> None:
     assert "payload" not in json.dumps(body)
 
 
-def test_bytes_are_told_by_their_size_whatever_they_are() -> None:
+def test_request_log_shows_bytes_fields_by_their_size() -> None:
     body = request_body(SaslAuthenticateRequest(auth_bytes=b"\0user\0secret"), 2)
 
     assert body == {"authBytesSizeInBytes": 12}
@@ -137,7 +137,7 @@ def test_bytes_are_told_by_their_size_whatever_they_are() -> None:
         ("nobody.knows", HIDDEN),
     ],
 )
-def test_the_value_of_a_setting_is_shown_if_it_is_no_secret(name: str, shown: str) -> None:
+def test_request_log_hides_values_of_secret_and_unknown_settings(name: str, shown: str) -> None:
     change = AlterableConfig(name, 0, "100")
     request = IncrementalAlterConfigsRequest([AlterConfigsResource(4, "1", [change])])
 
@@ -146,7 +146,7 @@ def test_the_value_of_a_setting_is_shown_if_it_is_no_secret(name: str, shown: st
     assert resource["configs"][0]["value"] == shown
 
 
-def test_only_the_fields_of_the_version_are_told() -> None:
+def test_request_log_shows_only_the_fields_of_the_request_version() -> None:
     topic = FetchTopic(topic="t", topic_id=bytes(16), partitions=[FetchPartition()])
     old, new = (request_body(FetchRequest(topics=[topic]), version) for version in (12, 13))
 
@@ -155,7 +155,7 @@ def test_only_the_fields_of_the_version_are_told() -> None:
     assert new["topics"][0]["topicId"] == "A" * 22
 
 
-def test_what_is_long_is_cut() -> None:
+def test_request_log_cuts_long_strings_and_long_arrays() -> None:
     topics = [MetadataRequestTopic(name="x" * 5000) for _ in range(MAX_ITEMS + 5)]
     body = request_body(MetadataRequest(topics=topics), 4)
 
@@ -165,7 +165,7 @@ def test_what_is_long_is_cut() -> None:
     assert request_body(MetadataRequest(topics=None), 4)["topics"] is None
 
 
-def test_nested_arrays_are_bounded_together() -> None:
+def test_request_log_bounds_nested_arrays_by_their_total_size() -> None:
     partitions = [FetchPartition() for _ in range(90)]
     topics = [FetchTopic(topic=f"t-{n}", partitions=partitions) for n in range(90)]
 

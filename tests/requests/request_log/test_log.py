@@ -70,7 +70,9 @@ def figures(plane: RunningPlane) -> dict[str, Any]:
     return dict(node.figures())
 
 
-async def test_each_request_is_a_line_when_it_is_answered(autojump_clock: MockClock) -> None:
+async def test_request_log_has_one_line_for_each_answered_request(
+    autojump_clock: MockClock,
+) -> None:
     async with logged() as (plane, log, sink):
         log.start(LogFilter(), [sink])
         async with connected(plane.world, plane.endpoint) as client:
@@ -86,7 +88,7 @@ async def test_each_request_is_a_line_when_it_is_answered(autojump_clock: MockCl
     assert refused["errorCode"] == ErrorCode.INVALID_REQUEST
 
 
-async def test_while_it_is_off_no_route_and_no_answer_knows_of_it(
+async def test_stopped_request_log_has_no_interceptor_and_logs_nothing(
     autojump_clock: MockClock,
 ) -> None:
     async with logged() as (plane, log, sink):
@@ -104,7 +106,7 @@ async def test_while_it_is_off_no_route_and_no_answer_knows_of_it(
     assert [one["request"]["text"] for one in sink.lines] == ["b"]
 
 
-async def test_only_the_apis_and_clients_that_are_wanted_are_logged(
+async def test_request_log_filter_selects_apis_and_client_ids(
     autojump_clock: MockClock,
 ) -> None:
     async with logged() as (plane, log, sink):
@@ -131,7 +133,9 @@ async def test_only_the_apis_and_clients_that_are_wanted_are_logged(
     ]
 
 
-async def test_what_finds_the_queue_full_is_dropped_and_counted(autojump_clock: MockClock) -> None:
+async def test_request_log_lines_beyond_the_queue_bound_are_dropped_and_counted(
+    autojump_clock: MockClock,
+) -> None:
     async with logged(bound=2) as (plane, log, sink):
         sink.going = trio.Event()
         log.start(LogFilter(), [sink])
@@ -149,7 +153,9 @@ async def test_what_finds_the_queue_full_is_dropped_and_counted(autojump_clock: 
         assert (figures(plane)["items"], figures(plane)["high_water"]) == (3, 2)
 
 
-async def test_a_place_that_fails_is_counted_and_the_log_goes_on(autojump_clock: MockClock) -> None:
+async def test_failing_request_log_sink_is_counted_and_other_sinks_get_their_lines(
+    autojump_clock: MockClock,
+) -> None:
     class Broken:
         async def write(self, lines: Sequence[str]) -> None:
             raise OSError(28, "no space left")
@@ -165,7 +171,7 @@ async def test_a_place_that_fails_is_counted_and_the_log_goes_on(autojump_clock:
     assert len(sink.lines) == 2
 
 
-async def test_what_is_kept_of_a_request_is_without_what_it_asked(
+async def test_stamps_of_a_logged_request_do_not_keep_its_body(
     autojump_clock: MockClock,
 ) -> None:
     async with logged() as (plane, log, sink):
@@ -179,7 +185,7 @@ async def test_what_is_kept_of_a_request_is_without_what_it_asked(
     assert not hasattr(stamps, "body")
 
 
-async def test_its_node_is_a_channel_with_all_figures() -> None:
+async def test_inspection_node_of_the_request_log_has_the_figures_of_a_channel() -> None:
     node = Node("broker", "broker")
     RequestLog(
         None,  # type: ignore[arg-type]  # nobody starts it

@@ -53,7 +53,9 @@ async def values(served: ServedBroker, topic: str, partition: int) -> list[str]:
     ]
 
 
-async def test_the_brokers_own_log_has_lines_on_debug(caplog: pytest.LogCaptureFixture) -> None:
+async def test_logger_sink_writes_request_lines_at_debug_level(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with caplog.at_level(logging.DEBUG, logger=LOGGER):
         await LoggerSink().write(['{"a":1}'])
 
@@ -61,7 +63,9 @@ async def test_the_brokers_own_log_has_lines_on_debug(caplog: pytest.LogCaptureF
     assert [one.getMessage() for one in caplog.records] == ['Completed request:{"a":1}']
 
 
-async def test_a_file_gets_one_line_each_and_is_gone_on_with(autojump_clock: MockClock) -> None:
+async def test_file_sink_appends_one_line_for_each_request_after_reopening(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     sink = FileSink(world, "/logs/requests.json")
     await sink.write(["a", "b"])
@@ -73,7 +77,9 @@ async def test_a_file_gets_one_line_each_and_is_gone_on_with(autojump_clock: Moc
     assert content(world, "requests.json") == b"a\nb\nc\n"
 
 
-async def test_a_large_file_is_rolled_and_one_before_it_is_kept(autojump_clock: MockClock) -> None:
+async def test_file_sink_rolls_a_large_file_and_keeps_one_old_file(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     sink = FileSink(world, "/logs/r", largest=10)
     for line in ("one", "two!", "three", "x" * 20, "y"):
@@ -85,7 +91,9 @@ async def test_a_large_file_is_rolled_and_one_before_it_is_kept(autojump_clock: 
     assert content(world, "r") == b"y\n"
 
 
-async def test_a_topic_is_made_and_its_partitions_take_turns(autojump_clock: MockClock) -> None:
+async def test_topic_sink_creates_its_topic_and_writes_to_its_partitions_in_turn(
+    autojump_clock: MockClock,
+) -> None:
     settings = {"num.partitions": "2"}
     async with served_broker(simulated_world(), settings) as served:
         sink = topic_sink(served, "requests")
@@ -96,7 +104,7 @@ async def test_a_topic_is_made_and_its_partitions_take_turns(autojump_clock: Moc
         assert await values(served, "requests", 1) == ["b"]
 
 
-async def test_a_topic_that_cannot_be_made_is_given_up_after_a_while(
+async def test_topic_sink_raises_when_its_topic_cannot_be_created(
     autojump_clock: MockClock,
 ) -> None:
     async with served_broker(simulated_world()) as served:
@@ -106,7 +114,7 @@ async def test_a_topic_that_cannot_be_made_is_given_up_after_a_while(
     assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_batches_are_bounded_but_have_a_line_at_least() -> None:
+def test_batches_of_a_sink_are_bounded_in_size_and_have_at_least_one_line() -> None:
     assert list(in_batches(["aa", "bb", "c", "dddd", "e"], 4)) == [
         ["aa", "bb"],
         ["c"],
@@ -117,7 +125,7 @@ def test_batches_are_bounded_but_have_a_line_at_least() -> None:
 
 
 @pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state", "__new"])
-async def test_lines_never_go_to_an_internal_topic(autojump_clock: MockClock, topic: str) -> None:
+async def test_topic_sink_refuses_internal_topics(autojump_clock: MockClock, topic: str) -> None:
     async with served_broker(simulated_world()) as served:
         with pytest.raises(ValueError, match="is an internal topic"):
             topic_sink(served, topic)

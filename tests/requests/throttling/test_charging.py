@@ -47,7 +47,9 @@ def telling(route: Route, response: Any) -> Any:
 
 
 @pytest.mark.parametrize("request_", list(requests()), ids=lambda one: one.__name__)
-def test_a_throttle_time_is_told_by_every_version_that_has_one(request_: type[Any]) -> None:
+def test_throttle_time_is_set_in_every_response_version_that_has_the_field(
+    request_: type[Any],
+) -> None:
     message = message_of(request_)
     assert message.response is not None
     for version in range(message.versions[0], message.versions[1] + 1):
@@ -80,7 +82,7 @@ def test_a_charged_route_calls_the_same_handler() -> None:
     assert charged(plain, unlimited()).handler is plain.handler
 
 
-def test_an_answer_without_a_place_for_it_is_left_alone() -> None:
+def test_response_without_a_throttle_time_field_is_unchanged() -> None:
     route = charged(route_of(EchoRequest, 1), unlimited())
     answer = EchoResponse(text="a")
     assert not charge_of(route).has_throttle_time

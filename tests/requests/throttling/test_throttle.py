@@ -69,7 +69,7 @@ def kinds(served: ServedBroker) -> Mapping[str, Accounts[Any]]:
 
 
 @pytest.mark.parametrize("version", [3, 9, LATEST])
-async def test_a_producer_above_its_quota_is_told_and_muted(
+async def test_producer_above_its_quota_gets_a_throttle_time_and_is_muted(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
@@ -89,7 +89,7 @@ async def test_a_producer_above_its_quota_is_told_and_muted(
         assert kinds(served)["Produce"].waiting == 0
 
 
-async def test_who_stays_below_its_quota_does_not_wait(autojump_clock: MockClock) -> None:
+async def test_producer_below_its_quota_is_not_throttled(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         size = frame_size(large(), LATEST)
@@ -111,7 +111,9 @@ async def test_a_producer_without_acks_is_muted(autojump_clock: MockClock) -> No
         assert await waited_ms(served) == pytest.approx(expected, abs=LINK_MS)
 
 
-async def test_other_clients_go_on(autojump_clock: MockClock) -> None:
+async def test_muting_a_connection_does_not_mute_other_connections(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served, served.connect() as other:
         await served.create_topic("t")
         await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1000))
@@ -123,7 +125,7 @@ async def test_other_clients_go_on(autojump_clock: MockClock) -> None:
         assert answer.throttle_time_ms > 0  # which is charged together
 
 
-async def test_a_fetch_above_its_quota_is_empty_and_is_given_later(
+async def test_fetch_above_its_quota_is_empty_and_gets_its_records_later(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -174,7 +176,7 @@ async def throttled_consumer() -> Any:
         yield served
 
 
-async def test_a_session_that_is_throttled_does_not_begin(autojump_clock: MockClock) -> None:
+async def test_throttled_fetch_does_not_create_a_fetch_session(autojump_clock: MockClock) -> None:
     async with throttled_consumer() as served:
         sessions = served.broker.replicas.sessions
 
@@ -187,7 +189,7 @@ async def test_a_session_that_is_throttled_does_not_begin(autojump_clock: MockCl
         assert begun.responses
 
 
-async def test_a_session_that_is_throttled_goes_on_with_what_it_did_not_get(
+async def test_throttled_fetch_session_continues_with_the_missing_records(
     autojump_clock: MockClock,
 ) -> None:
     async with throttled_consumer() as served:
@@ -206,7 +208,7 @@ async def test_a_session_that_is_throttled_goes_on_with_what_it_did_not_get(
         assert given.responses[0].partitions[0].records
 
 
-async def test_a_fetch_is_never_more_than_its_quota_will_ever_allow(
+async def test_fetch_size_is_limited_to_the_quota_of_its_windows(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -221,7 +223,9 @@ async def test_a_fetch_is_never_more_than_its_quota_will_ever_allow(
         assert 4000 < len(answer.responses[0].partitions[0].records) <= 5000
 
 
-async def test_a_parked_fetch_is_judged_when_it_is_complete(autojump_clock: MockClock) -> None:
+async def test_quota_of_a_parked_fetch_is_checked_when_the_fetch_completes(
+    autojump_clock: MockClock,
+) -> None:
     async with throttled_consumer() as served, served.connect() as producer:
         await trio.sleep(60)
         await served.ask(fetch_request("t", 0, max_bytes=15_000), LATEST)
@@ -240,7 +244,9 @@ async def test_a_parked_fetch_is_judged_when_it_is_complete(autojump_clock: Mock
         assert answers[0].responses == []
 
 
-async def test_work_is_charged_and_waited_for_at_most_a_window(autojump_clock: MockClock) -> None:
+async def test_request_time_above_the_quota_is_throttled_for_at_most_one_window(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await alter(served, entry({"client-id": "scripted"}, request_percentage=0.01))
         quota = served.broker.parts.quotas.quotas.request
@@ -268,7 +274,7 @@ async def test_work_is_charged_and_waited_for_at_most_a_window(autojump_clock: M
         (fetch_request("none", 0), 12),
     ],
 )
-async def test_every_answer_that_can_tells_how_long_to_wait(
+async def test_throttled_responses_have_the_throttle_time_in_every_version_with_the_field(
     autojump_clock: MockClock, request_: object, version: int
 ) -> None:
     async with broker() as served:
@@ -288,7 +294,7 @@ async def test_every_answer_that_can_tells_how_long_to_wait(
 SILENT = {(ApiVersionsRequest, 0), (MetadataRequest, 0)}
 
 
-async def test_the_longer_of_two_waits_counts(autojump_clock: MockClock) -> None:
+async def test_throttle_time_is_the_longer_of_two_quotas(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await alter(
@@ -304,7 +310,9 @@ async def test_the_longer_of_two_waits_counts(autojump_clock: MockClock) -> None
         assert (kinds(served)["Produce"].waiting, kinds(served)["Request"].waiting) == (1, 0)
 
 
-async def test_without_acks_work_is_not_charged(autojump_clock: MockClock) -> None:
+async def test_request_time_of_a_produce_without_acks_is_not_charged(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await alter(served, entry({"client-id": "scripted"}, request_percentage=1))
@@ -317,7 +325,9 @@ async def test_without_acks_work_is_not_charged(autojump_clock: MockClock) -> No
         assert kinds(served)["Request"].waiting == 0
 
 
-async def test_work_without_a_payer_is_told_to_operators(autojump_clock: MockClock) -> None:
+async def test_exempt_request_time_is_counted_in_the_quota_figures(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await alter(served, entry({"client-id": "scripted"}, request_percentage=1))
@@ -341,7 +351,7 @@ def in_flight(
     return Request(None, 0, 1, 0, connection, stamps)
 
 
-async def test_work_is_the_handlers_own_and_the_sending_of_the_answer_before(
+async def test_request_time_is_handler_time_and_sending_time_without_waits(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -362,7 +372,7 @@ async def test_work_is_the_handlers_own_and_the_sending_of_the_answer_before(
         assert third == pytest.approx((10 + 10.1 + 10.2) / 10, rel=0.001)
 
 
-async def test_followers_are_not_held_against_quotas(autojump_clock: MockClock) -> None:
+async def test_fetches_of_followers_are_not_throttled(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await alter(
@@ -377,7 +387,7 @@ async def test_followers_are_not_held_against_quotas(autojump_clock: MockClock) 
         assert kinds(served)["Request"].waiting == 0
 
 
-async def test_the_time_of_throttling_is_among_the_times_of_requests(
+async def test_throttle_time_is_in_the_request_metrics(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -412,7 +422,7 @@ def about(ms: int) -> Any:
 TOO_MUCH = ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
 
-async def test_who_knows_the_error_is_refused_changes_above_its_quota(
+async def test_create_topics_of_new_versions_above_the_mutation_quota_are_refused(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -428,7 +438,9 @@ async def test_who_knows_the_error_is_refused_changes_above_its_quota(
         assert again == ([0], 0)
 
 
-async def test_who_does_not_know_the_error_is_served_and_waits(autojump_clock: MockClock) -> None:
+async def test_create_topics_of_old_versions_above_the_mutation_quota_are_throttled(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await alter(served, entry({"client-id": "scripted"}, controller_mutation_rate=1))
 
@@ -439,7 +451,7 @@ async def test_who_does_not_know_the_error_is_served_and_waits(autojump_clock: M
 
 
 @pytest.mark.parametrize("strict", [True, False])
-async def test_growing_and_deleting_are_changes_too(
+async def test_create_partitions_and_delete_topics_are_charged_to_the_mutation_quota(
     autojump_clock: MockClock, strict: bool
 ) -> None:
     async with broker() as served:
@@ -460,7 +472,9 @@ async def test_growing_and_deleting_are_changes_too(
             assert deleted == ([0, 0], about(12_000))
 
 
-async def test_what_is_refused_for_other_reasons_costs_nothing(autojump_clock: MockClock) -> None:
+async def test_invalid_create_topics_are_not_charged_to_the_mutation_quota(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("a")
         await alter(served, entry({"client-id": "scripted"}, controller_mutation_rate=1))
@@ -473,7 +487,9 @@ async def test_what_is_refused_for_other_reasons_costs_nothing(autojump_clock: M
         assert await mutate(served, creation("b", partitions=11), 7) == ([0], 0)
 
 
-async def test_a_trial_costs_what_the_change_would(autojump_clock: MockClock) -> None:
+async def test_validate_only_create_topics_are_charged_to_the_mutation_quota(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await alter(served, entry({"client-id": "scripted"}, controller_mutation_rate=1))
         trial = creation("a", partitions=12)
@@ -483,7 +499,7 @@ async def test_a_trial_costs_what_the_change_would(autojump_clock: MockClock) ->
         assert await mutate(served, creation("b", partitions=1), 7) == ([TOO_MUCH], about(1000))
 
 
-async def test_limits_come_and_go_while_clients_are_connected(autojump_clock: MockClock) -> None:
+async def test_changed_quotas_hold_at_once_for_connected_clients(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         assert (await served.ask(large(), LATEST)).throttle_time_ms == 0
@@ -497,7 +513,7 @@ async def test_limits_come_and_go_while_clients_are_connected(autojump_clock: Mo
         assert not served.broker.parts.quotas.active
 
 
-async def test_a_client_that_leaves_while_it_is_muted_leaves_nothing(
+async def test_client_that_disconnects_while_muted_leaves_no_throttled_request(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
@@ -512,7 +528,7 @@ async def test_a_client_that_leaves_while_it_is_muted_leaves_nothing(
         assert kinds(served)["Produce"].waiting == 0
 
 
-async def test_a_broker_stops_though_clients_are_muted(autojump_clock: MockClock) -> None:
+async def test_broker_stops_at_once_while_clients_are_muted(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1))
@@ -521,7 +537,9 @@ async def test_a_broker_stops_though_clients_are_muted(autojump_clock: MockClock
     assert trio.current_time() - before < 5
 
 
-async def test_accounts_are_forgotten_after_an_hour(autojump_clock: MockClock) -> None:
+async def test_quota_accounts_are_removed_after_an_hour_without_charges(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1_000_000))
@@ -531,7 +549,9 @@ async def test_accounts_are_forgotten_after_an_hour(autojump_clock: MockClock) -
         assert len(kinds(served)["Produce"]) == 0
 
 
-async def test_figures_stand_in_the_tree(autojump_clock: MockClock) -> None:
+async def test_inspection_tree_has_the_figures_of_a_throttled_client(
+    autojump_clock: MockClock,
+) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1000))

@@ -21,7 +21,7 @@ def find(history: History, offset: int) -> list[str]:
     return [one.text for one in lost_commits(history)]
 
 
-def test_a_group_may_commit_what_any_of_its_members_has_read(history):
+def test_group_may_commit_offsets_read_by_any_of_its_members(history):
     history.positioned("c", "t", 0, offset=3, group="g")
     commit(history, 3)
     history.read("d", "t", 0, "x", offset=7, group="g")
@@ -30,7 +30,7 @@ def test_a_group_may_commit_what_any_of_its_members_has_read(history):
     assert excess_commits(history) == []
 
 
-def test_a_commit_beyond_what_was_read_is_named_once(history):
+def test_commit_beyond_the_offsets_read_by_its_group_is_reported_once(history):
     history.read("c", "t", 0, "x", offset=7, group="g")
     history.read("c", "t", 0, "y", offset=9, group="another")
     commit(history, 9)
@@ -40,7 +40,7 @@ def test_a_commit_beyond_what_was_read_is_named_once(history):
     ]
 
 
-def test_the_last_acknowledged_commit_is_found(history):
+def test_older_offset_than_the_last_acknowledged_commit_is_reported(history):
     assert find(history, -1) == []
     commit(history, 4)
     commit(history, 6)
@@ -51,7 +51,7 @@ def test_the_last_acknowledged_commit_is_found(history):
     ]
 
 
-def test_a_commit_without_an_answer_may_be_found_or_not(history):
+def test_unacknowledged_commit_may_or_may_not_have_taken_effect(history):
     commit(history, 4)
     commit(history, 6, answered=False)
 
@@ -61,7 +61,7 @@ def test_a_commit_without_an_answer_may_be_found_or_not(history):
     assert text.endswith("the last acknowledged commit is 4, [6] may have taken effect")
 
 
-def test_a_commit_that_was_answered_after_the_question_may_be_found_or_not(history):
+def test_commit_acknowledged_during_the_fetch_of_offsets_may_be_found_or_not(history):
     commit(history, 4)
     since = history.mark()
     commit(history, 6)

@@ -35,7 +35,7 @@ def texts(violations) -> list[str]:
     return [one.text for one in violations]
 
 
-def test_a_history_that_holds_has_no_violation(history):
+def test_correct_history_has_no_violation(history):
     log = log_of("abcd")
 
     for found in (lost_records(history, log), replaced_records(history, log)):
@@ -44,7 +44,7 @@ def test_a_history_that_holds_has_no_violation(history):
     assert disordered_records(history) == []
 
 
-def test_a_lost_record_is_named_with_partition_and_offset(history):
+def test_lost_record_is_reported_with_partition_and_offset(history):
     assert texts(lost_records(history, log_of("ab"))) == [
         "'c' was acknowledged at offset 2 of t-0; the log has 0 to 1"
     ]
@@ -53,7 +53,7 @@ def test_a_lost_record_is_named_with_partition_and_offset(history):
     )
 
 
-def test_a_record_that_was_only_read_must_stay_too():
+def test_record_read_but_never_acknowledged_must_not_be_lost():
     history = History()
     history.read("c", "t", 0, "x", offset=5)
 
@@ -63,14 +63,14 @@ def test_a_record_that_was_only_read_must_stay_too():
     assert "read by c" in found.text
 
 
-def test_records_below_the_start_of_the_log_were_deleted_on_purpose(history):
+def test_records_below_the_start_offset_are_not_reported_as_lost(history):
     log = {T0: {2: "c"}}
 
     assert len(lost_records(history, log)) == 2
     assert lost_records(history, log, {T0: 2}) == []
 
 
-def test_an_acknowledged_record_without_an_offset_is_looked_for_anywhere(history):
+def test_acknowledged_record_without_an_offset_may_be_at_any_offset(history):
     history.acknowledged("p", "t", 0, "d", offset=-1)
 
     assert lost_records(history, log_of("abcd")) == []
@@ -79,7 +79,7 @@ def test_an_acknowledged_record_without_an_offset_is_looked_for_anywhere(history
     ]
 
 
-def test_two_records_of_one_offset_are_named_with_their_witnesses(history):
+def test_two_records_at_the_same_offset_are_reported_with_their_sources(history):
     history.read("d", "t", 0, "x", offset=1)
 
     assert texts(replaced_records(history, log_of("abc"))) == [
@@ -90,26 +90,26 @@ def test_two_records_of_one_offset_are_named_with_their_witnesses(history):
     )
 
 
-def test_a_doubled_record_is_named_with_all_its_offsets(history):
+def test_duplicated_record_is_reported_with_all_its_offsets(history):
     assert texts(doubled_records(history, log_of("abcb"))) == [
         "'b' was sent once with idempotence, and is at offset 1 of t-0, offset 3 of t-0"
     ]
 
 
-def test_a_record_may_be_there_as_often_as_it_was_sent(history):
+def test_record_sent_twice_may_be_in_the_log_twice(history):
     history.sent("p", "t", "b", partition=0, idempotent=True)
 
     assert doubled_records(history, log_of("abcb")) == []
 
 
-def test_without_idempotence_a_record_may_be_doubled():
+def test_record_may_be_duplicated_without_idempotence():
     history = History()
     history.sent("p", "t", "a", partition=0)
 
     assert doubled_records(history, log_of("aa")) == []
 
 
-def test_the_order_of_a_producer_is_that_of_its_offsets():
+def test_records_out_of_the_order_of_their_producer_are_reported():
     history = History()
     for record in "ab":
         history.sent("p", "t", record, partition=0)
@@ -121,7 +121,7 @@ def test_the_order_of_a_producer_is_that_of_its_offsets():
     ]
 
 
-def test_a_consumer_reads_forwards_but_for_a_seek(history):
+def test_offset_read_twice_without_a_seek_is_reported(history):
     history.positioned("c", "t", 0, offset=0)
     history.read("c", "t", 0, "a", offset=0)
     assert disordered_records(history) == []
@@ -130,7 +130,7 @@ def test_a_consumer_reads_forwards_but_for_a_seek(history):
     assert texts(disordered_records(history)) == ["c read offset 0 of t-0 ('a') after offset 0"]
 
 
-def test_a_skipped_record_is_named():
+def test_skipped_record_is_reported_and_a_gap_by_compaction_is_not():
     history = History()
     history.positioned("c", "t", 0, offset=1)
     history.read("c", "t", 0, "d", offset=3)
@@ -142,7 +142,7 @@ def test_a_skipped_record_is_named():
     assert skipped_records(history, {T0: {0: "a", 3: "d"}}) == []
 
 
-def test_a_long_record_is_cut_in_the_sentence():
+def test_long_record_is_shortened_in_a_report():
     history = History()
     history.acknowledged("p", "t", 0, "x" * 100, offset=0)
 

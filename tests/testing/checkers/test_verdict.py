@@ -11,11 +11,11 @@ from trio_kafka.testing.checkers import (
 )
 
 
-def test_a_history_that_holds_passes():
+def test_empty_history_passes_the_check():
     check_history(History(), {})
 
 
-def test_each_rule_is_asked():
+def test_check_applies_every_rule():
     history = History()
     for record, offset in (("a", 0), ("b", 1), ("c", 1), ("d", 3)):
         history.sent("p", "t", record, partition=0, idempotent=True)
@@ -40,7 +40,7 @@ def test_each_rule_is_asked():
     }
 
 
-def test_the_error_has_a_line_for_each_violation_up_to_ten():
+def test_error_has_a_line_for_each_of_the_first_ten_violations():
     history = History()
     for offset in range(12):
         history.acknowledged("p", "t", 0, f"r{offset}", offset=offset)

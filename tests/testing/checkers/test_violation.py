@@ -4,11 +4,11 @@ from trio_kafka.model import TopicPartition
 from trio_kafka.testing.checkers.violation import Violation, extent, shown
 
 
-def test_a_violation_reads_as_a_sentence_after_its_rule():
+def test_violation_is_written_as_rule_and_text():
     assert str(Violation("lost", TopicPartition("t", 0), (1,), "gone")) == "lost: gone"
 
 
-def test_records_and_logs_are_shown_short():
+def test_records_and_logs_are_written_in_short_form():
     assert shown(b"abc") == "b'abc'"
     assert len(shown(b"a" * 100)) == 63
     assert extent({}) == "the log is empty"

@@ -19,7 +19,7 @@ async def fill(sim, partitions=2, count=4):
 
 
 @simulate(seeds=2)
-async def test_it_reads_all_partitions_from_their_begin(sim):
+async def test_consumer_reads_all_partitions_from_their_start(sim):
     await fill(sim)
 
     async with sim.consumer("t", name="c") as consumer:
@@ -33,7 +33,7 @@ async def test_it_reads_all_partitions_from_their_begin(sim):
 
 
 @simulate(seeds=2)
-async def test_a_poll_ends_when_a_record_comes(sim):
+async def test_poll_returns_as_soon_as_a_record_is_produced(sim):
     await fill(sim, partitions=1)
     async with sim.consumer(partitions=[T0], start=LATEST) as consumer:
         await consumer.poll(0.0)
@@ -48,7 +48,7 @@ async def test_a_poll_ends_when_a_record_comes(sim):
 
 
 @simulate(seeds=2)
-async def test_it_goes_where_it_is_sent_and_back_into_range(sim):
+async def test_consumer_reads_from_the_offset_of_a_seek_and_resets_an_offset_out_of_range(sim):
     await fill(sim, partitions=1)
     async with sim.consumer(partitions=[T0]) as consumer:
         await consumer.seek("t", 0, 3)
@@ -108,7 +108,7 @@ async def test_a_commit_of_a_member_that_was_removed_is_refused(sim):
 
 
 @simulate(seeds=1)
-async def test_what_cannot_work_is_refused_at_once(sim):
+async def test_wrong_arguments_of_a_consumer_are_refused(sim):
     with pytest.raises(ValueError, match="want topics or partitions, and not both"):
         sim.consumer()
     with pytest.raises(ValueError, match="start=7: want EARLIEST or LATEST"):

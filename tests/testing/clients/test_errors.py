@@ -13,5 +13,5 @@ def test_an_error_code_becomes_an_exception_with_its_name():
     assert caught.value.code is ErrorCode.NOT_COORDINATOR
 
 
-def test_a_delivery_error_says_whether_the_batch_may_be_there():
+def test_delivery_error_says_whether_the_batch_may_have_been_appended():
     assert DeliveryError("x", unknown=True).unknown

@@ -16,7 +16,7 @@ def link_of(sim, **options):
 
 
 @simulate(seeds=2)
-async def test_after_a_failure_the_next_request_has_a_new_connection(sim):
+async def test_request_after_a_failure_has_a_new_connection(sim):
     link = link_of(sim)
     await link.ask(MetadataRequest(None), 12)
 
@@ -29,7 +29,7 @@ async def test_after_a_failure_the_next_request_has_a_new_connection(sim):
 
 
 @simulate(seeds=2)
-async def test_a_request_has_its_time_and_a_machine_that_is_down_does_not_hold_it(sim):
+async def test_request_to_a_stopped_machine_fails_within_its_timeout(sim):
     link = link_of(sim, request_s=2.0)
     await sim.lives.kill(power=True)
     begin = trio.current_time()
@@ -41,7 +41,7 @@ async def test_a_request_has_its_time_and_a_machine_that_is_down_does_not_hold_i
 
 
 @simulate(seeds=1)
-async def test_only_failures_that_may_pass_are_repeated(sim):
+async def test_only_retriable_failures_are_retried(sim):
     link, said = link_of(sim), []
 
     async def attempt():
@@ -63,7 +63,7 @@ async def test_only_failures_that_may_pass_are_repeated(sim):
 
 
 @simulate(seeds=1)
-async def test_it_gives_up_with_the_last_failure(sim):
+async def test_retry_ends_after_its_time_with_the_last_failure(sim):
     async def attempt():
         raise AnswerError(ErrorCode.LEADER_NOT_AVAILABLE)
 

@@ -19,7 +19,7 @@ def test_each_topic_is_shared_by_its_members_in_ranges():
     }
 
 
-def test_members_without_a_partition_and_topics_without_a_member_are_left_out():
+def test_members_without_a_partition_get_none_and_topics_without_a_member_are_omitted():
     assert assign_ranges({"a": ["t"], "b": ["t"]}, {"t": parts("t", 1), "u": parts("u", 1)}) == {
         "a": parts("t", 1),
         "b": [],

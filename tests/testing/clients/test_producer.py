@@ -10,7 +10,7 @@ from trio_kafka.world.simulated.faults import CallFault
 
 
 @simulate(seeds=2)
-async def test_batches_get_offsets_in_order_and_the_history_knows_them(sim):
+async def test_batches_get_offsets_in_order_and_are_in_the_history(sim):
     await sim.kafka.create_topic("t", 2)
 
     async with sim.producer("p") as producer:
@@ -23,7 +23,7 @@ async def test_batches_get_offsets_in_order_and_the_history_knows_them(sim):
 
 
 @simulate(seeds=4)
-async def test_an_idempotent_batch_whose_answer_is_lost_is_appended_once(sim):
+async def test_idempotent_batch_whose_response_is_lost_is_appended_once(sim):
     await sim.kafka.create_topic("t")
     async with sim.producer(request_s=1.0) as producer:
         await producer.send("t", b"first")
@@ -39,7 +39,7 @@ async def test_an_idempotent_batch_whose_answer_is_lost_is_appended_once(sim):
 
 
 @simulate(seeds=1)
-async def test_without_idempotence_it_may_be_appended_twice(sim):
+async def test_batch_whose_response_is_lost_may_be_appended_twice_without_idempotence(sim):
     await sim.kafka.create_topic("t")
     async with sim.producer(request_s=1.0, idempotent=False) as producer:
         await producer.send("t", b"first")
@@ -54,7 +54,7 @@ async def test_without_idempotence_it_may_be_appended_twice(sim):
 
 
 @simulate(seeds=1)
-async def test_a_batch_without_retries_is_given_up_after_its_first_failure(sim):
+async def test_batch_without_retries_fails_after_its_first_failure(sim):
     await sim.kafka.create_topic("t")
     async with sim.producer(retries=False) as producer:
         await producer.send("t", b"first")
@@ -69,7 +69,7 @@ async def test_a_batch_without_retries_is_given_up_after_its_first_failure(sim):
 
 
 @simulate(seeds=1)
-async def test_a_rejected_batch_is_not_repeated(sim):
+async def test_rejected_batch_is_not_retried(sim):
     await sim.kafka.create_topic("t", configs={"max.message.bytes": "200"})
     async with sim.producer() as producer:
         with pytest.raises(DeliveryError, match="t-0: MESSAGE_TOO_LARGE") as caught:
@@ -80,7 +80,7 @@ async def test_a_rejected_batch_is_not_repeated(sim):
 
 
 @simulate(seeds=1)
-async def test_without_acks_a_batch_is_sent_and_no_answer_is_read(sim):
+async def test_batch_without_acks_is_sent_without_waiting_for_a_response(sim):
     await sim.kafka.create_topic("t")
     async with sim.producer(acks=0, idempotent=False) as producer:
         assert await producer.send("t", b"x") == -1
@@ -101,7 +101,7 @@ async def test_tasks_may_share_a_producer(sim):
 
 
 @simulate(seeds=1)
-async def test_what_cannot_work_is_refused_at_once(sim):
+async def test_wrong_arguments_of_a_producer_are_refused(sim):
     with pytest.raises(ValueError, match="acks=1 with idempotence: want acks=-1"):
         sim.producer(acks=1)
     async with sim.producer() as producer:

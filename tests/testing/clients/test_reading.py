@@ -23,7 +23,7 @@ async def test_a_log_is_read_from_start_to_end_across_segments(sim):
 
 
 @simulate(seeds=2)
-async def test_a_start_above_zero_is_respected(sim):
+async def test_log_is_read_from_its_start_offset(sim):
     await sim.kafka.create_topic("t", configs={"retention.ms": "1", "segment.ms": "1"})
     async with sim.producer() as producer:
         for number in range(4):
@@ -34,7 +34,7 @@ async def test_a_start_above_zero_is_respected(sim):
     assert list((await sim.log("t"))[TopicPartition("t", 0)]) == [3]
 
 
-async def test_the_clients_work_on_real_sockets_too(tmp_path):
+async def test_producer_and_consumer_work_over_real_sockets(tmp_path):
     world = RealWorld()
     async with served_broker(world, {"log.dirs": str(tmp_path)}) as served:
         await served.create_topic("t")

@@ -28,7 +28,7 @@ def test_the_latest_warnings_of_this_thread_are_kept_with_their_fields():
     assert warnings.lines[-2] == f"WARNING disk nearly full number={MOST}"
 
 
-def test_a_program_without_handlers_sees_the_warnings_as_before(monkeypatch, capsys):
+def test_kept_warnings_are_still_written_to_stderr_without_log_handlers(monkeypatch, capsys):
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     with kept_warnings():
         _logger.warning("disk nearly full")

@@ -20,7 +20,7 @@ from trio_kafka.world.simulated import Universe
 WEEK_H = 7 * 24
 
 
-def test_a_week_deletes_records_of_a_week_and_an_older_broker_keeps_serving():
+def test_records_older_than_their_retention_are_deleted_when_the_clock_advances_a_week():
     with running_broker() as kafka:
         kafka.create_topic("orders", configs={"retention.ms": str(WEEK_H * 3_600_000)})
         kafka.create_topic("kept", configs={"retention.ms": "-1"})
@@ -50,7 +50,7 @@ def test_committed_offsets_of_an_empty_group_expire():
         assert kafka.group("g").offsets == {}
 
 
-def test_segments_roll_by_age():
+def test_segment_is_rolled_when_the_clock_advances_past_segment_ms():
     with running_broker() as kafka:
         kafka.create_topic("t", configs={"segment.ms": "3600000"})
         kafka.produce("t", b"a")
@@ -60,7 +60,7 @@ def test_segments_roll_by_age():
         assert [segment.base_offset for segment in log.segments] == [0, 1]
 
 
-def test_time_stamps_of_the_broker_are_those_of_the_moved_clock():
+def test_log_append_time_is_that_of_the_advanced_clock():
     with running_broker() as kafka:
         kafka.create_topic("t", configs={"message.timestamp.type": "LogAppendTime"})
         (before,) = kafka.produce("t", b"a")
@@ -69,7 +69,7 @@ def test_time_stamps_of_the_broker_are_those_of_the_moved_clock():
         assert 3_600_000 <= after.timestamp_ms - before.timestamp_ms < 3_660_000
 
 
-def test_the_clock_moves_although_clients_keep_the_loop_busy():
+def test_clock_advances_while_clients_keep_the_loop_busy():
     with running_broker(topics=["t"]) as kafka:
         ended = threading.Event()
 
@@ -93,14 +93,14 @@ def runs_of(kafka, name) -> int:
     return status.runs
 
 
-def test_a_periodic_job_with_nothing_to_do_runs_once_while_the_clock_is_moved():
+def test_periodic_job_without_work_runs_once_while_the_clock_advances():
     with running_broker() as kafka:
         before = runs_of(kafka, "kafka-log-retention")
         kafka.advance(hours=1)
         assert runs_of(kafka, "kafka-log-retention") - before == 1
 
 
-def test_a_periodic_job_with_work_runs_at_its_time_while_the_clock_is_moved():
+def test_periodic_job_with_work_runs_on_time_while_the_clock_advances():
     topics = {hours: f"kept-{hours}-hours" for hours in (1, 2, 3, 4)}
     with running_broker() as kafka:
         for hours, topic in topics.items():
@@ -115,13 +115,13 @@ def test_a_periodic_job_with_work_runs_at_its_time_while_the_clock_is_moved():
         assert runs_of(kafka, "kafka-log-retention") - before <= 8  # of 53
 
 
-def test_a_week_without_clients_has_few_deadlines():
+def test_advance_of_a_week_without_clients_has_few_deadlines():
     with running_broker(topics=["t"]) as kafka:
         kafka.produce("t", "a")
         assert kafka.advance(hours=WEEK_H) < 2_500
 
 
-def test_a_record_of_a_client_is_not_older_than_the_moves_of_the_clock_since_it_was_written():
+def test_age_of_a_client_record_counts_only_clock_advances_since_its_append():
     """The client's clock stands still: by the broker's, its record is eight days old at once."""
     with running_broker() as kafka:
         client = Producer({"bootstrap.servers": kafka.bootstrap})
@@ -147,7 +147,7 @@ def test_a_record_of_a_client_is_not_older_than_the_moves_of_the_clock_since_it_
         assert kept() == []
 
 
-def test_a_time_stamp_that_a_client_has_dated_back_is_as_old_as_it_says():
+def test_backdated_timestamp_of_a_client_counts_for_retention():
     with running_broker({"log.retention.hours": "168"}) as kafka:
         kafka.advance(hours=24)
         client = Producer({"bootstrap.servers": kafka.bootstrap})
@@ -160,7 +160,7 @@ def test_a_time_stamp_that_a_client_has_dated_back_is_as_old_as_it_says():
         assert kafka.records("t") == []
 
 
-def test_the_wall_clock_is_set_back_and_deadlines_go_on():
+def test_reset_of_the_clock_restores_the_wall_time_and_keeps_deadlines():
     with running_broker({"num.partitions": "1"}) as kafka:
         kafka.advance(hours=WEEK_H + 24)
         kafka.reset_clock()
@@ -172,12 +172,12 @@ def test_the_wall_clock_is_set_back_and_deadlines_go_on():
         assert kafka.records("t") == []
 
 
-def test_a_clock_does_not_go_backwards():
+def test_negative_advance_of_the_clock_is_refused():
     with running_broker() as kafka, pytest.raises(ValueError, match="by -60 s: want 0 or more"):
         kafka.advance(minutes=-1)
 
 
-def test_a_loop_with_another_clock_says_what_to_use(tmp_path):
+def test_advance_in_a_loop_with_another_clock_names_the_clock_to_use(tmp_path):
     async def main():
         machine = MemoryMachine(SkippingClock())
         async with kafka_in_loop(machine) as kafka:
@@ -187,7 +187,7 @@ def test_a_loop_with_another_clock_says_what_to_use(tmp_path):
     trio.run(main)
 
 
-def test_virtual_time_moves_in_the_simulated_world():
+def test_advance_works_in_a_simulated_world():
     async def main(universe: Universe):
         async with kafka_in_loop(SimulatedMachine(universe), topics=["t"]) as kafka:
             await kafka.produce("t", b"a")
@@ -197,7 +197,7 @@ def test_virtual_time_moves_in_the_simulated_world():
     assert Universe(1).run(main) == []
 
 
-def test_what_is_not_reached_says_what_there_was(kafka):
+def test_wait_that_times_out_reports_the_records_found(kafka):
     kafka.produce("orders", b"x")
     assert len(kafka.wait_for_records("orders", 1)) == 1
     with pytest.raises(NotReachedError, match=r"orders has 1 records, not 2, after 0\.01 s"):
@@ -210,7 +210,7 @@ def keyed(*pairs: tuple[str, str | None]) -> list[Record]:
     return [Record(key=key, value=value) for key, value in pairs]
 
 
-def test_a_topic_is_compacted_when_the_test_asks():
+def test_compact_removes_overwritten_records_and_old_tombstones():
     with running_broker() as kafka:
         kafka.create_topic(
             "latest", 2, {"cleanup.policy": "compact", "delete.retention.ms": "1000"}
@@ -230,12 +230,12 @@ def test_a_topic_is_compacted_when_the_test_asks():
         assert {(one.key, one.value) for one in kafka.records("latest")} >= {(b"a", b"3")}
 
 
-def test_a_topic_that_is_not_compacted_says_so():
+def test_compact_of_a_topic_without_compaction_is_an_error():
     with running_broker(topics=["orders"]) as kafka, pytest.raises(KafkaError, match="compact"):
         kafka.compact("orders")
 
 
-def test_a_moved_clock_compacts_a_dirty_topic():
+def test_advance_of_the_clock_compacts_a_dirty_topic():
     settings = {
         "cleanup.policy": "compact",
         "segment.ms": "60000",

@@ -12,7 +12,7 @@ def kafka():
         yield kafka
 
 
-def test_retention_is_applied_when_a_test_says_so(kafka: Kafka) -> None:
+def test_apply_retention_deletes_expired_records(kafka: Kafka) -> None:
     kafka.create_topic("orders", configs={"retention.ms": "1000"})
     kafka.produce("orders", Record(value="old", timestamp_ms=1))
     assert len(kafka.records("orders")) == 1
@@ -32,7 +32,7 @@ def test_retention_is_applied_to_a_topic_that_is_also_compacted(kafka: Kafka) ->
     assert kafka.records("orders") == []
 
 
-def test_retention_leaves_what_is_young(kafka: Kafka) -> None:
+def test_apply_retention_keeps_young_records(kafka: Kafka) -> None:
     kafka.create_topic("orders", configs={"retention.ms": "1000000"})
     kafka.produce("orders", "young")
 
@@ -41,7 +41,7 @@ def test_retention_leaves_what_is_young(kafka: Kafka) -> None:
     assert [one.text for one in kafka.records("orders")] == ["young"]
 
 
-def test_any_job_is_run_and_listed(kafka: Kafka) -> None:
+def test_every_listed_job_can_be_run(kafka: Kafka) -> None:
     def runs() -> dict[str, int]:
         return {one.name: one.runs for one in kafka.jobs()}
 
@@ -53,7 +53,7 @@ def test_any_job_is_run_and_listed(kafka: Kafka) -> None:
     assert all(after > before[name] for name, after in runs().items())
 
 
-def test_a_job_that_fails_fails_the_test(kafka: Kafka) -> None:
+def test_run_of_a_failing_job_raises_its_error(kafka: Kafka) -> None:
     def fail() -> None:
         raise OSError("disk")
 
@@ -63,6 +63,6 @@ def test_a_job_that_fails_fails_the_test(kafka: Kafka) -> None:
         kafka.run_job("bad")
 
 
-def test_an_unknown_job_is_named(kafka: Kafka) -> None:
+def test_run_of_an_unknown_job_lists_the_known_jobs(kafka: Kafka) -> None:
     with pytest.raises(UnknownJobError, match="kafka-log-retention"):
         kafka.run_job("retention")

@@ -5,7 +5,7 @@ from confluent_kafka.admin import AdminClient
 from trio_kafka.testing.kafka.latest_requests import MOST
 
 
-def test_the_latest_requests_are_kept_and_older_ones_make_room(kafka):
+def test_only_the_latest_requests_are_kept(kafka):
     latest = kafka.in_loop.latest_requests
     assert list(kafka.look(lambda _: list(latest.rows()))) == []
     client = AdminClient({"bootstrap.servers": kafka.bootstrap, "client.id": "mine"})

@@ -9,7 +9,7 @@ from trio_kafka.testing.kafka.life import NotRunningError
 from trio_kafka.testing.kafka.threaded import running_broker
 
 
-def test_records_survive_restarts_and_kills_and_the_address_stays(kafka):
+def test_records_and_address_are_the_same_after_a_restart_and_a_kill(kafka):
     address = kafka.bootstrap
     kafka.produce("orders", b"a")
     kafka.restart()
@@ -20,7 +20,7 @@ def test_records_survive_restarts_and_kills_and_the_address_stays(kafka):
     assert values(kafka.records("orders")) == [b"a"]
 
 
-def test_a_power_loss_takes_what_was_not_synced():
+def test_power_loss_removes_unsynced_records():
     with running_broker({"log.flush.interval.messages": "1"}) as kafka:
         kafka.produce("synced", b"a")
         kafka.kill(power=True)
@@ -33,7 +33,7 @@ def test_a_power_loss_takes_what_was_not_synced():
         assert kafka.records("unsynced") == []
 
 
-def test_a_client_that_is_connected_goes_on_after_a_kill(kafka):
+def test_connected_client_continues_after_a_kill_and_a_start(kafka):
     client = consumer(kafka)
     try:
         kafka.produce("orders", b"before")
@@ -46,7 +46,7 @@ def test_a_client_that_is_connected_goes_on_after_a_kill(kafka):
         client.close()
 
 
-def test_a_stopped_broker_says_so(kafka):
+def test_calls_to_a_stopped_broker_are_refused(kafka):
     kafka.stop()
     for call in (kafka.topics, kafka.stop, kafka.kill):
         with pytest.raises(NotRunningError, match="call start"):
@@ -56,7 +56,7 @@ def test_a_stopped_broker_says_so(kafka):
         kafka.start()
 
 
-def test_a_broker_that_has_ended_does_not_ask_to_be_started():
+def test_error_of_an_ended_broker_does_not_suggest_a_start():
     with running_broker() as kafka:
         pass
     with pytest.raises(NotRunningError, match="has ended, with its block or its test"):

@@ -25,7 +25,7 @@ def features(kafka) -> tuple[dict[str, int], dict[str, int]]:
     return supported, {one.name: one.max_version_level for one in answer.finalized_features}
 
 
-def test_clients_see_the_versions_and_features_of_the_release():
+def test_broker_offers_the_versions_and_features_of_its_release():
     with running_broker(as_version="3.9", topics=["orders"]) as kafka:
         apis = served(kafka)
         assert apis[1] == (4, 17)
@@ -38,7 +38,7 @@ def test_clients_see_the_versions_and_features_of_the_release():
         assert "group.version" not in finalized
 
 
-def test_an_upgrade_keeps_records_and_a_client_goes_on(kafka):
+def test_upgrade_keeps_records_and_a_connected_client_continues(kafka):
     kafka.as_version("3.3")
     assert served(kafka)[1][1] == 13
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})

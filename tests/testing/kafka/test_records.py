@@ -25,7 +25,7 @@ def test_records_are_produced_and_read_without_a_client(kafka):
     assert kafka.records("orders", partition=2, start=last.offset) == [last]
 
 
-def test_a_client_reads_what_the_kit_produced_and_the_other_way_round(kafka):
+def test_client_and_test_kit_read_records_produced_by_each_other(kafka):
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
     producer.produce("orders", b"from a client", partition=0)
     producer.flush()

@@ -9,7 +9,7 @@ from trio_kafka.testing.kafka.releases import UnknownReleaseError, find_release
 RELEASES = ["2.8", "3.3", "3.6", "3.9", "4.0", "4.1", "4.2"]
 
 
-def test_a_release_never_serves_more_than_the_next_one():
+def test_release_serves_no_higher_version_than_the_next_release():
     found = [find_release(name) for name in RELEASES]
     ours = {api.key: api.last for api in installed_apis() if api.key < 10_000}
     for key, last in ours.items():
@@ -20,7 +20,7 @@ def test_a_release_never_serves_more_than_the_next_one():
             before = before if version is None else version
 
 
-def test_versions_that_clients_choose_by_are_those_of_the_release():
+def test_request_versions_of_a_release_are_those_of_its_release_notes():
     # By the release notes: KIP-951 is of 3.7, KIP-848 of 4.0, topic ids in Fetch of 3.1.
     assert find_release("3.6").last_of(0) == 9
     assert find_release("3.7").last_of(0) == 10
@@ -32,7 +32,7 @@ def test_versions_that_clients_choose_by_are_those_of_the_release():
     assert find_release("2.1").last_of(10_001) > 0
 
 
-def test_levels_of_features_are_within_those_that_are_supported():
+def test_feature_levels_of_releases_are_supported():
     assert find_release("2.8").levels == {}
     assert find_release("3.9").levels == {"metadata.version": 21, "kraft.version": 1}
     for name in RELEASES[1:]:
@@ -41,6 +41,6 @@ def test_levels_of_features_are_within_those_that_are_supported():
 
 
 @pytest.mark.parametrize("name", ["4.9", "", "x", "4", "3.90"])
-def test_an_unknown_release_is_refused_with_those_that_are_known(name):
+def test_unknown_release_is_refused_with_the_list_of_known_releases(name):
     with pytest.raises(UnknownReleaseError, match=r"want one of 0\.11, 1\.0, .*4\.2"):
         find_release(name)

@@ -44,7 +44,7 @@ def warn(kafka, event, **fields):
     kafka.look(lambda _: get_logger("trio_kafka.testing").warning(event, **fields))
 
 
-def test_the_polling_of_the_kit_does_not_replace_the_requests_of_a_client(kafka):
+def test_requests_of_the_test_kit_do_not_replace_those_of_a_client(kafka):
     client = consumer(kafka, **{"client.id": "billing"})
     client.consume(1, timeout=1)
     client.close()
@@ -68,7 +68,7 @@ def test_the_requests_of_a_client_are_described_after_a_restart(kafka):
     assert "billing" in dict(describe_threaded(kafka))["latest requests"]
 
 
-def test_a_report_has_at_most_sixty_lines_however_much_there_is(kafka):
+def test_report_of_a_busy_broker_has_at_most_sixty_lines(kafka):
     for number in range(20):
         kafka.create_topic(f"topic-{number:02}", partitions=30)
         warn(kafka, "log not cleaned", number=number)
@@ -88,7 +88,7 @@ def test_a_report_has_at_most_sixty_lines_however_much_there_is(kafka):
     assert "log not cleaned number=19" in dict(sections)["warnings"]
 
 
-def test_queues_and_tasks_are_described_on_request_without_what_is_idle(kafka):
+def test_queues_and_tasks_are_described_on_request_without_idle_parts(kafka):
     kafka.produce("orders", "a")
 
     sections = dict(describe_threaded(kafka, tree=True))
@@ -99,13 +99,13 @@ def test_queues_and_tasks_are_described_on_request_without_what_is_idle(kafka):
     assert "JoinGroup" not in sections["tasks"]
 
 
-def test_the_broker_describes_itself_in_its_own_loop(kafka):
+def test_report_can_be_made_in_the_loop_of_the_broker(kafka):
     sections = kafka.thread.call(describe, kafka.in_loop)
 
     assert sections == [("topics", "orders  0: 0 to 0")]
 
 
-def test_a_broker_that_cannot_answer_says_why(kafka, monkeypatch):
+def test_report_of_a_paused_blocked_or_stopped_broker_gives_the_reason(kafka, monkeypatch):
     kafka.pause()
     assert describe_threaded(kafka) == [
         ("state", "the broker is paused: kafka.resume() was not called")

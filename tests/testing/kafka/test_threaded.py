@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from tests.testing.kafka.kit import values
 
 
-def test_a_paused_broker_answers_nobody_and_goes_on(kafka):
+def test_paused_broker_answers_no_request_until_resumed(kafka):
     kafka.pause()
     try:
         with pytest.raises(RuntimeError, match="paused already"):
@@ -26,7 +26,7 @@ def test_a_paused_broker_answers_nobody_and_goes_on(kafka):
     assert values(kafka.records("orders")) == [b"late"]
 
 
-def test_the_methods_are_awaited_in_asyncio(kafka):
+def test_methods_of_a_broker_can_be_awaited_in_asyncio(kafka):
     async def main():
         await kafka.aio.produce("orders", b"a", b"b")
         both = await asyncio.gather(kafka.aio.records("orders"), kafka.aio.topics())
@@ -40,7 +40,7 @@ def test_the_methods_are_awaited_in_asyncio(kafka):
     assert not kafka.thread.calls
 
 
-async def test_the_methods_are_awaited_in_trio(kafka):
+async def test_methods_of_a_broker_can_be_awaited_in_trio(kafka):
     await kafka.aio.produce("orders", b"a")
     with trio.move_on_after(0.05) as scope:
         await kafka.aio.wait_for_records("orders", 3, timeout_s=60)

@@ -22,19 +22,19 @@ def _no_replay(monkeypatch):
 
 
 @simulate(seeds=2)
-async def test_a_test_gets_fixtures_beside_the_simulation(sim, tmp_path):
+async def test_simulated_test_can_use_fixtures(sim, tmp_path):
     assert sim.kafka.is_running
     assert isinstance(tmp_path, Path)
 
 
 @pytest.mark.parametrize("number", [1, 2])
 @simulate(seeds=[7])
-async def test_a_test_may_have_parameters_and_seeds_of_its_own(sim, number):
+async def test_simulated_test_can_have_parameters_and_a_list_of_seeds(sim, number):
     assert sim.seed == 7
     assert number in (1, 2)
 
 
-def test_it_makes_a_plain_function_without_the_simulation():
+def test_decorated_test_is_a_plain_function_without_the_simulation_parameter():
     @simulate(seeds=1)
     async def example(sim, tmp_path):
         """Doc."""
@@ -44,12 +44,12 @@ def test_it_makes_a_plain_function_without_the_simulation():
     assert (example.__name__, example.__doc__) == ("example", "Doc.")
 
 
-def test_a_plain_function_is_refused():
+def test_function_that_is_not_async_is_refused():
     with pytest.raises(TypeError, match="not an async function: want `async def test"):
         simulate(seeds=1)(print)
 
 
-def test_every_other_seed_is_moody_unless_told():
+def test_every_other_seed_is_moody_by_default():
     seen = []
 
     async def look(sim):
@@ -79,7 +79,7 @@ def test_a_failure_keeps_its_type_and_says_how_to_replay_it():
     assert "::test_a_failure_keeps_its_type" in replay
 
 
-def test_a_replay_runs_one_seed_and_writes_a_log(monkeypatch, tmp_path, capsys):
+def test_replay_of_a_failure_runs_one_seed_and_writes_a_log(monkeypatch, tmp_path, capsys):
     log = tmp_path / "run.log"
     monkeypatch.setenv(SEED, "3")
     monkeypatch.setenv("TRIO_KAFKA_SIMULATE_LOG", str(log))
@@ -94,7 +94,7 @@ def test_a_replay_runs_one_seed_and_writes_a_log(monkeypatch, tmp_path, capsys):
     assert " kafka kafka/1 sync /data/" in text
 
 
-def test_the_number_of_seeds_may_be_set_from_outside(monkeypatch):
+def test_number_of_seeds_can_be_set_in_the_environment(monkeypatch):
     seeds = []
 
     async def note(sim):
@@ -106,7 +106,7 @@ def test_the_number_of_seeds_may_be_set_from_outside(monkeypatch):
     assert seeds == [0, 1, 2]
 
 
-def test_a_deadlock_is_a_verdict_with_the_tree_of_tasks():
+def test_deadlock_fails_the_test_with_the_tree_of_tasks():
     async def wait(sim):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(trio.Event().wait, name="reader of orders")
@@ -121,7 +121,7 @@ def test_a_deadlock_is_a_verdict_with_the_tree_of_tasks():
     assert "seed 0 failed" in "".join(caught.value.__notes__)
 
 
-def test_a_failure_of_the_broker_is_that_of_the_test():
+def test_failure_of_the_broker_fails_the_test():
     async def break_it(sim):
         sim.kafka.broker.tasks.fail(KeyError("planted"))
         await trio.sleep(10)
@@ -157,7 +157,7 @@ def traces(hash_seed: str, *seeds: int) -> list[str]:
 
 
 @pytest.mark.slow
-def test_one_seed_is_one_trace_in_any_process_and_any_order():
+def test_trace_of_a_seed_is_the_same_in_every_process_and_order():
     first, second = traces("0", 4, 5, 6), traces("12345", 6, 5, 4)
 
     assert first == second[::-1]

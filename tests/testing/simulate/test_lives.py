@@ -13,7 +13,7 @@ from trio_kafka.world.simulated.faults import CallFault
 
 @pytest.mark.slow
 @simulate(seeds=2)
-async def test_what_was_acknowledged_outlives_every_end(sim):
+async def test_acknowledged_records_survive_stop_kill_and_power_loss(sim):
     kafka, lives = sim.kafka, sim.lives
     await kafka.create_topic("t")
     async with sim.producer() as producer:
@@ -35,7 +35,7 @@ async def test_what_was_acknowledged_outlives_every_end(sim):
 
 
 @simulate(seeds=2)
-async def test_a_start_that_is_cut_short_by_a_crash_is_made_again(sim):
+async def test_start_interrupted_by_a_crash_is_repeated(sim):
     await sim.kafka.kill()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(sim.kafka.start)
@@ -47,7 +47,7 @@ async def test_a_start_that_is_cut_short_by_a_crash_is_made_again(sim):
 
 
 @simulate(seeds=2)
-async def test_a_stop_during_the_start_ends_it(sim):
+async def test_stop_during_a_start_ends_the_start(sim):
     await sim.kafka.kill()
     sim.lives.start_soon()
     await sim.kafka.stop()
@@ -56,7 +56,7 @@ async def test_a_stop_during_the_start_ends_it(sim):
 
 
 @simulate(seeds=1)
-async def test_what_the_broker_holds_is_seen_from_within_and_by_clients(sim):
+async def test_records_are_seen_through_the_kit_and_by_clients(sim):
     await sim.kafka.create_topic("t", 2)
     await sim.kafka.produce("t", b"x")
 
@@ -71,7 +71,7 @@ def break_disk(sim):
 
 
 @simulate(seeds=2)
-async def test_a_supervised_broker_starts_again_when_its_disk_has_failed(sim):
+async def test_supervised_broker_is_restarted_after_a_disk_error(sim):
     await sim.kafka.create_topic("t")
     sim.lives.supervised = True
     break_disk(sim)
@@ -82,7 +82,7 @@ async def test_a_supervised_broker_starts_again_when_its_disk_has_failed(sim):
     assert sim.lives.starts == 2
 
 
-def test_otherwise_its_failure_is_that_of_the_test():
+def test_disk_error_of_an_unsupervised_broker_fails_the_test():
     async def fail(sim):
         await sim.kafka.create_topic("t")
         break_disk(sim)
@@ -94,7 +94,7 @@ def test_otherwise_its_failure_is_that_of_the_test():
 
 
 @simulate(seeds=1, settings={"log.dirs": "/a,/b"})
-async def test_settings_are_those_of_the_decorator(sim):
+async def test_broker_has_the_settings_of_the_decorator(sim):
     assert [str(path) for path in sim.kafka.broker.config.log_dirs] == ["/a", "/b"]
 
 

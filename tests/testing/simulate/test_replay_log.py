@@ -6,7 +6,7 @@ from pathlib import Path
 from trio_kafka.testing.simulate.replay_log import LOG, ReplayLog
 
 
-def test_it_is_a_temporary_file_named_after_the_test_unless_one_is_given(monkeypatch):
+def test_replay_log_is_a_temporary_file_named_after_the_test_by_default(monkeypatch):
     monkeypatch.delenv(LOG, raising=False)
     default = ReplayLog("test_x[a-b]", "7").path
     monkeypatch.setenv(LOG, "given.log")

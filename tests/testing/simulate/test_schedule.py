@@ -31,13 +31,13 @@ def test_faults_are_sorted_by_time_and_survive_json():
         ((0, "lose_power_at", "sync", 5, 1, 0, 1), "target=5, want a pattern such as"),
     ],
 )
-def test_a_mistake_is_named(fault, message):
+def test_wrong_fault_of_a_schedule_is_reported_with_its_field(fault, message):
     with pytest.raises(ValueError, match=message):
         check_schedule([fault])
 
 
 @pytest.mark.parametrize("group", KINDS)
-def test_drawn_faults_are_valid_and_those_of_the_seed(group):
+def test_drawn_faults_are_valid_and_the_same_for_the_same_seed(group):
     drawn = [draw_schedule(Random(n), {group}, within_s=5.0, most=4) for n in range(100)]
 
     assert drawn == [draw_schedule(Random(n), {group}, within_s=5.0, most=4) for n in range(100)]
@@ -46,5 +46,5 @@ def test_drawn_faults_are_valid_and_those_of_the_seed(group):
     assert all(0 <= fault[0] <= 5 for faults in drawn for fault in faults)
 
 
-def test_every_kind_has_a_name_of_its_own():
+def test_every_kind_of_fault_has_a_unique_name():
     assert len(ARGUMENTS) == sum(len(kinds) for kinds in KINDS.values())

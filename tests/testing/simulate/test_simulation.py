@@ -16,7 +16,7 @@ async def test_clients_are_numbered_and_share_the_history(sim):
 
 
 @simulate(seeds=20)
-async def test_the_seed_chooses_faults_of_the_kinds_that_are_wanted(sim):
+async def test_seed_draws_only_faults_of_the_requested_kinds(sim):
     async with sim.chaos(links=True, within_s=1.0, most=3) as faults:
         await trio.sleep(0.1)
 
@@ -24,7 +24,7 @@ async def test_the_seed_chooses_faults_of_the_kinds_that_are_wanted(sim):
     assert kinds <= {"cut", "cut_requests", "cut_answers", "half_open", "reset"}
 
 
-def test_a_wrong_schedule_is_refused_before_anything_happens():
+def test_wrong_schedule_is_refused():
     async def test(sim):
         async with sim.chaos([(0, "melt")]):
             pass
@@ -33,7 +33,7 @@ def test_a_wrong_schedule_is_refused_before_anything_happens():
         run_seed(test, 0)
 
 
-def test_a_broken_promise_is_found():
+def test_lost_acknowledged_record_fails_the_check():
     async def test(sim):
         await sim.kafka.create_topic("t")
         async with sim.producer() as producer:
@@ -47,7 +47,7 @@ def test_a_broken_promise_is_found():
 
 
 @simulate(seeds=3)
-async def test_at_the_end_of_chaos_all_is_healed(sim):
+async def test_all_faults_are_healed_at_the_end_of_chaos(sim):
     async with sim.chaos([(0, "kill", 3000.0), (0, "cut", 3000.0), (0, "fill_disk", 0, 3000.0)]):
         await trio.sleep(1)
         assert not sim.kafka.is_running
@@ -57,7 +57,7 @@ async def test_at_the_end_of_chaos_all_is_healed(sim):
 
 
 @simulate(seeds=4)
-async def test_fault_rules_of_requests_go_on_over_lives_and_their_chance_is_the_seeds(sim):
+async def test_fault_rules_of_requests_stay_in_force_after_a_kill_and_a_restart(sim):
     await sim.kafka.create_topic("t")
     fault = sim.kafka.fault(api="Produce", error="NOT_LEADER_OR_FOLLOWER", every=2)
     async with sim.producer() as producer:

@@ -10,7 +10,7 @@ from trio_kafka.testing.simulate.strategies import schedules
 
 
 @given(schedules())
-def test_its_schedules_are_valid(faults):
+def test_strategy_draws_valid_schedules(faults):
     assert check_schedule(faults) == faults
     assert len(faults) <= 5
 
@@ -18,7 +18,7 @@ def test_its_schedules_are_valid(faults):
 @settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @given(faults=schedules(["links"], within_s=1.0, most=2))
 @simulate(seeds=1)
-async def test_they_drive_simulated_tests(sim, faults):
+async def test_drawn_schedules_drive_simulated_tests(sim, faults):
     await sim.kafka.create_topic("t")
     async with sim.producer() as producer, sim.chaos(faults):
         for number in range(3):
@@ -27,7 +27,7 @@ async def test_they_drive_simulated_tests(sim, faults):
     await sim.check()
 
 
-def test_a_failing_schedule_shrinks_to_the_fault_that_matters():
+def test_failing_schedule_shrinks_to_the_fault_that_causes_the_failure():
     tried = []
 
     @settings(database=None, suppress_health_check=list(HealthCheck), max_examples=200)

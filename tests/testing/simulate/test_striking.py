@@ -33,7 +33,7 @@ SEEN = {  # in the trace, where a fault leaves one
 }
 
 
-def test_every_kind_has_an_example_and_a_method():
+def test_every_kind_of_fault_has_an_example_and_a_method():
     assert set(EXAMPLES) == set(ARGUMENTS)
     assert all(hasattr(Chaos, kind) for kind in ARGUMENTS)
 
@@ -41,7 +41,7 @@ def test_every_kind_has_an_example_and_a_method():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(EXAMPLES))
 @simulate(seeds=2)
-async def test_clients_survive_each_fault_and_nothing_is_lost(sim, kind):
+async def test_clients_continue_after_each_fault_and_no_record_is_lost(sim, kind):
     await sim.kafka.create_topic("t")
     before = sim.clients.clock.wall() - sim.lives.world.clock.wall()
     async with sim.producer(request_s=2.0) as producer, sim.consumer("t", group="g") as consumer:
@@ -67,7 +67,7 @@ async def test_clients_survive_each_fault_and_nothing_is_lost(sim, kind):
 
 
 @simulate(seeds=4)
-async def test_a_broker_that_is_slow_to_die_is_started_again_too(sim):
+async def test_broker_whose_end_takes_longer_than_its_restart_delay_is_restarted(sim):
     """A write that a thread has begun ends after the power loss, and after the time to restart."""
     await sim.kafka.create_topic("t")
     faults = [(0, "slow_disk", 3.0, 60.0), (0, "lose_power_at", "sync", "*", 1, 0.0, 0.05)]

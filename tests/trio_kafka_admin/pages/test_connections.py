@@ -6,7 +6,7 @@ from tests.trio_kafka_admin.kit import admin_ui, table_of
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 
 
-async def test_who_is_connected_is_shown_with_what_is_known_of_them(
+async def test_connections_page_shows_each_client_with_software_requests_and_listener(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui, ui.served.connect() as other:
@@ -24,7 +24,9 @@ async def test_who_is_connected_is_shown_with_what_is_known_of_them(
         assert "buffer" in twin["connections"][0]["others"]
 
 
-async def test_of_many_those_that_are_asked_for_are_shown(autojump_clock: MockClock) -> None:
+async def test_connections_page_can_be_filtered_by_client_software_or_listener(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui, ui.served.connect() as other:
         await ui.served.ask(ApiVersionsRequest("first", "1.0"))
         await other.ask(ApiVersionsRequest("second", "2.0"), 3)
@@ -44,7 +46,9 @@ async def test_of_many_those_that_are_asked_for_are_shown(autojump_clock: MockCl
         assert page.one("input", name="of").attributes["value"] == 'nobody">'
 
 
-async def test_those_that_are_left_out_are_counted(autojump_clock: MockClock) -> None:
+async def test_connections_page_counts_the_connections_above_its_limit(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui, ui.served.connect():
         page = await ui.page("/admin/connections?limit=1")
 
@@ -52,7 +56,7 @@ async def test_those_that_are_left_out_are_counted(autojump_clock: MockClock) ->
         assert page.one("main").all("p")[0].text.startswith("1 more")
 
 
-async def test_http_has_connections_too(autojump_clock: MockClock) -> None:
+async def test_connections_page_shows_http_connections(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         plane = ui.served.broker.node.add("plane http", "plane")
         listener = plane.add("http://127.0.0.1:1", "listener")

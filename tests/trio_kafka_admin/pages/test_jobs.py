@@ -5,7 +5,7 @@ from trio.testing import MockClock
 from tests.trio_kafka_admin.kit import DASH, admin_ui, table_of
 
 
-async def test_every_job_is_shown_with_its_runs(autojump_clock: MockClock) -> None:
+async def test_jobs_page_shows_every_job_with_its_runs(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         scheduler = ui.served.broker.parts.scheduler
         await scheduler.run_now("kafka-log-retention")
@@ -19,7 +19,7 @@ async def test_every_job_is_shown_with_its_runs(autojump_clock: MockClock) -> No
     assert rows["quota-expiry"]["next in s"] == DASH
 
 
-async def test_a_job_that_failed_says_why(autojump_clock: MockClock) -> None:
+async def test_jobs_page_shows_the_error_of_a_failed_job(autojump_clock: MockClock) -> None:
     def fail() -> None:
         raise ValueError("<no> way")
 

@@ -25,7 +25,9 @@ def shown(**data: object) -> Element:
     return read_html("".join(PAGE.show({**DATA, **data}, Place("/admin"))))
 
 
-async def test_it_tells_who_the_broker_is(autojump_clock: MockClock) -> None:
+async def test_overview_shows_broker_id_cluster_id_listeners_and_counts(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui:
         await ui.served.create_topic("orders")
         told = await ui.json("/admin/api/overview")
@@ -44,7 +46,7 @@ async def test_it_tells_who_the_broker_is(autojump_clock: MockClock) -> None:
         assert (loop["plane"], loop["connections"]) == ("plane data", 1)
 
 
-async def test_rates_come_with_the_second_look(autojump_clock: MockClock) -> None:
+async def test_overview_shows_rates_from_the_second_snapshot_on(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         first = await ui.json("/admin/api/overview")
         for _ in range(20):
@@ -62,7 +64,7 @@ async def test_rates_come_with_the_second_look(autojump_clock: MockClock) -> Non
         assert "of the last 10" in page.all("p", class_="more")[-1].text
 
 
-def test_a_finding_leads_to_its_node() -> None:
+def test_finding_on_the_overview_links_to_its_tree_node() -> None:
     page = shown()
 
     finding = page.one("ul", class_="bad").one("li")
@@ -71,7 +73,7 @@ def test_a_finding_leads_to_its_node() -> None:
     assert page.all("p", class_="good") == []
 
 
-def test_facts_are_words_and_figures() -> None:
+def test_overview_lists_the_facts_of_the_broker() -> None:
     facts = shown().one("dl")
 
     found = dict(zip((one.text for one in facts.all("dt")), facts.all("dd"), strict=True))

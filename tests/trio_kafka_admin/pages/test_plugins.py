@@ -33,7 +33,9 @@ async def broken(context: PluginContext[None]) -> AsyncIterator[None]:
     yield
 
 
-async def test_every_plugin_is_shown_with_what_it_gives(autojump_clock: MockClock) -> None:
+async def test_plugins_page_shows_each_plugin_with_its_contributions(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui(guard) as ui:
         page = await ui.page("/admin/plugins")
         rows = {one["plugin"]: one for one in table_of(page, "plugins")}
@@ -48,7 +50,7 @@ async def test_every_plugin_is_shown_with_what_it_gives(autojump_clock: MockCloc
         assert below.one("div", id="tree").all("a")[0].text == "guard"
 
 
-async def test_one_that_failed_says_why(autojump_clock: MockClock) -> None:
+async def test_plugins_page_shows_the_error_of_a_failed_plugin(autojump_clock: MockClock) -> None:
     async with admin_ui(broken) as ui:
         page = await ui.page("/admin/plugins")
         [row] = [one for one in table_of(page, "plugins") if one["plugin"] == "broken"]
@@ -61,14 +63,14 @@ async def test_one_that_failed_says_why(autojump_clock: MockClock) -> None:
         assert "plugin broken has failed" in found[0]["words"]
 
 
-async def test_one_that_is_off_is_told_to_be_off(autojump_clock: MockClock) -> None:
+async def test_plugins_page_shows_a_disabled_plugin_as_off(autojump_clock: MockClock) -> None:
     async with admin_ui(guard, more={"plugin.guard.enabled": "false"}) as ui:
         rows = table_of(await ui.page("/admin/plugins"), "plugins")
 
         assert [one["state"] for one in rows if one["plugin"] == "guard"] == ["off"]
 
 
-async def test_a_secret_stays_one(autojump_clock: MockClock) -> None:
+async def test_pages_do_not_show_secret_plugin_settings(autojump_clock: MockClock) -> None:
     async with admin_ui(guard, more={"plugin.guard.secret": "open-sesame"}) as ui:
         for target in ("/admin/plugins", "/admin/api/plugins", "/admin/tree", "/admin/api/tree"):
             answer = await ui.ask(target)

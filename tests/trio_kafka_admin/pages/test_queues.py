@@ -21,14 +21,14 @@ def queue(waiting: int, bound: int | None, taken: int | None = None) -> QueueLoa
     )
 
 
-def test_a_channel_is_as_full_as_it_holds_and_a_limiter_as_is_taken() -> None:
+def test_fill_is_the_share_of_queued_items_or_of_taken_tokens() -> None:
     assert fill_of(queue(5, 20)) == 0.25
     assert fill_of(queue(5, 20, taken=10)) == 0.5
     assert fill_of(queue(5, None)) == 0.0
     assert fill_of(queue(5, 0)) == 0.0
 
 
-async def test_every_channel_limiter_and_purgatory_of_a_broker_is_there(
+async def test_queues_page_lists_every_channel_limiter_and_purgatory(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui:
@@ -40,7 +40,7 @@ async def test_every_channel_limiter_and_purgatory_of_a_broker_is_there(
         assert found["total"] == len(walked)
 
 
-async def test_the_fullest_comes_first_and_leads_to_its_node(autojump_clock: MockClock) -> None:
+async def test_fullest_queue_is_first_and_links_to_its_tree_node(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         node = ui.served.broker.node.add("strange & new", "part")
         node.add("full", "channel", lambda: {"depth": 9, "bound": 10, "high_water": 10})
@@ -64,7 +64,7 @@ async def test_the_fullest_comes_first_and_leads_to_its_node(autojump_clock: Moc
         assert (await ui.page(target)).one("div", id="tree").all("a")[0].text == "full"
 
 
-def test_those_that_are_left_out_are_counted() -> None:
+def test_queues_page_counts_the_queues_above_its_limit() -> None:
     data = {"seconds": None, "total": 12, "queues": []}
     page = read_html("".join(PAGE.show(data, Place("/admin"))))
 

@@ -18,7 +18,7 @@ async def fetch(ui: Ui, topic: object) -> None:
         await client.ask(FetchRequest(max_wait_ms=30_000, min_bytes=1, topics=[wanted]), 12)
 
 
-async def test_a_request_on_its_way_says_where_it_is_and_what_it_waits_for(
+async def test_request_in_flight_is_shown_with_its_stage_and_wait_reason(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui, trio.open_nursery() as nursery:
@@ -38,7 +38,7 @@ async def test_a_request_on_its_way_says_where_it_is_and_what_it_waits_for(
         nursery.cancel_scope.cancel()
 
 
-async def test_the_latest_and_the_slowest_are_shown_with_the_hops_of_their_way(
+async def test_latest_and_slowest_requests_are_shown_with_their_hops(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui:
@@ -54,7 +54,7 @@ async def test_the_latest_and_the_slowest_are_shown_with_the_hops_of_their_way(
             assert len(page.all("svg", class_="hops")) == 1
 
 
-async def test_those_of_one_client_can_be_asked_for(autojump_clock: MockClock) -> None:
+async def test_requests_page_can_be_filtered_by_client_id(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         await ui.served.ask(ApiVersionsRequest("soft", "1.0"))
         client = "nobody%20%26%20co"
@@ -65,7 +65,7 @@ async def test_those_of_one_client_can_be_asked_for(autojump_clock: MockClock) -
         assert page.one("input", name="which").attributes["value"] == "latest"
 
 
-async def test_more_than_there_is_room_for_are_told_of(autojump_clock: MockClock) -> None:
+async def test_requests_page_mentions_requests_above_its_limit(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         for _ in range(3):
             await ui.served.ask(ApiVersionsRequest("soft", "1.0"))
@@ -79,7 +79,7 @@ def drawn(**times: int) -> Element:
     return read_html(bar({f"{hop}_us": times.get(hop, 0) for hop in HOPS})).one("svg")
 
 
-def test_a_bar_has_a_part_for_each_hop_as_long_as_its_share() -> None:
+def test_request_bar_has_one_part_per_hop_with_the_width_of_its_share() -> None:
     found = drawn(queue=1000, local=3000, send=-1)
 
     parts = [
@@ -94,7 +94,7 @@ def test_a_request_that_took_no_time_has_an_empty_bar() -> None:
     assert drawn().all("rect") == []
 
 
-async def test_a_page_asks_for_itself_as_a_request_that_is_served(
+async def test_requests_page_shows_its_own_request_in_flight(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui:
@@ -105,7 +105,7 @@ async def test_a_page_asks_for_itself_as_a_request_that_is_served(
         assert row["stage"] == "handler"
 
 
-async def test_an_error_is_told_by_its_name(autojump_clock: MockClock) -> None:
+async def test_request_error_is_shown_by_its_name(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         await ui.served.ask(DescribeTreeRequest("nowhere"), 0)
         page = await ui.page("/admin/requests?which=latest&api=DescribeTree")

@@ -31,7 +31,7 @@ def nesting(element: Element) -> list[object]:
     return found
 
 
-def test_nodes_stand_in_the_nodes_that_they_are_children_of() -> None:
+def test_tree_page_nests_nodes_in_their_parents() -> None:
     page = shown(
         row(0, "b"),
         row(1, "b/x"),
@@ -50,7 +50,7 @@ def test_nodes_stand_in_the_nodes_that_they_are_children_of() -> None:
     assert all("open" in one.attributes for one in folds)
 
 
-def test_a_figure_that_says_nothing_just_now_is_quiet() -> None:
+def test_zero_empty_and_missing_figures_are_shown_as_quiet() -> None:
     figures = {"depth": 3, "zero": 0, "none": None, "off": False, "on": True, "empty": ""}
     page = shown(row(0, "b", ms=1.23456, text="<x>", **figures))
 
@@ -96,7 +96,9 @@ async def test_every_node_links_to_itself(autojump_clock: MockClock) -> None:
             assert (below[0]["path"], below[0]["kind"]) == (one["path"], one["kind"])
 
 
-async def test_names_that_end_with_a_slash_keep_it(autojump_clock: MockClock) -> None:
+async def test_node_names_that_end_with_a_slash_are_found_by_path(
+    autojump_clock: MockClock,
+) -> None:
     async with admin_ui() as ui:
         group = ui.served.broker.node.add("shard", "part").add("g/", "group")
         group.add("member/", "member")
@@ -106,7 +108,7 @@ async def test_names_that_end_with_a_slash_keep_it(autojump_clock: MockClock) ->
             assert [one["path"] for one in rows] == found
 
 
-async def test_the_page_of_a_node_leads_back_up(autojump_clock: MockClock) -> None:
+async def test_page_of_a_node_links_to_its_parent(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         page = await ui.page("/admin/tree?path=broker-1/scheduler&depth=0")
 
@@ -115,7 +117,7 @@ async def test_the_page_of_a_node_leads_back_up(autojump_clock: MockClock) -> No
         assert way.one("a").attributes["href"] == "/admin/tree"
 
 
-async def test_too_much_for_a_page_is_what_works_without_its_logs(
+async def test_too_large_tree_is_shown_without_logs_connections_and_other_numerous_kinds(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui:

@@ -34,7 +34,9 @@ def writer_of(*sinks: Any, bound: int = 100) -> tuple[EventWriter, Counter, Coun
     return made, dropped, failed, node
 
 
-async def test_what_finds_the_queue_full_is_dropped_and_counted(autojump_clock: MockClock) -> None:
+async def test_events_above_the_bound_of_the_queue_are_dropped_and_counted(
+    autojump_clock: MockClock,
+) -> None:
     sink = Kept()
     writer, dropped, _, node = writer_of(sink, bound=3)
     async with trio.open_nursery() as nursery:
@@ -53,7 +55,7 @@ async def test_what_finds_the_queue_full_is_dropped_and_counted(autojump_clock: 
     assert channel.figures()["items"] == 3
 
 
-async def test_events_of_a_thousand_keep_their_order(autojump_clock: MockClock) -> None:
+async def test_more_than_a_thousand_events_are_written_in_order(autojump_clock: MockClock) -> None:
     sink = Kept()
     sink.going.set()
     writer, *_ = writer_of(sink, bound=2000)
@@ -67,7 +69,7 @@ async def test_events_of_a_thousand_keep_their_order(autojump_clock: MockClock) 
     assert sink.lines == [f'{{"n":{number}}}' for number in range(1500)]
 
 
-async def test_a_sink_that_fails_keeps_others_from_nothing(autojump_clock: MockClock) -> None:
+async def test_a_failing_sink_does_not_affect_other_sinks(autojump_clock: MockClock) -> None:
     broken, kept = Kept(error=KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "no disk")), Kept()
     broken.going.set()
     kept.going.set()

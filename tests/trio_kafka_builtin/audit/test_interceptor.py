@@ -9,19 +9,19 @@ from trio_kafka.requests.registry import installed_apis
 from trio_kafka_builtin.audit.interceptor import apis_of
 
 
-def test_admin_is_what_changes_the_cluster() -> None:
+def test_the_admin_group_contains_the_apis_that_change_the_cluster() -> None:
     names = {one.__name__ for one in apis_of(["admin"], installed_apis())}
 
     assert {"CreateTopicsRequest", "DeleteTopicsRequest", "AlterConfigsRequest"} <= names
     assert not names & {"ProduceRequest", "FetchRequest", "MetadataRequest"}
 
 
-def test_others_are_named_in_any_case_and_once() -> None:
+def test_api_names_are_accepted_in_any_case_and_repeated_names_once() -> None:
     found = apis_of(["PRODUCE", "createtopics", "Produce"], installed_apis())
 
     assert found == [ProduceRequest, CreateTopicsRequest]
 
 
-def test_a_name_of_no_api_is_refused() -> None:
+def test_an_unknown_api_name_is_refused() -> None:
     with pytest.raises(PluginError, match="Produec"):
         apis_of(["Produec"], installed_apis())

@@ -63,7 +63,7 @@ def fetch(served: ServedBroker, topic: str) -> FetchRequest:
     )
 
 
-async def test_a_created_topic_is_told_with_who_what_when_and_what_became_of_it(
+async def test_the_event_of_a_created_topic_has_principal_client_time_and_outcome(
     autojump_clock: MockClock,
 ) -> None:
     async with audited() as served:
@@ -85,7 +85,7 @@ async def test_a_created_topic_is_told_with_who_what_when_and_what_became_of_it(
     assert "1234567" not in json.dumps(event)
 
 
-async def test_each_of_several_topics_has_its_own_error(autojump_clock: MockClock) -> None:
+async def test_each_topic_of_an_event_has_its_own_error(autojump_clock: MockClock) -> None:
     async with audited() as served:
         await served.create_topic("a")
         await served.ask(
@@ -105,7 +105,9 @@ async def test_each_of_several_topics_has_its_own_error(autojump_clock: MockCloc
     assert "validate_only" not in partly
 
 
-async def test_a_topic_that_is_deleted_by_its_id_is_named(autojump_clock: MockClock) -> None:
+async def test_the_event_of_a_topic_deleted_by_id_has_the_topic_name(
+    autojump_clock: MockClock,
+) -> None:
     async with audited() as served:
         topic_id = await served.create_topic("gone")
         await served.ask(DeleteTopicsRequest([DeleteTopicState(None, topic_id)], timeout_ms=1000))
@@ -116,7 +118,9 @@ async def test_a_topic_that_is_deleted_by_its_id_is_named(autojump_clock: MockCl
     assert deleted["subjects"] == [{"type": "topic", "name": "gone"}]
 
 
-async def test_of_settings_there_are_names_and_never_values(autojump_clock: MockClock) -> None:
+async def test_events_of_config_changes_have_setting_names_without_values(
+    autojump_clock: MockClock,
+) -> None:
     async with audited() as served:
         change = AlterableConfig("retention.ms", 0, SECRET)
         resource = AlterConfigsResource(2, "nowhere", [change])
@@ -129,7 +133,7 @@ async def test_of_settings_there_are_names_and_never_values(autojump_clock: Mock
     assert SECRET not in json.dumps(event)
 
 
-async def test_what_only_reads_is_not_told(autojump_clock: MockClock) -> None:
+async def test_read_only_requests_are_not_audited_by_default(autojump_clock: MockClock) -> None:
     async with audited() as served:
         await served.ask(MetadataRequest(topics=None))
 
@@ -137,7 +141,7 @@ async def test_what_only_reads_is_not_told(autojump_clock: MockClock) -> None:
         assert TOPIC not in served.broker.metadata.image.topics
 
 
-async def test_records_are_told_of_where_it_is_wanted_and_never_shown(
+async def test_produce_and_fetch_are_audited_without_record_values_when_configured(
     autojump_clock: MockClock,
 ) -> None:
     async with audited(apis="Produce,Fetch", sample="1") as served:
@@ -154,7 +158,7 @@ async def test_records_are_told_of_where_it_is_wanted_and_never_shown(
     assert SECRET not in json.dumps(told)
 
 
-async def test_who_reads_the_events_brings_forth_no_others(autojump_clock: MockClock) -> None:
+async def test_fetching_the_audit_topic_is_not_audited(autojump_clock: MockClock) -> None:
     async with audited(apis="admin,Fetch", sample="1") as served:
         await served.create_topic("data")
         before = await events(served)
@@ -163,7 +167,7 @@ async def test_who_reads_the_events_brings_forth_no_others(autojump_clock: MockC
         assert await events(served) == before
 
 
-async def test_of_records_a_sample_is_told(autojump_clock: MockClock) -> None:
+async def test_produce_events_are_sampled_at_the_configured_rate(autojump_clock: MockClock) -> None:
     async with audited(apis="Produce", sample="10") as served:
         await served.create_topic("data")
         for _ in range(200):
@@ -175,7 +179,9 @@ async def test_of_records_a_sample_is_told(autojump_clock: MockClock) -> None:
     assert {one["one_of"] for one in told} == {10}
 
 
-async def test_the_topic_is_made_with_settings_that_keep_events(autojump_clock: MockClock) -> None:
+async def test_the_audit_topic_is_created_with_delete_policy_and_the_configured_retention(
+    autojump_clock: MockClock,
+) -> None:
     async with audited(retention_ms="1000000") as served:
         await served.create_topic("data")
         await events(served)
@@ -190,7 +196,7 @@ async def test_the_topic_is_made_with_settings_that_keep_events(autojump_clock: 
     assert configs["retention.ms"] == "1000000"
 
 
-async def test_what_clients_began_that_left_before_their_answers_is_told(
+async def test_requests_of_clients_that_close_before_the_response_are_audited(
     autojump_clock: MockClock,
 ) -> None:
     async with audited() as served:
@@ -208,7 +214,7 @@ async def test_what_clients_began_that_left_before_their_answers_is_told(
     assert set(told.values()) <= {"unknown", "done"}
 
 
-async def test_the_log_has_events_too(
+async def test_events_are_written_to_the_log_without_an_audit_topic(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, logger=LOGGER):
@@ -221,7 +227,7 @@ async def test_the_log_has_events_too(
     assert json.loads(lines[0].removeprefix("audit:"))["api"] == "CreateTopics"
 
 
-async def test_it_is_off_unless_it_is_wanted(autojump_clock: MockClock) -> None:
+async def test_the_audit_plugin_is_off_by_default(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world(), plugins=(audit,)) as served:
         configs = [CreatableTopicConfig("retention.ms", "1")]
         await served.ask(CreateTopicsRequest([CreatableTopic("a", 1, 1, configs=configs)]))
@@ -230,7 +236,7 @@ async def test_it_is_off_unless_it_is_wanted(autojump_clock: MockClock) -> None:
         assert served.broker.plugins.find("audit").state.value != "ready"
 
 
-async def test_what_waits_when_the_broker_stops_is_written(
+async def test_queued_events_are_written_when_the_broker_stops(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Also what came at the last moment: while plugins stop, one after the other.
@@ -263,7 +269,7 @@ async def test_what_waits_when_the_broker_stops_is_written(
     assert stored == told[:1]  # that was taken while the broker still led
 
 
-async def test_of_what_gets_no_answer_it_is_told_what_became_of_it(
+async def test_events_of_unacknowledged_produce_requests_have_an_outcome(
     autojump_clock: MockClock,
 ) -> None:
     """acks=0: who hears nothing has written all the same; an error ends the connection."""
@@ -285,7 +291,7 @@ async def test_of_what_gets_no_answer_it_is_told_what_became_of_it(
     assert told[0]["subjects"][0]["name"] == "data"
 
 
-async def test_an_api_that_is_not_there_is_named(autojump_clock: MockClock) -> None:
+async def test_the_error_of_an_unknown_audited_api_names_the_api(autojump_clock: MockClock) -> None:
     async with audited(apis="CreateTopisc") as served:
         hosted = served.broker.plugins.find("audit")
 
@@ -293,7 +299,7 @@ async def test_an_api_that_is_not_there_is_named(autojump_clock: MockClock) -> N
         assert "CreateTopisc" in str(hosted.error)
 
 
-async def test_one_whose_time_to_drain_is_used_up_goes_without_a_failure_of_its_own(
+async def test_a_generation_beyond_its_drain_timeout_ends_without_its_own_error(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def slow(request: object, context: object, forward: Any) -> Any:
@@ -317,7 +323,9 @@ async def test_one_whose_time_to_drain_is_used_up_goes_without_a_failure_of_its_
     assert "ValueError" not in generation.lifecycle.error
 
 
-async def test_reloads_at_the_same_time_leave_every_api_served(autojump_clock: MockClock) -> None:
+async def test_concurrent_reloads_of_the_plugin_leave_every_api_served(
+    autojump_clock: MockClock,
+) -> None:
     async def reload_again_and_again(served: ServedBroker) -> None:
         async with served.connect() as client:
             while True:
@@ -336,7 +344,7 @@ async def test_reloads_at_the_same_time_leave_every_api_served(autojump_clock: M
             await served.create_topic("afterwards")
 
 
-async def test_a_change_that_another_machine_may_not_make_is_told_with_its_address(
+async def test_a_change_refused_to_a_remote_peer_is_audited_with_the_peer_address(
     autojump_clock: MockClock,
 ) -> None:
     async with audited() as served:

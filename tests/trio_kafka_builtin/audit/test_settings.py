@@ -8,7 +8,7 @@ from trio_kafka_builtin.audit.settings import AuditSettings
 SETTINGS = settings_of(AuditSettings)
 
 
-def test_defaults_are_those_of_the_reference() -> None:
+def test_audit_settings_have_the_defaults_of_the_reference() -> None:
     settings = AuditSettings()
 
     assert settings.apis == ("admin",)

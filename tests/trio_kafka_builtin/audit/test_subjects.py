@@ -58,7 +58,7 @@ def filled(cls: type[Any]) -> Any:
 
 
 @pytest.mark.parametrize("key", sorted(SHAPES))
-def test_what_the_table_reads_of_an_api_is_there(key: int) -> None:
+def test_every_field_read_by_the_subject_table_exists_in_the_messages(key: int) -> None:
     request = request_class(key)
     response = message_of(request).response
     assert response is not None
@@ -70,7 +70,7 @@ def test_what_the_table_reads_of_an_api_is_there(key: int) -> None:
     assert all(one.type and isinstance(one.name, str) for one in found.found)
 
 
-def test_answers_without_names_come_in_the_order_of_the_request() -> None:
+def test_results_without_names_are_matched_to_subjects_by_position() -> None:
     request = CreateAclsRequest(
         [AclCreation(2, "a", 3, "User:x", "*", 2, 3), AclCreation(4, "b", 3, "User:x", "*", 2, 3)]
     )
@@ -86,7 +86,7 @@ def test_answers_without_names_come_in_the_order_of_the_request() -> None:
     ]
 
 
-def test_of_a_password_there_is_the_user() -> None:
+def test_the_subject_of_a_scram_change_is_the_user_without_the_password() -> None:
     change = ScramCredentialUpsertion("eve", 1, 4096, b"salt", b"secret")
     subjects = subjects_of(
         51, AlterUserScramCredentialsRequest(deletions=[], upsertions=[change]), MetadataImage()
@@ -95,7 +95,7 @@ def test_of_a_password_there_is_the_user() -> None:
     assert [one.plain() for one in subjects.found] == [{"type": "user", "name": "eve"}]
 
 
-def test_long_names_are_cut_and_of_many_subjects_some_are_looked_at() -> None:
+def test_long_subject_names_are_cut_and_the_number_of_subjects_is_bounded() -> None:
     class Many:
         topics = [type("T", (), {"name": "x" * 1000, "configs": []})] * (MOST_EXAMINED + 7)
 
@@ -107,6 +107,6 @@ def test_long_names_are_cut_and_of_many_subjects_some_are_looked_at() -> None:
     assert len(Subject("t", "n", ["s"] * 1000).plain()["settings"]) == MOST
 
 
-def test_an_error_that_nobody_knows_is_its_number() -> None:
+def test_an_unknown_error_code_is_named_by_its_number() -> None:
     assert name_of(3) == "UNKNOWN_TOPIC_OR_PARTITION"
     assert name_of(30000) == "30000"

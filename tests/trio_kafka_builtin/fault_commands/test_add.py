@@ -9,7 +9,7 @@ from trio_kafka_builtin.fault_commands.add import TEXTS, rules_in, table_of
 from trio_kafka_builtin.fault_commands.client import ControlError
 
 
-def test_words_are_a_table() -> None:
+def test_command_line_words_become_the_fields_of_a_rule() -> None:
     words = ["api=Produce", "topic=7", "error=6", "delay_s=[0.1,2]", "drop", "seed=a=b", "x=yes"]
 
     assert table_of(words) == {
@@ -28,13 +28,13 @@ def test_a_field_given_twice_is_rejected() -> None:
         table_of(["topic=a", "topic=b"])
 
 
-def test_the_fields_with_texts_are_those_of_rules() -> None:
+def test_the_text_fields_of_the_command_equal_the_text_fields_of_fault_rules() -> None:
     texts = {key for key, read in tables._READ.items() if read in (tables._text, tables._name)}
 
     assert texts == TEXTS
 
 
-def test_files_are_toml_or_json(tmp_path: Path) -> None:
+def test_rules_are_read_from_toml_and_json_files(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('[[rules]]\ntopic = "t"\n')
     (tmp_path / "a.json").write_text('{"rules": [{"topic": "t"}]}')
 
@@ -44,7 +44,9 @@ def test_files_are_toml_or_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["[", "[1]", '{"rulse": []}'])
-def test_a_file_that_is_none_is_named(tmp_path: Path, text: str) -> None:
+def test_the_error_of_an_invalid_or_missing_rules_file_names_the_file(
+    tmp_path: Path, text: str
+) -> None:
     (tmp_path / "bad.json").write_text(text)
 
     with pytest.raises(ControlError, match=r"bad\.json: "):

@@ -34,7 +34,9 @@ def test_rules_are_shown_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         ("http://127.0.0.1:1", "is the broker running"),
     ],
 )
-def test_an_address_without_a_broker_is_explained(at: str | None, why: str) -> None:
+def test_the_error_of_a_missing_or_unreachable_address_says_what_to_do(
+    at: str | None, why: str
+) -> None:
     with pytest.raises(ControlError, match=why):
         ask(at, "GET")
 
@@ -56,6 +58,6 @@ def other_server() -> Iterator[str]:
         thread.join(10)
 
 
-def test_answer_of_a_server_that_is_no_broker_is_explained(other_server: str) -> None:
+def test_an_answer_that_is_not_json_is_explained(other_server: str) -> None:
     with pytest.raises(ControlError, match="the answer is not JSON"):
         ask(other_server, "GET")

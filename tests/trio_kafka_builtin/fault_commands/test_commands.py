@@ -53,14 +53,16 @@ def test_rules_are_added_listed_removed_and_cleared(fault, tmp_path: Path) -> No
     assert fault("list") == (0, [])
 
 
-def test_mistakes_have_a_status_and_a_reason(fault) -> None:
+def test_invalid_commands_exit_with_status_1(fault) -> None:
     assert fault("add")[0] == 1
     assert fault("add", "drop", "--file", "x.toml")[0] == 1
     assert fault("add", "drop", "tpoic=t")[0] == 1
     assert fault("wait", "none")[0] == 1
 
 
-def test_hits_are_waited_for_and_held_requests_released(fault, addresses) -> None:
+def test_wait_returns_after_the_hits_and_release_lets_held_requests_continue(
+    fault, addresses
+) -> None:
     given = {"bootstrap.servers": addresses["bootstrap"]}
     admin = AdminClient(given)
     admin.create_topics([NewTopic("orders", 1, 1)])["orders"].result(20)
@@ -79,7 +81,7 @@ def test_hits_are_waited_for_and_held_requests_released(fault, addresses) -> Non
     assert lost == [None]
 
 
-def test_kcat_gets_an_error_and_tries_again(fault, addresses) -> None:
+def test_kcat_retries_after_an_injected_error(fault, addresses) -> None:
     kcat = shutil.which("kcat")
     if kcat is None:
         pytest.skip("kcat is not installed")

@@ -45,7 +45,7 @@ async def test_a_broker_for_tests_needs_no_token(autojump_clock: MockClock) -> N
         assert await code(harness) != 0
 
 
-async def test_it_is_mounted_where_its_setting_says(autojump_clock: MockClock) -> None:
+async def test_the_controls_are_mounted_at_the_configured_path(autojump_clock: MockClock) -> None:
     settings = {"plugin.faults.enabled": "true", "plugin.faults.path": "/bad/luck"}
     async with PluginHarness(faults, settings=settings, broker=True) as harness:
         http = Http(harness, path="/bad/luck")
@@ -66,7 +66,7 @@ async def test_it_is_mounted_where_its_setting_says(autojump_clock: MockClock) -
         ("PUT", "/versions/Echo", 405),
     ],
 )
-async def test_what_is_not_served(
+async def test_unsupported_methods_and_paths_are_refused(
     autojump_clock: MockClock, method: str, below: str, status: int
 ) -> None:
     async with harness_with() as harness:
@@ -105,7 +105,7 @@ async def test_what_is_not_served(
         ("/clock", {"seconds": 0, "hold": True}),
     ],
 )
-async def test_value_of_a_wrong_type_is_refused_wherever_it_stands(
+async def test_a_value_of_a_wrong_type_in_any_field_causes_no_server_error(
     below: str, valid: Any, autojump_clock: MockClock
 ) -> None:
     async with harness_with() as harness:
@@ -120,7 +120,7 @@ async def test_value_of_a_wrong_type_is_refused_wherever_it_stands(
 @pytest.mark.parametrize(
     "body", [b"NaN", b'{"name": "a", "name": "b"}', rb'{"topic": "\ud800"}', b"1e999", b"[" * 9000]
 )
-async def test_body_that_parsers_read_differently_is_refused(
+async def test_a_body_with_ambiguous_json_is_refused(
     body: bytes, autojump_clock: MockClock
 ) -> None:
     async with harness_with() as harness:

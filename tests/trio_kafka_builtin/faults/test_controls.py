@@ -19,7 +19,7 @@ ERROR = ErrorCode.NOT_LEADER_OR_FOLLOWER
 # --- faults
 
 
-async def test_rules_come_and_go(autojump_clock: MockClock) -> None:
+async def test_rules_are_created_listed_and_deleted_over_http(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
         http = Http(harness)
         made = await http("POST", body=MOVED)
@@ -48,14 +48,14 @@ async def test_rules_come_and_go(autojump_clock: MockClock) -> None:
         assert len(harness.interceptors) == 0
 
 
-async def test_a_rule_without_a_name_gets_one(autojump_clock: MockClock) -> None:
+async def test_a_rule_without_a_name_gets_a_generated_name(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
         made = await Http(harness)("POST", body={"error": 6})
 
         assert made.json() == {"error": ERROR.name, "name": "fault-1", **COUNTS}
 
 
-async def test_rules_of_a_file_are_added_together(autojump_clock: MockClock) -> None:
+async def test_a_list_of_rules_is_added_completely_or_not_at_all(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
         http = Http(harness)
         wrong = {"rules": [MOVED, {"api": "Echo"}]}
@@ -67,7 +67,7 @@ async def test_rules_of_a_file_are_added_together(autojump_clock: MockClock) -> 
         assert (made.status, [one["name"] for one in made.json()["rules"]]) == (201, ["t", "d"])
 
 
-async def test_a_mistake_is_refused_and_changes_nothing(autojump_clock: MockClock) -> None:
+async def test_an_invalid_rule_is_refused_and_not_added(autojump_clock: MockClock) -> None:
     async with harness_with(most="1", max_body_bytes="2000") as harness:
         http = Http(harness)
 
@@ -90,7 +90,9 @@ async def test_a_mistake_is_refused_and_changes_nothing(autojump_clock: MockCloc
         assert "1 rules, the most" in await refused(name="b")
 
 
-async def test_hits_are_waited_for_and_held_requests_released(autojump_clock: MockClock) -> None:
+async def test_wait_returns_after_the_hits_and_release_answers_held_requests(
+    autojump_clock: MockClock,
+) -> None:
     async with harness_with() as harness, trio.open_nursery() as nursery:
         http, found = Http(harness), list[Any]()
         await http.add(name="h", hold=True)
@@ -112,7 +114,7 @@ async def test_hits_are_waited_for_and_held_requests_released(autojump_clock: Mo
         assert (await client.receive(EchoRequest())).text == "a"
 
 
-async def test_a_wait_that_takes_too_long_says_what_it_has(autojump_clock: MockClock) -> None:
+async def test_a_wait_that_times_out_reports_the_number_of_hits(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
         http = Http(harness)
         await http.add(**MOVED)
@@ -128,7 +130,9 @@ async def test_a_wait_that_takes_too_long_says_what_it_has(autojump_clock: MockC
             assert (await http("POST", "/faults/t/wait", body)).status == 400
 
 
-async def test_a_wait_for_a_rule_that_is_removed_ends(autojump_clock: MockClock) -> None:
+async def test_a_wait_for_a_rule_ends_with_status_410_when_the_rule_is_removed(
+    autojump_clock: MockClock,
+) -> None:
     async with harness_with() as harness, trio.open_nursery() as nursery:
         http, found = Http(harness), list[Any]()
         await http.add(**MOVED)
@@ -144,7 +148,9 @@ async def test_a_wait_for_a_rule_that_is_removed_ends(autojump_clock: MockClock)
         assert [one.status for one in found] == [410]
 
 
-async def test_a_request_meets_its_rule_once(autojump_clock: MockClock) -> None:
+async def test_rules_apply_only_to_requests_that_match_their_conditions_and_counts(
+    autojump_clock: MockClock,
+) -> None:
     async with harness_with() as harness:
         http = Http(harness)
         await http.add(name="echo", api="Echo", client_id="other", disconnect="before")
@@ -154,7 +160,7 @@ async def test_a_request_meets_its_rule_once(autojump_clock: MockClock) -> None:
         assert (await harness.ask(WaitRequest())).error_code == 0
 
 
-async def test_a_delayed_request_stays_delayed_when_its_rule_goes(
+async def test_a_delayed_request_stays_delayed_when_its_rule_is_removed(
     autojump_clock: MockClock,
 ) -> None:
     async with harness_with() as harness:
@@ -172,7 +178,7 @@ async def test_a_delayed_request_stays_delayed_when_its_rule_goes(
         assert trio.current_time() - began >= 1
 
 
-async def test_the_same_seed_has_the_same_faults(autojump_clock: MockClock) -> None:
+async def test_the_same_seed_gives_the_same_sequence_of_faults(autojump_clock: MockClock) -> None:
     async def run(of_all: str, **more: str) -> list[int]:
         async with harness_with(seed=of_all) as harness:
             await Http(harness).add(**{**MOVED, "probability": 0.5, **more})
@@ -217,7 +223,9 @@ async def test_requests_are_recorded_between_start_and_stop(autojump_clock: Mock
         assert len(harness.interceptors) == 0
 
 
-async def test_requests_are_waited_for(autojump_clock: MockClock) -> None:
+async def test_a_wait_for_recorded_requests_returns_at_the_count_or_the_timeout(
+    autojump_clock: MockClock,
+) -> None:
     async with harness_with() as harness, trio.open_nursery() as nursery:
         http, found = Http(harness), list[Any]()
         await http("POST", "/requests/start")
@@ -248,7 +256,9 @@ async def test_unknown_conditions_of_requests_are_refused(autojump_clock: MockCl
 # --- versions
 
 
-async def test_an_api_is_capped_switched_off_and_restored(autojump_clock: MockClock) -> None:
+async def test_an_api_version_limit_can_be_set_switched_off_and_removed(
+    autojump_clock: MockClock,
+) -> None:
     async with harness_with() as harness:
         http = Http(harness)
 
@@ -283,7 +293,7 @@ async def test_an_api_is_capped_switched_off_and_restored(autojump_clock: MockCl
         ("Echo", [], "want"),
     ],
 )
-async def test_a_wrong_limit_is_refused(
+async def test_an_invalid_version_limit_is_refused(
     autojump_clock: MockClock, api: str, body: Any, why: str
 ) -> None:
     async with harness_with() as harness:

@@ -14,7 +14,7 @@ def kafka():
         yield kafka
 
 
-def test_jobs_are_listed(kafka: Kafka) -> None:
+def test_periodic_jobs_are_listed_with_their_interval_and_counts(kafka: Kafka) -> None:
     jobs = ask(kafka, "GET", "/jobs").json()["jobs"]
 
     retention = next(one for one in jobs if one["name"] == "kafka-log-retention")
@@ -23,7 +23,7 @@ def test_jobs_are_listed(kafka: Kafka) -> None:
     assert 0 < retention["next_in_s"] <= 300
 
 
-def test_a_job_runs_now(kafka: Kafka) -> None:
+def test_a_job_runs_at_once_when_requested_over_http(kafka: Kafka) -> None:
     kafka.create_topic("orders", configs={"retention.ms": "1000"})
     kafka.produce("orders", Record(value="old", timestamp_ms=1))
 
@@ -42,14 +42,16 @@ def test_a_job_runs_now(kafka: Kafka) -> None:
         ("DELETE", "/jobs/kafka-log-retention", 405, "is not a method"),
     ],
 )
-def test_a_mistake_is_named(method: str, path: str, status: int, text: str, kafka: Kafka) -> None:
+def test_an_unknown_job_or_method_is_refused_with_a_reason(
+    method: str, path: str, status: int, text: str, kafka: Kafka
+) -> None:
     answer = ask(kafka, method, path)
 
     assert answer.status == status
     assert text in answer.json()["message"]
 
 
-def test_what_a_job_raised_is_in_the_answer(kafka: Kafka) -> None:
+def test_the_response_contains_the_error_that_a_job_raised(kafka: Kafka) -> None:
     def fail() -> None:
         raise OSError("disk")
 

@@ -20,13 +20,13 @@ from trio_kafka_builtin.faults.plugin import faults
 GUIDE = ROOT / "docs" / "how-to" / "faults.md"
 
 
-async def test_it_is_off_where_no_setting_turns_it_on(autojump_clock: MockClock) -> None:
+async def test_the_faults_plugin_is_off_by_default(autojump_clock: MockClock) -> None:
     async with PluginHarness(faults) as harness:
         assert harness.mounts.find("/testing/v1") is None
         assert harness.hosted.current is None
 
 
-async def test_rules_go_when_the_plugin_stops(autojump_clock: MockClock) -> None:
+async def test_rules_are_removed_when_the_plugin_stops(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
         await Http(harness).add(**MOVED)
         assert await code(harness) != 0
@@ -38,7 +38,7 @@ async def test_rules_go_when_the_plugin_stops(autojump_clock: MockClock) -> None
         assert await code(harness) == 0
 
 
-async def test_rules_do_not_outlive_a_reload(autojump_clock: MockClock) -> None:
+async def test_rules_are_removed_when_the_plugin_is_reloaded(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
         await Http(harness).add(**MOVED)
         await Http(harness).add(name="late", delay_s=60, client_id="late")
@@ -56,7 +56,9 @@ async def test_rules_do_not_outlive_a_reload(autojump_clock: MockClock) -> None:
 
 
 @pytest.mark.slow
-def test_the_guides_program_prints_what_the_guide_says(tmp_path: Path) -> None:
+def test_the_program_of_the_faults_guide_prints_the_output_shown_in_the_guide(
+    tmp_path: Path,
+) -> None:
     text = GUIDE.read_text()
     [program] = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     [shown] = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
@@ -73,7 +75,7 @@ def test_the_guides_program_prints_what_the_guide_says(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, shown), done.stderr
 
 
-def test_the_guides_file_has_rules() -> None:
+def test_the_rules_file_of_the_faults_guide_is_valid() -> None:
     [file] = re.findall(r"^```toml\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
 
     [rule] = rules_of("rules.toml", file, installed_apis())
@@ -81,7 +83,7 @@ def test_the_guides_file_has_rules() -> None:
     assert (rule.verdict, rule.times) == ("error", 2)
 
 
-def test_the_guide_has_every_field_of_a_rule() -> None:
+def test_the_faults_guide_names_every_field_of_a_rule() -> None:
     text = GUIDE.read_text()
 
     assert [key for key in (*KEYS, "where") if f"`{key}" not in text] == []

@@ -8,7 +8,7 @@ from trio_kafka_builtin.faults.settings import FaultSettings
 SETTINGS = settings_of(FaultSettings)
 
 
-def test_defaults_are_those_of_the_reference() -> None:
+def test_faults_settings_have_the_defaults_of_the_reference() -> None:
     settings = FaultSettings()
 
     assert settings.path == "/testing/v1"

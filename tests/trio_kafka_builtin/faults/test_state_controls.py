@@ -27,7 +27,7 @@ def ask(kafka: Kafka, method: str, below: str, body: object = None) -> Answer:
     return kafka.thread.call(call)
 
 
-def test_the_clock_is_read_and_moved(kafka):
+def test_the_clock_can_be_read_and_moved_forward_over_http(kafka):
     before = ask(kafka, "GET", "/clock").json()
     moved = ask(kafka, "POST", "/clock", {"seconds": 7200}).json()
 
@@ -38,7 +38,7 @@ def test_the_clock_is_read_and_moved(kafka):
     assert ask(kafka, "GET", "/clock").json()["time"] > before["time"]
 
 
-def test_the_clock_is_set_to_real_time_again(kafka):
+def test_deleting_the_clock_resets_the_clock_to_real_time(kafka):
     before = ask(kafka, "GET", "/clock").json()
     ask(kafka, "POST", "/clock", {"seconds": 7200})
 
@@ -48,7 +48,7 @@ def test_the_clock_is_set_to_real_time_again(kafka):
     assert 0 <= after["timestamp_ms"] - before["timestamp_ms"] < 3_600_000
 
 
-def test_a_move_that_waits_too_long_for_a_thread_is_answered_with_the_reason(kafka):
+def test_a_clock_move_that_times_out_waiting_for_a_thread_reports_the_reason(kafka):
     clock = kafka.thread.clock
     clock.patience_s = 0.01
 
@@ -69,13 +69,15 @@ def test_a_move_that_waits_too_long_for_a_thread_is_answered_with_the_reason(kaf
         ([], 'want {"seconds": SECONDS}'),
     ],
 )
-def test_a_move_that_is_none_is_refused(kafka, body, told):
+def test_an_invalid_clock_move_is_refused_with_a_reason(kafka, body, told):
     answer = ask(kafka, "POST", "/clock", body)
     assert answer.status == 400
     assert told in answer.json()["message"]
 
 
-async def test_a_clock_that_cannot_be_moved_says_what_to_use(autojump_clock: MockClock) -> None:
+async def test_moving_a_real_clock_is_refused_with_the_command_to_use(
+    autojump_clock: MockClock,
+) -> None:
     async with PluginHarness(faults, settings={"enabled": "true"}, broker=True) as harness:
         answer = await Http(harness)("POST", "/clock", {"seconds": 60})
         shown = await Http(harness)("GET", "/clock")
@@ -85,7 +87,7 @@ async def test_a_clock_that_cannot_be_moved_says_what_to_use(autojump_clock: Moc
     assert shown.json()["moved_s"] is None
 
 
-def test_groups_are_listed_described_and_waited_for(kafka):
+def test_groups_can_be_listed_described_and_waited_for_over_http(kafka):
     assert ask(kafka, "GET", "/groups").json() == {"groups": []}
     client = Consumer(
         {"bootstrap.servers": kafka.bootstrap, "group.id": "g", "auto.offset.reset": "earliest"}
@@ -113,10 +115,10 @@ def test_groups_are_listed_described_and_waited_for(kafka):
 @pytest.mark.parametrize(
     "body", [{"stat": "Stable"}, {"members": "1"}, {"members": True}, {"timeout_s": -1}, []]
 )
-def test_a_wait_for_nothing_known_is_refused(kafka, body):
+def test_a_group_wait_with_invalid_conditions_is_refused(kafka, body):
     assert ask(kafka, "POST", "/groups/g/wait", body).status == 400
 
 
-def test_other_methods_are_refused(kafka):
+def test_unsupported_methods_on_the_clock_and_groups_are_refused(kafka):
     for method, below in (("PUT", "/clock"), ("PUT", "/groups"), ("POST", "/groups/g")):
         assert ask(kafka, method, below).status == 405

@@ -42,7 +42,7 @@ def batch_of(codec: Codec, count: int = 3, base: int = 40) -> bytes:
 
 @pytest.mark.parametrize("codec", list(Codec))
 @pytest.mark.parametrize("count", [3, 5000])
-async def test_a_batch_keeps_all_but_its_values(
+async def test_a_masked_batch_keeps_its_header_fields_and_offsets(
     codec: Codec, count: int, autojump_clock: MockClock
 ) -> None:
     data = batch_of(codec, count)
@@ -61,7 +61,7 @@ async def test_a_batch_keeps_all_but_its_values(
     assert found[2].value == b"*********** 2"
 
 
-async def test_control_batches_and_those_without_the_field_are_as_they_are_stored(
+async def test_control_batches_and_batches_without_the_field_are_not_changed(
     autojump_clock: MockClock,
 ) -> None:
     marker = encode_marker(
@@ -79,7 +79,7 @@ async def test_control_batches_and_those_without_the_field_are_as_they_are_store
     ) == ([marker], None)
 
 
-async def test_a_cut_batch_at_the_end_is_dropped(autojump_clock: MockClock) -> None:
+async def test_a_truncated_batch_at_the_end_is_dropped(autojump_clock: MockClock) -> None:
     one = batch_of(Codec.NONE)
 
     made, _ = await masked_batches(
@@ -90,7 +90,7 @@ async def test_a_cut_batch_at_the_end_is_dropped(autojump_clock: MockClock) -> N
 
 
 @pytest.mark.parametrize(("at_least_one", "given"), [(True, 1), (False, 0)])
-async def test_what_has_grown_over_the_limit_is_left_for_the_next_fetch(
+async def test_masked_batches_that_exceed_the_size_limit_are_left_out(
     at_least_one: bool, given: int, autojump_clock: MockClock
 ) -> None:
     one = batch_of(Codec.NONE)
@@ -110,7 +110,9 @@ async def test_what_has_grown_over_the_limit_is_left_for_the_next_fetch(
     assert (len(both), len(first), len(few)) == (2, 1, given)
 
 
-async def test_an_error_keeps_what_was_good_before_it(autojump_clock: MockClock) -> None:
+async def test_an_unreadable_batch_ends_the_result_after_earlier_batches(
+    autojump_clock: MockClock,
+) -> None:
     good, bad = batch_of(Codec.NONE), encode_batch([Record(timestamp=1, value=b"bad")])
 
     def picky(value: bytes) -> bytes:
@@ -127,7 +129,7 @@ async def test_an_error_keeps_what_was_good_before_it(autojump_clock: MockClock)
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.ZSTD])
-async def test_a_batch_that_grows_beyond_the_bound_is_not_given(
+async def test_a_batch_that_decompresses_above_the_bound_is_corrupt(
     codec: Codec, autojump_clock: MockClock
 ) -> None:
     good = batch_of(codec)
@@ -142,7 +144,9 @@ async def test_a_batch_that_grows_beyond_the_bound_is_not_given(
     assert error.code is ErrorCode.CORRUPT_MESSAGE
 
 
-async def test_a_large_batch_below_the_bound_is_masked(autojump_clock: MockClock) -> None:
+async def test_a_large_batch_below_the_decompression_bound_is_masked(
+    autojump_clock: MockClock,
+) -> None:
     records = [Record(timestamp=1, value=bytes(9 << 20)), Record(timestamp=1, value=b"secret")]
 
     (made,), error = await masked_batches(

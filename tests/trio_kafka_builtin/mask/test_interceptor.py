@@ -29,7 +29,7 @@ from trio_kafka.testing.scripted_client import newest
 MASKED = {"ssn": "***", "name": "Ann"}
 
 
-async def test_consumers_see_masked_values_of_topics_with_rules_alone(
+async def test_only_values_of_topics_with_rules_are_masked(
     autojump_clock: MockClock,
 ) -> None:
     async with masking() as served:
@@ -44,7 +44,9 @@ async def test_consumers_see_masked_values_of_topics_with_rules_alone(
     assert people.high_watermark == 1
 
 
-async def test_a_session_is_masked_at_every_poll(autojump_clock: MockClock) -> None:
+async def test_values_are_masked_at_every_poll_of_a_fetch_session(
+    autojump_clock: MockClock,
+) -> None:
     async with masking() as served:
         await served.create_topic("people")
         await produce(served, "people", batch(PERSON))
@@ -59,7 +61,7 @@ async def test_a_session_is_masked_at_every_poll(autojump_clock: MockClock) -> N
         assert [json.loads(one) for one in values_of(part)] == [MASKED]
 
 
-async def test_a_parked_fetch_is_masked_when_records_come(autojump_clock: MockClock) -> None:
+async def test_the_response_of_a_delayed_fetch_is_masked(autojump_clock: MockClock) -> None:
     async with masking() as served:
         await served.create_topic("people")
         async with served.connect() as other:
@@ -75,7 +77,9 @@ async def test_a_parked_fetch_is_masked_when_records_come(autojump_clock: MockCl
                 await produce(served, "people", batch(PERSON))
 
 
-async def test_who_is_excepted_sees_everything(autojump_clock: MockClock) -> None:
+async def test_excepted_principals_and_clients_receive_unmasked_values(
+    autojump_clock: MockClock,
+) -> None:
     for setting in ({"except_principals": "User:ANONYMOUS"}, {"except_clients": "scripted"}):
         async with masking(**setting) as served:
             await served.create_topic("people")
@@ -85,7 +89,9 @@ async def test_who_is_excepted_sees_everything(autojump_clock: MockClock) -> Non
         assert [json.loads(one) for one in values_of(part)] == [PERSON]
 
 
-async def test_who_says_that_it_is_a_follower_is_not_believed(autojump_clock: MockClock) -> None:
+async def test_a_client_that_claims_a_replica_id_receives_masked_values(
+    autojump_clock: MockClock,
+) -> None:
     async with masking() as served:
         await served.create_topic("people")
         await produce(served, "people", batch(PERSON))
@@ -96,7 +102,9 @@ async def test_who_says_that_it_is_a_follower_is_not_believed(autojump_clock: Mo
                 assert b"078-05" not in bytes(part.records or b"")
 
 
-async def test_an_answer_stays_within_the_limits_of_the_request(autojump_clock: MockClock) -> None:
+async def test_a_masked_response_stays_within_the_size_limits_of_the_request(
+    autojump_clock: MockClock,
+) -> None:
     small = batch({"ssn": ""})
     grown = len(small) + 3 - len(" ")  # json.dumps puts a space behind a colon
     async with masking() as served:
@@ -118,7 +126,7 @@ async def test_an_answer_stays_within_the_limits_of_the_request(autojump_clock: 
     ("unreadable", "values"),
     [("pass", [b'{"name":1}', b"no json"]), ("drop", [b'{"name":1}', None])],
 )
-async def test_what_is_no_json_is_given_as_the_setting_says(
+async def test_values_that_are_not_json_are_passed_or_dropped_as_configured(
     unreadable: str, values: list[bytes | None], autojump_clock: MockClock
 ) -> None:
     async with masking(unreadable=unreadable) as served:
@@ -129,7 +137,9 @@ async def test_what_is_no_json_is_given_as_the_setting_says(
     assert values_of(part) == values
 
 
-async def test_what_is_no_json_may_be_an_error_behind_what_is(autojump_clock: MockClock) -> None:
+async def test_values_that_are_not_json_can_be_configured_to_fail_the_fetch(
+    autojump_clock: MockClock,
+) -> None:
     async with masking(unreadable="error") as served:
         await served.create_topic("people", 2)
         await produce(served, "people", batch(PERSON))
@@ -143,7 +153,9 @@ async def test_what_is_no_json_may_be_an_error_behind_what_is(autojump_clock: Mo
     assert not bad.records
 
 
-async def test_no_lease_is_held_when_the_answer_is_given(autojump_clock: MockClock) -> None:
+async def test_a_masked_fetch_holds_no_file_lease_after_its_response(
+    autojump_clock: MockClock,
+) -> None:
     async with masking() as served:
         await served.create_topic("people")
         await produce(served, "people", batch(PERSON))
@@ -153,7 +165,7 @@ async def test_no_lease_is_held_when_the_answer_is_given(autojump_clock: MockClo
         assert not log.segments.active.file.leased
 
 
-async def test_while_a_transaction_is_open_readers_of_what_is_committed_see_nothing_of_it(
+async def test_masked_read_committed_fetches_exclude_records_of_open_transactions(
     autojump_clock: MockClock,
 ) -> None:
     """As without masks: not a byte more for the room that masked values leave."""
@@ -200,7 +212,7 @@ async def test_while_a_transaction_is_open_readers_of_what_is_committed_see_noth
         assert (await seen(1))[0] == [MASKED] * 3
 
 
-async def test_of_an_open_transaction_nothing_is_read_however_much_was_promised(
+async def test_masked_read_committed_fetches_stop_at_the_last_stable_offset(
     autojump_clock: MockClock,
 ) -> None:
     """Who stands further in may have made the answer longer: its size is no bound of what may be

@@ -10,7 +10,7 @@ from trio_kafka_builtin.mask.plugin import mask
 
 
 @pytest.mark.parametrize("rules", ["", "people: ssn=hash", "people: ssn"])
-async def test_a_broker_does_not_start_without_the_masks_that_it_was_told_of(
+async def test_a_broker_does_not_start_with_missing_or_invalid_mask_rules(
     rules: str, autojump_clock: MockClock
 ) -> None:
     with pytest.raises(BaseException) as raised:
@@ -20,7 +20,7 @@ async def test_a_broker_does_not_start_without_the_masks_that_it_was_told_of(
     assert "mask" in repr(raised.value) + str(raised.value)
 
 
-def test_rules_are_checked_where_settings_are() -> None:
+def test_mask_rules_are_checked_when_the_setting_is_parsed() -> None:
     setting = settings_of_plugin(mask)["plugin.mask.rules"]
 
     with pytest.raises(ConfigError, match="redact, hash or last"):

@@ -33,7 +33,7 @@ def test_equal_values_have_equal_hashes_with_one_salt_only() -> None:
     assert one != masked("t: a=hash", {"a": {"x": 1, "y": 2}}, salt="other")["a"]
 
 
-def test_lists_stand_for_their_items_and_a_star_for_every_field() -> None:
+def test_rules_apply_to_items_of_lists_and_a_star_matches_every_field() -> None:
     found = masked("t: a.b=redact c.*=redact", [{"a": [{"b": 1}, {"b": 2}]}, {"c": {"d": 3}}])
 
     assert found == [{"a": [{"b": "***"}, {"b": "***"}]}, {"c": {"d": "***"}}]
@@ -42,15 +42,15 @@ def test_lists_stand_for_their_items_and_a_star_for_every_field() -> None:
 @pytest.mark.parametrize(
     ("value", "shown"), [("ab", "**"), ("abcd", "****"), (123456, "**3456"), ([1], "***"), ("", "")]
 )
-def test_what_is_short_or_no_text_shows_nothing_more(value: Any, shown: str) -> None:
+def test_the_last_rule_masks_short_values_completely(value: Any, shown: str) -> None:
     assert masked("t: a=last:4", {"a": value}) == {"a": shown}
 
 
-def test_null_stays_null_and_what_is_missing_is_not_made() -> None:
+def test_null_values_stay_null_and_missing_fields_are_not_created() -> None:
     assert masked("t: a=redact b.c=redact", {"a": None, "b": 7}) == {"a": None, "b": 7}
 
 
-def test_rules_of_all_patterns_that_fit_hold() -> None:
+def test_rules_of_all_matching_topic_patterns_apply() -> None:
     rules = "cust-*: a=redact; cust-1: b=redact; other: c=redact"
 
     assert masked(rules, {"a": 1, "b": 1, "c": 1}, "cust-1") == {"a": "***", "b": "***", "c": 1}
@@ -60,12 +60,12 @@ def test_rules_of_all_patterns_that_fit_hold() -> None:
 @pytest.mark.parametrize(
     "text", ["t", "t:", ": a=redact", "t: a", "t: a=b", "t: a..b=hash", "t: a=last:x"]
 )
-def test_what_is_no_rule_is_refused(text: str) -> None:
+def test_malformed_mask_rules_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"want|is not redact"):
         parse_rules(text)
 
 
-def test_a_value_without_the_names_is_not_looked_into_unless_json_could_hide_them() -> None:
+def test_values_without_field_names_are_skipped_unless_they_contain_json_escapes() -> None:
     masking = masking_of(parse_rules("t: a.ssn=redact"), "t", "")
     assert masking is not None
 
@@ -78,6 +78,6 @@ def test_a_value_without_the_names_is_not_looked_into_unless_json_could_hide_the
     assert document == {"a": {"ssn": "***"}}
 
 
-def test_only_hashes_need_a_salt() -> None:
+def test_only_rules_with_hash_need_a_salt() -> None:
     assert hashes(parse_rules("t: a=redact b=hash"))
     assert not hashes(parse_rules("t: a=redact b=last:2"))

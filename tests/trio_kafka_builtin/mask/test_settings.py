@@ -8,7 +8,7 @@ from trio_kafka_builtin.mask.settings import MaskSettings
 SETTINGS = settings_of(MaskSettings)
 
 
-def test_defaults_are_those_of_the_reference() -> None:
+def test_mask_settings_have_the_defaults_of_the_reference() -> None:
     settings = MaskSettings()
 
     assert settings.rules == ""

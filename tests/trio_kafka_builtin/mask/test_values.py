@@ -10,7 +10,7 @@ from trio_kafka_builtin.mask.values import UnreadableError, masked
 MASKING = masking_of(parse_rules("t: ssn=redact"), "t", "")
 
 
-def test_a_value_is_masked_and_one_without_the_field_stays_as_it_is() -> None:
+def test_only_values_with_the_field_are_changed() -> None:
     assert MASKING is not None
     other = b'{ "a" : 1.10 }'
 
@@ -22,7 +22,7 @@ def test_a_value_is_masked_and_one_without_the_field_stays_as_it_is() -> None:
     assert masked(b'{"ssn":1,"ssn":2}', MASKING, 100) == b'{"ssn":"***"}'
 
 
-def test_field_is_not_shown_by_an_object_of_the_same_name_before_it() -> None:
+def test_a_field_in_a_duplicate_json_object_is_not_shown() -> None:
     masking = masking_of(parse_rules("t: person.ssn=redact"), "t", "")
     assert masking is not None
 
@@ -43,7 +43,7 @@ def test_field_is_not_shown_by_an_object_of_the_same_name_before_it() -> None:
         b'{"ssn":"' + b"x" * 60_000,
     ],
 )
-def test_what_cannot_be_parsed_or_is_too_large_is_unreadable(value: bytes) -> None:
+def test_a_value_that_is_invalid_json_or_too_large_is_unreadable(value: bytes) -> None:
     assert MASKING is not None
     with pytest.raises(UnreadableError):
         masked(value, MASKING, 60_000)

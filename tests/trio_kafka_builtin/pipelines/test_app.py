@@ -29,7 +29,9 @@ async def ready(it: Pipelines) -> None:
         await it.until(name, "running")
 
 
-async def test_a_child_posts_what_the_page_shows(autojump_clock: MockClock) -> None:
+async def test_progress_posted_by_a_pipeline_is_shown_on_the_page_and_in_metrics(
+    autojump_clock: MockClock,
+) -> None:
     children = Children()
     async with running_pipelines({"run": children.run}, FILES) as it:
         await ready(it)
@@ -43,7 +45,9 @@ async def test_a_child_posts_what_the_page_shows(autojump_clock: MockClock) -> N
         assert it.served.broker.counters.total("pipeline_rows") == 50
 
 
-async def test_a_token_is_one_childs_alone(autojump_clock: MockClock) -> None:
+async def test_progress_without_the_token_of_its_pipeline_is_unauthorized(
+    autojump_clock: MockClock,
+) -> None:
     children = Children()
     async with running_pipelines({"run": children.run}, FILES) as it:
         await ready(it)
@@ -70,7 +74,7 @@ async def test_a_token_is_one_childs_alone(autojump_clock: MockClock) -> None:
         assert (await it.ask("POST", "/pipelines/a/progress", progress(), **lower)).status == 204
 
 
-async def test_a_token_dies_with_its_child_and_queries_begin_anew(
+async def test_a_restarted_pipeline_has_a_new_token_and_no_queries(
     autojump_clock: MockClock,
 ) -> None:
     children = Children()
@@ -105,7 +109,7 @@ async def test_a_token_dies_with_its_child_and_queries_begin_anew(
         ("POST", "/a/progress", b" " * 131_073, 413),
     ],
 )
-async def test_what_is_not_taken(
+async def test_invalid_progress_requests_are_refused(
     autojump_clock: MockClock, method: str, below: str, body: bytes, status: int
 ) -> None:
     children = Children()
@@ -119,7 +123,9 @@ async def test_what_is_not_taken(
         assert it.hosted.current.failures == 0
 
 
-async def test_a_body_that_never_comes_is_bounded_in_number(autojump_clock: MockClock) -> None:
+async def test_the_number_of_requests_waiting_for_a_body_is_bounded(
+    autojump_clock: MockClock,
+) -> None:
     children = Children()
     async with (
         running_pipelines({"run": children.run}, FILES) as it,
@@ -145,7 +151,7 @@ async def test_a_body_that_never_comes_is_bounded_in_number(autojump_clock: Mock
         nursery.cancel_scope.cancel()
 
 
-async def test_the_page_needs_no_token_of_a_child_and_gives_none(
+async def test_the_pipelines_page_does_not_show_tokens(
     autojump_clock: MockClock,
 ) -> None:
     children = Children()

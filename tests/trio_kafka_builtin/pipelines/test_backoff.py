@@ -11,7 +11,7 @@ def test_pauses_double_up_to_the_cap() -> None:
     assert [backoff.pause_after(0.1) for _ in range(5)] == [1, 2, 4, 5, 5]
 
 
-def test_a_healthy_run_begins_anew() -> None:
+def test_a_healthy_run_resets_the_restart_pause() -> None:
     backoff = Backoff(first_s=1, longest_s=60, healthy_s=60)
 
     assert [backoff.pause_after(ran) for ran in (1, 59, 60, 1)] == [1, 2, 1, 2]

@@ -26,13 +26,13 @@ WORD = "secret"
 """
 
 
-def test_a_command_is_enough() -> None:
+def test_a_definition_needs_only_a_command() -> None:
     found = read_definition("a", 'command = ["true"]', "/etc/p")
 
     assert found == Definition(name="a", command=("true",), directory="/etc/p")
 
 
-def test_every_key_is_read() -> None:
+def test_every_key_of_a_definition_is_read() -> None:
     found = read_definition("a", WHOLE, "/etc/p")
 
     assert found == Definition(
@@ -81,7 +81,7 @@ def test_every_key_is_read() -> None:
         ("environment = {TRIO_KAFKA_PIPELINE_TOKEN = 'x'}", "is set by the broker"),
     ],
 )
-def test_what_cannot_be_used_is_told(text: str, why: str) -> None:
+def test_an_invalid_definition_is_refused_with_a_reason(text: str, why: str) -> None:
     if "command" not in text and "comand" not in text and text and "zzz" not in text:
         text = f"command = ['a']\n{text}"
     with pytest.raises(DefinitionError) as told:
@@ -98,7 +98,7 @@ def test_any_text_is_a_definition_or_an_error_that_says_why(text: str) -> None:
         assert str(error)  # noqa: PT017
 
 
-def test_the_values_of_variables_are_not_told() -> None:
+def test_errors_do_not_show_values_of_environment_variables() -> None:
     with pytest.raises(DefinitionError) as told:
         read_definition("a", "command=['a']\nenvironment={A=['secret']}", "/d")
 
@@ -106,7 +106,7 @@ def test_the_values_of_variables_are_not_told() -> None:
 
 
 @pytest.mark.parametrize("file", ["A.toml", ".toml", "a b.toml", "a/b.toml", "é.toml", "-a.toml"])
-def test_names_that_cannot_be(file: str) -> None:
+def test_invalid_pipeline_file_names_are_refused(file: str) -> None:
     with pytest.raises(DefinitionError, match="want a name"):
         name_of(file)
 

@@ -10,7 +10,9 @@ from trio_kafka_builtin.pipelines.directory import LARGEST, MOST, read_directory
 GOOD = 'command = ["true"]'
 
 
-async def test_each_toml_file_is_a_pipeline(autojump_clock: MockClock) -> None:
+async def test_each_visible_toml_file_of_the_directory_is_a_pipeline(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     write_files(world, {"b.toml": GOOD, "a.toml": GOOD, "app.py": "", ".c.toml": "", "d.toml~": ""})
 
@@ -21,7 +23,9 @@ async def test_each_toml_file_is_a_pipeline(autojump_clock: MockClock) -> None:
     assert refused == []
 
 
-async def test_a_file_that_is_wrong_keeps_no_other_from_running(autojump_clock: MockClock) -> None:
+async def test_invalid_files_are_reported_and_valid_files_still_read(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     files = {
         "a.toml": GOOD,
@@ -54,6 +58,8 @@ async def test_the_number_of_pipelines_is_bounded(autojump_clock: MockClock) -> 
     assert "there are 100 pipelines already" in refused[0].error
 
 
-async def test_a_directory_that_is_not_there_is_an_error(autojump_clock: MockClock) -> None:
+async def test_a_missing_pipelines_directory_raises_file_not_found_error(
+    autojump_clock: MockClock,
+) -> None:
     with pytest.raises(FileNotFoundError):
         await read_directory(simulated_world().directory("/nowhere"))

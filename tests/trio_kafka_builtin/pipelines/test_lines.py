@@ -5,7 +5,7 @@ import pytest
 from trio_kafka_builtin.pipelines.lines import LONGEST, Lines
 
 
-def test_lines_come_in_any_pieces() -> None:
+def test_lines_are_assembled_from_pieces_of_any_size() -> None:
     for size in (1, 2, 3, 100):
         lines = Lines(10)
         data = b"one\ntwo\r\n\nthr\tee"
@@ -48,14 +48,14 @@ def test_a_line_without_an_end_takes_bounded_memory() -> None:
         (b"\0", "\\x00"),
     ],
 )
-def test_what_is_no_text_is_escaped(data: bytes, shown: str) -> None:
+def test_control_characters_and_invalid_utf_8_are_escaped(data: bytes, shown: str) -> None:
     lines = Lines(3)
     lines.feed(data)
 
     assert lines.last(1) == [shown]
 
 
-def test_the_brokers_own_words_are_marked_and_have_a_line_of_their_own() -> None:
+def test_messages_of_the_broker_are_marked_and_begin_a_new_line() -> None:
     lines = Lines(3)
     lines.feed(b"begun")
     lines.say("ended")

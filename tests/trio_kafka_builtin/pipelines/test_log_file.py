@@ -23,7 +23,9 @@ async def read(world: SimulatedWorld, name: str) -> bytes:
     return bytes(content)
 
 
-async def test_a_full_file_is_kept_once_more(autojump_clock: MockClock) -> None:
+async def test_a_full_log_file_is_rotated_and_one_old_file_is_kept(
+    autojump_clock: MockClock,
+) -> None:
     world = simulated_world()
     log = made(world)
     for number in range(10):
@@ -35,7 +37,7 @@ async def test_a_full_file_is_kept_once_more(autojump_clock: MockClock) -> None:
     assert await read(world, "p.log") == b"I" * 40 + b"J" * 40
 
 
-async def test_a_large_piece_never_makes_a_file_larger_than_its_bound(
+async def test_a_large_write_does_not_exceed_the_size_bound_of_a_log_file(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -47,7 +49,7 @@ async def test_a_large_piece_never_makes_a_file_larger_than_its_bound(
     assert sizes == [50, 100]
 
 
-async def test_another_start_goes_on_in_the_same_file(autojump_clock: MockClock) -> None:
+async def test_a_restart_appends_to_the_same_log_file(autojump_clock: MockClock) -> None:
     world = simulated_world()
     for word in (b"one ", b"two ", b"x" * 95):
         log = made(world)
@@ -59,7 +61,7 @@ async def test_another_start_goes_on_in_the_same_file(autojump_clock: MockClock)
     assert await read(world, "p.log") == b"x" * 95
 
 
-async def test_an_error_of_the_disk_ends_the_file_and_nothing_else(
+async def test_a_disk_error_disables_the_log_file_and_is_logged_once(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = simulated_world()
@@ -77,7 +79,7 @@ async def test_an_error_of_the_disk_ends_the_file_and_nothing_else(
     log.close()
 
 
-async def test_without_a_directory_nothing_is_written(autojump_clock: MockClock) -> None:
+async def test_a_log_file_without_a_directory_ignores_writes(autojump_clock: MockClock) -> None:
     log = LogFile(None, "p", 100, get_logger("test"))
     await log.write(b"x")
     log.close()

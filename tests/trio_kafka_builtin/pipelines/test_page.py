@@ -23,7 +23,9 @@ async def shown(it: Pipelines, asked: str = "") -> Element:
     return await Ui(it.served).page(f"/admin/pipelines{asked}")
 
 
-async def test_it_shows_pipelines_queries_and_lines(autojump_clock: MockClock) -> None:
+async def test_the_page_shows_pipelines_queries_errors_and_output_lines(
+    autojump_clock: MockClock,
+) -> None:
     running = list[SimulatedProcess]()
 
     async def run(process: SimulatedProcess) -> int:
@@ -58,7 +60,9 @@ async def test_it_shows_pipelines_queries_and_lines(autojump_clock: MockClock) -
         assert [a.text for a in page.one("nav").all("a")][-1] == "Pipelines"
 
 
-async def test_one_pipeline_and_so_many_lines_can_be_asked_for(autojump_clock: MockClock) -> None:
+async def test_the_api_filters_by_pipeline_name_and_number_of_lines(
+    autojump_clock: MockClock,
+) -> None:
     async with running_pipelines({"fail": fail}, FILES) as it:
         await it.until("fails", "paused")
         found = await it.page("?name=fails&lines=1")
@@ -67,6 +71,8 @@ async def test_one_pipeline_and_so_many_lines_can_be_asked_for(autojump_clock: M
         assert (await it.ask("GET", "/admin/api/pipelines?lines=0")).status == 400
 
 
-async def test_without_a_pipeline_it_says_what_to_do(autojump_clock: MockClock) -> None:
+async def test_the_page_without_pipelines_says_how_to_add_a_pipeline(
+    autojump_clock: MockClock,
+) -> None:
     async with running_pipelines({}, {}) as it:
         assert "put a TOML file into" in (await shown(it)).one("main").text

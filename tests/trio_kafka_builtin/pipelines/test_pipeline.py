@@ -41,7 +41,7 @@ def ending(status: int, after_s: float = 0.5, starts: list[float] | None = None)
     return program
 
 
-async def test_a_child_is_told_where_the_broker_is_and_has_a_token_of_its_own(
+async def test_a_child_process_gets_the_broker_address_and_its_own_token(
     autojump_clock: MockClock,
 ) -> None:
     seen = list[SimulatedProcess]()
@@ -70,7 +70,9 @@ async def test_a_child_is_told_where_the_broker_is_and_has_a_token_of_its_own(
         assert not [token for token in tokens if token in shown]
 
 
-async def test_a_command_that_succeeds_is_finished(autojump_clock: MockClock) -> None:
+async def test_a_successful_command_is_finished_and_not_restarted(
+    autojump_clock: MockClock,
+) -> None:
     starts = list[float]()
     async with running_pipelines(
         {"run": ending(0, starts=starts)}, {"a.toml": 'command = ["run"]'}
@@ -83,7 +85,7 @@ async def test_a_command_that_succeeds_is_finished(autojump_clock: MockClock) ->
     assert len(starts) == 1
 
 
-async def test_a_command_that_fails_is_run_again_after_growing_pauses(
+async def test_a_failing_command_is_restarted_after_growing_pauses(
     autojump_clock: MockClock,
 ) -> None:
     starts = list[float]()
@@ -100,7 +102,9 @@ async def test_a_command_that_fails_is_run_again_after_growing_pauses(
     assert pauses[:5] == pytest.approx([1, 2, 4, 5, 5], abs=0.01)
 
 
-async def test_a_healthy_run_makes_the_next_pause_short_again(autojump_clock: MockClock) -> None:
+async def test_a_healthy_run_resets_the_pause_before_the_next_restart(
+    autojump_clock: MockClock,
+) -> None:
     starts = list[float]()
     text = 'command = ["run"]\npause_s = 1\nhealthy_s = 0.4'
     async with running_pipelines({"run": ending(3, 0.5, starts)}, {"a.toml": text}):
@@ -119,7 +123,7 @@ async def test_a_healthy_run_makes_the_next_pause_short_again(autojump_clock: Mo
         ("never", 1, "failed"),
     ],
 )
-async def test_the_policy_says_whether_it_runs_again(
+async def test_the_restart_policy_decides_the_state_after_the_command_ends(
     autojump_clock: MockClock, restart: str, status: int, state: str
 ) -> None:
     text = f'command = ["run"]\nrestart = "{restart}"'
@@ -127,7 +131,7 @@ async def test_the_policy_says_whether_it_runs_again(
         await it.until("a", state)
 
 
-async def test_a_signal_is_told(autojump_clock: MockClock) -> None:
+async def test_the_error_of_a_killed_command_names_the_signal(autojump_clock: MockClock) -> None:
     async def program(process: SimulatedProcess) -> int:
         process.die(-9)
         await trio.lowlevel.checkpoint()
@@ -138,7 +142,7 @@ async def test_a_signal_is_told(autojump_clock: MockClock) -> None:
         assert (await it.until("a", "failed"))["error"] == "ended by signal 9"
 
 
-async def test_a_command_that_cannot_be_run_is_told_and_tried_again(
+async def test_a_command_that_does_not_exist_is_reported_and_retried(
     autojump_clock: MockClock,
 ) -> None:
     async with running_pipelines({}, {"a.toml": 'command = ["nothing"]'}) as it:
@@ -147,7 +151,7 @@ async def test_a_command_that_cannot_be_run_is_told_and_tried_again(
         assert "cannot run nothing: No such file or directory" in row["lines"]
 
 
-async def test_a_process_that_cannot_be_made_is_told_and_tried_again(
+async def test_a_process_that_cannot_be_created_is_reported_and_retried(
     autojump_clock: MockClock,
 ) -> None:
     async with running_pipelines({"run": last}, {"a.toml": 'command = ["run"]'}) as it:
@@ -166,14 +170,16 @@ async def test_a_process_that_cannot_be_made_is_told_and_tried_again(
         await it.until("a", "running")
 
 
-async def test_a_pipeline_that_is_off_does_not_run(autojump_clock: MockClock) -> None:
+async def test_a_disabled_pipeline_does_not_run(autojump_clock: MockClock) -> None:
     text = 'command = ["run"]\nenabled = false'
     async with running_pipelines({"run": last}, {"a.toml": text}) as it:
         await it.until("a", "disabled")
         assert not it.world.children
 
 
-async def test_the_stop_of_the_broker_lets_a_child_end_in_order(autojump_clock: MockClock) -> None:
+async def test_stopping_the_broker_lets_a_child_process_end_orderly(
+    autojump_clock: MockClock,
+) -> None:
     async with running_pipelines({"run": last}, {"a.toml": 'command = ["run"]'}) as it:
         await it.until("a", "running")
         [child] = it.world.children
@@ -201,7 +207,9 @@ async def test_a_child_that_ignores_its_signal_is_killed_after_its_grace(
     assert 2 <= trio.current_time() - began < 4
 
 
-async def test_no_grace_is_longer_than_the_brokers_stop(autojump_clock: MockClock) -> None:
+async def test_the_grace_period_of_a_child_ends_with_the_stop_of_the_broker(
+    autojump_clock: MockClock,
+) -> None:
     text = 'command = ["run"]\ngrace_s = 1000'
     async with running_pipelines({"run": stubborn}, {"a.toml": text}) as it:
         await it.until("a", "running")
@@ -212,7 +220,7 @@ async def test_no_grace_is_longer_than_the_brokers_stop(autojump_clock: MockCloc
     assert trio.current_time() - began < 11
 
 
-async def test_a_stop_between_two_runs_is_at_once(autojump_clock: MockClock) -> None:
+async def test_stopping_during_a_restart_pause_takes_no_time(autojump_clock: MockClock) -> None:
     text = 'command = ["run"]\npause_s = 1000\nlongest_pause_s = 1000'
     async with running_pipelines({"run": ending(1)}, {"a.toml": text}) as it:
         await it.until("a", "paused")
@@ -221,7 +229,7 @@ async def test_a_stop_between_two_runs_is_at_once(autojump_clock: MockClock) -> 
     assert trio.current_time() - began < 1
 
 
-async def test_a_child_that_prints_for_ever_is_held_back_and_bounded(
+async def test_the_output_of_an_endlessly_printing_child_is_throttled_and_bounded(
     autojump_clock: MockClock,
 ) -> None:
     written = 0
@@ -250,7 +258,7 @@ async def test_a_child_that_prints_for_ever_is_held_back_and_bounded(
         file.close()
 
 
-async def test_a_crash_of_the_machine_runs_no_clean_up_and_leaves_no_child(
+async def test_a_failed_plugin_generation_kills_its_child_processes(
     autojump_clock: MockClock,
 ) -> None:
     async with running_pipelines({"run": stubborn}, {"a.toml": 'command = ["run"]'}) as it:

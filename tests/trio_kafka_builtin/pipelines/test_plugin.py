@@ -29,7 +29,7 @@ print(*{"pyspark", "pyarrow", "numpy", "trio_kafka_spark"} & set(sys.modules))
 """
 
 
-def test_a_start_imports_nothing_else_of_it_and_nothing_of_it_imports_spark() -> None:
+def test_importing_the_plugin_loads_only_plugin_and_settings_and_no_spark_library() -> None:
     done = subprocess.run(
         [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -44,14 +44,14 @@ def test_a_start_imports_nothing_else_of_it_and_nothing_of_it_imports_spark() ->
     assert second == ""
 
 
-def test_it_is_off_unless_a_setting_says_so() -> None:
+def test_the_pipelines_plugin_is_off_by_default() -> None:
     assert not pipelines.enabled
 
 
 @pytest.mark.parametrize(
     ("directory", "why"), [(None, "plugin.pipelines.directory is not set"), ("/no", "No such file")]
 )
-async def test_it_needs_a_directory(
+async def test_the_pipelines_plugin_needs_an_existing_directory(
     autojump_clock: MockClock, directory: str | None, why: str
 ) -> None:
     settings = {"enabled": "true", **({"directory": directory} if directory else {})}
@@ -60,7 +60,7 @@ async def test_it_needs_a_directory(
             pass
 
 
-async def test_a_reload_ends_all_children_before_it_starts_them_again(
+async def test_a_reload_ends_all_child_processes_before_new_child_processes_start(
     autojump_clock: MockClock,
 ) -> None:
     running, most = set[int](), 0

@@ -33,7 +33,7 @@ def test_progress_is_kept_with_lag_rates_and_phases() -> None:
     json.dumps(shown, allow_nan=False)
 
 
-def test_rows_and_batches_are_summed_and_each_post_tells_what_it_adds() -> None:
+def test_rows_and_batches_of_progress_posts_are_summed() -> None:
     queries = Queries()
     started = {"event": "started", "query": {"id": "q-1", "name": "counts"}}
 
@@ -64,7 +64,7 @@ def test_a_query_that_is_idle_or_ended_keeps_its_last_figures() -> None:
         ({"file": 3}, None),
     ],
 )
-def test_lag_is_of_the_partitions_that_say_their_latest_offset(latest: Any, lag: Any) -> None:
+def test_the_lag_counts_only_partitions_with_a_latest_offset(latest: Any, lag: Any) -> None:
     [source] = PROGRESS["sources"]
 
     [query] = taken(progress(sources=[{**source, "latestOffset": latest}]))
@@ -72,7 +72,7 @@ def test_lag_is_of_the_partitions_that_say_their_latest_offset(latest: Any, lag:
     assert query.lag == lag
 
 
-def test_partition_whose_read_offset_is_not_known_has_no_lag() -> None:
+def test_a_partition_with_an_unknown_read_offset_has_no_lag() -> None:
     [source] = PROGRESS["sources"]
     ends = {"orders": {"0": -2, "1": 40}}
     latest = {"orders": {"0": 1000, "1": 41}}
@@ -82,7 +82,7 @@ def test_partition_whose_read_offset_is_not_known_has_no_lag() -> None:
     assert query.lag == 1
 
 
-def test_beginning_in_the_end_of_a_first_batch_is_no_partition() -> None:
+def test_the_begin_marker_in_an_end_offset_is_not_counted_as_a_partition() -> None:
     [source] = PROGRESS["sources"]
     end = {"orders": {"0": 40}, 'began at {"orders":{"0":5}}': {}}
 
@@ -94,7 +94,7 @@ def test_beginning_in_the_end_of_a_first_batch_is_no_partition() -> None:
     assert (query.lag, shown["partitions"], shown["end"]) == (1, 1, {"orders-0": 40})
 
 
-def test_rates_over_no_time_are_none() -> None:
+def test_infinite_and_nan_rates_become_none() -> None:
     [query] = taken(progress(inputRowsPerSecond=float("nan"), processedRowsPerSecond="NaN"))
 
     assert (query.input_rows_per_s, query.processed_rows_per_s) == (None, None)
@@ -125,7 +125,7 @@ def test_rates_over_no_time_are_none() -> None:
         (progress(name=["x"]), "name is a list"),
     ],
 )
-def test_what_is_no_progress_is_refused_and_changes_nothing(posted: Any, why: str) -> None:
+def test_an_invalid_progress_post_is_refused_and_changes_nothing(posted: Any, why: str) -> None:
     queries = taken(progress())
     before = [one.shown() for one in queries]
 
@@ -137,7 +137,7 @@ def test_what_is_no_progress_is_refused_and_changes_nothing(posted: Any, why: st
     assert queries.posts == 1
 
 
-def test_what_a_child_may_fill_is_bounded() -> None:
+def test_the_memory_that_progress_posts_can_fill_is_bounded() -> None:
     many = {f"t{n}" * 1000: {str(p): 1 for p in range(10)} for n in range(2000)}
     source = {"description": "d" * 9999, "endOffset": many}
     post = progress(
@@ -177,7 +177,9 @@ ANYTHING = strategies.recursive(
     value=ANYTHING,
     event=strategies.sampled_from(["progress", "started", "terminated", "idle"]),
 )
-def test_any_value_at_any_place_is_taken_or_refused(place: str, value: Any, event: str) -> None:
+def test_any_value_in_any_progress_field_is_accepted_or_refused(
+    place: str, value: Any, event: str
+) -> None:
     query = copy.deepcopy(PROGRESS)
     if place in ("endOffset", "latestOffset", "rows"):
         query["sources"][0][place] = value

@@ -8,7 +8,7 @@ from trio_kafka_builtin.pipelines.settings import PipelineSettings
 SETTINGS = settings_of(PipelineSettings)
 
 
-def test_defaults_are_those_of_the_reference() -> None:
+def test_pipelines_settings_have_the_defaults_of_the_reference() -> None:
     settings = PipelineSettings()
 
     assert settings.directory is None

@@ -16,7 +16,7 @@ async def wait(process: SimulatedProcess) -> int:
     return 0
 
 
-async def test_children_run_from_when_the_broker_serves_until_its_stop_begins(
+async def test_child_processes_run_while_the_broker_serves_and_end_as_its_stop_begins(
     autojump_clock: MockClock,
 ) -> None:
     seen = list[tuple[str, str]]()
@@ -54,7 +54,9 @@ async def test_each_pipeline_is_a_task_and_a_node_while_the_plugin_runs(
     assert [node.name for _, node in broker.node.walk() if node.name == "pipeline a"] == []
 
 
-async def test_one_pipeline_that_ends_leaves_the_others_alone(autojump_clock: MockClock) -> None:
+async def test_the_end_of_one_pipeline_does_not_affect_the_others(
+    autojump_clock: MockClock,
+) -> None:
     async def end(process: SimulatedProcess) -> int:
         await trio.lowlevel.checkpoint()
         return 0
@@ -67,7 +69,7 @@ async def test_one_pipeline_that_ends_leaves_the_others_alone(autojump_clock: Mo
         assert it.hosted.state.value == "ready"
 
 
-async def test_log_files_that_cannot_be_made_keep_nothing_from_running(
+async def test_pipelines_run_when_their_log_files_cannot_be_created(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running_pipelines(
@@ -87,7 +89,9 @@ async def test_log_files_that_cannot_be_made_keep_nothing_from_running(
         ("http://plane.example:8083", "http://plane.example:8083"),
     ],
 )
-def test_children_reach_the_plane_by_an_address_of_this_machine(address: str, url: str) -> None:
+def test_the_http_url_for_child_processes_uses_a_reachable_local_address(
+    address: str, url: str
+) -> None:
     plugins = Node("plugins", "nursery")
     ours = plugins.add("pipelines", "plugin").add("generation-1", "nursery")
     assert http_url(ours) is None

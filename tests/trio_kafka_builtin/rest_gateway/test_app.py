@@ -38,7 +38,7 @@ from trio_kafka_builtin.rest_gateway.app import STATUS
         ("GET", "/v1/topics/t/partitions/0/records?format=avro", 400, "INVALID_REQUEST"),
     ],
 )
-async def test_errors_have_a_status_and_kafkas_name(
+async def test_http_errors_have_a_status_and_the_kafka_error_name(
     method: str, target: str, status: int, error: str | None, autojump_clock: MockClock
 ) -> None:
     async with gateway() as rest:
@@ -53,7 +53,7 @@ async def test_errors_have_a_status_and_kafkas_name(
     "body",
     [b"", b"{", b"[]", b"\xff", b"[" * 100_000, b'{"records":1}', b'{"records":[1]}'],
 )
-async def test_a_body_that_is_not_what_is_wanted_is_refused(
+async def test_a_body_that_is_not_a_json_object_with_records_is_refused(
     body: bytes, autojump_clock: MockClock
 ) -> None:
     async with gateway() as rest:
@@ -86,7 +86,7 @@ async def test_a_body_that_is_not_what_is_wanted_is_refused(
         ),
     ],
 )
-async def test_value_of_a_wrong_type_is_refused_wherever_it_stands(
+async def test_a_value_of_a_wrong_type_in_any_field_causes_no_server_error(
     target: str, valid: Any, autojump_clock: MockClock
 ) -> None:
     async with gateway() as rest:
@@ -125,7 +125,7 @@ async def test_value_of_a_wrong_type_is_refused_wherever_it_stands(
         (b'{"records": [[]]}', "records[0] is not an object"),
     ],
 )
-async def test_body_with_a_mistake_is_refused_by_a_message_that_names_it(
+async def test_an_invalid_body_is_refused_with_a_message_that_names_the_mistake(
     body: bytes, error: str, autojump_clock: MockClock
 ) -> None:
     async with gateway() as rest:
@@ -160,7 +160,7 @@ async def test_misspelled_name_in_a_query_is_refused(
     assert message.startswith(error)
 
 
-async def test_topic_name_that_no_request_can_carry_is_refused(autojump_clock: MockClock) -> None:
+async def test_a_topic_name_too_long_for_the_protocol_is_refused(autojump_clock: MockClock) -> None:
     async with gateway() as rest:
         message = (await rest.json("POST", "/v1/topics", {"name": "x" * 40_000}, 400))["message"]
 
@@ -175,7 +175,9 @@ async def test_a_body_over_the_limit_is_refused(autojump_clock: MockClock) -> No
     assert (fits.status, large.status) == (400, 413)
 
 
-async def test_more_requests_than_the_limit_are_told_to_wait(autojump_clock: MockClock) -> None:
+async def test_requests_above_the_limit_get_status_503_with_retry_after(
+    autojump_clock: MockClock,
+) -> None:
     async with gateway(max_requests="1") as rest:
         await rest.served.create_topic("t")
         async with trio.open_nursery() as nursery:
@@ -195,7 +197,9 @@ async def test_more_requests_than_the_limit_are_told_to_wait(autojump_clock: Moc
     assert served.status == 200
 
 
-async def test_what_another_plugin_masks_is_masked_here_too(autojump_clock: MockClock) -> None:
+async def test_values_masked_by_the_mask_plugin_are_masked_in_http_responses(
+    autojump_clock: MockClock,
+) -> None:
     masks = {"plugin.mask.enabled": "true", "plugin.mask.rules": "t: a=redact"}
     async with gateway(mask, more=masks) as rest:
         await rest.served.create_topic("t")
@@ -206,7 +210,7 @@ async def test_what_another_plugin_masks_is_masked_here_too(autojump_clock: Mock
     assert found["next_offset"] == 1
 
 
-async def test_what_is_done_here_is_audited_as_who_it_is_done_for(
+async def test_http_requests_are_audited_with_the_principal_and_client_id_of_the_gateway(
     autojump_clock: MockClock,
 ) -> None:
     audits = {"plugin.audit.enabled": "true", "plugin.audit.apis": "admin,Produce"}
@@ -223,7 +227,7 @@ async def test_what_is_done_here_is_audited_as_who_it_is_done_for(
         assert (event["listener"], event["outcome"]) == ("in-process", "done")
 
 
-async def test_interceptors_may_change_and_refuse_what_is_written_and_read_here(
+async def test_interceptors_can_change_and_refuse_produce_and_fetch_requests_over_http(
     autojump_clock: MockClock,
 ) -> None:
     def write(request: ProduceRequest, context: Context) -> None:
@@ -253,7 +257,7 @@ async def test_interceptors_may_change_and_refuse_what_is_written_and_read_here(
     assert unread.status == 403
 
 
-async def test_who_is_above_a_quota_waits_and_others_do_not(autojump_clock: MockClock) -> None:
+async def test_http_requests_above_a_quota_are_throttled(autojump_clock: MockClock) -> None:
     async with gateway(client_id="shop") as rest:
         await rest.served.create_topic("t")
         quotas = rest.served.broker.parts.quotas.quotas
@@ -273,7 +277,9 @@ async def test_who_is_above_a_quota_waits_and_others_do_not(autojump_clock: Mock
     assert again["next_offset"] >= 0
 
 
-async def test_it_is_logged_and_counted_as_requests_are(autojump_clock: MockClock) -> None:
+async def test_http_requests_are_counted_as_kafka_requests_of_the_gateway(
+    autojump_clock: MockClock,
+) -> None:
     lives: list[Stamps] = []
     async with gateway() as rest:
         times = rest.served.broker.planes[0].request_metrics
@@ -289,7 +295,7 @@ async def test_it_is_logged_and_counted_as_requests_are(autojump_clock: MockCloc
     assert {life.client_id for life in lives} == {"rest-gateway"}
 
 
-async def test_a_client_that_leaves_while_it_waits_leaves_nothing(
+async def test_a_cancelled_long_poll_leaves_no_delayed_fetch(
     autojump_clock: MockClock,
 ) -> None:
     async with gateway() as rest:
@@ -299,7 +305,9 @@ async def test_a_client_that_leaves_while_it_waits_leaves_nothing(
         assert rest.served.broker.replicas.fetch.waiting == 0
 
 
-async def test_the_openapi_document_names_what_is_served(autojump_clock: MockClock) -> None:
+async def test_the_openapi_document_has_exactly_the_served_methods_and_parameters(
+    autojump_clock: MockClock,
+) -> None:
     async with gateway() as rest:
         await rest.served.create_topic("t")
         document = await rest.json("GET", "/v1/openapi.json")
@@ -316,5 +324,5 @@ async def test_the_openapi_document_names_what_is_served(autojump_clock: MockClo
     assert json.dumps(document).count("#/components/schemas/Topic") == 1
 
 
-def test_no_error_is_mapped_to_a_success() -> None:
+def test_every_kafka_error_maps_to_an_http_error_status() -> None:
     assert all(400 <= status < 600 for status in STATUS.values())

@@ -14,14 +14,16 @@ from trio_kafka_builtin.rest_gateway.client import refused
 
 
 @pytest.mark.parametrize("principal", ["alice", ":alice", "User:"])
-async def test_a_principal_has_a_type_and_a_name(principal: str, autojump_clock: MockClock) -> None:
+async def test_a_principal_setting_without_type_and_name_fails_the_plugin(
+    principal: str, autojump_clock: MockClock
+) -> None:
     async with gateway(principal=principal) as rest:
         (status,) = rest.served.broker.plugins.statuses()
         assert status.state == "failed"
         assert "expected type:name" in status.error
 
 
-def test_a_code_that_nobody_knows_is_an_error_of_the_server() -> None:
+def test_an_unknown_error_code_becomes_unknown_server_error() -> None:
     assert refused(3, "text").code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert refused(3, "text").message == "text"
     assert refused(31_000, None).code is ErrorCode.UNKNOWN_SERVER_ERROR
@@ -33,7 +35,7 @@ ALICE = Principal("User", "alice")
 @pytest.mark.parametrize(
     ("fixed", "expected"), [("", ALICE), ("User:web", Principal("User", "web"))]
 )
-async def test_the_principal_is_that_of_the_http_request_unless_one_is_set(
+async def test_the_principal_of_the_http_request_is_used_unless_the_setting_gives_another(
     autojump_clock: MockClock, fixed: str, expected: Principal
 ) -> None:
     async with gateway(principal=fixed) as rest:

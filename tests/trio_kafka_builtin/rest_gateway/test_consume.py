@@ -17,7 +17,7 @@ from trio_kafka.replication.append import append_own
 from trio_kafka_builtin.rest_gateway import consume
 
 
-async def test_records_come_from_the_offset_on_with_where_to_go_on(
+async def test_records_are_returned_from_the_offset_with_the_next_offset(
     autojump_clock: MockClock,
 ) -> None:
     header = {"name": "h", "value": base64.b64encode(b"\xff").decode()}
@@ -42,7 +42,7 @@ async def test_records_come_from_the_offset_on_with_where_to_go_on(
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-async def test_batches_of_clients_are_read_with_every_codec(
+async def test_batches_compressed_with_every_codec_are_read_over_http(
     codec: Codec, autojump_clock: MockClock
 ) -> None:
     async with gateway() as rest:
@@ -53,7 +53,7 @@ async def test_batches_of_clients_are_read_with_every_codec(
     assert [one["value"] for one in found["records"]] == list(range(300))
 
 
-async def test_one_answer_has_as_many_bytes_as_were_asked_for_or_one_batch(
+async def test_max_bytes_limits_a_response_but_at_least_one_batch_is_returned(
     autojump_clock: MockClock,
 ) -> None:
     async with gateway() as rest:
@@ -65,7 +65,7 @@ async def test_one_answer_has_as_many_bytes_as_were_asked_for_or_one_batch(
     assert [one["offset"] for one in found["records"]] == [0]
 
 
-async def test_who_waits_is_answered_when_records_come_or_the_time_is_over(
+async def test_a_long_poll_is_answered_at_the_next_record_or_the_timeout(
     autojump_clock: MockClock,
 ) -> None:
     async with gateway() as rest:
@@ -92,7 +92,7 @@ async def test_who_waits_is_answered_when_records_come_or_the_time_is_over(
     assert not watchers
 
 
-async def test_record_that_is_not_json_is_given_as_base64_and_hides_no_other(
+async def test_a_record_that_is_not_json_is_returned_as_base64_with_a_reason(
     autojump_clock: MockClock,
 ) -> None:
     async with gateway() as rest:
@@ -114,7 +114,9 @@ async def test_record_that_is_not_json_is_given_as_base64_and_hides_no_other(
     assert base64.b64decode(binary["records"][0]["value"]) == b'{"n": NaN}'
 
 
-async def test_header_whose_name_is_not_utf_8_hides_no_record(autojump_clock: MockClock) -> None:
+async def test_a_header_name_that_is_not_utf_8_is_shown_with_a_replacement_character(
+    autojump_clock: MockClock,
+) -> None:
     record = Record(timestamp=1, value=b"1", headers=[("name", b"v")])
     renamed = bytearray(encode_batch([record]).replace(b"name", b"n\xffme"))
     renamed[17:21] = crc32c(renamed[21:]).to_bytes(4, "big")
@@ -126,7 +128,7 @@ async def test_header_whose_name_is_not_utf_8_hides_no_record(autojump_clock: Mo
     assert found["records"][0]["headers"] == [{"name": "n\ufffdme", "value": "dg=="}]
 
 
-async def test_control_records_are_left_out_and_passed_by(autojump_clock: MockClock) -> None:
+async def test_control_records_are_skipped_in_http_responses(autojump_clock: MockClock) -> None:
     marker = encode_marker(
         Marker(committed=True, coordinator_epoch=1), producer_id=1, producer_epoch=0, timestamp=5
     )
@@ -143,7 +145,7 @@ async def test_control_records_are_left_out_and_passed_by(autojump_clock: MockCl
 
 
 @pytest.mark.parametrize(("bound", "most", "shown"), [("_MOST_ROWS", 7, 7), ("_UNPACKED", 900, 10)])
-async def test_batches_that_grow_give_a_part_and_where_to_go_on(
+async def test_a_response_stops_at_the_row_or_size_bound_with_the_next_offset(
     bound: str, most: int, shown: int, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consume, bound, most)

@@ -24,12 +24,12 @@ documents = st.recursive(
 
 
 @given(documents)
-def test_json_is_read_as_it_was_written(document: object) -> None:
+def test_any_json_document_survives_a_round_trip(document: object) -> None:
     assert decode("json", encode("json", document)) == document
 
 
 @given(st.binary())
-def test_any_bytes_are_read_as_base64(data: bytes) -> None:
+def test_any_bytes_survive_a_round_trip_as_base64(data: bytes) -> None:
     assert encode("binary", decode("binary", data)) == data
 
 
@@ -46,7 +46,7 @@ def test_any_bytes_are_read_as_base64(data: bytes) -> None:
         ("string", b"\xff", "not UTF-8"),
     ],
 )
-def test_bytes_that_a_format_cannot_show_are_given_as_base64_beside_the_reason(
+def test_bytes_invalid_in_a_format_are_returned_as_base64_with_a_reason(
     format_: str, data: bytes, error: str
 ) -> None:
     with pytest.raises(UnreadableError, match=error):
@@ -60,7 +60,7 @@ def test_bytes_that_a_format_cannot_show_are_given_as_base64_beside_the_reason(
 
 
 @pytest.mark.parametrize("value", [[], {}, None, 1, "avro", "x" * 1000])
-def test_format_that_there_is_not_is_refused_in_a_short_message(value: object) -> None:
+def test_an_unknown_format_is_refused_in_a_short_message(value: object) -> None:
     with pytest.raises(KafkaError, match="want json, string, binary") as refused:
         check_format(value)
 

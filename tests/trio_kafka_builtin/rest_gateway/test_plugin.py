@@ -20,7 +20,7 @@ def ask(url: str, body: Any = None) -> Any:
 
 
 @pytest.mark.kafka(settings={"plugin.rest_gateway.enabled": "true"}, plugins=[http, rest_gateway])
-def test_records_go_in_and_out_over_http(kafka: Kafka) -> None:
+def test_records_can_be_produced_and_consumed_over_a_real_http_socket(kafka: Kafka) -> None:
     pytest.importorskip("hypercorn", reason="hypercorn is not installed: trio-kafka[http]")
     names = kafka.look(lambda broker: [node.name for _, node in broker.node.walk()])
     (listener,) = [name for name in names if name.startswith("http://")]

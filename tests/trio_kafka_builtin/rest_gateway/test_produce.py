@@ -10,7 +10,9 @@ from tests.trio_kafka_builtin.rest_gateway.kit import gateway
 from trio_kafka_builtin.rest_gateway.produce import MOST
 
 
-async def test_each_record_is_told_its_partition_and_offset(autojump_clock: MockClock) -> None:
+async def test_each_produced_record_gets_its_partition_and_offset(
+    autojump_clock: MockClock,
+) -> None:
     async with gateway() as rest:
         await rest.served.create_topic("t", 2)
         first = await rest.produce(
@@ -27,7 +29,9 @@ async def test_each_record_is_told_its_partition_and_offset(autojump_clock: Mock
     assert stored == ['{"a":1}', '"é"', "2"]
 
 
-async def test_a_partition_that_refuses_tells_its_records_alone(autojump_clock: MockClock) -> None:
+async def test_an_error_of_one_partition_affects_only_its_records(
+    autojump_clock: MockClock,
+) -> None:
     async with gateway() as rest:
         await rest.served.create_topic("t", 2, {"max.message.bytes": "200"})
         rows = await rest.produce(
@@ -39,7 +43,7 @@ async def test_a_partition_that_refuses_tells_its_records_alone(autojump_clock: 
     assert rows[1]["offset"] == 0
 
 
-async def test_without_a_partition_a_key_chooses_and_equal_keys_stay_together(
+async def test_records_with_equal_keys_go_to_the_same_partition(
     autojump_clock: MockClock,
 ) -> None:
     async with gateway() as rest:
@@ -51,7 +55,9 @@ async def test_without_a_partition_a_key_chooses_and_equal_keys_stay_together(
     assert len({one["partition"] for one in spread}) > 4
 
 
-async def test_many_records_are_told_each_and_too_many_refused(autojump_clock: MockClock) -> None:
+async def test_records_up_to_the_maximum_are_produced_and_more_are_refused(
+    autojump_clock: MockClock,
+) -> None:
     async with gateway() as rest:
         await rest.served.create_topic("t")
         rows = await rest.produce("t", *([{}] * MOST))
@@ -82,7 +88,7 @@ async def test_many_records_are_told_each_and_too_many_refused(autojump_clock: M
         ({"value": "x"}, {"acks": True}, 400),
     ],
 )
-async def test_a_record_that_cannot_be_keeps_all_from_being_written(
+async def test_one_invalid_record_prevents_all_records_from_being_written(
     record: Any, more: dict[str, Any], status: int, autojump_clock: MockClock
 ) -> None:
     async with gateway() as rest:

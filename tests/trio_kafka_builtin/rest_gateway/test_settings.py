@@ -8,7 +8,7 @@ from trio_kafka_builtin.rest_gateway.settings import GatewaySettings
 SETTINGS = settings_of(GatewaySettings)
 
 
-def test_defaults_are_those_of_the_reference() -> None:
+def test_rest_gateway_settings_have_the_defaults_of_the_reference() -> None:
     settings = GatewaySettings()
 
     assert settings.path == "/v1"

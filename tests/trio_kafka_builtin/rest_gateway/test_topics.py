@@ -8,7 +8,9 @@ from trio.testing import MockClock
 from tests.trio_kafka_builtin.rest_gateway.kit import gateway
 
 
-async def test_a_topic_is_made_described_listed_and_removed(autojump_clock: MockClock) -> None:
+async def test_a_topic_can_be_created_described_listed_and_deleted_over_http(
+    autojump_clock: MockClock,
+) -> None:
     async with gateway() as rest:
         wanted = {"name": "a", "partitions": 2, "configs": {"retention.ms": "5"}}
         made = await rest.json("POST", "/v1/topics", wanted, 201)
@@ -26,7 +28,7 @@ async def test_a_topic_is_made_described_listed_and_removed(autojump_clock: Mock
     assert (removed.status, removed.body, left["topics"]) == (204, b"", [])
 
 
-async def test_of_many_partitions_each_is_told(autojump_clock: MockClock) -> None:
+async def test_all_partitions_of_a_large_topic_are_described(autojump_clock: MockClock) -> None:
     async with gateway() as rest:
         await rest.served.create_topic("wide", 130)
         described = await rest.json("GET", "/v1/topics/wide")
@@ -34,7 +36,7 @@ async def test_of_many_partitions_each_is_told(autojump_clock: MockClock) -> Non
     assert [one["partition"] for one in described["partitions"]] == list(range(130))
 
 
-async def test_names_come_in_pages(autojump_clock: MockClock) -> None:
+async def test_topic_names_are_listed_in_pages(autojump_clock: MockClock) -> None:
     async with gateway() as rest:
         for name in "dbca":
             await rest.served.create_topic(name)
@@ -59,7 +61,9 @@ async def test_names_come_in_pages(autojump_clock: MockClock) -> None:
         {"name": "a", "configs": {"no.such": "1"}},
     ],
 )
-async def test_a_topic_that_cannot_be_is_refused(body: Any, autojump_clock: MockClock) -> None:
+async def test_an_invalid_topic_creation_is_refused_and_creates_nothing(
+    body: Any, autojump_clock: MockClock
+) -> None:
     async with gateway() as rest:
         answer = await rest.ask("POST", "/v1/topics", body)
 

@@ -9,7 +9,7 @@ from tests.trio_kafka_spark.log.kit import log
 
 
 @pytest.mark.spark
-def test_the_active_segment_counts_if_asked(spark, tmp_path, capsys):
+def test_compaction_counts_the_active_segment_only_with_include_active(spark, tmp_path, capsys):
     log(tmp_path)
 
     assert run("compaction", "--path", tmp_path, "--topic", "t", "--json") == 0

@@ -7,7 +7,7 @@ from tests.trio_kafka_spark.log.kit import log
 
 
 @pytest.mark.spark
-def test_it_shows_records_as_text(spark, tmp_path, capsys):
+def test_dump_shows_records_as_text_from_the_starting_offsets(spark, tmp_path, capsys):
     log(tmp_path)
     some = '{"t": {"0": 7}}'
 

@@ -7,7 +7,7 @@ from tests.trio_kafka_spark.log.kit import log
 
 
 @pytest.mark.spark
-def test_it_shows_topics_and_codecs(spark, tmp_path, capsys):
+def test_fill_shows_a_row_per_topic_and_codec(spark, tmp_path, capsys):
     log(tmp_path)
 
     assert run("fill", "--path", tmp_path) == 0

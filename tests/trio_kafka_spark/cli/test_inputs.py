@@ -10,7 +10,7 @@ def told(reading: Reading):
     return reading.kind, dict(reading.options)
 
 
-def test_records_come_from_directories_or_from_a_broker():
+def test_records_are_read_from_log_directories_or_from_a_broker():
     assert told(Input(path="/a", topic=["t", "u"]).records(includeHeaders="true")) == (
         FROM_LOG,
         {"path": "/a", "subscribe": "t,u", "includeHeaders": "true"},
@@ -26,14 +26,14 @@ def test_records_come_from_directories_or_from_a_broker():
     )
 
 
-def test_without_either_the_broker_is_that_of_the_environment(monkeypatch):
+def test_without_path_and_bootstrap_the_broker_of_the_environment_is_read(monkeypatch):
     monkeypatch.setenv("TRIO_KAFKA_BOOTSTRAP", "e:1")
     assert Input(topic=["t"]).records().options["kafka.bootstrap.servers"] == "e:1"
     monkeypatch.delenv("TRIO_KAFKA_BOOTSTRAP")
     assert Input(topic=["t"]).records().options["kafka.bootstrap.servers"] == "127.0.0.1:9092"
 
 
-def test_options_of_the_reader_win():
+def test_reader_options_override_other_arguments():
     given = Input(path="/a", topic=["t"], option=["mode=permissive", "subscribe=u"])
 
     assert given.view("batches").options == {
@@ -56,21 +56,21 @@ def test_options_of_the_reader_win():
         (Input(bootstrap="h:1"), "subscribe"),
     ],
 )
-def test_arguments_that_do_not_fit_are_refused(given, said):
+def test_invalid_or_contradictory_input_arguments_are_refused(given, said):
     with pytest.raises(CommandFailedError, match=said):
         given.records()
 
 
-def test_views_need_directories():
+def test_views_other_than_records_need_log_directories():
     with pytest.raises(CommandFailedError, match="with --path"):
         Input(bootstrap="h:1").view("segments")
 
 
-def test_values_may_have_equals_signs():
+def test_the_value_of_an_option_can_contain_equals_signs():
     assert pairs(["a=b=c", "d="]) == {"a": "b=c", "d": ""}
 
 
-def test_an_input_takes_its_arguments_only():
+def test_an_input_takes_only_its_own_arguments():
     arguments = {"path": "/a", "topic": [], "json": True}
 
     assert Input.taken(arguments).path == "/a"

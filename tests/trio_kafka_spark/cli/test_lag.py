@@ -11,7 +11,7 @@ from trio_kafka.records.batch import Record, encode_batch
 
 
 @pytest.mark.spark
-def test_it_shows_the_lag_of_a_group(spark, tmp_path, capsys):
+def test_lag_shows_only_the_chosen_group_and_topic(spark, tmp_path, capsys):
     records = []
     for group, topic in (("g", "t"), ("h", "t"), ("g", "u")):
         key, value = commit(group, 4, topic)

@@ -15,14 +15,14 @@ trio_kafka_spark.log.plan.CorruptLogError: [KAFKA_CORRUPT_RECORDS] /a/t-0/0.log 
 """
 
 
-def test_what_a_worker_raised_is_the_reason():
+def test_the_reason_of_a_spark_error_is_the_exception_of_the_worker():
     found = reason_of(PySparkException(message=WRAPPED))
 
     assert found == "[KAFKA_CORRUPT_RECORDS] /a/t-0/0.log position 7: zeros"
     assert reason_of(PySparkException(message="no such column\nat x")) == "no such column"
 
 
-def test_a_reason_is_one_line_on_stderr(capsys):
+def test_a_failure_is_printed_on_stderr_as_one_line(capsys):
     assert give_up("bad\nthing") == 1
     assert capsys.readouterr().err == "trio-kafka: bad\\nthing\n"
 
@@ -48,7 +48,7 @@ def test_rows_are_shown_as_a_table_or_as_json(spark, capsys):
 
 
 @pytest.mark.spark
-def test_rows_are_saved_and_never_over_others(spark, tmp_path, capsys):
+def test_rows_are_saved_as_parquet_and_an_existing_path_is_refused(spark, tmp_path, capsys):
     frame = records(spark, record(0))
 
     assert show(frame, json=False, rows=1, save=str(tmp_path / "x")) == 0
@@ -63,7 +63,7 @@ def test_rows_are_saved_and_never_over_others(spark, tmp_path, capsys):
 
 
 @pytest.mark.spark
-def test_errors_are_printed_and_a_session_that_was_there_lives_on(spark, capsys):
+def test_an_option_error_is_printed_and_an_existing_session_is_not_stopped(spark, capsys):
     def wrong(_):
         raise OptionError("path", "is missing")
 

@@ -7,7 +7,7 @@ from trio_kafka_spark.cli.pipeline import COMMANDS, INSTALL
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_has_a_help_text_of_its_own(
+def test_each_pipeline_command_has_its_own_help_text(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["pipeline", command, "--help"]) == 0
@@ -17,5 +17,5 @@ def test_each_command_has_a_help_text_of_its_own(
     assert text.split("\n\n")[1][0].isupper()
 
 
-def test_it_says_what_to_install() -> None:
+def test_the_package_to_install_for_pipelines_is_trio_kafka_with_spark() -> None:
     assert INSTALL == "trio-kafka[spark]"

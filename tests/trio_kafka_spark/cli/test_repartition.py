@@ -8,7 +8,9 @@ from tests.trio_kafka_spark.log.kit import log, rows
 
 
 @pytest.mark.spark
-def test_keys_keep_together_and_in_order(spark, shared_broker, tmp_path, capsys):
+def test_repartition_keeps_records_of_a_key_in_one_partition_and_in_order(
+    spark, shared_broker, tmp_path, capsys
+):
     log(tmp_path)
     create(shared_broker, "repartitioned", 4)
     address = ("--to-bootstrap", shared_broker.bootstrap, "--to-topic", "repartitioned")

@@ -9,7 +9,9 @@ from tests.trio_kafka_spark.log.kit import log, rows
 
 @pytest.mark.spark
 @pytest.mark.parametrize("pace", [("--speed", "100"), ("--rate", "1000")])
-def test_records_are_written_again_in_order(spark, shared_broker, tmp_path, capsys, pace):
+def test_replay_writes_records_in_order_with_and_without_pace(
+    spark, shared_broker, tmp_path, capsys, pace
+):
     log(tmp_path)
     topic = f"replayed{pace[0]}"
     create(shared_broker, topic, 1)
@@ -25,7 +27,7 @@ def test_records_are_written_again_in_order(spark, shared_broker, tmp_path, caps
 
 
 @pytest.mark.spark
-def test_a_speed_that_makes_no_sense_is_refused(spark, tmp_path, capsys):
+def test_replay_refuses_a_speed_of_zero(spark, tmp_path, capsys):
     log(tmp_path)
     address = ("--to-bootstrap", "127.0.0.1:1", "--to-topic", "x")
 

@@ -11,7 +11,7 @@ from trio_kafka.records.batch import Record, encode_batch
 
 
 @pytest.mark.spark
-def test_it_shows_requests_by_column(spark, tmp_path, capsys):
+def test_requests_are_shown_grouped_by_the_chosen_columns(spark, tmp_path, capsys):
     given = [line("FETCH", client) for client in "aab"]
     records = [Record(value=text.encode(), timestamp=1) for text in given]
     segment(partition(tmp_path, 0, "log-of-requests"), [encode_batch(records)])

@@ -15,7 +15,9 @@ def content(found):
     return sorted(tuple(str(one[column]) for column in columns) for one in found)
 
 
-def test_a_backup_is_restored_as_it_was(spark, shared_broker, tmp_path, capsys):
+def test_restored_records_equal_the_records_of_the_log_directory(
+    spark, shared_broker, tmp_path, capsys
+):
     for number in (0, 1):
         segment(partition(tmp_path, number, "old"), [batch(0), batch(10)])
     create(shared_broker, "restored", 2)
@@ -29,7 +31,9 @@ def test_a_backup_is_restored_as_it_was(spark, shared_broker, tmp_path, capsys):
     assert content(found) == content(want)
 
 
-def test_a_table_is_restored(spark, shared_broker, tmp_path, capsys):
+def test_a_parquet_table_is_restored_and_path_with_parquet_is_refused(
+    spark, shared_broker, tmp_path, capsys
+):
     create(shared_broker, "restored-table", 1)
     given = [record(n, value=b"%d" % n, topic="restored-table") for n in range(5)]
     records(spark, *given).write.parquet(str(tmp_path / "table"))

@@ -7,7 +7,7 @@ from tests.trio_kafka_spark.log.kit import log
 
 
 @pytest.mark.spark
-def test_it_shows_partitions_or_keys(spark, tmp_path, capsys):
+def test_skew_shows_partitions_or_the_most_frequent_keys(spark, tmp_path, capsys):
     log(tmp_path)
 
     assert run("skew", "--path", tmp_path) == 0

@@ -11,7 +11,7 @@ from trio_kafka_spark.cli.spark import COMMANDS, INSTALL
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_has_a_help_text_of_its_own(
+def test_each_spark_command_has_its_own_help_text(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["spark", command, "--help"]) == 0
@@ -21,13 +21,13 @@ def test_each_command_has_a_help_text_of_its_own(
     assert text.split("\n\n")[1][0].isupper()
 
 
-def test_each_line_is_a_sentence() -> None:
+def test_the_help_line_of_each_command_ends_with_a_full_stop() -> None:
     assert [line for _, line in COMMANDS.values() if not line.endswith(".")] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("module", ["trio_kafka_spark.cli.spark", "trio_kafka_spark.cli.pipeline"])
-def test_a_table_imports_nothing_heavy(module: str) -> None:
+def test_a_module_of_commands_imports_only_the_standard_library(module: str) -> None:
     code = (
         f"import sys; before = set(sys.modules); import {module};"
         "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
@@ -40,7 +40,9 @@ def test_a_table_imports_nothing_heavy(module: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [["pipeline", "run"], ["spark", "missing"]])
-def test_without_pyspark_it_says_what_to_install(words: list[str], tmp_path) -> None:
+def test_without_pyspark_a_command_fails_with_the_package_to_install(
+    words: list[str], tmp_path
+) -> None:
     (tmp_path / "spark-pipeline.yml").touch()
     code = f"""
 import sys

@@ -12,7 +12,7 @@ from trio_kafka.records.batch import Record, encode_batch
 pytestmark = pytest.mark.spark
 
 
-def test_it_shows_topics_or_clients(spark, tmp_path, capsys):
+def test_usage_shows_topics_or_clients(spark, tmp_path, capsys):
     log(tmp_path)
     written = encode_batch([Record(value=line("FETCH", "me").encode(), timestamp=1)])
     segment(partition(tmp_path, 0, "trio-request-log"), [written])
@@ -23,6 +23,6 @@ def test_it_shows_topics_or_clients(spark, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["client_id"] == "me"
 
 
-def test_topics_need_directories(spark, capsys):
+def test_usage_of_topics_without_a_log_directory_is_refused(spark, capsys):
     assert run("usage", "--bootstrap", "127.0.0.1:1") == 1
     assert "name them with --path" in capsys.readouterr().err

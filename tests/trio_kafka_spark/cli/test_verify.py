@@ -7,7 +7,7 @@ from tests.trio_kafka_spark.log.kit import flip, positions, sample
 
 
 @pytest.mark.spark
-def test_the_status_says_whether_anything_is_wrong(spark, tmp_path, capsys):
+def test_verify_exits_with_0_for_a_healthy_log_and_1_for_a_damaged_log(spark, tmp_path, capsys):
     path = sample(tmp_path, "plain") / "plain-0" / "00000000000000000000.log"
 
     assert run("verify", "--path", tmp_path) == 0

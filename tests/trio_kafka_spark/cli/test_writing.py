@@ -17,7 +17,7 @@ def create(broker, topic, partitions):
     made[topic].result(30)
 
 
-def test_the_topic_must_be_there(shared_broker):
+def test_an_output_topic_that_does_not_exist_is_refused(shared_broker):
     create(shared_broker, "writing-three", 3)
     output = Output(to_bootstrap=shared_broker.bootstrap, to_topic="writing-three")
 
@@ -26,7 +26,7 @@ def test_the_topic_must_be_there(shared_broker):
         Output(to_bootstrap=shared_broker.bootstrap, to_topic="writing-none").partitions()
 
 
-def test_options_of_the_writer_win():
+def test_writer_options_override_other_arguments():
     given = Output(to_bootstrap="h:1", to_option=["kafka.acks=all", "timestampColumn=x"])
 
     assert given.options == {
@@ -49,7 +49,9 @@ def test_options_of_the_writer_win():
         ),
     ],
 )
-def test_what_was_written_is_told_as_text_or_json(topic, partitions, text, data, capsys):
+def test_the_number_of_written_records_is_printed_as_text_or_json(
+    topic, partitions, text, data, capsys
+):
     print_written(7, topic, json=False, partitions=partitions)
     print_written(7, topic, json=True, partitions=partitions)
 
@@ -59,7 +61,7 @@ def test_what_was_written_is_told_as_text_or_json(topic, partitions, text, data,
 
 
 @pytest.mark.spark
-def test_written_records_are_counted(spark, shared_broker):
+def test_a_write_returns_the_number_of_its_records(spark, shared_broker):
     create(shared_broker, "writing-counted", 1)
     output = Output(to_bootstrap=shared_broker.bootstrap)
     given = [record(n, topic="writing-counted") for n in range(7)]

@@ -168,17 +168,19 @@ def read(options: dict[str, str], tp: TopicPartition = TP) -> int:
         )
 
 
-def test_a_partition_is_read_in_plaintext(kafka: Kafka) -> None:
+def test_a_partition_of_apache_kafka_is_read_over_plaintext(kafka: Kafka) -> None:
     assert read(kafka.options("PLAINTEXT")) == 1000
 
 
-def test_offsets_are_found_by_time(kafka: Kafka) -> None:
+def test_offsets_of_apache_kafka_are_found_by_timestamp(kafka: Kafka) -> None:
     with Cluster(ClientSettings.from_options(kafka.options("PLAINTEXT"))) as cluster:
         times = (0, 1_700_000_000_500, 1_700_000_001_000)
         assert [cluster.offsets({TP: time})[TP] for time in times] == [0, 500, -1]
 
 
-def test_a_client_certificate_comes_from_pem_text_or_a_file_of_either_kind(kafka: Kafka) -> None:
+def test_a_client_certificate_is_read_from_pem_text_a_pem_file_or_a_pkcs12_file(
+    kafka: Kafka,
+) -> None:
     client, directory = kafka.client, kafka.directory
     pem = str(client.write_pem(directory / "client.pem", "k3y"))
     p12 = str(client.write_p12(directory / "client.p12", "st0re"))
@@ -200,12 +202,12 @@ def test_a_client_certificate_comes_from_pem_text_or_a_file_of_either_kind(kafka
     assert read(without | trusting | as_p12) == 1000
 
 
-def test_a_broker_that_asks_for_a_certificate_rejects_a_client_without_one(kafka: Kafka) -> None:
+def test_a_broker_that_requires_a_client_certificate_rejects_a_client_without(kafka: Kafka) -> None:
     with pytest.raises(AuthenticationError, match=r"TLS failed: .*keystore"):
         read(kafka.options("SSL"))
 
 
-def test_suites_and_versions_are_the_ones_that_were_asked_for(kafka: Kafka) -> None:
+def test_a_connection_uses_the_configured_tls_version_and_cipher_suite(kafka: Kafka) -> None:
     suite = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
     options = kafka.options(
         "SASL_SSL", sasl_mechanism="PLAIN", sasl_jaas_config=PLAIN, ssl_cipher_suites=suite
@@ -228,14 +230,16 @@ def test_suites_and_versions_are_the_ones_that_were_asked_for(kafka: Kafka) -> N
     ],
 )
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
-def test_each_mechanism_logs_in(kafka: Kafka, protocol: str, mechanism: str, jaas: str) -> None:
+def test_a_client_logs_in_with_each_sasl_mechanism(
+    kafka: Kafka, protocol: str, mechanism: str, jaas: str
+) -> None:
     options = kafka.options(protocol, sasl_mechanism=mechanism, sasl_jaas_config=jaas)
 
     assert read(options) == 1000
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "OAUTHBEARER"])
-def test_wrong_credentials_are_an_error_at_once_without_the_password(
+def test_wrong_credentials_fail_without_retry_and_the_error_hides_the_password(
     kafka: Kafka, mechanism: str
 ) -> None:
     jaas = {
@@ -251,7 +255,7 @@ def test_wrong_credentials_are_an_error_at_once_without_the_password(
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_session_of_limited_time_is_replaced_before_it_ends(kafka: Kafka) -> None:
+def test_a_connection_whose_sasl_session_expires_soon_is_replaced(kafka: Kafka) -> None:
     options = kafka.options("SASL_SSL", sasl_mechanism="PLAIN", sasl_jaas_config=PLAIN)
     settings = ClientSettings.from_options(options)
     with Cluster(settings) as cluster:
@@ -265,7 +269,7 @@ def test_a_session_of_limited_time_is_replaced_before_it_ends(kafka: Kafka) -> N
         assert cluster.connection(endpoint) is not first
 
 
-def test_the_wrong_protocol_is_named(kafka: Kafka) -> None:
+def test_an_error_of_a_wrong_security_protocol_names_the_option(kafka: Kafka) -> None:
     ssl_to_plain = kafka.options("PLAINTEXT") | {"kafka.security.protocol": "SSL"}
     ssl_to_plain["kafka.default.api.timeout.ms"] = "1"
     with pytest.raises(SourceError, match=r"no TLS listener: kafka\.security\.protocol"):
@@ -281,7 +285,7 @@ def test_the_wrong_protocol_is_named(kafka: Kafka) -> None:
         read(sasl_to_plain)
 
 
-def test_read_committed_ends_with_the_last_stable_offset_and_names_aborted_transactions(
+def test_read_committed_ends_at_the_last_stable_offset_with_aborted_transactions(
     kafka: Kafka,
 ) -> None:
     producer = aborted_and_open(kafka.process.bootstrap, "transactions")
@@ -300,7 +304,7 @@ def test_read_committed_ends_with_the_last_stable_offset_and_names_aborted_trans
     producer.abort_transaction()
 
 
-def test_an_offset_behind_the_end_is_out_of_range(kafka: Kafka) -> None:
+def test_an_offset_after_the_end_of_an_apache_kafka_log_is_out_of_range(kafka: Kafka) -> None:
     settings = ClientSettings.from_options(kafka.options("PLAINTEXT"))
 
     with pytest.raises(OffsetOutOfRangeError, match="0 to 1000") as caught:

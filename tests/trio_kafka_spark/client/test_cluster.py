@@ -43,7 +43,7 @@ def create(broker: BrokerProcess, **topics: int) -> None:
         future.result()
 
 
-def test_topics_have_their_partitions_and_unknown_ones_are_absent(
+def test_topics_are_listed_with_their_partitions_and_unknown_topics_are_absent(
     shared_broker: BrokerProcess,
 ) -> None:
     create(shared_broker, cluster_a=3, cluster_b=1)
@@ -56,14 +56,14 @@ def test_topics_have_their_partitions_and_unknown_ones_are_absent(
         assert cluster.topics_matching("cluster") == {}
 
 
-def test_a_missing_topic_is_created_where_that_is_asked_for(shared_broker: BrokerProcess) -> None:
+def test_a_missing_topic_is_created_only_on_request(shared_broker: BrokerProcess) -> None:
     with Cluster(quick(Endpoint(*shared_broker.address))) as cluster:
         assert cluster.topics(["cluster-new"]) == {}
 
         assert cluster.topics(["cluster-new"], create=True) == {"cluster-new": [0]}
 
 
-def test_internal_topics_are_left_out_unless_they_are_asked_for() -> None:
+def test_internal_topics_are_left_out_of_patterns_unless_the_setting_allows_them() -> None:
     def internal(_request: Any) -> Any:
         answer = broker.metadata()
         [topic] = answer.topics
@@ -78,7 +78,7 @@ def test_internal_topics_are_left_out_unless_they_are_asked_for() -> None:
             assert cluster.topics_matching("t") == {"t": [0]}
 
 
-def test_a_pattern_that_is_no_regular_expression_is_named() -> None:
+def test_an_invalid_subscribe_pattern_is_refused_by_option_name() -> None:
     with (
         Cluster(quick(Endpoint("a", 1))) as cluster,
         pytest.raises(OptionError, match="subscribePattern: is no regular expression"),
@@ -86,14 +86,14 @@ def test_a_pattern_that_is_no_regular_expression_is_named() -> None:
         cluster.topics_matching("(")
 
 
-def test_the_next_bootstrap_server_is_asked_where_one_is_down() -> None:
+def test_the_next_bootstrap_server_is_used_if_the_first_is_down() -> None:
     with scripted() as broker:
         dead = Endpoint("127.0.0.1", unused_port())
         with Cluster(quick(dead, broker.endpoint)) as cluster:
             assert cluster.topics(["t"]) == {"t": [0]}
 
 
-def test_bootstrap_servers_are_asked_again_where_no_known_broker_answers() -> None:
+def test_bootstrap_servers_are_used_again_if_no_known_broker_responds() -> None:
     with scripted() as broker:
         settings = quick(broker.endpoint)
         with Cluster(settings) as cluster:
@@ -106,7 +106,7 @@ def test_bootstrap_servers_are_asked_again_where_no_known_broker_answers() -> No
             assert cluster.topics(["t"]) == {"t": [0]}
 
 
-def test_a_cluster_that_is_not_there_is_an_error_that_names_api_and_broker() -> None:
+def test_the_error_of_an_unreachable_cluster_names_api_and_broker() -> None:
     dead = Endpoint("127.0.0.1", unused_port())
     with (
         Cluster(quick(dead, api_timeout_ms=5)) as cluster,
@@ -115,7 +115,7 @@ def test_a_cluster_that_is_not_there_is_an_error_that_names_api_and_broker() -> 
         cluster.topics(["t"])
 
 
-def test_a_topic_without_a_leader_is_asked_for_until_it_has_one() -> None:
+def test_metadata_is_requested_until_a_partition_has_a_leader() -> None:
     with scripted() as broker:
         answers = [broker.metadata(leader_id=-1, error_code=5), broker.metadata()]
         broker.handlers[MetadataRequest] = lambda _: answers.pop(0)
@@ -125,7 +125,7 @@ def test_a_topic_without_a_leader_is_asked_for_until_it_has_one() -> None:
         assert len(broker.requests(MetadataRequest)) == 2
 
 
-def test_a_topic_that_does_not_exist_is_an_error_after_a_few_attempts() -> None:
+def test_a_missing_topic_is_an_error_after_five_metadata_requests() -> None:
     def unknown(_request: Any) -> Any:
         answer = broker.metadata()
         answer.topics = [MetadataResponseTopic(3, "t")]
@@ -140,7 +140,7 @@ def test_a_topic_that_does_not_exist_is_an_error_after_a_few_attempts() -> None:
         assert len(broker.requests(MetadataRequest)) == 5
 
 
-def test_a_topic_that_may_not_be_seen_is_an_error_at_once() -> None:
+def test_a_topic_without_authorization_is_an_error_without_retry() -> None:
     def forbidden(_request: Any) -> Any:
         answer = broker.metadata()
         answer.topics = [MetadataResponseTopic(29, "t")]
@@ -155,7 +155,7 @@ def test_a_topic_that_may_not_be_seen_is_an_error_at_once() -> None:
                 ask()
 
 
-def test_a_leader_that_closes_the_connection_is_asked_again() -> None:
+def test_a_request_is_repeated_after_the_leader_closes_the_connection() -> None:
     with scripted() as broker:
         failures = [CLOSE]
         broker.handlers[ListOffsetsRequest] = lambda request: (
@@ -167,7 +167,7 @@ def test_a_leader_that_closes_the_connection_is_asked_again() -> None:
         assert broker.connections == 2
 
 
-def test_metadata_is_asked_again_when_it_is_old() -> None:
+def test_metadata_is_requested_again_only_after_its_maximum_age() -> None:
     with scripted() as broker:
         with Cluster(quick(broker.endpoint, metadata_max_age_ms=0)) as cluster:
             cluster.leader(TP)
@@ -180,7 +180,7 @@ def test_metadata_is_asked_again_when_it_is_old() -> None:
         assert len(broker.requests(MetadataRequest)) == 1
 
 
-def test_a_connection_that_is_busy_is_left_alone() -> None:
+def test_another_connection_is_opened_if_an_idle_connection_is_required() -> None:
     with scripted({FetchRequest: lambda _: fetch_answer()}) as broker:
         with Cluster(quick(broker.endpoint)) as cluster:
             busy = cluster.leader(TP)
@@ -195,7 +195,7 @@ def test_a_connection_that_is_busy_is_left_alone() -> None:
         assert broker.connections == 2
 
 
-def test_a_session_that_ends_soon_is_replaced_unless_an_answer_is_awaited() -> None:
+def test_an_expiring_sasl_session_is_replaced_after_pending_responses() -> None:
     with (
         scripted({FetchRequest: lambda _: fetch_answer()}) as broker,
         Cluster(quick(broker.endpoint)) as cluster,
@@ -209,7 +209,7 @@ def test_a_session_that_ends_soon_is_replaced_unless_an_answer_is_awaited() -> N
         assert cluster.leader(TP) is not first
 
 
-def test_a_connection_that_fails_makes_the_client_ask_for_the_leader_again() -> None:
+def test_after_a_failed_connection_the_leader_is_looked_up_again() -> None:
     with scripted() as broker:
         elsewhere = broker.metadata()
         elsewhere.brokers[0].port = unused_port()
@@ -222,13 +222,13 @@ def test_a_connection_that_fails_makes_the_client_ask_for_the_leader_again() -> 
             assert cluster.leader(TP).endpoint == broker.endpoint
 
 
-def test_any_request_goes_to_the_leader_or_to_any_broker() -> None:
+def test_a_request_is_sent_to_the_leader_or_to_any_broker() -> None:
     with scripted() as broker, Cluster(quick(broker.endpoint)) as cluster:
         assert cluster.ask_any(MetadataRequest(None)).topics
         assert cluster.ask_leader(TP, offsets_of()).topics[0].partitions[0].offset == 100
 
 
-def test_a_leader_is_asked_until_the_partition_has_no_error() -> None:
+def test_a_request_to_a_leader_is_repeated_until_the_partition_error_is_not_retriable() -> None:
     def error_of(answer: ListOffsetsResponse) -> int:
         return answer.topics[0].partitions[0].error_code
 
@@ -253,7 +253,7 @@ def test_a_leader_is_asked_until_the_partition_has_no_error() -> None:
             cluster.ask_leader(TP, offsets_of(), error_of=error_of)
 
 
-def test_an_error_of_the_whole_answer_is_retried_or_raised() -> None:
+def test_a_top_level_error_of_a_response_is_retried_or_raised() -> None:
     with scripted(at_most={MetadataRequest: 13}) as broker:
         answers: list[MetadataResponse] = [MetadataResponse(error_code=129), broker.metadata()]
         broker.handlers[MetadataRequest] = lambda _: answers.pop(0)
@@ -264,7 +264,7 @@ def test_an_error_of_the_whole_answer_is_retried_or_raised() -> None:
                 cluster.topics(["t"])
 
 
-def test_a_creation_waits_until_each_partition_has_a_leader() -> None:
+def test_creating_a_topic_waits_until_each_partition_has_a_leader() -> None:
     def of(broker: Scripted, code: int) -> MetadataResponse:
         answer = broker.metadata()
         answer.topics = [MetadataResponseTopic(code, "t")]

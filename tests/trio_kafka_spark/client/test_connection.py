@@ -30,7 +30,7 @@ def offsets_of(partition: int = 0, timestamp: int = -1) -> ListOffsetsRequest:
     return ListOffsetsRequest(-1, 0, [ListOffsetsTopic("t", [row])])
 
 
-def test_a_connection_speaks_the_highest_versions_that_both_know() -> None:
+def test_a_connection_uses_the_highest_api_version_of_client_broker_and_limit() -> None:
     with (
         scripted(at_most={MetadataRequest: 9}) as broker,
         Connection(broker.endpoint, settings(broker.endpoint)) as connection,
@@ -41,7 +41,7 @@ def test_a_connection_speaks_the_highest_versions_that_both_know() -> None:
         assert broker.versions(MetadataRequest) == [9, 4]
 
 
-def test_a_broker_that_knows_an_older_api_versions_only_is_asked_again() -> None:
+def test_api_versions_is_repeated_in_the_older_version_that_the_broker_supports() -> None:
     with (
         scripted(at_most={ApiVersionsRequest: 2}) as broker,
         Connection(broker.endpoint, settings(broker.endpoint)) as connection,
@@ -50,7 +50,7 @@ def test_a_broker_that_knows_an_older_api_versions_only_is_asked_again() -> None
         assert connection.ask(MetadataRequest(None)).topics[0].name == "t"
 
 
-def test_our_broker_answers_requests_that_were_sent_together_in_order(
+def test_the_broker_answers_pipelined_requests_in_order(
     shared_broker: BrokerProcess,
 ) -> None:
     endpoint = Endpoint(*shared_broker.address)
@@ -65,7 +65,7 @@ def test_our_broker_answers_requests_that_were_sent_together_in_order(
         assert connection.waiting == 0
 
 
-def test_an_api_that_the_broker_lacks_is_named() -> None:
+def test_an_error_names_an_api_that_the_broker_does_not_support() -> None:
     with (
         scripted() as broker,
         Connection(broker.endpoint, settings(broker.endpoint)) as connection,
@@ -74,7 +74,7 @@ def test_an_api_that_the_broker_lacks_is_named() -> None:
         connection.send(InitProducerIdRequest())
 
 
-def test_a_request_that_the_broker_is_too_old_for_is_named() -> None:
+def test_an_error_names_a_request_that_the_broker_is_too_old_for() -> None:
     with (
         scripted(at_most={MetadataRequest: 3}) as broker,
         Connection(broker.endpoint, settings(broker.endpoint)) as connection,
@@ -83,7 +83,7 @@ def test_a_request_that_the_broker_is_too_old_for_is_named() -> None:
         connection.send(MetadataRequest(None, allow_auto_topic_creation=False))
 
 
-def test_records_of_an_answer_are_a_view_of_what_was_received() -> None:
+def test_records_of_a_fetch_response_are_a_view_of_the_received_bytes() -> None:
     records = bytes(range(256)) * 4096
     with (
         scripted({FetchRequest: lambda _: fetch_answer(records)}) as broker,
@@ -98,7 +98,7 @@ def test_records_of_an_answer_are_a_view_of_what_was_received() -> None:
         assert bytes(data.records) == records
 
 
-def test_a_broker_that_is_not_there_is_named() -> None:
+def test_an_error_names_an_unreachable_broker() -> None:
     endpoint = Endpoint("127.0.0.1", unused_port())
 
     with pytest.raises(BrokerConnectionError, match=f"broker {endpoint}: connecting: .*refused"):
@@ -108,12 +108,12 @@ def test_a_broker_that_is_not_there_is_named() -> None:
 @pytest.mark.parametrize(
     "endpoint", [Endpoint("", 0), Endpoint("a" * 70, 1), Endpoint("\0", 1), Endpoint("a", 1 << 20)]
 )
-def test_a_name_that_is_none_is_a_connection_that_fails(endpoint: Endpoint) -> None:
+def test_a_connection_to_an_invalid_host_name_fails(endpoint: Endpoint) -> None:
     with pytest.raises(BrokerConnectionError, match="connecting"):
         Connection(endpoint, settings(endpoint, connect_timeout_ms=2000))
 
 
-def test_a_broker_that_does_not_answer_in_time_is_named() -> None:
+def test_a_request_without_a_response_in_time_fails() -> None:
     with scripted({MetadataRequest: lambda _: None}) as broker:
         quick = settings(broker.endpoint, request_timeout_ms=1)
         with (
@@ -123,7 +123,7 @@ def test_a_broker_that_does_not_answer_in_time_is_named() -> None:
             connection.ask(MetadataRequest(None))
 
 
-def test_the_time_to_open_a_connection_holds_for_all_of_it() -> None:
+def test_the_connect_timeout_includes_the_api_versions_request() -> None:
     with scripted({ApiVersionsRequest: lambda _: None}) as broker:
         quick = settings(broker.endpoint, connect_timeout_ms=5, request_timeout_ms=60_000)
         with pytest.raises(BrokerConnectionError, match="opening: timed out"):
@@ -133,7 +133,9 @@ def test_the_time_to_open_a_connection_holds_for_all_of_it() -> None:
 @pytest.mark.parametrize(
     ("answer", "missing"), [(CLOSE, 4), (b"\0\0", 2), (b"\0\0\0\x09\0\0\0\x02", 5)]
 )
-def test_an_answer_that_ends_too_early_says_what_is_missing(answer: Any, missing: int) -> None:
+def test_the_error_of_a_truncated_response_has_the_number_of_missing_bytes(
+    answer: Any, missing: int
+) -> None:
     with (
         scripted({MetadataRequest: lambda _: answer}) as broker,
         Connection(broker.endpoint, settings(broker.endpoint)) as connection,
@@ -149,7 +151,7 @@ def test_an_answer_that_ends_too_early_says_what_is_missing(answer: Any, missing
 @pytest.mark.parametrize(
     "garbage", [b"HTTP/1.1 400\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28", b"\0\0\0\x05\0\0\0\x07!"]
 )
-def test_garbage_is_an_error_that_no_retry_changes(garbage: bytes) -> None:
+def test_a_malformed_api_versions_response_is_a_protocol_error(garbage: bytes) -> None:
     with (
         scripted({ApiVersionsRequest: lambda _: garbage}) as broker,
         pytest.raises(SourceError, match=r"KAFKA_PROTOCOL_ERROR\] broker 127.*security\.protocol"),
@@ -174,7 +176,7 @@ def test_a_throttled_client_waits_before_its_next_request() -> None:
         assert time.monotonic() - begun >= 0.05
 
 
-def test_a_broker_cannot_stop_a_client_with_an_endless_throttle() -> None:
+def test_the_throttle_time_is_limited_to_the_request_timeout() -> None:
     def throttled(request: Any) -> Any:
         answer = offsets_answer(request)
         answer.throttle_time_ms = 0x7FFFFFFF
@@ -189,7 +191,7 @@ def test_a_broker_cannot_stop_a_client_with_an_endless_throttle() -> None:
         assert len(broker.requests(ListOffsetsRequest)) == 2
 
 
-def test_a_connection_is_ready_once_an_answer_has_come() -> None:
+def test_a_connection_is_ready_only_after_a_response_has_arrived() -> None:
     may_answer = threading.Event()
 
     def late(request: Any) -> Any:
@@ -209,7 +211,7 @@ def test_a_connection_is_ready_once_an_answer_has_come() -> None:
         connection.receive()
 
 
-def test_buffers_of_the_socket_may_be_chosen() -> None:
+def test_socket_buffers_have_the_configured_sizes() -> None:
     import socket
 
     with scripted() as broker:

@@ -25,7 +25,7 @@ def test_an_option_error_begins_with_the_option() -> None:
     assert str(OptionError("kafka.acks", "want all")) == "option kafka.acks: want all"
 
 
-def test_an_offset_out_of_range_tells_the_range() -> None:
+def test_an_offset_out_of_range_error_names_the_valid_range() -> None:
     error = OffsetOutOfRangeError(TP, 7, 10, 20)
 
     assert "offset 7 of orders-3 is out of range" in str(error)
@@ -42,7 +42,7 @@ def test_an_offset_out_of_range_tells_the_range() -> None:
         AuthenticationError("wrong"),
     ],
 )
-def test_an_error_is_the_same_after_its_way_from_a_worker_to_the_driver(error: Exception) -> None:
+def test_errors_survive_pickling(error: Exception) -> None:
     again = pickle.loads(pickle.dumps(error))
 
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))

@@ -102,7 +102,9 @@ def stripped(found: list[str]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("codec", ["none", "zstd"])
-def test_a_partition_of_our_broker_is_read_whole(shared_broker: BrokerProcess, codec: str) -> None:
+def test_a_whole_partition_of_the_broker_is_read_with_each_codec(
+    shared_broker: BrokerProcess, codec: str
+) -> None:
     tp = seeded(shared_broker.bootstrap, f"fetch-{codec}", 5000, **{"compression.type": codec})
 
     found = list(fetch(quick(Endpoint(*shared_broker.address)), tp, 0, 5000))
@@ -111,7 +113,7 @@ def test_a_partition_of_our_broker_is_read_whole(shared_broker: BrokerProcess, c
     assert (found[-1].next_offset, found[-1].high_watermark, found[-1].log_start) == (5000, 5000, 0)
 
 
-def test_a_range_is_read_from_within_a_batch_to_within_a_batch(
+def test_a_range_that_starts_and_ends_inside_batches_is_read(
     shared_broker: BrokerProcess,
 ) -> None:
     tp = seeded(shared_broker.bootstrap, "fetch-range", 1000)
@@ -125,7 +127,7 @@ def test_a_range_is_read_from_within_a_batch_to_within_a_batch(
     assert list(fetch(small, tp, 5, 5)) == []
 
 
-def test_a_batch_that_is_larger_than_a_fetch_is_read(shared_broker: BrokerProcess) -> None:
+def test_a_batch_larger_than_the_fetch_size_is_read(shared_broker: BrokerProcess) -> None:
     tp = seeded(shared_broker.bootstrap, "fetch-large", 300)
 
     found = list(fetch(quick(Endpoint(*shared_broker.address), fetch_bytes=1), tp, 0, 300))
@@ -134,7 +136,7 @@ def test_a_batch_that_is_larger_than_a_fetch_is_read(shared_broker: BrokerProces
 
 
 @pytest.mark.slow
-def test_a_read_survives_a_broker_that_is_killed_and_started_again(tmp_path: Path) -> None:
+def test_a_read_continues_after_the_broker_is_killed_and_restarted(tmp_path: Path) -> None:
     with broker_process(tmp_path) as broker:
         tp = seeded(broker.bootstrap, "fetch-killed", 500)
         small = quick(Endpoint(*broker.address), fetch_bytes=50_000, api_timeout_ms=30_000)
@@ -149,7 +151,7 @@ def test_a_read_survives_a_broker_that_is_killed_and_started_again(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_broker_that_does_not_come_back_is_an_error_that_names_it(tmp_path: Path) -> None:
+def test_a_read_fails_with_the_broker_s_address_if_the_broker_stays_down(tmp_path: Path) -> None:
     with broker_process(tmp_path) as broker:
         tp = seeded(broker.bootstrap, "fetch-gone", 500)
         endpoint = Endpoint(*broker.address)
@@ -163,7 +165,7 @@ def test_a_broker_that_does_not_come_back_is_an_error_that_names_it(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_topic_that_is_deleted_while_it_is_read_is_an_error(shared_broker: BrokerProcess) -> None:
+def test_a_topic_deleted_during_a_read_is_an_error(shared_broker: BrokerProcess) -> None:
     tp = seeded(shared_broker.bootstrap, "fetch-deleted", 2000)
     small = quick(Endpoint(*shared_broker.address), fetch_bytes=20_000)
     reading = fetch(small, tp, 0, 2000)
@@ -176,7 +178,7 @@ def test_a_topic_that_is_deleted_while_it_is_read_is_an_error(shared_broker: Bro
 
 
 @pytest.mark.slow
-def test_a_topic_that_is_created_again_while_it_is_read_is_another_topic(
+def test_a_topic_deleted_and_recreated_during_a_read_is_an_error(
     shared_broker: BrokerProcess,
 ) -> None:
     tp = seeded(shared_broker.bootstrap, "fetch-again", 2000)
@@ -191,7 +193,7 @@ def test_a_topic_that_is_created_again_while_it_is_read_is_another_topic(
         list(reading)
 
 
-def test_an_offset_behind_the_end_of_our_broker_is_out_of_range(
+def test_an_offset_after_the_end_of_the_log_is_out_of_range(
     shared_broker: BrokerProcess,
 ) -> None:
     tp = seeded(shared_broker.bootstrap, "fetch-range-end", 3)
@@ -202,7 +204,9 @@ def test_an_offset_behind_the_end_of_our_broker_is_out_of_range(
     assert (caught.value.offset, caught.value.log_start, caught.value.high_watermark) == (10, 0, 3)
 
 
-def test_a_read_behind_the_end_waits_for_records_that_come(shared_broker: BrokerProcess) -> None:
+def test_a_read_up_to_an_offset_after_the_end_waits_for_new_records(
+    shared_broker: BrokerProcess,
+) -> None:
     tp = seeded(shared_broker.bootstrap, "fetch-wait", 3)
     reading = fetch(quick(Endpoint(*shared_broker.address), fetch_max_wait_ms=10_000), tp, 0, 4)
     first = next(reading)
@@ -213,7 +217,7 @@ def test_a_read_behind_the_end_waits_for_records_that_come(shared_broker: Broker
     assert values([first, *reading], 3, 4) == ["late"]
 
 
-def test_the_next_request_is_sent_before_the_answer_is_given() -> None:
+def test_the_next_fetch_is_sent_before_the_previous_records_are_returned() -> None:
     second = threading.Event()
 
     def answer(request: FetchRequest) -> FetchResponse:
@@ -229,7 +233,7 @@ def test_the_next_request_is_sent_before_the_answer_is_given() -> None:
         reading.close()
 
 
-def test_no_request_goes_beyond_the_end_and_one_connection_does_all() -> None:
+def test_a_read_sends_no_fetch_beyond_its_end_and_uses_a_single_connection() -> None:
     with scripted({FetchRequest: log}) as broker:
         assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
 
@@ -237,7 +241,7 @@ def test_no_request_goes_beyond_the_end_and_one_connection_does_all() -> None:
         assert broker.connections == 1
 
 
-def test_sizes_follow_what_is_left_after_a_small_first_answer() -> None:
+def test_fetch_sizes_follow_the_remaining_bytes_and_the_configured_limit() -> None:
     large = {"per_answer": 10}
     with scripted({FetchRequest: lambda request: log(request, **large)}) as broker:
         list(fetch(quick(broker.endpoint, fetch_bytes=2 << 20), TP, 0, STOP))
@@ -253,7 +257,7 @@ def test_sizes_follow_what_is_left_after_a_small_first_answer() -> None:
     assert limited == {1000}
 
 
-def test_a_reader_that_stops_early_leaves_no_answer_behind() -> None:
+def test_closing_a_read_early_leaves_no_pending_response() -> None:
     with scripted({FetchRequest: log}) as broker, Cluster(quick(broker.endpoint)) as cluster:
         reading = fetch(cluster.settings, TP, 0, STOP, cluster=cluster)
         next(reading)
@@ -266,7 +270,7 @@ def test_a_reader_that_stops_early_leaves_no_answer_behind() -> None:
         assert broker.connections == 2
 
 
-def test_a_cluster_that_is_lent_stays_open() -> None:
+def test_a_cluster_passed_to_a_read_is_not_closed() -> None:
     with scripted({FetchRequest: log}) as broker, Cluster(quick(broker.endpoint)) as cluster:
         for _ in range(2):
             list(fetch(cluster.settings, TP, 0, STOP, cluster=cluster))
@@ -278,7 +282,7 @@ def test_a_cluster_that_is_lent_stays_open() -> None:
     ("served", "topic_id", "version"),
     [(18, TOPIC_ID, 18), (12, TOPIC_ID, 12), (18, ZERO_TOPIC_ID, 12), (4, ZERO_TOPIC_ID, 4)],
 )
-def test_a_topic_is_named_by_id_where_both_know_it(
+def test_a_fetch_names_the_topic_by_id_if_client_and_broker_support_ids(
     served: int, topic_id: bytes, version: int
 ) -> None:
     at_most = {FetchRequest: served}
@@ -291,7 +295,7 @@ def test_a_topic_is_named_by_id_where_both_know_it(
         assert named == (("", TOPIC_ID) if version > 12 else ("t", ZERO_TOPIC_ID))
 
 
-def test_the_settings_reach_the_broker() -> None:
+def test_a_fetch_request_has_the_configured_isolation_level_bytes_and_wait() -> None:
     chosen = {"read_committed": True, "fetch_min_bytes": 7, "fetch_max_wait_ms": 9}
     with scripted({FetchRequest: log}) as broker:
         list(fetch(quick(broker.endpoint, **chosen), TP, 0, STOP))
@@ -301,7 +305,7 @@ def test_the_settings_reach_the_broker() -> None:
     assert first.topics[0].partitions[0].current_leader_epoch == 3
 
 
-def test_a_newer_leader_epoch_of_the_caller_is_told() -> None:
+def test_a_fetch_request_has_the_newer_leader_epoch_of_the_caller() -> None:
     with scripted({FetchRequest: log}) as broker:
         list(fetch(quick(broker.endpoint), TP, 0, STOP, epoch=5))
 
@@ -309,7 +313,7 @@ def test_a_newer_leader_epoch_of_the_caller_is_told() -> None:
 
 
 @pytest.mark.parametrize("code", [3, 5, 6, 9, 56, 74, 75, 78, 100, 103, -1, 2])
-def test_a_read_goes_on_after_an_error_that_passes_with_new_metadata(code: int) -> None:
+def test_a_read_continues_with_new_metadata_after_a_retriable_error(code: int) -> None:
     failures = [code]
 
     def answer(request: FetchRequest) -> FetchResponse:
@@ -331,7 +335,7 @@ def test_a_read_goes_on_after_an_error_that_passes_with_new_metadata(code: int) 
         (999, "REQUEST_REJECTED"),
     ],
 )
-def test_an_error_that_does_not_pass_is_raised_at_once(code: int, condition: str) -> None:
+def test_a_fatal_error_of_a_fetch_is_raised_without_retry(code: int, condition: str) -> None:
     with (
         scripted({FetchRequest: lambda _: fetch_answer(error=code)}) as broker,
         pytest.raises(
@@ -346,7 +350,7 @@ def test_an_error_that_does_not_pass_is_raised_at_once(code: int, condition: str
     ("code", "error", "attempts"),
     [(100, UnknownTopicError, 5), (3, UnknownTopicError, 5), (2, SourceError, 3)],
 )
-def test_an_error_that_stays_is_raised_after_some_attempts(
+def test_a_lasting_error_of_a_fetch_is_raised_after_the_allowed_attempts(
     code: int, error: type[Exception], attempts: int
 ) -> None:
     with scripted({FetchRequest: lambda _: fetch_answer(error=code)}) as broker:
@@ -355,7 +359,7 @@ def test_an_error_that_stays_is_raised_after_some_attempts(
         assert len(broker.requests(FetchRequest)) == attempts
 
 
-def test_a_leader_that_is_never_found_is_an_error_at_the_deadline() -> None:
+def test_a_read_without_a_leader_fails_at_the_deadline() -> None:
     with (
         scripted({FetchRequest: lambda _: fetch_answer(error=6)}) as broker,
         pytest.raises(SourceError, match=r"Fetch of t-0: gave up .*NOT_LEADER_OR_FOLLOWER from"),
@@ -381,7 +385,7 @@ def test_a_read_follows_the_leader_to_another_broker() -> None:
 
 
 @pytest.mark.parametrize("answer", [CLOSE, b"\0\0"])
-def test_a_lost_connection_is_opened_again(answer: Any) -> None:
+def test_a_read_continues_on_a_new_connection_after_a_lost_connection(answer: Any) -> None:
     failures = [answer]
 
     def handler(request: FetchRequest) -> Any:
@@ -396,7 +400,7 @@ def test_a_lost_connection_is_opened_again(answer: Any) -> None:
         assert broker.connections == 2
 
 
-def test_a_fetch_out_of_range_tells_the_range() -> None:
+def test_an_out_of_range_fetch_names_the_valid_offsets() -> None:
     with (
         scripted(
             {
@@ -409,7 +413,7 @@ def test_a_fetch_out_of_range_tells_the_range() -> None:
         list(fetch(quick(broker.endpoint), TP, 7, STOP))
 
 
-def test_a_new_leader_that_lags_is_asked_again() -> None:
+def test_an_out_of_range_fetch_is_repeated_if_the_offset_is_in_range() -> None:
     failures = [1]
 
     def answer(request: FetchRequest) -> FetchResponse:
@@ -419,7 +423,7 @@ def test_a_new_leader_that_lags_is_asked_again() -> None:
         assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
 
 
-def test_offsets_that_compaction_removed_are_passed_over() -> None:
+def test_a_read_skips_offsets_removed_by_compaction() -> None:
     def compacted(request: FetchRequest) -> FetchResponse:
         if request.topics[0].partitions[0].fetch_offset < 15:
             return fetch_answer(batch(10, 5))
@@ -431,7 +435,7 @@ def test_offsets_that_compaction_removed_are_passed_over() -> None:
     assert (first.next_offset, second.next_offset, len(second.buffer)) == (15, STOP, 0)
 
 
-def test_a_compacted_end_ends_the_read_once_the_log_is_known_to_be_local() -> None:
+def test_an_empty_fetch_below_the_end_ends_the_read_if_the_log_is_local() -> None:
     def compacted(request: FetchRequest) -> FetchResponse:
         at = request.topics[0].partitions[0].fetch_offset
         return fetch_answer(batch(0, 50) if at < 50 else b"")
@@ -446,7 +450,7 @@ def test_a_compacted_end_ends_the_read_once_the_log_is_known_to_be_local() -> No
     assert asked == [-4]
 
 
-def test_one_empty_answer_is_no_gap() -> None:
+def test_a_single_empty_fetch_response_is_not_taken_for_a_compacted_end() -> None:
     answers = [fetch_answer()]
 
     with scripted() as broker:
@@ -455,7 +459,7 @@ def test_one_empty_answer_is_no_gap() -> None:
         assert not broker.requests(ListOffsetsRequest)
 
 
-def test_a_compacted_end_is_believed_where_the_broker_knows_no_remote_storage() -> None:
+def test_empty_fetches_end_the_read_if_the_broker_does_not_support_remote_storage() -> None:
     def unknown(request: ListOffsetsRequest) -> ListOffsetsResponse:
         answer = offsets_answer(request)
         answer.topics[0].partitions[0].error_code = 35
@@ -468,7 +472,7 @@ def test_a_compacted_end_is_believed_where_the_broker_knows_no_remote_storage() 
     assert found.next_offset == STOP
 
 
-def test_empty_answers_of_remote_storage_are_waited_for_until_the_patience_ends() -> None:
+def test_empty_fetches_of_remote_storage_fail_after_the_poll_timeout() -> None:
     handlers = {
         FetchRequest: lambda _: fetch_answer(),
         ListOffsetsRequest: lambda request: offsets_answer(request, first=90),
@@ -480,7 +484,7 @@ def test_empty_answers_of_remote_storage_are_waited_for_until_the_patience_ends(
         list(fetch(quick(broker.endpoint, poll_timeout_ms=20), TP, 7, STOP))
 
 
-def test_an_open_transaction_is_named_when_the_patience_ends() -> None:
+def test_the_poll_timeout_error_names_an_open_transaction() -> None:
     answer = fetch_answer(high_watermark=120, last_stable_offset=60)
     committed = {"read_committed": True, "poll_timeout_ms": 10}
     with (
@@ -490,7 +494,7 @@ def test_an_open_transaction_is_named_when_the_patience_ends() -> None:
         list(fetch(quick(broker.endpoint, **committed), TP, 60, STOP))
 
 
-def test_the_end_of_the_log_is_named_when_the_patience_ends() -> None:
+def test_the_poll_timeout_error_names_the_end_of_the_log() -> None:
     answer = fetch_answer(high_watermark=60, last_stable_offset=60)
     with (
         scripted({FetchRequest: lambda _: answer}) as broker,
@@ -499,7 +503,7 @@ def test_the_end_of_the_log_is_named_when_the_patience_ends() -> None:
         list(fetch(quick(broker.endpoint, poll_timeout_ms=10), TP, 60, STOP))
 
 
-def test_an_answer_without_the_partition_is_waited_out_while_the_broker_throttles() -> None:
+def test_fetch_responses_without_the_partition_are_retried() -> None:
     answers = [FetchResponse(throttle_time_ms=1), FetchResponse(), FetchResponse(error_code=70)]
 
     with scripted() as broker:
@@ -507,7 +511,7 @@ def test_an_answer_without_the_partition_is_waited_out_while_the_broker_throttle
         assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
 
 
-def test_empty_answers_of_a_broker_that_throttles_are_no_gap() -> None:
+def test_empty_fetches_of_a_throttling_broker_are_not_taken_for_a_compacted_end() -> None:
     answers = [fetch_answer() for _ in range(3)]
     for one in answers:
         one.throttle_time_ms = 1
@@ -517,7 +521,7 @@ def test_empty_answers_of_a_broker_that_throttles_are_no_gap() -> None:
         assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
 
 
-def test_records_of_a_throttled_answer_are_given_before_the_client_waits() -> None:
+def test_records_of_a_throttled_response_are_returned_before_the_wait() -> None:
     def answer(request: FetchRequest) -> FetchResponse:
         found = log(request)
         found.throttle_time_ms = 0x7FFFFFFF
@@ -533,7 +537,7 @@ def test_records_of_a_throttled_answer_are_given_before_the_client_waits() -> No
 
 
 @pytest.mark.slow
-def test_a_quota_of_our_broker_slows_a_read_down_and_loses_nothing(
+def test_a_client_quota_throttles_a_read_without_loss_of_records(
     shared_broker: BrokerProcess,
 ) -> None:
     tp = seeded(shared_broker.bootstrap, "fetch-quota", 1030)
@@ -551,7 +555,7 @@ def test_a_quota_of_our_broker_slows_a_read_down_and_loses_nothing(
     assert stripped(values(found, 0, 1030)) == expected(0, 1030)
 
 
-def test_aborted_transactions_are_handed_on() -> None:
+def test_fetched_records_have_the_aborted_transactions_of_the_response() -> None:
     aborted = [AbortedTransaction(7, 3), AbortedTransaction(8, 5)]
     with scripted(
         {FetchRequest: lambda _: fetch_answer(batch(0, STOP), aborted_transactions=aborted)}
@@ -561,7 +565,7 @@ def test_aborted_transactions_are_handed_on() -> None:
     assert found.aborted == ((7, 3), (8, 5))
 
 
-def test_a_batch_that_is_cut_short_is_left_to_the_next_answer() -> None:
+def test_a_truncated_last_batch_is_fetched_again() -> None:
     def cut(request: FetchRequest) -> FetchResponse:
         at = request.topics[0].partitions[0].fetch_offset
         return fetch_answer(batch(at, 10) + batch(at + 10, 10)[:-1])
@@ -573,7 +577,7 @@ def test_a_batch_that_is_cut_short_is_left_to_the_next_answer() -> None:
     assert values(found) == expected()
 
 
-def test_batches_behind_the_end_are_cut_off() -> None:
+def test_batches_after_the_end_of_the_range_are_cut_off() -> None:
     with scripted({FetchRequest: lambda _: fetch_answer(batch(0, 5) + batch(5, 5))}) as broker:
         [found] = fetch(quick(broker.endpoint), TP, 0, 5)
 
@@ -590,7 +594,7 @@ def test_batches_behind_the_end_are_cut_off() -> None:
         (bytes(8) + b"\xff" * 4 + batch(20, 10)[12:], r"CORRUPT_RECORDS\] .*length -1"),
     ],
 )
-def test_records_that_are_none_are_an_error_that_names_the_offset(
+def test_malformed_records_of_a_fetch_are_an_error_with_the_offset(
     records: bytes, message: str
 ) -> None:
     with (
@@ -628,7 +632,7 @@ def spoiled(good: bytes, fault: dict[str, Any]) -> bytes:
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(faults, min_size=1, max_size=3))
-def test_garbage_ends_with_a_typed_error_or_is_read(
+def test_corrupted_fetch_responses_are_read_or_fail_with_a_typed_error(
     garbage: Scripted, planned: list[dict[str, Any]]
 ) -> None:
     number = 0

@@ -20,7 +20,7 @@ def quoted(text: str) -> str:
     return f'"{inner}"'
 
 
-def test_a_line_of_each_module_is_read() -> None:
+def test_a_jaas_line_of_each_login_module_is_parsed() -> None:
     assert parse_jaas(f'{PLAIN} required username="u" password="p";') == Login(
         "PlainLoginModule", {"username": "u", "password": "p"}
     )
@@ -34,7 +34,9 @@ def test_a_line_of_each_module_is_read() -> None:
 
 
 @given(st.dictionaries(words, st.text()), blanks)
-def test_any_option_is_read_as_it_was_quoted(options: dict[str, str], blank: str) -> None:
+def test_quoted_options_of_a_jaas_line_are_parsed_exactly(
+    options: dict[str, str], blank: str
+) -> None:
     pairs = [f"{name}{blank}={blank}{quoted(value)}" for name, value in options.items()]
 
     found = parse_jaas(blank.join(["", PLAIN, "required", *pairs, ";", ""]))
@@ -43,7 +45,7 @@ def test_any_option_is_read_as_it_was_quoted(options: dict[str, str], blank: str
 
 
 @given(st.text(alphabet=st.sampled_from("ab =\"';\\/*\n") | st.characters()))
-def test_any_other_line_is_an_error_that_quotes_nothing_of_it(rest: str) -> None:
+def test_a_malformed_jaas_line_never_shows_its_password(rest: str) -> None:
     line = f'{PLAIN} required password="s3cret" {rest}'
 
     try:
@@ -75,20 +77,20 @@ def test_any_other_line_is_an_error_that_quotes_nothing_of_it(rest: str) -> None
         (f"{PACKAGE}.plain.ScramLoginModule required;", "no known login module"),
     ],
 )
-def test_what_is_wrong_with_a_line_is_told(line: str, message: str) -> None:
+def test_a_malformed_jaas_line_is_refused_with_the_reason(line: str, message: str) -> None:
     with pytest.raises(OptionError, match=message) as caught:
         parse_jaas(line)
 
     assert "s3cret" not in str(caught.value)
 
 
-def test_escapes_are_those_of_java() -> None:
+def test_escapes_in_a_jaas_line_are_parsed_as_in_java() -> None:
     line = PLAIN + r""" required a="\t\n\"\\\101\7x" ;"""
 
     assert parse_jaas(line).options == {"a": '\t\n"\\A\x07x'}
 
 
-def test_an_option_that_is_needed_is_named() -> None:
+def test_an_error_names_a_missing_option_of_a_login_module() -> None:
     login = parse_jaas(f'{PLAIN} required username="u";')
 
     assert login.need("username") == "u"

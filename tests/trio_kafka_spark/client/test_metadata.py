@@ -19,7 +19,7 @@ def answer(error: int = 0, topic_error: int = 0, leader: int = 1) -> MetadataRes
     )
 
 
-def test_a_partition_is_where_its_leader_is() -> None:
+def test_a_known_partition_has_the_address_and_epoch_of_its_leader() -> None:
     metadata = Metadata()
     metadata.learn(answer(leader=2), NOW)
 
@@ -35,7 +35,7 @@ def test_a_partition_is_where_its_leader_is() -> None:
     assert metadata.endpoints == (Endpoint("a", 1), Endpoint("b", 2))
 
 
-def test_a_partition_has_an_error_of_its_own_or_of_its_topic() -> None:
+def test_a_partition_has_its_own_error_or_the_error_of_its_topic() -> None:
     def error(found: MetadataResponse, tp: TopicPartition = TP) -> int:
         metadata = Metadata()
         metadata.learn(found, NOW)
@@ -51,7 +51,7 @@ def test_a_partition_has_an_error_of_its_own_or_of_its_topic() -> None:
     assert error(answer(), TopicPartition("t", 1)) == 3
 
 
-def test_a_topic_that_is_old_or_forgotten_is_not_known() -> None:
+def test_metadata_of_a_topic_is_unknown_if_expired_or_forgotten() -> None:
     metadata = Metadata()
     assert metadata.known(TP, 1000) is None
     metadata.learn(answer(), 0.0)
@@ -63,7 +63,7 @@ def test_a_topic_that_is_old_or_forgotten_is_not_known() -> None:
     assert metadata.known(TP, 1000) is None
 
 
-def test_an_answer_without_brokers_leaves_the_ones_that_are_known() -> None:
+def test_a_metadata_response_without_brokers_keeps_the_known_brokers() -> None:
     metadata = Metadata()
     metadata.learn(answer(), NOW)
 

@@ -57,7 +57,7 @@ def endpoint(
             thread.join()
 
 
-def test_an_unsecured_token_has_the_claims_of_its_options() -> None:
+def test_an_unsecured_token_has_the_claims_of_the_jaas_options() -> None:
     options = {
         "unsecuredLoginStringClaim_sub": "alice",
         "unsecuredLoginNumberClaim_level": "2.5",
@@ -77,7 +77,7 @@ def test_an_unsecured_token_has_the_claims_of_its_options() -> None:
     }
 
 
-def test_another_claim_may_be_the_principal() -> None:
+def test_the_principal_claim_of_an_unsecured_token_is_configurable_and_required() -> None:
     options = {"unsecuredLoginPrincipalClaimName": "me", "unsecuredLoginStringClaim_me": "x"}
 
     assert parts(unsecured_token(options, 0.0))[1]["me"] == "x"
@@ -87,7 +87,7 @@ def test_another_claim_may_be_the_principal() -> None:
         unsecured_token({**options, "unsecuredLoginLifetimeSeconds": "s3cret"}, 0.0)
 
 
-def test_extensions_go_with_the_token() -> None:
+def test_extensions_are_returned_with_the_token() -> None:
     unsecured = login(unsecuredLoginStringClaim_sub="a", unsecuredLoginExtension_traceId="7")
     given = login(token="t.o.k")
 
@@ -95,7 +95,7 @@ def test_extensions_go_with_the_token() -> None:
     assert bearer_token(Sasl(), given) == ("t.o.k", {})
 
 
-def test_a_file_may_hold_the_token(tmp_path: Path) -> None:
+def test_the_token_is_read_from_a_file_url(tmp_path: Path) -> None:
     path = tmp_path / "my token"
     path.write_text("t.o.k\n")
 
@@ -106,7 +106,7 @@ def test_a_file_may_hold_the_token(tmp_path: Path) -> None:
         bearer_token(Sasl(token_url="ftp://host"), login())
 
 
-def test_an_endpoint_is_asked_with_the_credentials_of_the_client() -> None:
+def test_a_token_request_has_the_client_credentials_and_the_scope() -> None:
     with endpoint() as (url, asked):
         found = bearer_token(
             Sasl(token_url=url),
@@ -133,7 +133,9 @@ def test_an_endpoint_is_asked_with_the_credentials_of_the_client() -> None:
     ]
 
 
-def test_an_endpoint_with_tls_is_checked_by_the_options_of_the_jaas_line(tmp_path: Path) -> None:
+def test_the_certificate_of_a_token_endpoint_is_checked_with_the_jaas_options(
+    tmp_path: Path,
+) -> None:
     ca = authority()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(issued(ca, "endpoint").write_pem(tmp_path / "endpoint.pem"))
@@ -159,7 +161,7 @@ def test_an_endpoint_with_tls_is_checked_by_the_options_of_the_jaas_line(tmp_pat
         (b'{"access_token":"a\\u0001b"}', 200, "has no access_token"),
     ],
 )
-def test_an_endpoint_that_gives_no_token_is_an_error_without_the_secret(
+def test_a_token_endpoint_without_a_token_is_an_error_that_hides_the_secret(
     body: bytes, status: int, message: str
 ) -> None:
     with (
@@ -171,12 +173,12 @@ def test_an_endpoint_that_gives_no_token_is_an_error_without_the_secret(
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_tls_option_of_the_jaas_line_that_is_malformed_is_named() -> None:
+def test_an_error_names_a_malformed_tls_option_of_the_jaas_line() -> None:
     options = {"clientId": "a", "clientSecret": "s3cret", "ssl.enabled.protocols": "SSLv3"}
     with pytest.raises(OptionError, match=r"ssl\.enabled\.protocols: 'SSLv3': want TLSv1\.2"):
         bearer_token(Sasl(token_url="https://127.0.0.1/"), login(**options))
 
 
-def test_credentials_that_are_missing_are_named() -> None:
+def test_an_error_names_missing_oauth_client_credentials() -> None:
     with pytest.raises(OptionError, match=r"clientId=.* and clientSecret="):
         bearer_token(Sasl(token_url="https://127.0.0.1/"), login(clientId="me"))

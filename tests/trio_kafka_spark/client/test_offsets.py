@@ -26,7 +26,9 @@ def failing(code: int, times: int = 1) -> Any:
     return answer
 
 
-def test_offsets_of_several_topics_come_from_our_broker(shared_broker: BrokerProcess) -> None:
+def test_the_broker_gives_earliest_latest_and_timestamp_offsets_of_partitions(
+    shared_broker: BrokerProcess,
+) -> None:
     admin = AdminClient({"bootstrap.servers": shared_broker.bootstrap})
     for future in admin.create_topics([NewTopic("offsets", 3, 1)]).values():
         future.result()
@@ -46,7 +48,7 @@ def test_offsets_of_several_topics_come_from_our_broker(shared_broker: BrokerPro
             cluster.offsets({TopicPartition("offsets", 3): LATEST})
 
 
-def test_the_isolation_level_and_the_leader_epoch_are_told() -> None:
+def test_a_list_offsets_request_has_isolation_level_and_leader_epoch() -> None:
     with scripted() as broker:
         for committed in (False, True):
             with Cluster(quick(broker.endpoint, read_committed=committed)) as cluster:
@@ -57,7 +59,7 @@ def test_the_isolation_level_and_the_leader_epoch_are_told() -> None:
     assert asked[0].topics[0].partitions[0].current_leader_epoch == 3
 
 
-def test_the_oldest_version_works() -> None:
+def test_offsets_are_found_with_list_offsets_version_1() -> None:
     with scripted(at_most={ListOffsetsRequest: 1, MetadataRequest: 4}) as broker:
         with Cluster(quick(broker.endpoint)) as cluster:
             assert cluster.offsets({TP: LATEST}) == {TP: 100}
@@ -65,14 +67,14 @@ def test_the_oldest_version_works() -> None:
 
 
 @pytest.mark.parametrize("code", [5, 6, 74, 75, 78, 3, 13])
-def test_a_partition_whose_leader_has_changed_is_asked_again_with_new_metadata(code: int) -> None:
+def test_list_offsets_is_repeated_with_new_metadata_after_a_leader_change(code: int) -> None:
     with scripted({ListOffsetsRequest: failing(code)}) as broker:
         with Cluster(quick(broker.endpoint)) as cluster:
             assert cluster.offsets({TP: LATEST}) == {TP: 100}
         assert len(broker.requests(MetadataRequest)) == 2
 
 
-def test_a_leader_that_never_gets_ready_is_an_error_that_names_the_partition() -> None:
+def test_list_offsets_without_a_ready_leader_fails_with_the_partition() -> None:
     with (
         scripted({ListOffsetsRequest: failing(6, times=99999)}) as broker,
         Cluster(quick(broker.endpoint, api_timeout_ms=20)) as cluster,
@@ -81,7 +83,7 @@ def test_a_leader_that_never_gets_ready_is_an_error_that_names_the_partition() -
         cluster.offsets({TP: LATEST})
 
 
-def test_a_rejection_is_an_error_at_once_that_names_broker_and_code() -> None:
+def test_a_rejected_list_offsets_fails_without_retry_and_names_broker_and_code() -> None:
     with scripted({ListOffsetsRequest: failing(29)}) as broker:
         with (
             Cluster(quick(broker.endpoint)) as cluster,

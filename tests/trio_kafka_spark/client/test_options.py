@@ -13,7 +13,7 @@ CLASSES = {
 }
 
 
-def test_each_option_that_is_honoured_has_a_field() -> None:
+def test_each_honoured_option_has_a_field_in_the_settings() -> None:
     for option in KAFKA_OPTIONS.values():
         assert (option.target is not None) == (option.use is Use.HONOURED)
         if option.target is not None:
@@ -21,7 +21,7 @@ def test_each_option_that_is_honoured_has_a_field() -> None:
             assert field in {one.name for one in attrs.fields(CLASSES[part])}, option.name
 
 
-def test_the_default_that_the_table_shows_is_the_one_in_effect() -> None:
+def test_the_default_in_the_option_table_is_the_default_of_the_settings() -> None:
     settings = ClientSettings.from_options({"kafka.bootstrap.servers": "a:1"})
     for option in KAFKA_OPTIONS.values():
         if option.default and option.target is not None:
@@ -31,27 +31,27 @@ def test_the_default_that_the_table_shows_is_the_one_in_effect() -> None:
             assert option.parse(option.default) == value, option.name
 
 
-def test_no_two_options_share_a_field() -> None:
+def test_no_two_options_set_the_same_field() -> None:
     targets = [option.target for option in KAFKA_OPTIONS.values() if option.target]
 
     assert len(targets) == len(set(targets))
 
 
-def test_each_password_is_a_secret() -> None:
+def test_each_option_with_a_password_or_key_is_a_secret() -> None:
     words = ("password", "secret", "jaas", "certificate", "keystore.key", "passphrase")
     for name, option in KAFKA_OPTIONS.items():
         if option.use is Use.HONOURED:
             assert option.secret == any(word in name for word in words), name
 
 
-def test_each_option_says_what_it_does_or_why_not() -> None:
+def test_each_option_has_a_note_in_the_form_of_its_use() -> None:
     for option in KAFKA_OPTIONS.values():
         assert option.note, option.name
         assert "|" not in option.note
         assert option.note.endswith(".") == (option.use is not Use.REFUSED), option.name
 
 
-def test_an_option_may_be_refused_on_one_side() -> None:
+def test_an_option_can_be_refused_for_reads_and_accepted_for_writes() -> None:
     option = KAFKA_OPTIONS["auto.offset.reset"]
 
     assert option.side is Side.READ

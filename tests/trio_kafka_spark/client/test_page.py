@@ -8,11 +8,11 @@ from trio_kafka_spark.client.options import KAFKA_OPTIONS
 from trio_kafka_spark.client.settings import ClientSettings
 
 
-def test_the_page_is_what_the_table_says() -> None:
+def test_the_page_of_client_options_is_generated_from_the_option_table() -> None:
     assert PAGE.read_text() == page(), "run: .venv/bin/python -m tests.trio_kafka_spark.client.page"
 
 
-def test_each_option_has_one_row() -> None:
+def test_each_client_option_has_a_single_row_on_the_page() -> None:
     rows = re.findall(r"^\| `kafka\.([a-z0-9.]+)` \|", page(), re.MULTILINE)
 
     assert sorted(set(rows) - {"sasl.mechanism"}) == sorted(
@@ -20,7 +20,7 @@ def test_each_option_has_one_row() -> None:
     )
 
 
-def test_the_blocks_of_the_page_are_options_that_are_accepted(
+def test_the_options_of_the_examples_on_the_page_are_accepted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("REPORTS_PASSWORD", "x")

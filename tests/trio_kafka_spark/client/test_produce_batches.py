@@ -30,7 +30,7 @@ def records(first: int, stop: int, **more: Any) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({"value": pa.array(values, pa.binary()), **more})
 
 
-def test_batches_go_on_in_sequence_even_where_it_wraps() -> None:
+def test_sequence_numbers_of_batches_are_contiguous_even_at_wraparound() -> None:
     first = (1 << 31) - 10
     batches = encoding().encoded(records(0, 200), first, 5)
 
@@ -45,7 +45,7 @@ def test_batches_go_on_in_sequence_even_where_it_wraps() -> None:
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_halves_have_the_same_records_times_and_sequences(codec: Codec) -> None:
+def test_the_halves_of_a_split_batch_keep_records_timestamps_and_sequences(codec: Codec) -> None:
     made = encoding(codec=codec, batch_bytes=1 << 20)
     rows = pa.RecordBatch.from_pydict(
         {
@@ -71,7 +71,7 @@ def test_halves_have_the_same_records_times_and_sequences(codec: Codec) -> None:
     assert told(whole.data)[4][3] == 99
 
 
-def test_a_record_that_no_request_carries_is_refused_with_its_size() -> None:
+def test_a_record_larger_than_a_request_is_refused_with_its_size() -> None:
     made = encoding()
     value = pa.array([b"small", b"x" * 1918], pa.binary())
     made.check(WHERE, pa.RecordBatch.from_pydict({"value": value}))
@@ -81,7 +81,7 @@ def test_a_record_that_no_request_carries_is_refused_with_its_size() -> None:
     made.check(WHERE, records(0, 0))
 
 
-def test_sizes_are_never_below_what_the_encoder_writes() -> None:
+def test_an_estimated_record_size_is_at_least_the_encoded_size() -> None:
     rows = pa.RecordBatch.from_pydict(
         {
             "key": [b"k" * 100],
@@ -95,7 +95,7 @@ def test_sizes_are_never_below_what_the_encoder_writes() -> None:
     assert len(one.data) - 61 <= size <= len(one.data) - 61 + 40
 
 
-def test_records_are_collected_until_they_are_taken() -> None:
+def test_collected_records_of_the_same_columns_are_taken_together() -> None:
     collected = Collected()
     collected.add(records(0, 3))
     collected.add(records(3, 5))

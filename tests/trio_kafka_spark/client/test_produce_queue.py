@@ -56,7 +56,7 @@ def queue_with(*counts: int, known: bool = True) -> Queue:
     chance=st.floats(0, 0.7),
     seed=st.integers(0, 1 << 30),
 )
-def test_each_record_is_appended_once_and_in_order_whatever_breaks(
+def test_each_record_is_appended_once_and_in_order_under_random_faults(
     counts: list[int], chance: float, seed: int
 ) -> None:
     dice = random.Random(seed)
@@ -104,7 +104,7 @@ def test_the_first_batch_of_a_partition_is_sent_alone() -> None:
     assert queue.may_send(0.0)
 
 
-def test_a_batch_that_is_split_keeps_its_sequences_and_its_place() -> None:
+def test_the_parts_of_a_split_batch_keep_its_sequences_and_its_place() -> None:
     queue, leader = queue_with(2, 4, 3, known=False), Leader()
     before = queue.send()
     assert queue.answer(before, *leader.append(before), 0.0)
@@ -126,7 +126,7 @@ def test_a_batch_that_is_split_keeps_its_sequences_and_its_place() -> None:
     assert len(leader.records) == 9
 
 
-def test_nothing_new_is_sent_before_all_that_failed_is_answered() -> None:
+def test_no_batch_is_sent_until_failed_batches_are_retried_in_order() -> None:
     queue = queue_with(1, 1, 1, 1)
     first, second = queue.send(), queue.send()
 
@@ -140,13 +140,13 @@ def test_nothing_new_is_sent_before_all_that_failed_is_answered() -> None:
     assert queue.send() is second
 
 
-def test_a_gap_that_no_failure_explains_is_final() -> None:
+def test_an_out_of_order_sequence_without_an_earlier_failure_is_final() -> None:
     queue = queue_with(1, 1)
 
     assert not queue.answer(queue.send(), ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1, 0.0)
 
 
-def test_a_gap_after_a_failure_is_retried() -> None:
+def test_an_out_of_order_sequence_after_a_failure_is_retried() -> None:
     queue = queue_with(1, 1)
     first, second = queue.send(), queue.send()
     queue.again(first, 0.0)
@@ -158,13 +158,13 @@ def test_a_gap_after_a_failure_is_retried() -> None:
 @pytest.mark.parametrize(
     "code", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TOPIC_AUTHORIZATION_FAILED]
 )
-def test_other_errors_are_final(code: ErrorCode) -> None:
+def test_other_errors_of_a_batch_are_not_retried(code: ErrorCode) -> None:
     queue = queue_with(1)
 
     assert not queue.answer(queue.send(), code, -1, 0.0)
 
 
-def test_a_batch_that_the_broker_has_already_is_written() -> None:
+def test_a_batch_with_a_duplicate_sequence_counts_as_written() -> None:
     queue = queue_with(1)
 
     assert queue.answer(queue.send(), ErrorCode.DUPLICATE_SEQUENCE_NUMBER, -1, 0.0)
@@ -172,7 +172,7 @@ def test_a_batch_that_the_broker_has_already_is_written() -> None:
     assert queue.last_offset == -1
 
 
-def test_a_request_has_one_batch_of_each_partition_up_to_its_size() -> None:
+def test_a_request_has_a_single_batch_per_partition_up_to_its_size() -> None:
     queues = Queues()
     for partition in range(4):
         queues[TopicPartition("t", partition)].is_known = True
@@ -189,7 +189,7 @@ def test_a_request_has_one_batch_of_each_partition_up_to_its_size() -> None:
     assert not queues.is_empty
 
 
-def test_a_batch_that_was_not_written_in_time_is_found() -> None:
+def test_a_batch_expires_at_its_delivery_timeout() -> None:
     queues = Queues()
     late = queues[WHERE].add(b"x", 1, expires_s=10.0)
     queues[WHERE].add(b"x", 1, expires_s=20.0)

@@ -43,7 +43,9 @@ def numbers_by_partition(messages: Iterable[Message]) -> dict[int, list[int]]:
 
 
 @pytest.mark.parametrize("codec", [codec.name.lower() for codec in Codec])
-def test_records_are_read_as_they_were_written(shared_broker: BrokerProcess, codec: str) -> None:
+def test_records_are_read_by_a_consumer_as_written_with_each_codec(
+    shared_broker: BrokerProcess, codec: str
+) -> None:
     topic = f"producer-{codec}"
     headers = pa.array(
         [[("a", b"1"), ("a", None)], None, []],
@@ -73,7 +75,9 @@ def test_records_are_read_as_they_were_written(shared_broker: BrokerProcess, cod
     assert second.timestamp()[1] > 1_600_000_000_000
 
 
-def test_batches_of_many_partitions_go_out_in_few_requests(shared_broker: BrokerProcess) -> None:
+def test_batches_of_many_partitions_are_sent_in_a_single_request(
+    shared_broker: BrokerProcess,
+) -> None:
     create_topic(shared_broker.bootstrap, "producer-many", 40)
     asked = []
     with Producer(settings(shared_broker.bootstrap)) as producer:
@@ -87,7 +91,9 @@ def test_batches_of_many_partitions_go_out_in_few_requests(shared_broker: Broker
     assert set(last.values()) == {4}
 
 
-def test_records_are_in_order_and_requests_overlap(shared_broker: BrokerProcess) -> None:
+def test_records_stay_in_order_while_several_requests_are_in_flight(
+    shared_broker: BrokerProcess,
+) -> None:
     where = TopicPartition("producer-order", 0)
     most = 0
     with Producer(settings(shared_broker.bootstrap, batch_size=2000)) as producer:
@@ -111,7 +117,7 @@ def test_records_are_in_order_and_requests_overlap(shared_broker: BrokerProcess)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
-def test_nothing_is_lost_or_doubled_over_connections_that_break(
+def test_no_record_is_lost_or_duplicated_over_breaking_connections(
     tmp_path: Path, seed: int, size: Callable[[int, int], int]
 ) -> None:
     count = size(20_000, 400_000)
@@ -137,7 +143,7 @@ def test_nothing_is_lost_or_doubled_over_connections_that_break(
 
 
 @pytest.mark.slow
-def test_nothing_is_lost_or_doubled_by_a_broker_that_is_killed_and_comes_back(
+def test_no_record_is_lost_or_duplicated_when_the_broker_is_killed_and_restarted(
     tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
     kills, port = size(2, 12), unused_port()
@@ -178,7 +184,7 @@ def test_nothing_is_lost_or_doubled_by_a_broker_that_is_killed_and_comes_back(
     assert sorted(number for some in found.values() for number in some) == list(range(sent))
 
 
-def test_a_batch_that_the_topic_does_not_take_is_split_until_it_fits(
+def test_a_batch_above_max_message_bytes_is_split_until_accepted(
     shared_broker: BrokerProcess,
 ) -> None:
     create_topic(shared_broker.bootstrap, "producer-small", 1, {"max.message.bytes": "2000"})
@@ -193,7 +199,9 @@ def test_a_batch_that_the_topic_does_not_take_is_split_until_it_fits(
     assert found == list(range(2000))
 
 
-def test_a_record_that_the_topic_does_not_take_is_named(shared_broker: BrokerProcess) -> None:
+def test_a_record_above_max_message_bytes_fails_with_its_partition(
+    shared_broker: BrokerProcess,
+) -> None:
     create_topic(shared_broker.bootstrap, "producer-tiny", 1, {"max.message.bytes": "2000"})
     with Producer(settings(shared_broker.bootstrap)) as producer:
         producer.send(TopicPartition("producer-tiny", 0), rows(0, 1, 5000))
@@ -201,7 +209,7 @@ def test_a_record_that_the_topic_does_not_take_is_named(shared_broker: BrokerPro
             producer.flush()
 
 
-def test_a_record_larger_than_a_request_is_refused_before_it_is_sent(
+def test_a_record_larger_than_max_request_size_is_refused_before_the_request(
     shared_broker: BrokerProcess,
 ) -> None:
     with Producer(settings(shared_broker.bootstrap, max_request_size=10_000)) as producer:
@@ -213,7 +221,7 @@ def test_a_record_larger_than_a_request_is_refused_before_it_is_sent(
     assert "has 10082 bytes when serialized, more than kafka.max.request.size" in str(caught.value)
 
 
-def test_without_a_broker_a_write_fails_within_its_time() -> None:
+def test_a_write_without_a_broker_fails_within_its_timeout() -> None:
     nowhere = f"127.0.0.1:{unused_port()}"
     options = {"max_block_ms": 200, "delivery_timeout_ms": 300, "request_timeout_ms": 100}
     with (
@@ -224,7 +232,7 @@ def test_without_a_broker_a_write_fails_within_its_time() -> None:
 
 
 @pytest.mark.slow
-def test_a_broker_that_stays_away_fails_the_write_with_the_last_reason(
+def test_a_write_to_a_killed_broker_fails_with_the_last_reason(
     own_broker: BrokerProcess,
 ) -> None:
     options = {"delivery_timeout_ms": 700, "request_timeout_ms": 300}
@@ -244,7 +252,7 @@ def test_a_broker_that_stays_away_fails_the_write_with_the_last_reason(
     assert "refused" in str(caught.value) or "ended" in str(caught.value)
 
 
-def test_records_of_other_columns_may_follow(shared_broker: BrokerProcess) -> None:
+def test_records_with_other_columns_are_written_in_order(shared_broker: BrokerProcess) -> None:
     where = TopicPartition("producer-mixed", 0)
     keyed = pa.RecordBatch.from_pydict({"key": [b"k"], "value": [b"1"]})
     with Producer(settings(shared_broker.bootstrap)) as producer:
@@ -261,14 +269,16 @@ def test_records_of_other_columns_may_follow(shared_broker: BrokerProcess) -> No
     ]
 
 
-def test_closing_twice_is_once(shared_broker: BrokerProcess) -> None:
+def test_closing_a_producer_twice_is_no_error(shared_broker: BrokerProcess) -> None:
     producer = Producer(settings(shared_broker.bootstrap))
     producer.partitions("producer-closed")
     with contextlib.closing(producer):
         producer.close()
 
 
-def test_a_leader_that_has_moved_is_looked_up_again(shared_broker: BrokerProcess) -> None:
+def test_the_leader_is_looked_up_again_after_not_leader_or_follower(
+    shared_broker: BrokerProcess,
+) -> None:
     where = TopicPartition("producer-moved", 0)
     with Producer(settings(shared_broker.bootstrap, retry_backoff_ms=1)) as producer:
         producer.partitions(where.topic)

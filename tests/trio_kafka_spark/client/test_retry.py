@@ -24,7 +24,7 @@ def attempts(pauses: list[float], timeout_ms: int = 60_000, most: int | None = N
     )
 
 
-def test_pauses_double_up_to_the_largest_one_with_some_jitter() -> None:
+def test_retry_pauses_double_up_to_the_maximum_with_jitter() -> None:
     pauses: list[float] = []
     work = attempts(pauses)
 
@@ -35,7 +35,7 @@ def test_pauses_double_up_to_the_largest_one_with_some_jitter() -> None:
         assert pause == pytest.approx(expected, rel=0.21)
 
 
-def test_progress_begins_again_with_the_first_pause() -> None:
+def test_a_success_resets_the_retry_pause() -> None:
     pauses: list[float] = []
     work = attempts(pauses)
     for _ in range(4):
@@ -47,14 +47,14 @@ def test_progress_begins_again_with_the_first_pause() -> None:
     assert pauses[-1] < 0.13
 
 
-def test_the_deadline_ends_the_work_with_an_error_that_names_it_and_the_last_reason() -> None:
+def test_the_deadline_error_names_the_work_the_attempts_and_the_last_reason() -> None:
     work = attempts([], timeout_ms=0)
 
     with pytest.raises(SourceError, match=r"Fetch of t-0: gave up after 1 attempt.*broker a:1: no"):
         work.failed("broker a:1: no")
 
 
-def test_so_many_failures_end_the_work_before_its_deadline() -> None:
+def test_the_maximum_of_attempts_ends_the_work_before_the_deadline() -> None:
     work = attempts([], most=2)
     work.failed("first")
 
@@ -62,13 +62,13 @@ def test_so_many_failures_end_the_work_before_its_deadline() -> None:
         work.failed("second")
 
 
-def test_a_code_of_a_later_kafka_is_a_number_and_not_retried() -> None:
+def test_an_unknown_error_code_is_shown_as_number_and_not_retried() -> None:
     assert (named(9999), is_retriable(9999)) == ("error 9999", False)
     assert (named(3), is_retriable(6)) == ("UNKNOWN_TOPIC_OR_PARTITION", True)
     assert "error 9999" in str(rejected("Fetch of t-0", 9999))
 
 
-def test_a_rejection_has_the_condition_of_its_code() -> None:
+def test_a_rejection_has_the_condition_and_the_name_of_its_error_code() -> None:
     error = rejected("Fetch of t-0 at broker a:1", ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
     assert str(error).startswith("[KAFKA_AUTHORIZATION_FAILED] Fetch of t-0 at broker a:1: ")

@@ -35,7 +35,7 @@ def conversation(exchange: Exchange, *answers: bytes) -> list[bytes]:
     return said
 
 
-def test_scram_says_what_rfc_7677_shows() -> None:
+def test_scram_messages_equal_the_example_of_rfc_7677() -> None:
     exchange = scram("sha256", "user", "pencil", nonce="rOprNGfwEbeRWgbNEkqO")
 
     assert conversation(exchange, SERVER_FIRST, SERVER_FINAL) == [
@@ -44,7 +44,7 @@ def test_scram_says_what_rfc_7677_shows() -> None:
     ]
 
 
-def test_a_server_that_does_not_know_the_password_is_found_out() -> None:
+def test_a_scram_server_with_a_wrong_signature_is_refused() -> None:
     exchange = scram("sha256", "user", "pencil", nonce="rOprNGfwEbeRWgbNEkqO")
     wrong = b"v=" + base64.b64encode(bytes(32))
 
@@ -67,7 +67,7 @@ def test_a_server_that_does_not_know_the_password_is_found_out() -> None:
         (b"r=nonce1,s=QQ==,i=4096", b"\xff", "ended the login"),
     ],
 )
-def test_a_server_that_breaks_the_rules_of_scram_is_an_error(
+def test_an_invalid_scram_server_message_is_an_error_that_hides_the_password(
     first: bytes, final: bytes, message: str
 ) -> None:
     with pytest.raises(AuthenticationError, match=message) as caught:
@@ -77,13 +77,15 @@ def test_a_server_that_breaks_the_rules_of_scram_is_an_error(
 
 
 @given(st.binary(max_size=40), st.binary(max_size=40))
-def test_garbage_from_a_scram_server_ends_with_a_typed_error(first: bytes, final: bytes) -> None:
+def test_random_scram_server_messages_are_an_authentication_error(
+    first: bytes, final: bytes
+) -> None:
     with pytest.raises(AuthenticationError):
         conversation(scram("sha256", "u", "p", nonce="n"), first, final)
 
 
 @given(st.text(min_size=1), st.text())
-def test_a_server_that_knows_the_password_is_accepted_whatever_the_name(
+def test_a_scram_server_that_knows_the_password_is_accepted_with_any_user_name(
     name: str, password: str
 ) -> None:
     def server(client_first: bytes) -> tuple[bytes, Callable[[bytes], bytes]]:
@@ -106,20 +108,20 @@ def test_a_server_that_knows_the_password_is_accepted_whatever_the_name(
         exchange.send(final(message))
 
 
-def test_a_name_is_escaped_and_a_delegation_token_is_marked() -> None:
+def test_scram_escapes_the_user_name_and_marks_a_delegation_token() -> None:
     exchange = scram("sha256", "a=b,c", "p", nonce="n", extension=",tokenauth=true")
 
     assert next(exchange) == b"n,,n=a=3Db=2Cc,r=n,tokenauth=true"
 
 
-def test_plain_is_name_and_password_between_nuls() -> None:
+def test_sasl_plain_sends_name_and_password_separated_by_nul() -> None:
     assert conversation(plain("u", "p"), b"") == [b"\0u\0p"]
     for name, password in (("", "p"), ("u", ""), ("u\0", "p")):
         with pytest.raises(OptionError, match="may be neither empty nor hold a NUL"):
             next(plain(name, password))
 
 
-def test_a_rejected_token_is_answered_so_that_the_server_can_end_the_login() -> None:
+def test_a_rejected_oauth_token_is_acknowledged_and_then_an_error() -> None:
     exchange = oauthbearer("t.o.k", {"a": "b"})
     assert next(exchange) == b"n,,\x01auth=Bearer t.o.k\x01a=b\x01\x01"
     assert exchange.send(b'{"status":"invalid_token"}') == b"\x01"
@@ -146,7 +148,7 @@ def log_in_answered(settings: Sasl, *answers: Any) -> tuple[list[object], float]
     raise AssertionError(f"want more answers after {requests}")
 
 
-def test_a_session_ends_before_the_broker_ends_it() -> None:
+def test_a_sasl_session_expires_before_its_lifetime_at_the_broker() -> None:
     shaken = SaslHandshakeResponse(0, ["PLAIN"])
 
     unlimited = SaslAuthenticateResponse(0, None, b"", 0)
@@ -172,7 +174,7 @@ def test_a_session_ends_before_the_broker_ends_it() -> None:
         ),
     ],
 )
-def test_a_broker_that_rejects_the_login_is_an_error_without_the_password(
+def test_a_rejected_login_is_an_error_that_hides_the_password(
     answers: list[Any], message: str
 ) -> None:
     with pytest.raises(AuthenticationError, match=message) as caught:
@@ -181,7 +183,7 @@ def test_a_broker_that_rejects_the_login_is_an_error_without_the_password(
     assert "s3cret" not in str(caught.value)
 
 
-def test_the_mechanism_is_the_one_of_the_settings() -> None:
+def test_the_handshake_requests_the_configured_sasl_mechanism() -> None:
     step = next(log_in(sasl("SCRAM-SHA-512")))
 
     assert step.request == SaslHandshakeRequest("SCRAM-SHA-512")

@@ -9,7 +9,7 @@ from trio_kafka_spark.client.secret import HIDDEN, Secret, resolve
 OPTION = "kafka.ssl.key.password"
 
 
-def test_a_secret_shows_itself_nowhere_but_where_it_is_revealed() -> None:
+def test_the_text_of_a_secret_is_hidden_until_revealed() -> None:
     secret = Secret(OPTION, "s3cret")
 
     shown = f"{secret} {secret!r} {[secret]} {(secret,)!s}"
@@ -19,7 +19,7 @@ def test_a_secret_shows_itself_nowhere_but_where_it_is_revealed() -> None:
     assert pickle.loads(pickle.dumps(secret)) == secret
 
 
-def test_a_variable_is_looked_up_on_use_and_never_travels(
+def test_a_variable_is_resolved_on_use_and_its_value_is_not_pickled(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "passwords").write_text("a.b = fr\\u00fchling\n", encoding="utf-8")
@@ -34,19 +34,21 @@ def test_a_variable_is_looked_up_on_use_and_never_travels(
     assert resolve(OPTION, f"${{directory:{tmp_path}:whole}}") == "content"
 
 
-def test_a_value_is_not_looked_into_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_inside_the_value_of_a_variable_is_not_resolved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("THE_PASSWORD", "${env:OTHER}")
 
     assert resolve(OPTION, "${env:THE_PASSWORD}") == "${env:OTHER}"
 
 
 @pytest.mark.parametrize("text", ["$", "${", "${env}", "${vault:a:b}", "$env:A", "{env:A}"])
-def test_other_text_stays_as_it_is(text: str) -> None:
+def test_text_without_a_variable_is_unchanged(text: str) -> None:
     assert resolve(OPTION, text) == text
     assert not Secret(OPTION, text).is_variable
 
 
-def test_a_variable_without_a_value_is_an_error_that_names_option_and_variable(
+def test_the_error_of_a_missing_variable_names_option_and_variable(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "broken").write_text("a=\\uXYZ s3cret", encoding="utf-8")

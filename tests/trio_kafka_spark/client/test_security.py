@@ -16,7 +16,7 @@ def security(protocol: str = "SASL_SSL", jaas: str | None = PLAIN, **values: obj
     return Security.from_values({"protocol": protocol, **named})
 
 
-def test_a_protocol_says_what_it_uses() -> None:
+def test_each_security_protocol_uses_tls_and_sasl_by_its_name() -> None:
     used = {
         name: (found.uses_tls, found.uses_sasl)
         for name in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -32,13 +32,13 @@ def test_a_protocol_says_what_it_uses() -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["", "GSSAPI", "NTLM"])
-def test_kerberos_and_unknown_mechanisms_are_refused_by_name(mechanism: str) -> None:
+def test_kerberos_and_unknown_sasl_mechanisms_are_refused_by_name(mechanism: str) -> None:
     name = mechanism or "GSSAPI"
     with pytest.raises(OptionError, match=rf"sasl\.mechanism: .*{name}.* set one of PLAIN, SCRAM"):
         security(sasl__mechanism=mechanism)
 
 
-def test_credentials_are_checked_before_anything_runs() -> None:
+def test_missing_or_mismatched_jaas_lines_are_refused_with_the_settings() -> None:
     with pytest.raises(OptionError, match="is missing: want a line for PlainLoginModule"):
         security(jaas=None, sasl__mechanism="PLAIN")
     with pytest.raises(OptionError, match="SCRAM-SHA-512 needs ScramLoginModule"):
@@ -47,7 +47,7 @@ def test_credentials_are_checked_before_anything_runs() -> None:
         security(jaas=PLAIN[:-1], sasl__mechanism="PLAIN")
 
 
-def test_a_line_with_a_variable_is_parsed_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jaas_line_with_a_variable_is_parsed_at_login(monkeypatch: pytest.MonkeyPatch) -> None:
     found = security(jaas="${env:THE_LINE}", sasl__mechanism="PLAIN")
     with pytest.raises(OptionError, match=r"\$\{env:THE_LINE\}: there is no such value"):
         found.sasl.login()
@@ -57,12 +57,12 @@ def test_a_line_with_a_variable_is_parsed_where_it_is_used(monkeypatch: pytest.M
     assert found.sasl.login().options == {"username": "u", "password": "s3"}
 
 
-def test_a_login_handler_that_cannot_run_is_refused() -> None:
+def test_a_java_login_handler_is_refused() -> None:
     with pytest.raises(OptionError, match="a Java class that cannot run here"):
         security(sasl__mechanism="PLAIN", sasl__login_handler="com.example.Handler")
 
 
-def test_stores_that_contradict_one_another_are_refused() -> None:
+def test_contradictory_or_incomplete_key_and_trust_stores_are_refused() -> None:
     pem = Secret("option", "pem")
     with pytest.raises(OptionError, match="give one of them"):
         security("SSL", tls__truststore_certificates=pem, tls__truststore_location="x")

@@ -19,7 +19,7 @@ def settings(*, for_writing: bool = False, **more: str) -> ClientSettings:
     return ClientSettings.from_options(WHERE | given, for_writing=for_writing)
 
 
-def test_an_address_is_all_that_is_needed() -> None:
+def test_bootstrap_servers_alone_give_settings_with_defaults() -> None:
     found = settings()
 
     assert found.bootstrap == (Endpoint("a", 1), Endpoint("b", 2))
@@ -31,12 +31,12 @@ def test_an_address_is_all_that_is_needed() -> None:
 
 
 @pytest.mark.parametrize("for_writing", [True, False])
-def test_without_an_address_the_option_is_named(for_writing: bool) -> None:
+def test_settings_without_bootstrap_servers_are_refused_by_option_name(for_writing: bool) -> None:
     with pytest.raises(OptionError, match=r"kafka\.bootstrap\.servers: must be specified"):
         ClientSettings.from_options({"subscribe": "t"}, for_writing=for_writing)
 
 
-def test_names_of_options_are_known_in_any_case() -> None:
+def test_option_names_are_case_insensitive() -> None:
     options = {"KAFKA.Bootstrap.Servers": "a:1", "kafkaconsumer.pollTimeoutMs": "7"}
 
     found = ClientSettings.from_options(options)
@@ -44,7 +44,7 @@ def test_names_of_options_are_known_in_any_case() -> None:
     assert (found.bootstrap, found.poll_timeout_ms) == ((Endpoint("a", 1),), 7)
 
 
-def test_values_reach_the_part_that_they_are_for() -> None:
+def test_option_values_are_set_in_the_right_part_of_the_settings() -> None:
     found = settings(
         isolation_level="read_committed",
         max_partition_fetch_bytes="1024",
@@ -60,14 +60,14 @@ def test_values_reach_the_part_that_they_are_for() -> None:
     assert found.security.tls.protocols == ("TLSv1.3",)
 
 
-def test_a_name_that_is_unknown_is_an_error_with_the_nearest_one() -> None:
+def test_an_unknown_option_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(OptionError, match=r"did you mean kafka\.fetch\.min\.bytes\?"):
         settings(fetch_min_byte="1")
     with pytest.raises(OptionError, match=r"is no setting of a Kafka client$"):
         settings(xyzzy="1")
 
 
-def test_a_value_that_is_malformed_is_an_error_that_names_its_option() -> None:
+def test_a_malformed_value_is_refused_with_its_option() -> None:
     with pytest.raises(OptionError, match=r"kafka\.fetch\.min\.bytes: 'x' is no whole number"):
         settings(fetch_min_bytes="x")
     with pytest.raises(OptionError, match=r"identification\.algorithm: 'http': want https, or"):
@@ -82,26 +82,26 @@ def test_a_value_that_is_malformed_is_an_error_that_names_its_option() -> None:
     "name",
     ["auto_offset_reset", "key_deserializer", "value_deserializer", "enable_auto_commit"],
 )
-def test_what_the_official_connector_refuses_on_reads_is_refused(name: str) -> None:
+def test_options_that_the_official_connector_refuses_for_reads_are_refused(name: str) -> None:
     with pytest.raises(OptionError, match=r"is not supported"):
         settings(**{name: "x"})
     settings(**{name: "x"}, for_writing=True)
 
 
 @pytest.mark.parametrize("name", ["key_serializer", "value_serializer", "transactional_id"])
-def test_what_cannot_be_written_is_refused_on_writes(name: str) -> None:
+def test_unsupported_options_of_writes_are_refused_for_writes_only(name: str) -> None:
     with pytest.raises(OptionError, match=r"is not supported"):
         settings(**{name: "x"}, for_writing=True)
     settings(**{name: "x"})
 
 
 @pytest.mark.parametrize("for_writing", [True, False])
-def test_interceptors_are_refused_everywhere(for_writing: bool) -> None:
+def test_interceptors_are_refused_for_reads_and_writes(for_writing: bool) -> None:
     with pytest.raises(OptionError, match=r"interceptor\.classes: is not supported"):
         settings(interceptor_classes="a.B", for_writing=for_writing)
 
 
-def test_a_group_id_and_what_java_alone_needs_are_ignored() -> None:
+def test_group_id_and_options_of_java_only_are_ignored() -> None:
     more = {
         "kafka.config.providers": "env",
         "kafka.config.providers.env.class": "org.apache.kafka.common.config.provider.X",
@@ -112,7 +112,7 @@ def test_a_group_id_and_what_java_alone_needs_are_ignored() -> None:
     assert ClientSettings.from_options(WHERE | more) == settings()
 
 
-def test_a_variable_of_an_option_that_is_no_secret_is_looked_up_at_once(
+def test_a_variable_in_an_option_that_is_no_secret_is_resolved_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("KAFKA_AT", "c:3")
@@ -122,7 +122,7 @@ def test_a_variable_of_an_option_that_is_no_secret_is_looked_up_at_once(
     assert found.bootstrap == (Endpoint("c", 3),)
 
 
-def test_no_secret_is_shown_by_settings_or_by_the_error_of_another_option() -> None:
+def test_settings_and_errors_of_other_options_show_no_secret() -> None:
     secrets = {
         "sasl_jaas_config": PLAIN % "s3cret",
         "ssl_key_password": "s3cret",
@@ -141,7 +141,7 @@ def test_no_secret_is_shown_by_settings_or_by_the_error_of_another_option() -> N
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_worker_imports_no_trio_with_the_client() -> None:
+def test_importing_the_client_does_not_import_trio() -> None:
     program = (
         "import sys, trio_kafka_spark.client.fetch, trio_kafka_spark.client.tls;"
         "sys.exit('trio' in sys.modules)"

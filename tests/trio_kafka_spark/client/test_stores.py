@@ -20,21 +20,25 @@ def secret(text: str) -> Secret:
 
 
 @pytest.mark.parametrize("kind", ["", "JKS", "PKCS12"])
-def test_trusted_certificates_of_pkcs12_are_pem(tmp_path: Path, ca: Identity, kind: str) -> None:
+def test_a_pkcs12_trust_store_gives_its_certificates_as_pem(
+    tmp_path: Path, ca: Identity, kind: str
+) -> None:
     path = ca.write_p12(tmp_path / "trust.p12", "p4ss", with_key=False)
 
     assert trusted(OPTION, kind, str(path), secret("p4ss")) == ca.pem
 
 
 @pytest.mark.parametrize("kind", ["", "PEM"])
-def test_a_pem_file_is_taken_as_it_is(tmp_path: Path, ca: Identity, kind: str) -> None:
+def test_a_pem_trust_store_is_used_unchanged(tmp_path: Path, ca: Identity, kind: str) -> None:
     path = tmp_path / "ca.pem"
     path.write_text(ca.pem)
 
     assert trusted(OPTION, kind, str(path), None) == ca.pem
 
 
-def test_a_key_store_of_pkcs12_is_key_and_chain(tmp_path: Path, ca: Identity) -> None:
+def test_a_pkcs12_key_store_gives_key_and_certificate_chain_as_pem(
+    tmp_path: Path, ca: Identity
+) -> None:
     client = issued(ca, "client")
     path = client.write_p12(tmp_path / "client.p12", "p4ss")
 
@@ -46,7 +50,7 @@ def test_a_key_store_of_pkcs12_is_key_and_chain(tmp_path: Path, ca: Identity) ->
 
 
 @pytest.mark.parametrize("magic", ["feedfeed", "cececece"])
-def test_a_jks_store_is_refused_with_the_command_that_converts_it(
+def test_a_jks_store_is_refused_with_the_command_to_convert_the_file(
     tmp_path: Path, magic: str
 ) -> None:
     path = tmp_path / "trust.jks"
@@ -61,7 +65,9 @@ def test_a_jks_store_is_refused_with_the_command_that_converts_it(
     ) in str(caught.value)
 
 
-def test_a_file_that_is_no_store_is_named(tmp_path: Path, ca: Identity) -> None:
+def test_a_file_that_does_not_fit_its_store_type_is_refused_with_the_reason(
+    tmp_path: Path, ca: Identity
+) -> None:
     pem, p12 = tmp_path / "ca.pem", ca.write_p12(tmp_path / "ca.p12", "p4ss", with_key=False)
     pem.write_text(ca.pem)
     junk = tmp_path / "junk"
@@ -84,7 +90,9 @@ def test_a_file_that_is_no_store_is_named(tmp_path: Path, ca: Identity) -> None:
         assert "wr0ng" not in str(caught.value)
 
 
-def test_a_trust_store_is_no_key_store(tmp_path: Path, ca: Identity) -> None:
+def test_a_trust_store_without_a_private_key_is_refused_as_key_store(
+    tmp_path: Path, ca: Identity
+) -> None:
     path = ca.write_p12(tmp_path / "ca.p12", "p4ss", with_key=False)
 
     with pytest.raises(OptionError, match="has no private key"):

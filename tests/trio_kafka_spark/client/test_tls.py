@@ -42,14 +42,16 @@ def trusting(ca: Identity, **more: object) -> Tls:
     return Tls(truststore_certificates=Secret("option", ca.pem), **more)
 
 
-def test_a_broker_whose_certificate_is_trusted_is_reached(tmp_path: Path, ca: Identity) -> None:
+def test_a_client_connects_to_a_broker_with_a_trusted_certificate(
+    tmp_path: Path, ca: Identity
+) -> None:
     with scripted(tls=serving(issued(ca, "broker"), tmp_path)) as broker:
         version, _ = connect(broker, trusting(ca))
 
     assert version == "TLSv1.3"
 
 
-def test_a_certificate_that_is_trusted_itself_needs_no_authority(
+def test_a_trusted_server_certificate_needs_no_trusted_authority(
     tmp_path: Path, ca: Identity
 ) -> None:
     server = issued(ca, "broker")
@@ -57,9 +59,7 @@ def test_a_certificate_that_is_trusted_itself_needs_no_authority(
         connect(broker, trusting(server))
 
 
-def test_a_certificate_of_another_authority_is_an_error_at_once(
-    tmp_path: Path, ca: Identity
-) -> None:
+def test_a_certificate_of_an_untrusted_authority_is_refused(tmp_path: Path, ca: Identity) -> None:
     with (
         scripted(tls=serving(issued(authority(), "broker"), tmp_path)) as broker,
         pytest.raises(AuthenticationError, match=r"certificate is not accepted.*ssl\.truststore"),
@@ -76,7 +76,9 @@ def test_a_certificate_for_another_host_is_accepted_only_without_identification(
         connect(broker, trusting(ca, identification=""))
 
 
-def test_a_key_may_be_encrypted(tmp_path: Path, ca: Identity) -> None:
+def test_an_encrypted_client_key_is_used_with_its_password_only(
+    tmp_path: Path, ca: Identity
+) -> None:
     client = issued(ca, "client", names=())
     identity = {
         "keystore_key": Secret("option", client.key_pem("k3y")),
@@ -92,7 +94,9 @@ def test_a_key_may_be_encrypted(tmp_path: Path, ca: Identity) -> None:
         assert "wr0ng" not in str(caught.value)
 
 
-def test_versions_and_suites_are_limited(tmp_path: Path, ca: Identity) -> None:
+def test_tls_versions_and_cipher_suites_are_limited_to_the_configured_values(
+    tmp_path: Path, ca: Identity
+) -> None:
     suite = "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"
     with scripted(tls=serving(issued(ca, "broker"), tmp_path)) as broker:
         assert connect(broker, trusting(ca, protocols=("TLSv1.2",)))[0] == "TLSv1.2"
@@ -104,14 +108,14 @@ def test_versions_and_suites_are_limited(tmp_path: Path, ca: Identity) -> None:
         assert connect(broker, trusting(ca, ciphers=of_both))[0] == "TLSv1.3"
 
 
-def test_suites_that_cannot_be_used_are_named(ca: Identity) -> None:
+def test_an_error_names_unusable_cipher_suites(ca: Identity) -> None:
     with pytest.raises(OptionError, match="TLS_NO_SUCH: OpenSSL knows none"):
         context_of(trusting(ca, ciphers=("TLS_NO_SUCH",)))
     with pytest.raises(OptionError, match=r"no suite is of the enabled protocols, TLSv1\.2"):
         context_of(trusting(ca, ciphers=("TLS_AES_256_GCM_SHA384",), protocols=("TLSv1.2",)))
 
 
-def test_standard_names_of_suites_are_known_to_openssl() -> None:
+def test_standard_cipher_suite_names_are_translated_to_names_of_openssl() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     for suite, name in {
         "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
@@ -125,7 +129,7 @@ def test_standard_names_of_suites_are_known_to_openssl() -> None:
         context.set_ciphers(name)
 
 
-def test_text_that_is_no_pem_is_refused_without_being_shown(ca: Identity) -> None:
+def test_text_that_is_no_pem_is_refused_and_not_shown_in_the_error(ca: Identity) -> None:
     with pytest.raises(OptionError, match="no certificates in PEM") as caught:
         context_of(Tls(truststore_certificates=Secret("option", "s3cret")))
 

@@ -23,7 +23,7 @@ COLUMNS = (
 )
 
 
-def test_records_with_a_later_one_of_their_key_are_removed(spark):
+def test_compaction_removes_records_with_a_later_record_of_the_same_key(spark):
     given = [
         record(0, b"a", b"12345"),
         record(1, b"b", b"1"),
@@ -39,7 +39,7 @@ def test_records_with_a_later_one_of_their_key_are_removed(spark):
     ]
 
 
-def test_tombstones_are_removed_when_they_are_old(spark):
+def test_compaction_removes_tombstones_older_than_the_delete_retention(spark):
     given = [
         record(0, b"a", b"1"),
         record(1, b"a", None),
@@ -54,7 +54,7 @@ def test_tombstones_are_removed_when_they_are_old(spark):
     assert tuples(longer, "removed_records", "tombstones") == [(1, 2)]
 
 
-def test_the_active_segment_neither_loses_records_nor_removes_others(spark):
+def test_the_active_segment_is_left_out_of_compaction(spark):
     given = [record(0, b"a"), record(1, b"a"), record(2, b"b"), record(10, b"a"), record(11, b"b")]
     active = spark.createDataFrame(
         [("t", 0, 10)], "topic string, partition int, base_offset bigint"
@@ -65,7 +65,7 @@ def test_the_active_segment_neither_loses_records_nor_removes_others(spark):
     assert tuples(found, "records", "removed_records", "not_cleaned") == [(3, 1, 2)]
 
 
-def test_a_log_that_apache_kafka_has_compacted_would_lose_nothing_more(spark, tmp_path):
+def test_compaction_removes_no_record_of_a_log_compacted_by_apache_kafka(spark, tmp_path):
     sample(tmp_path, "compacted")
     load = spark.read.format("trio-kafka-log").options(path=tmp_path, subscribe="compacted")
     active = view(spark, tmp_path, "segments").where("is_active")

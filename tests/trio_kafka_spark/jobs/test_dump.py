@@ -8,7 +8,7 @@ from trio_kafka_spark.jobs.dump import dump
 pytestmark = pytest.mark.spark
 
 
-def test_records_are_shown_in_the_order_of_the_log(spark):
+def test_dumped_records_are_ordered_by_partition_and_offset(spark):
     given = [record(2), record(1, partition=1), record(0, partition=1), record(1)]
 
     assert tuples(dump(records(spark, *given)), "partition", "offset") == [
@@ -19,7 +19,7 @@ def test_records_are_shown_in_the_order_of_the_log(spark):
     ]
 
 
-def test_bytes_are_text_or_digits_or_null(spark):
+def test_dumped_bytes_are_utf8_text_or_hexadecimal_digits_or_null(spark):
     headers = [("a", b"\xc3\xa9"), ("b", None), ("c", b"\xff")]
     given = [record(0, "é".encode(), b"\x00\xff\x10", headers=headers), record(1, None, b"")]
 
@@ -33,7 +33,7 @@ def test_bytes_are_text_or_digits_or_null(spark):
     assert first["timestamp_type"] == "CreateTime"
 
 
-def test_long_texts_are_cut_if_asked_and_headers_are_optional(spark):
+def test_dumped_texts_are_cut_at_the_given_length_and_headers_are_optional(spark):
     frame = records(spark, record(0, b"k", b"x" * 100)).drop("headers")
 
     found = dump(frame, longest=10)

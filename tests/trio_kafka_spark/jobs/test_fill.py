@@ -10,7 +10,7 @@ from trio_kafka_spark.jobs.fill import batch_fill
 pytestmark = pytest.mark.spark
 
 
-def test_batches_are_summed_up_by_topic_and_codec(spark, tmp_path):
+def test_batch_fill_is_summed_up_by_topic_and_codec(spark, tmp_path):
     plain = [batch(0, 1), batch(1, 3)]
     small = [batch(4, 10, size=500, codec=Codec.GZIP)]
     segment(partition(tmp_path), [*plain, *small])
@@ -26,7 +26,7 @@ def test_batches_are_summed_up_by_topic_and_codec(spark, tmp_path):
     assert gzip["batch_bytes_p95"] == len(small[0])
 
 
-def test_control_batches_do_not_count(spark, tmp_path):
+def test_control_batches_do_not_count_in_the_batch_fill(spark, tmp_path):
     sample(tmp_path, "txn")
 
     (found,) = fill(spark, tmp_path).collect()

@@ -27,7 +27,7 @@ def commit(group, offset, topic="t", partition=0):
     return encode_record(CoordinatorRecord(key, value, 3))
 
 
-def test_commits_are_decoded_and_other_records_left_out():
+def test_offset_commits_are_decoded_and_other_records_are_left_out():
     import pyarrow as pa
 
     given = [
@@ -54,7 +54,7 @@ def test_commits_are_decoded_and_other_records_left_out():
 
 
 @pytest.mark.spark
-def test_lag_is_the_distance_at_the_end_of_each_interval(spark):
+def test_lag_is_end_offset_minus_committed_offset_at_the_end_of_each_interval(spark):
     committed = spark.createDataFrame(
         [
             (at(60), 0, "g", "t", 0, 10),
@@ -79,7 +79,7 @@ def test_lag_is_the_distance_at_the_end_of_each_interval(spark):
 
 
 @pytest.mark.spark
-def test_a_deleted_commit_ends_the_lag(spark):
+def test_lag_of_a_group_ends_at_the_tombstone_of_its_commit(spark):
     committed = spark.createDataFrame(
         [
             (at(0), 0, "g", "t", 0, 3),
@@ -101,7 +101,7 @@ def test_a_deleted_commit_ends_the_lag(spark):
 
 
 @pytest.mark.spark
-def test_commits_and_batches_come_from_log_directories(spark, tmp_path):
+def test_lag_is_computed_from_commits_and_batches_of_log_directories(spark, tmp_path):
     key, value = commit("g", 4)
     from trio_kafka.records.batch import Record, encode_batch
 

@@ -7,7 +7,7 @@ from tests.trio_kafka_spark.jobs.kit import record, records
 from trio_kafka_spark.jobs.repartition import partitions_of_keys, repartition
 
 
-def test_keys_go_where_kafka_s_partitioner_puts_them():
+def test_partitions_of_keys_equal_the_choice_of_the_default_partitioner_of_kafka():
     # From KafkaProducer's own test of the hash: 21 is -973932308, "a little bit long string" ...
     keys = pa.array([b"21", None, b"foobar", b""], pa.binary())
 
@@ -20,7 +20,7 @@ def test_keys_go_where_kafka_s_partitioner_puts_them():
 
 
 @pytest.mark.spark
-def test_a_key_is_in_one_partition_in_its_old_order(spark):
+def test_repartitioned_records_of_a_key_keep_one_partition_and_their_order(spark):
     given = [
         record(n, b"k%d" % (n % 10 + 10 * (n % 2)), b"%d" % n, partition=n % 2) for n in range(200)
     ]
@@ -44,7 +44,7 @@ def test_a_key_is_in_one_partition_in_its_old_order(spark):
 
 
 @pytest.mark.spark
-def test_records_without_a_key_are_dealt_out(spark):
+def test_records_without_a_key_are_spread_evenly_over_partitions(spark):
     given = [record(n, None) for n in range(9)]
 
     found = repartition(records(spark, *given), 3)
@@ -52,6 +52,6 @@ def test_records_without_a_key_are_dealt_out(spark):
     assert sorted(row["partition"] for row in found.collect()) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
-def test_there_is_at_least_one_partition():
+def test_repartitioning_to_zero_partitions_is_refused():
     with pytest.raises(ValueError, match="want at least 1"):
         repartition(None, 0)

@@ -32,7 +32,7 @@ def played(speed, *dues):
     return [(round(clock.now - 100, 3), one.column(DUE).to_pylist()) for one in made]
 
 
-def test_rows_are_held_back_until_they_are_due():
+def test_replayed_rows_wait_until_the_time_of_their_timestamp():
     assert played(1.0, [5_000_000, 5_000_000, 6_000_000], [], [6_500_000, 9_000_000]) == [
         (0.0, [5_000_000, 5_000_000]),
         (1.0, [6_000_000]),
@@ -41,7 +41,7 @@ def test_rows_are_held_back_until_they_are_due():
     ]
 
 
-def test_speed_divides_the_waits():
+def test_the_replay_speed_divides_the_waits():
     assert played(4.0, [0, 1_000_000, 2_000_000]) == [
         (0.0, [0]),
         (0.25, [1_000_000]),
@@ -49,7 +49,7 @@ def test_speed_divides_the_waits():
     ]
 
 
-def test_rows_that_are_due_within_a_moment_go_together():
+def test_replayed_rows_close_in_time_are_sent_together():
     found = played(1.0, list(range(0, 100_000, 1000)))
 
     assert len(found) <= 6
@@ -57,7 +57,7 @@ def test_rows_that_are_due_within_a_moment_go_together():
 
 
 @pytest.mark.spark
-def test_one_task_has_all_rows_in_order_of_time_and_of_offset(spark):
+def test_a_replay_has_all_rows_in_one_task_ordered_by_time_and_offset(spark):
     given = [record(n, partition=1, seconds=10 - n) for n in range(5)]
     given += [record(n, partition=0, seconds=n) for n in range(20)]
 
@@ -72,7 +72,7 @@ def test_one_task_has_all_rows_in_order_of_time_and_of_offset(spark):
 
 
 @pytest.mark.spark
-def test_a_paced_replay_has_all_rows_and_may_leave_out_the_partition(spark):
+def test_a_paced_replay_keeps_all_rows_and_can_drop_the_partition_column(spark):
     given = [record(n, seconds=n) for n in range(20)]
 
     found = replay(records(spark, *given), speed=1000.0, keep_partitions=False)
@@ -82,6 +82,6 @@ def test_a_paced_replay_has_all_rows_and_may_leave_out_the_partition(spark):
 
 
 @pytest.mark.parametrize("speed", [0, -1, float("inf"), float("nan")])
-def test_a_speed_is_a_number_above_zero(speed):
+def test_a_replay_speed_that_is_no_positive_number_is_refused(speed):
     with pytest.raises(ValueError, match="want a number above 0"):
         replay(None, speed=speed)

@@ -42,7 +42,7 @@ def lines(spark, *texts):
     return spark.createDataFrame(rows, "value binary, timestamp timestamp")
 
 
-def test_each_line_is_a_row(spark):
+def test_each_line_of_a_request_log_is_a_row(spark):
     found = parsed(lines(spark, line("PRODUCE", "a", sent=7, got=8, total=2.0, error=3))).collect()
 
     assert len(found) == 1
@@ -52,13 +52,13 @@ def test_each_line_is_a_row(spark):
     assert (found[0]["software_name"], found[0]["listener"]) == ("x", "PLAINTEXT")
 
 
-def test_what_is_no_line_is_left_out(spark):
+def test_malformed_request_log_lines_are_left_out(spark):
     found = parsed(lines(spark, "", "{", "[]", "{}", '{"requestHeader": 3}', line("FETCH")))
 
     assert [row["api"] for row in found.collect()] == ["FETCH"]
 
 
-def test_a_line_of_apache_kafka_has_nulls_for_what_it_does_not_say(spark):
+def test_fields_missing_in_a_request_log_line_of_apache_kafka_are_null(spark):
     text = json.loads(line("FETCH"))
     for name in ("requestSizeBytes", "responseSizeBytes", "errorCode", "pluginTimeMs"):
         del text[name]
@@ -81,7 +81,7 @@ def wait_for_line(broker, text):
     consumer.close()
 
 
-def test_lines_of_a_running_broker_are_read(spark, tmp_path):
+def test_request_log_lines_of_a_running_broker_are_parsed(spark, tmp_path):
     with broker_process(tmp_path, "trio.request.log=topic") as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap, "client.id": "billing"})
         producer.produce("t", b"x")

@@ -22,7 +22,7 @@ def test_requests_are_grouped_by_api(spark):
 
 
 @pytest.mark.spark
-def test_requests_are_grouped_by_several_columns_and_over_time(spark):
+def test_requests_are_grouped_by_several_columns_and_by_interval(spark):
     given = [line("FETCH", client) for client in "aaabbb"]
     requests = parsed(lines(spark, *given))  # a second apart
 
@@ -36,6 +36,6 @@ def test_requests_are_grouped_by_several_columns_and_over_time(spark):
     ]
 
 
-def test_an_unknown_column_is_named():
+def test_grouping_requests_by_an_unknown_column_is_refused_with_its_name():
     with pytest.raises(ValueError, match="requests by topic: want some of api"):
         analyse(None, ["topic"])

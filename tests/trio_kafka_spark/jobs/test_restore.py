@@ -8,7 +8,7 @@ from trio_kafka_spark.jobs.restore import WRITTEN, restore
 pytestmark = pytest.mark.spark
 
 
-def test_each_partition_is_written_by_one_task_in_order(spark):
+def test_each_restored_partition_is_in_one_task_ordered_by_time(spark):
     given = [record(n, partition=n % 3) for n in range(50, -1, -1)]
 
     found = restore(records(spark, *given).repartition(4))
@@ -24,7 +24,7 @@ def test_each_partition_is_written_by_one_task_in_order(spark):
     assert sum(map(len, places)) == 3
 
 
-def test_another_topic_may_be_named_and_headers_are_optional(spark):
+def test_a_restore_can_change_the_topic_and_works_without_headers(spark):
     found = restore(records(spark, record(0)).drop("headers"), topic="copy")
 
     assert found.columns == [name for name in WRITTEN if name != "headers"]

@@ -22,7 +22,7 @@ def test_partitions_are_compared_with_the_mean_of_their_topic(spark, tmp_path):
     assert found[0]["ratio"] == pytest.approx(found[0]["bytes_percent"] * 3 / 100, abs=0.01)
 
 
-def test_an_empty_topic_is_even(spark, tmp_path):
+def test_the_skew_of_an_empty_topic_is_zero(spark, tmp_path):
     segment(partition(tmp_path, 0), [], base=0)
 
     assert tuples(skew_of_partitions(view(spark, tmp_path, "segments")), "ratio") == [(0.0,)]

@@ -11,7 +11,7 @@ from trio_kafka_spark.jobs.usage import usage_by_client, usage_by_topic
 pytestmark = pytest.mark.spark
 
 
-def test_topics_are_summed_up_from_their_segments(spark, tmp_path):
+def test_usage_of_a_topic_is_the_sum_of_its_segments(spark, tmp_path):
     directory = log(tmp_path, segments=3, interval=1)
     segment(partition(tmp_path, 1), [batch(100)])
     segment(partition(tmp_path, 0, "u"), [batch(0)])
@@ -28,7 +28,7 @@ def test_topics_are_summed_up_from_their_segments(spark, tmp_path):
     assert first["first_timestamp"] < first["last_timestamp"]
 
 
-def test_clients_are_summed_up_by_api(spark):
+def test_usage_of_clients_is_summed_up_by_client_and_api(spark):
     requests = parsed(
         lines(
             spark,

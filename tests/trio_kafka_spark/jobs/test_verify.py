@@ -10,14 +10,14 @@ pytestmark = pytest.mark.spark
 FIRST = "00000000000000000000.log"
 
 
-def test_there_are_no_rows_where_everything_agrees(spark, tmp_path):
+def test_verifying_healthy_segments_gives_no_rows(spark, tmp_path):
     sample(tmp_path, "txn")
     sample(tmp_path, "plain")
 
     assert verify(view(spark, tmp_path, "segments")).count() == 0
 
 
-def test_each_finding_is_a_row_with_file_and_position(spark, tmp_path):
+def test_verify_gives_a_row_with_file_and_position_for_each_finding(spark, tmp_path):
     directory = log(tmp_path, segments=3, interval=1)
     for path in directory.glob("*.log"):
         path.with_suffix(".timeindex").write_bytes(b"")
@@ -34,7 +34,7 @@ def test_each_finding_is_a_row_with_file_and_position(spark, tmp_path):
     ]
 
 
-def test_segments_that_vanish_have_no_findings(spark, tmp_path):
+def test_verify_gives_no_rows_for_a_segment_deleted_after_listing(spark, tmp_path):
     directory = log(tmp_path, segments=2, interval=1)
     segments = view(spark, tmp_path, "segments").collect()
     (directory / FIRST).unlink()

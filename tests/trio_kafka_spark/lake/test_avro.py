@@ -81,7 +81,7 @@ class FewSchemas(Registry):
         self._schemas.update({int(name.lstrip("_")): schema for name, schema in schemas.items()})
 
 
-def test_all_types_become_columns_and_come_back() -> None:
+def test_values_of_all_avro_types_are_parsed_into_columns() -> None:
     struct = struct_of(WIDE)
     arrow = pa.struct(list(to_arrow_schema(struct, timezone="UTC")))
 
@@ -115,7 +115,9 @@ def test_all_types_become_columns_and_come_back() -> None:
         ),
     ],
 )
-def test_a_schema_without_a_table_is_refused_with_its_place(schema: Any, told: str) -> None:
+def test_an_avro_schema_that_fits_no_table_is_refused_with_the_place(
+    schema: Any, told: str
+) -> None:
     with pytest.raises(OptionError, match=told):
         struct_of(schema)
 
@@ -130,14 +132,14 @@ def test_a_schema_without_a_table_is_refused_with_its_place(schema: Any, told: s
         (b"\x02\x02\x04\xff\xfe", "no Avro of this schema"),
     ],
 )
-def test_a_value_that_does_not_parse_has_a_reason(value: bytes, told: str) -> None:
+def test_an_invalid_avro_value_has_no_row_and_a_reason(value: bytes, told: str) -> None:
     rows, reasons = AvroParser(ORDER, None).parse(pa.array([value]))
 
     assert rows == [None]
     assert told in str(reasons[0])
 
 
-def test_a_value_is_read_with_its_writers_schema_and_resolved_to_the_readers() -> None:
+def test_an_avro_value_is_resolved_from_its_writer_schema_to_the_reader_schema() -> None:
     older = {**ORDER, "fields": [{"name": "id", "type": "int"}, {"name": "gone", "type": "string"}]}
     registry = FewSchemas(_1=older, _2=ORDER)
     values = [
@@ -153,7 +155,7 @@ def test_a_value_is_read_with_its_writers_schema_and_resolved_to_the_readers() -
     assert "want magic byte 0" in str(reasons[2]) or "magic byte 1" in str(reasons[2])
 
 
-def test_a_writers_schema_that_does_not_resolve_is_a_reason() -> None:
+def test_a_writer_schema_that_does_not_resolve_is_the_reason_of_a_bad_value() -> None:
     other = {"type": "record", "name": "shop.Order", "fields": [{"name": "y", "type": "string"}]}
 
     rows, reasons = AvroParser(ORDER, FewSchemas(_1=other, _2={"type": "nonsense"})).parse(
@@ -165,7 +167,7 @@ def test_a_writers_schema_that_does_not_resolve_is_a_reason() -> None:
     assert "schema 2 is no Avro schema" in str(reasons[1])
 
 
-def test_a_row_that_does_not_fit_its_column_is_found_among_others() -> None:
+def test_only_the_row_that_does_not_fit_its_column_is_null_with_a_reason() -> None:
     struct = pa.struct([("d", pa.decimal128(4, 2))])
 
     columns, reasons = columns_of([{"d": Decimal("1.25")}, {"d": Decimal("12345.6")}, None], struct)
@@ -175,7 +177,7 @@ def test_a_row_that_does_not_fit_its_column_is_found_among_others() -> None:
     assert "does not fit its column" in reasons[1]
 
 
-def test_a_schema_file_is_read(tmp_path: Path) -> None:
+def test_a_schema_file_is_read_and_a_malformed_or_missing_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "order.avsc"
     path.write_text(json.dumps(ORDER))
     (tmp_path / "bad.avsc").write_text("{")

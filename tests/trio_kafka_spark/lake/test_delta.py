@@ -40,7 +40,7 @@ def prepared(path: Path) -> DeltaTarget:
     return target
 
 
-def test_a_batch_is_added_once_however_often_it_is_replayed(tmp_path: Path) -> None:
+def test_a_replayed_batch_is_added_to_a_delta_table_once(tmp_path: Path) -> None:
     target = prepared(tmp_path)
 
     assert target.commit("app", 0, files_of(target, 1, 2))
@@ -54,7 +54,7 @@ def test_a_batch_is_added_once_however_often_it_is_replayed(tmp_path: Path) -> N
     assert rows_of(target) == [1, 2, 3]
 
 
-def test_batches_of_another_query_are_its_own(tmp_path: Path) -> None:
+def test_batch_numbers_of_two_queries_are_independent(tmp_path: Path) -> None:
     target = prepared(tmp_path)
 
     target.commit("app", 5, files_of(target, 1))
@@ -63,21 +63,21 @@ def test_batches_of_another_query_are_its_own(tmp_path: Path) -> None:
     assert rows_of(target) == [1, 2]
 
 
-def test_a_batch_without_files_makes_no_version(tmp_path: Path) -> None:
+def test_a_batch_without_files_adds_no_version_of_the_table(tmp_path: Path) -> None:
     target = prepared(tmp_path)
 
     assert target.commit("app", 0, [])
     assert DeltaTable(str(target.path)).version() == 0
 
 
-def test_files_that_no_commit_names_are_no_rows(tmp_path: Path) -> None:
+def test_rows_of_uncommitted_files_are_not_in_the_table(tmp_path: Path) -> None:
     target = prepared(tmp_path)
     files_of(target, 7)
 
     assert rows_of(target) == []
 
 
-def test_statistics_let_readers_skip_files(tmp_path: Path) -> None:
+def test_an_added_file_has_row_count_minimum_and_maximum_in_the_delta_log(tmp_path: Path) -> None:
     target = prepared(tmp_path)
     target.commit("app", 0, files_of(target, 4, 9))
 
@@ -97,14 +97,14 @@ def test_new_columns_are_added_and_preparing_again_changes_nothing(tmp_path: Pat
     assert table.column("m").null_count == 2
 
 
-def test_a_changed_type_is_refused(tmp_path: Path) -> None:
+def test_a_changed_column_type_of_a_delta_table_is_refused(tmp_path: Path) -> None:
     target = prepared(tmp_path)
 
     with pytest.raises(SourceError, match="column n is long, the query writes string"):
         target.prepare(spark_json(n="string"), "app")
 
 
-def test_a_table_that_another_run_has_written_meanwhile_is_a_conflict(
+def test_a_batch_that_another_run_has_committed_is_a_conflict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = prepared(tmp_path)
@@ -119,7 +119,7 @@ def test_a_table_that_another_run_has_written_meanwhile_is_a_conflict(
     assert rows_of(target) == [1]
 
 
-def test_a_partitioned_table_is_refused(tmp_path: Path) -> None:
+def test_a_partitioned_delta_table_is_refused(tmp_path: Path) -> None:
     write_deltalake(str(tmp_path / "t"), pa.table({"n": [1], "day": ["x"]}), partition_by="day")
 
     with pytest.raises(SourceError, match=r"is partitioned by \['day'\]"):

@@ -15,7 +15,7 @@ ARRAY = {"type": "array", "elementType": "long", "containsNull": True}
 MAP = {"type": "map", "keyType": "string", "valueType": ARRAY, "valueContainsNull": True}
 
 
-def test_new_columns_are_found_and_others_stay() -> None:
+def test_only_columns_that_the_table_lacks_are_added() -> None:
     new = added_columns(
         "t", struct(("a", "long"), ("old", "string")), struct(("a", "long"), ("b", MAP))
     )
@@ -23,7 +23,7 @@ def test_new_columns_are_found_and_others_stay() -> None:
     assert [one["name"] for one in new] == ["b"]
 
 
-def test_nullability_and_metadata_make_no_difference() -> None:
+def test_columns_that_differ_only_in_nullability_are_the_same() -> None:
     strict = {**ARRAY, "containsNull": False}
 
     assert added_columns("t", struct(("a", ARRAY)), struct(("a", strict), nullable=False)) == []
@@ -41,7 +41,7 @@ def test_nullability_and_metadata_make_no_difference() -> None:
         ),
     ],
 )
-def test_another_type_is_refused_with_both(before: Any, now: Any, told: str) -> None:
+def test_a_changed_column_type_is_refused_with_both_types(before: Any, now: Any, told: str) -> None:
     with pytest.raises(SourceError, match=told) as caught:
         added_columns("/lake/t", struct(("a", before)), struct(("a", now)))
 
@@ -49,16 +49,16 @@ def test_another_type_is_refused_with_both(before: Any, now: Any, told: str) -> 
     assert "table /lake/t" in str(caught.value)
 
 
-def test_another_case_is_refused() -> None:
+def test_a_column_name_in_another_case_is_refused() -> None:
     with pytest.raises(SourceError, match="column Id of the table is written as id"):
         added_columns("t", struct(("Id", "long")), struct(("id", "long")))
 
 
-def test_a_column_that_must_not_be_null_cannot_be_left_out() -> None:
+def test_a_query_without_a_not_null_column_of_the_table_is_refused() -> None:
     with pytest.raises(SourceError, match="column a must not be null; the query lacks it"):
         added_columns("t", struct(("a", "long"), nullable=False), struct(("b", "long")))
 
 
-def test_types_are_shown_as_in_sql_and_compared_bare() -> None:
+def test_types_are_shown_as_in_sql_and_compared_without_nullability() -> None:
     assert shown(struct(("a", MAP))) == "struct<a:map<string,array<long>>>"
     assert bare(struct(("a", "long"))) == bare(struct(("a", "long"), nullable=False))

@@ -20,7 +20,7 @@ def rows(*numbers: int | None) -> pa.RecordBatch:
     )
 
 
-def test_rows_come_back_from_files_of_a_bounded_size(tmp_path: Path) -> None:
+def test_rows_are_written_to_files_of_bounded_size_and_read_back(tmp_path: Path) -> None:
     writer = FileWriter(tmp_path / "new", SCHEMA, rows_of_a_file=3)
     for batch in (rows(1, 2), rows(3, None), rows(5)):
         writer.write(batch)
@@ -34,7 +34,7 @@ def test_rows_come_back_from_files_of_a_bounded_size(tmp_path: Path) -> None:
     ]
 
 
-def test_no_rows_make_no_file(tmp_path: Path) -> None:
+def test_a_writer_without_rows_creates_no_file(tmp_path: Path) -> None:
     writer = FileWriter(tmp_path / "new", SCHEMA)
     writer.write(rows())
 
@@ -42,7 +42,7 @@ def test_no_rows_make_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_a_task_that_fails_leaves_no_file(tmp_path: Path) -> None:
+def test_an_abandoned_writer_leaves_no_file(tmp_path: Path) -> None:
     writer = FileWriter(tmp_path, SCHEMA, rows_of_a_file=1)
     writer.write(rows(1))
     writer.rows_of_a_file = 9
@@ -53,7 +53,7 @@ def test_a_task_that_fails_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_statistics_are_those_of_deltas_log() -> None:
+def test_file_statistics_have_the_form_of_the_delta_log() -> None:
     bounds = Bounds()
     bounds.add(rows(3, None, 1))
     bounds.add(rows(2))
@@ -67,7 +67,7 @@ def test_statistics_are_those_of_deltas_log() -> None:
     }
 
 
-def test_long_strings_have_no_bounds() -> None:
+def test_a_column_with_long_strings_has_no_minimum_and_maximum() -> None:
     bounds = Bounds()
     bounds.add(pa.RecordBatch.from_pydict({"s": ["a", "z" * 100]}))
 
@@ -75,7 +75,7 @@ def test_long_strings_have_no_bounds() -> None:
     assert json.loads(bounds.stats())["maxValues"] == {}
 
 
-def test_files_are_deleted_once(tmp_path: Path) -> None:
+def test_deleting_files_twice_is_no_error(tmp_path: Path) -> None:
     writer = FileWriter(tmp_path, SCHEMA)
     writer.write(rows(1))
     files = writer.close()
@@ -86,7 +86,7 @@ def test_files_are_deleted_once(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_small_file_is_replaced_at_once(tmp_path: Path) -> None:
+def test_a_replaced_file_has_the_new_text_and_leaves_no_temporary_file(tmp_path: Path) -> None:
     for text in ("one", "two"):
         replace(tmp_path / "sub" / "f", text)
 

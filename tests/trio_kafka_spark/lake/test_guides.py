@@ -31,13 +31,13 @@ def calls(source: str) -> list[ast.Call]:
 
 
 @pytest.mark.parametrize("name", ["spark-write.md", "spark-tables.md"])
-def test_the_code_of_a_guide_is_python(name: str) -> None:
+def test_the_python_blocks_of_a_guide_compile(name: str) -> None:
     assert len(blocks(name)) >= 3
     for block in blocks(name):
         compile(block, name, "exec")
 
 
-def test_calls_of_the_guide_fit_what_is_called() -> None:
+def test_calls_in_the_guide_of_tables_match_the_signatures() -> None:
     text = (GUIDES / "spark-tables.md").read_text()
     found = [call for block in blocks("spark-tables.md") for call in calls(block)]
     found += [
@@ -55,7 +55,7 @@ def test_calls_of_the_guide_fit_what_is_called() -> None:
     assert seen >= {"topic_to_table", "table_to_topic", "Avro", "Json", "Raw", "RegistrySettings"}
 
 
-def test_arguments_in_the_table_of_replays_are_those_of_the_function() -> None:
+def test_arguments_in_the_guide_are_parameters_of_table_to_topic() -> None:
     text = (GUIDES / "spark-tables.md").read_text()
     section = text.partition("## From a table to a topic")[2].partition("## Errors")[0]
     rows = [line for line in section.splitlines() if line.startswith("|")]
@@ -65,7 +65,7 @@ def test_arguments_in_the_table_of_replays_are_those_of_the_function() -> None:
     assert named <= set(inspect.signature(lake.table_to_topic).parameters)
 
 
-def test_all_conditions_of_tables_are_in_the_guide() -> None:
+def test_all_error_conditions_of_tables_are_in_the_guide() -> None:
     conditions = {
         delta.CONFLICT,
         delta.UNSUPPORTED_TABLE,

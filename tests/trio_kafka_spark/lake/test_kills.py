@@ -108,7 +108,7 @@ def read_rows(path: Path, table: str) -> pa.Table:
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_each_record_is_in_the_table_once_and_in_the_second_topic_whatever_is_killed(
+def test_each_record_is_in_table_and_second_topic_once_although_processes_are_killed(
     shared_broker: BrokerProcess, tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
     count, kills = size(2000, 40_000), size(2, 12)
@@ -154,7 +154,7 @@ def test_each_record_is_in_the_table_once_and_in_the_second_topic_whatever_is_ki
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("table", ["parquet", pytest.param("delta", marks=pytest.mark.long)])
-def test_table_has_each_record_once_though_its_first_batch_is_killed(
+def test_a_table_has_each_record_once_although_its_first_batch_is_killed(
     kafka: Kafka, tmp_path: Path, size: Callable[[int, int], int], table: str
 ) -> None:
     """Partitions come between the kill and the next start: the first batch does not have them."""

@@ -40,7 +40,7 @@ def prepared(path: Path) -> ParquetTarget:
     return target
 
 
-def test_a_batch_is_added_once_however_often_it_is_replayed(tmp_path: Path) -> None:
+def test_a_replayed_batch_is_added_to_a_parquet_table_once(tmp_path: Path) -> None:
     target = prepared(tmp_path)
 
     assert target.commit("app", 0, files_of(target, 1, 2) + files_of(target, 3))
@@ -55,7 +55,7 @@ def test_a_batch_is_added_once_however_often_it_is_replayed(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("crash_at", range(8))
-def test_a_crash_anywhere_in_a_commit_shows_all_of_the_batch_or_nothing(
+def test_after_a_crash_in_a_commit_the_table_has_all_or_nothing_of_the_batch(
     tmp_path: Path, crash_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = prepared(tmp_path)
@@ -109,7 +109,7 @@ def test_a_batch_without_files_makes_no_directory(tmp_path: Path) -> None:
     assert not (target.path / "batch=0").exists()
 
 
-def test_a_table_belongs_to_one_query(tmp_path: Path) -> None:
+def test_a_parquet_table_of_another_query_is_refused(tmp_path: Path) -> None:
     target = prepared(tmp_path)
     target.prepare(spark_json(n="long"), "app")
 
@@ -117,14 +117,14 @@ def test_a_table_belongs_to_one_query(tmp_path: Path) -> None:
         target.prepare(spark_json(n="long"), "another")
 
 
-def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_a_directory_with_foreign_files_is_refused_as_table(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
 
     with pytest.raises(SourceError, match="it is no table of this kind"):
         ParquetTarget(tmp_path).prepare(spark_json(n="long"), "app")
 
 
-def test_new_columns_are_noted_and_a_changed_type_is_refused(tmp_path: Path) -> None:
+def test_new_columns_are_added_to_the_schema_and_a_changed_type_is_refused(tmp_path: Path) -> None:
     target = prepared(tmp_path)
     target.prepare(spark_json(n="long", m="string"), "app")
     target.prepare(spark_json(n="long"), "app")
@@ -136,7 +136,7 @@ def test_new_columns_are_noted_and_a_changed_type_is_refused(tmp_path: Path) -> 
         target.prepare(spark_json(m="long"), "app")
 
 
-def test_old_leftovers_are_removed_and_new_ones_stay(tmp_path: Path) -> None:
+def test_only_old_staging_files_are_removed_when_a_table_is_prepared(tmp_path: Path) -> None:
     target = prepared(tmp_path)
     (old,), (new,) = files_of(target, 1), files_of(target, 2)
     (target.task_directory / "batch-0-x").mkdir()
@@ -149,5 +149,5 @@ def test_old_leftovers_are_removed_and_new_ones_stay(tmp_path: Path) -> None:
     assert [one.name for one in target.task_directory.iterdir()] == [new.name]
 
 
-def test_what_is_no_table_has_no_schema(tmp_path: Path) -> None:
+def test_a_directory_without_a_table_has_no_schema(tmp_path: Path) -> None:
     assert ParquetTarget(tmp_path).schema() is None

@@ -61,7 +61,7 @@ def client(url: str, **settings: Any) -> Registry:
     return Registry(RegistrySettings(url=url, **settings), sleep=lambda _: None)
 
 
-def test_the_id_stands_before_the_data() -> None:
+def test_the_schema_id_is_split_from_the_data() -> None:
     assert split_id(b"\x00\x00\x00\x01\x02data") == (258, b"data")
 
 
@@ -69,12 +69,12 @@ def test_the_id_stands_before_the_data() -> None:
     ("value", "told"),
     [(b"", "0 bytes: want magic"), (b"\x00\x00", "2 bytes"), (b"{abcd", "magic byte 123: want 0")],
 )
-def test_a_value_without_an_id_says_what_is_wrong(value: bytes, told: str) -> None:
+def test_a_value_without_a_schema_id_is_refused_with_the_reason(value: bytes, told: str) -> None:
     with pytest.raises(UnknownSchemaError, match=told):
         split_id(value)
 
 
-def test_a_schema_is_asked_for_once() -> None:
+def test_a_schema_is_requested_from_the_registry_once() -> None:
     with registry_with({"/schemas/ids/7": schema_answer("long")}) as served:
         registry = client(served.url)
 
@@ -82,7 +82,7 @@ def test_a_schema_is_asked_for_once() -> None:
         assert served.asked == ["/schemas/ids/7"]
 
 
-def test_an_unknown_id_is_asked_again_after_a_while_only() -> None:
+def test_an_unknown_schema_id_is_requested_again_only_after_a_minute() -> None:
     now = 100.0
     with registry_with({}) as served:
         registry = Registry(RegistrySettings(url=served.url), now=lambda: now)
@@ -97,7 +97,7 @@ def test_an_unknown_id_is_asked_again_after_a_while_only() -> None:
         assert len(served.asked) == 2
 
 
-def test_a_registry_that_stumbles_is_asked_again() -> None:
+def test_a_request_is_repeated_after_status_503_of_the_registry() -> None:
     def stumbling(times: int) -> Answer:
         return (503, b"") if times < 3 else schema_answer("int")(times)
 
@@ -106,20 +106,20 @@ def test_a_registry_that_stumbles_is_asked_again() -> None:
         assert len(served.asked) == 3
 
 
-def test_a_registry_that_refuses_is_not_asked_again() -> None:
+def test_a_request_is_not_repeated_after_status_401_of_the_registry() -> None:
     with registry_with({"/schemas/ids/1": lambda _: (401, b"")}) as served:
         with pytest.raises(SourceError, match=r"\[SCHEMA_REGISTRY_UNAVAILABLE\].*status 401"):
             client(served.url).schema(1)
         assert len(served.asked) == 1
 
 
-def test_a_registry_that_is_not_there_fails_the_task() -> None:
+def test_an_unreachable_registry_fails_the_task() -> None:
     with pytest.raises(SourceError, match=r"GET /schemas/ids/1 failed: .*refused"):
         client(f"http://127.0.0.1:{unused_port()}").schema(1)
 
 
 @pytest.mark.parametrize("body", [b"no json", b"x" * (5 << 20)])
-def test_an_answer_that_is_no_json_or_too_long_fails_the_task(body: bytes) -> None:
+def test_a_registry_response_that_is_too_long_or_no_json_fails_the_task(body: bytes) -> None:
     with (
         registry_with({"/schemas/ids/1": lambda _: (200, body)}) as served,
         pytest.raises(SourceError, match="SCHEMA_REGISTRY_UNAVAILABLE"),
@@ -136,7 +136,7 @@ def test_an_answer_that_is_no_json_or_too_long_fails_the_task(body: bytes) -> No
         (lambda _: (200, b'{"schema": "{"}'), "is no JSON"),
     ],
 )
-def test_a_schema_that_cannot_be_used_is_a_reason_to_put_aside(
+def test_an_unusable_schema_of_the_registry_is_an_unknown_schema_error(
     answer: Callable[[int], Answer], told: str
 ) -> None:
     with (
@@ -154,7 +154,7 @@ def test_the_newest_schema_of_a_subject_is_found() -> None:
 @pytest.mark.parametrize(
     ("secret", "sent"), [("u:p", "Basic dTpw"), ("token", "Bearer token"), (None, None)]
 )
-def test_credentials_come_from_the_environment(
+def test_registry_credentials_are_taken_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, secret: str | None, sent: str | None
 ) -> None:
     monkeypatch.setenv("REGISTRY_SECRET", secret or "")
@@ -167,7 +167,9 @@ def test_credentials_come_from_the_environment(
         assert "token" not in repr(registry)
 
 
-def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_names_a_missing_environment_variable_of_credentials(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("REGISTRY_SECRET", raising=False)
 
     with pytest.raises(OptionError, match="no environment variable REGISTRY_SECRET"):
@@ -175,7 +177,7 @@ def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("url", ["localhost:8081", "file:///etc/passwd", "http://"])
-def test_only_http_addresses_are_taken(url: str) -> None:
+def test_a_registry_address_other_than_http_is_refused(url: str) -> None:
     with pytest.raises(OptionError, match="begins with http"):
         RegistrySettings(url=url)
 

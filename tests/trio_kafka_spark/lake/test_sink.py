@@ -84,7 +84,7 @@ def task(made: TablePlan, *batches: pa.RecordBatch) -> Any:
 
 
 @pytest.mark.parametrize("table", ["delta", "parquet"])
-def test_raw_records_are_in_the_table_once(tmp_path: Path, table: str) -> None:
+def test_raw_records_of_a_replayed_batch_are_in_the_table_once(tmp_path: Path, table: str) -> None:
     made = plan(tmp_path, table=table)
     for _ in range(3):  # a crash after the commit, and another one: Spark replays the batch
         messages = [task(made, records(0, b"a", None)), task(made, records(2, b"c")), None]
@@ -103,7 +103,9 @@ def test_raw_records_are_in_the_table_once(tmp_path: Path, table: str) -> None:
 
 
 @pytest.mark.parametrize("table", ["delta", "parquet"])
-def test_avro_that_does_not_parse_is_in_the_dead_letters_once(tmp_path: Path, table: str) -> None:
+def test_invalid_avro_of_a_replayed_batch_is_in_the_dead_letters_once(
+    tmp_path: Path, table: str
+) -> None:
     made = plan(tmp_path, "avro", table, avro_schema=ORDER)
     for _ in range(2):
         messages = [
@@ -127,7 +129,7 @@ def test_avro_that_does_not_parse_is_in_the_dead_letters_once(tmp_path: Path, ta
     assert dead[0]["timestamp"] == AT
 
 
-def test_a_crash_between_table_and_dead_letters_is_mended_by_the_replay(tmp_path: Path) -> None:
+def test_a_replay_after_a_crash_adds_only_the_missing_dead_letters(tmp_path: Path) -> None:
     made = plan(tmp_path, "avro", avro_schema=ORDER)
     first = task(made, records(0, avro(7), b"bad"))
     made.target().commit("app", 0, first.files)  # and then the driver dies
@@ -138,7 +140,7 @@ def test_a_crash_between_table_and_dead_letters_is_mended_by_the_replay(tmp_path
     assert [row["offset"] for row in rows(tmp_path / "dead")] == [1]
 
 
-def test_rows_that_spark_has_parsed_are_split_by_their_error(tmp_path: Path) -> None:
+def test_parsed_rows_with_an_error_are_written_to_the_dead_letters(tmp_path: Path) -> None:
     made = plan(tmp_path, "json")
     parsed = pa.RecordBatch.from_pydict(
         {
@@ -182,7 +184,7 @@ def test_an_aborted_batch_leaves_no_file(tmp_path: Path) -> None:
     assert rows(tmp_path / "table") == []
 
 
-def test_the_plan_travels_as_an_option_without_secrets(tmp_path: Path) -> None:
+def test_the_plan_of_a_sink_is_an_option_without_secrets(tmp_path: Path) -> None:
     registry = RegistrySettings(url="http://127.0.0.1:1", credentials_env="SECRET")
     made = plan(tmp_path, "avro", avro_schema=ORDER, registry=registry)
 

@@ -30,7 +30,7 @@ def parsed(*errors: str | None) -> pa.RecordBatch:
     )
 
 
-def test_rows_without_errors_are_all_of_the_table() -> None:
+def test_rows_without_errors_are_all_written_to_the_table() -> None:
     good, bad = ByError(TABLE, DEAD)(parsed(None, None))
 
     assert good.schema == TABLE
@@ -38,7 +38,7 @@ def test_rows_without_errors_are_all_of_the_table() -> None:
     assert bad is None
 
 
-def test_rows_with_errors_are_dead_letters_under_their_own_names() -> None:
+def test_rows_with_errors_become_dead_letters_with_the_record_s_column_names() -> None:
     good, bad = ByError(TABLE, DEAD)(parsed(None, "a", None, "b"))
 
     assert good.to_pylist() == [{"id": 1, "kafka_offset": 0}, {"id": 1, "kafka_offset": 2}]
@@ -47,7 +47,7 @@ def test_rows_with_errors_are_dead_letters_under_their_own_names() -> None:
     assert bad.to_pylist()[1] == {"error": "b", "value": b"b", "offset": 3}
 
 
-def test_columns_get_the_order_and_the_types_of_the_table() -> None:
+def test_rows_get_the_column_order_and_types_of_the_table() -> None:
     rows = pa.RecordBatch.from_pydict({"b": [1], "a": pa.array(["x"], pa.large_string())})
     schema = pa.schema([("a", pa.string()), ("b", pa.int64())])
 

@@ -34,18 +34,18 @@ def where(broker: BrokerProcess, topic: str, **options: str) -> dict[str, str]:
     return {"kafka.bootstrap.servers": broker.bootstrap, "subscribe": topic, **options}
 
 
-def test_a_checkpoint_keeps_its_queries_id(tmp_path: Path) -> None:
+def test_the_query_id_of_a_checkpoint_does_not_change(tmp_path: Path) -> None:
     assert query_id(tmp_path / "a") == query_id(tmp_path / "a")
     assert query_id(tmp_path / "a") != query_id(tmp_path / "b")
 
 
 @pytest.mark.parametrize("path", ["s3://bucket/t", "hdfs://host/t", "gs://b/t"])
-def test_object_stores_are_refused(path: str) -> None:
+def test_paths_of_object_stores_are_refused(path: str) -> None:
     with pytest.raises(OptionError, match="is not on a file system"):
         local_path("path", path)
 
 
-def test_paths_become_absolute() -> None:
+def test_file_urls_and_relative_paths_become_absolute_paths() -> None:
     assert local_path("path", "file:///a/b") == Path("/a/b")
     assert local_path("path", "file:/a/b") == Path("/a/b")
     assert local_path("path", "a") == Path("a").absolute()
@@ -61,7 +61,7 @@ def test_paths_become_absolute() -> None:
     ],
 )
 @pytest.mark.spark
-def test_wrong_arguments_are_refused_before_anything_is_made(
+def test_wrong_arguments_are_refused_before_a_table_is_created(
     spark: "SparkSession", tmp_path: Path, arguments: dict[str, Any], told: str
 ) -> None:
     options = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
@@ -103,7 +103,7 @@ def forget_last_commit(checkpoint: Path) -> None:
 
 
 @pytest.mark.spark
-def test_json_becomes_columns_and_what_does_not_parse_a_dead_letter(
+def test_json_values_become_columns_and_invalid_values_become_dead_letters(
     spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     create_topic(shared_broker.bootstrap, "lake-json", 1)
@@ -161,7 +161,7 @@ def test_json_becomes_columns_and_what_does_not_parse_a_dead_letter(
 
 
 @pytest.mark.spark
-def test_avro_is_read_by_the_schemas_of_a_registry(
+def test_avro_values_are_parsed_with_schemas_of_a_registry(
     spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     create_topic(shared_broker.bootstrap, "lake-avro", 1)
@@ -197,7 +197,7 @@ def test_avro_is_read_by_the_schemas_of_a_registry(
 
 
 @pytest.mark.spark
-def test_a_new_field_becomes_a_column_and_another_type_is_refused(
+def test_a_new_field_becomes_a_column_and_a_changed_type_is_refused(
     spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     create_topic(shared_broker.bootstrap, "lake-evolved", 1)
@@ -221,7 +221,7 @@ def test_a_new_field_becomes_a_column_and_another_type_is_refused(
 
 
 @pytest.mark.spark
-def test_a_lag_target_sets_trigger_and_batches(
+def test_a_lag_target_sets_the_trigger_and_the_batch_size(
     spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     create_topic(shared_broker.bootstrap, "lake-lag", 1)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-def test_a_topic_is_restored_record_by_record(
+def test_a_topic_restored_from_a_table_has_the_same_records(
     spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     topic, path = "restore", str(tmp_path / "table")
@@ -49,7 +49,7 @@ def test_a_topic_is_restored_record_by_record(
     assert told(f"{topic}-again") == told(topic)
 
 
-def test_parsed_values_go_back_as_json_and_a_condition_chooses(
+def test_parsed_rows_that_match_a_condition_are_written_as_json(
     spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     create_topic(shared_broker.bootstrap, "back-json", 1)
@@ -81,7 +81,7 @@ def test_parsed_values_go_back_as_json_and_a_condition_chooses(
     assert {one.key() for one in read_topic(shared_broker.bootstrap, "back-json-3")} == {b"k"}
 
 
-def test_a_replay_keeps_its_rate(
+def test_a_replay_of_a_table_keeps_the_given_rate(
     spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     create_topic(shared_broker.bootstrap, "paced", 2)
@@ -104,7 +104,7 @@ def test_a_replay_keeps_its_rate(
     assert max(times) - min(times) > 500  # 150 records at 200 a second
 
 
-def test_what_is_no_table_and_what_it_lacks_are_named(
+def test_a_missing_table_version_or_column_is_refused_by_name(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     to = {"kafka.bootstrap.servers": "127.0.0.1:1"}

@@ -16,7 +16,7 @@ from trio_kafka_spark.lake.values import (
 )
 
 
-def test_raw_tables_have_the_records_own_columns() -> None:
+def test_a_raw_table_has_the_columns_of_the_records() -> None:
     assert raw_schema(headers=True).simpleString() == (
         "struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,"
         "timestamp:timestamp,headers:array<struct<key:string,value:binary>>>"
@@ -25,7 +25,7 @@ def test_raw_tables_have_the_records_own_columns() -> None:
     assert dead_letter_schema(headers=False).names[:2] == ["error", "key"]
 
 
-def test_parsed_tables_have_the_fields_and_the_records_columns_beside_them() -> None:
+def test_a_parsed_table_has_the_fields_and_prefixed_columns_of_the_records() -> None:
     inner = StructType().add("x", ArrayType(IntegerType(), containsNull=False), nullable=False)
     value = StructType().add("id", "long", nullable=False).add("in", inner).add("offset", "integer")
 
@@ -50,12 +50,12 @@ def test_a_field_with_the_name_of_another_column_is_refused(name: str) -> None:
         parsed_schema(StructType().add(name, "long"), headers=False)
 
 
-def test_two_fields_that_differ_in_case_are_refused() -> None:
+def test_two_fields_that_differ_only_in_case_are_refused() -> None:
     with pytest.raises(OptionError, match="field ID has the name"):
         parsed_schema(StructType().add("id", "long").add("ID", "long"), headers=False)
 
 
-def test_a_readers_schema_is_given_or_the_newest_of_its_subject() -> None:
+def test_the_reader_schema_is_the_given_schema_or_the_newest_of_the_subject() -> None:
     assert Avro(schema={"type": "record"}).reader_schema() == {"type": "record"}
     with registry_with({"/subjects/s/versions/latest": schema_answer("int")}) as served:
         registry = RegistrySettings(url=served.url)

@@ -19,7 +19,7 @@ def view(root, columns=None, **options):
 
 @pytest.mark.parametrize("name", ["plain", "compacted", "txn", "zstd", "logappend"])
 @pytest.mark.parametrize("split", ["1", "1000000"])
-def test_each_batch_of_apache_kafka_is_a_row(tmp_path, name, split):
+def test_the_batches_view_has_a_row_for_each_batch_of_apache_kafka(tmp_path, name, split):
     directory = sample(tmp_path, name) / f"{name}-0"
     want = [
         (str(path), position, header.size, header.base_offset, header.last_offset, header.count)
@@ -34,7 +34,7 @@ def test_each_batch_of_apache_kafka_is_a_row(tmp_path, name, split):
     assert {(one["topic"], one["partition"]) for one in found} == {(name, 0)}
 
 
-def test_headers_are_shown_with_units(tmp_path):
+def test_a_control_batch_row_has_the_fields_of_its_header(tmp_path):
     sample(tmp_path, "txn")
 
     found = view(tmp_path)
@@ -47,7 +47,7 @@ def test_headers_are_shown_with_units(tmp_path):
     assert marker["max_timestamp"].tzinfo is not None
 
 
-def test_times_are_those_of_the_records(tmp_path):
+def test_base_and_maximum_timestamp_of_a_batch_are_the_times_of_its_records(tmp_path):
     log(tmp_path, segments=1, batches=1)
 
     (one,) = view(tmp_path)
@@ -69,7 +69,7 @@ def test_the_uncompressed_size_is_that_of_the_same_batch_without_compression(tmp
     assert [one["codec"] for one in found] == [codec.name.lower()] * 2
 
 
-def test_a_batch_that_cannot_be_decompressed_has_no_uncompressed_size(tmp_path):
+def test_the_uncompressed_size_of_a_batch_that_does_not_decompress_is_null(tmp_path):
     path = log(tmp_path, segments=1, batches=2, codec=Codec.GZIP) / FIRST
     flip(path, 61)
 
@@ -78,7 +78,7 @@ def test_a_batch_that_cannot_be_decompressed_has_no_uncompressed_size(tmp_path):
     }
 
 
-def test_batches_that_hold_wanted_offsets_are_shown_whole(tmp_path):
+def test_the_batches_view_has_every_batch_that_holds_a_wanted_offset(tmp_path):
     log(tmp_path)
     given = {"startingOffsets": '{"t": {"0": 15}}', "endingOffsets": '{"t": {"0": 41}}'}
 
@@ -87,7 +87,7 @@ def test_batches_that_hold_wanted_offsets_are_shown_whole(tmp_path):
         assert [one["base_offset"] for one in found] == [10, 20, 30, 40]
 
 
-def test_a_damaged_header_is_an_error_or_skipped(tmp_path):
+def test_a_damaged_batch_header_fails_the_view_or_is_skipped_in_permissive_mode(tmp_path):
     path = log(tmp_path, segments=1) / FIRST
     damaged = positions(path)[1]
     flip(path, damaged + 16)
@@ -98,7 +98,7 @@ def test_a_damaged_header_is_an_error_or_skipped(tmp_path):
     assert [one["base_offset"] for one in found] == [0, 20, 30]
 
 
-def test_a_batch_that_compaction_made_of_two_pieces_is_a_row_once(tmp_path):
+def test_a_batch_that_spans_two_pieces_after_compaction_is_a_single_row(tmp_path):
     path = log(tmp_path, segments=1) / FIRST
     reader = LogReader({"path": str(tmp_path), "view": "batches", "splitBytes": "1"})
     planned = reader.partitions()

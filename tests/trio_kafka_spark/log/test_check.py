@@ -50,20 +50,22 @@ def healthy(root):
         "running_indexes",
     ],
 )
-def test_nothing_is_wrong_with_what_apache_kafka_wrote(tmp_path, name):
+def test_a_check_of_segments_of_apache_kafka_finds_nothing(tmp_path, name):
     sample(tmp_path, name)
 
     assert findings(tmp_path) == []
 
 
-def test_nothing_is_wrong_with_healthy_segments(tmp_path):
+def test_a_check_of_healthy_segments_finds_nothing(tmp_path):
     healthy(tmp_path)
 
     assert findings(tmp_path) == []
 
 
 @pytest.mark.parametrize("at", [9, 16, 70])
-def test_a_damaged_batch_is_found_and_the_index_entry_that_points_to_it(tmp_path, at):
+def test_a_check_finds_a_corrupt_batch_and_the_index_entry_that_points_at_its_position(
+    tmp_path, at
+):
     path = healthy(tmp_path) / FIRST
     damaged = positions(path)[2]
     flip(path, damaged + at)
@@ -75,14 +77,14 @@ def test_a_damaged_batch_is_found_and_the_index_entry_that_points_to_it(tmp_path
     assert found[1].error == f"no batch begins at {damaged} of the log"
 
 
-def test_leader_epochs_that_go_back_are_found(tmp_path):
+def test_a_check_finds_leader_epochs_that_decrease(tmp_path):
     batches = [batch(0, leader_epoch=3), batch(10, leader_epoch=2), batch(20, leader_epoch=3)]
     segment(partition(tmp_path), batches)
 
     assert kinds(tmp_path) == [("order", len(batches[0]))]
 
 
-def test_offsets_that_reach_into_the_next_segment_are_found(tmp_path):
+def test_a_check_finds_offsets_that_overlap_the_next_segment(tmp_path):
     directory = healthy(tmp_path)
     segment(directory, [batch(70)])
 
@@ -110,7 +112,7 @@ def test_offsets_that_reach_into_the_next_segment_are_found(tmp_path):
         (".txnindex", lambda content: struct.pack(">hqqqq", 0, 1, 3, 40, 3), "transaction index"),
     ],
 )
-def test_an_index_that_does_not_agree_is_found(tmp_path, suffix, change, kind):
+def test_a_check_finds_an_index_that_does_not_match_the_log(tmp_path, suffix, change, kind):
     path = (healthy(tmp_path) / FIRST).with_suffix(suffix)
     path.write_bytes(change(path.read_bytes() if path.exists() else b""))
 
@@ -120,7 +122,7 @@ def test_an_index_that_does_not_agree_is_found(tmp_path, suffix, change, kind):
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-def test_an_index_may_be_missing_in_the_active_segment_only(tmp_path, suffix):
+def test_a_check_finds_a_missing_index_except_in_the_active_segment(tmp_path, suffix):
     directory = healthy(tmp_path)
     for path in directory.glob(f"*{suffix}"):
         path.unlink()
@@ -131,7 +133,7 @@ def test_an_index_may_be_missing_in_the_active_segment_only(tmp_path, suffix):
     assert found.file == str((directory / FIRST).with_suffix(suffix))
 
 
-def test_zeros_that_fill_an_index_are_fine(tmp_path):
+def test_a_check_accepts_trailing_zeros_of_an_index(tmp_path):
     directory = healthy(tmp_path)
     for path in (*directory.glob("*.index"), *directory.glob("*.timeindex")):
         path.write_bytes(path.read_bytes() + bytes(240))
@@ -139,7 +141,7 @@ def test_zeros_that_fill_an_index_are_fine(tmp_path):
     assert findings(tmp_path) == []
 
 
-def test_a_segment_that_vanished_has_no_findings(tmp_path):
+def test_a_check_of_a_segment_deleted_after_listing_finds_nothing(tmp_path):
     directory = healthy(tmp_path)
     (found,) = find_partitions([str(tmp_path)])
     (directory / FIRST).unlink()

@@ -18,7 +18,7 @@ def names(found):
     return [str(one.at) for one in found]
 
 
-def test_partitions_come_in_order_with_their_segments(tmp_path):
+def test_partitions_and_their_segments_are_listed_in_order(tmp_path):
     log(tmp_path, segments=2, batches=1)
     segment(partition(tmp_path, 10), [batch(0)])
     segment(partition(tmp_path, 2), [batch(0)])
@@ -47,11 +47,11 @@ def test_partitions_come_in_order_with_their_segments(tmp_path):
         "t x-0",
     ],
 )
-def test_marked_and_foreign_directories_are_no_partitions(name):
+def test_names_of_marked_and_foreign_directories_are_no_partition_names(name):
     assert partition_of(name) is None
 
 
-def test_a_directory_that_is_marked_or_without_segments_is_left_out(tmp_path):
+def test_directories_marked_for_deletion_or_without_segments_are_not_listed(tmp_path):
     sample(tmp_path, "compacted")
     (tmp_path / "compacted-0").rename(tmp_path / f"compacted-0.{'0' * 32}-delete")
     partition(tmp_path, 1)
@@ -61,7 +61,7 @@ def test_a_directory_that_is_marked_or_without_segments_is_left_out(tmp_path):
     assert find_partitions([str(tmp_path)]) == []
 
 
-def test_files_of_an_interrupted_change_are_no_segments(tmp_path):
+def test_deleted_cleaned_and_swap_files_are_not_listed_as_segments(tmp_path):
     directory = log(tmp_path, segments=1)
     for name in ("00000000000000000000.log.deleted", "00000000000000000100.log.cleaned"):
         (directory / name).write_bytes(b"x")
@@ -71,7 +71,7 @@ def test_files_of_an_interrupted_change_are_no_segments(tmp_path):
     assert [one.base_offset for one in list_segments(directory)] == [0]
 
 
-def test_a_directory_that_vanished_has_no_segments(tmp_path):
+def test_a_missing_directory_has_no_segments(tmp_path):
     assert list_segments(tmp_path / "t-0") == []
 
 
@@ -83,19 +83,19 @@ def test_the_same_partition_in_two_log_directories_is_an_error_that_names_both(t
         find_partitions([str(tmp_path / "a"), str(tmp_path / "b")])
 
 
-def test_partitions_of_several_log_directories_are_one_set(tmp_path):
+def test_partitions_of_several_log_directories_are_listed_together(tmp_path):
     segment(partition(tmp_path / "a", 0), [batch(0)])
     segment(partition(tmp_path / "b", 1), [batch(0)])
 
     assert names(find_partitions([str(tmp_path / "a"), str(tmp_path / "b")])) == ["t-0", "t-1"]
 
 
-def test_a_path_that_is_no_directory_is_named(tmp_path):
+def test_an_error_names_a_log_directory_that_does_not_exist(tmp_path):
     with pytest.raises(LogDirectoryError, match=r"cannot list .*nowhere"):
         find_partitions([str(tmp_path / "nowhere")])
 
 
-def test_the_start_offset_is_the_checkpoint_s_if_that_is_later(tmp_path):
+def test_a_later_log_start_offset_in_the_checkpoint_is_the_start_offset(tmp_path):
     log(tmp_path)
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\nt 0 25\n")
 
@@ -104,21 +104,21 @@ def test_the_start_offset_is_the_checkpoint_s_if_that_is_later(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "1\n1\nt 0 25\n", "0\nx\n", "0\n1\nt 0 x\n", "0\n1\nt\n"])
-def test_a_malformed_checkpoint_counts_as_missing(tmp_path, content):
+def test_a_malformed_log_start_offset_checkpoint_is_ignored(tmp_path, content):
     log(tmp_path)
     (tmp_path / "log-start-offset-checkpoint").write_text(content)
 
     assert find_partitions([str(tmp_path)])[0].start_offset == 0
 
 
-def test_partitions_that_are_not_wanted_are_not_listed(tmp_path):
+def test_partitions_that_the_filter_rejects_are_not_listed(tmp_path):
     segment(partition(tmp_path, 0), [batch(0)])
     segment(partition(tmp_path, 1), [batch(0)])
 
     assert names(find_partitions([str(tmp_path)], lambda at: at.partition == 1)) == ["t-1"]
 
 
-def test_a_directory_is_listed_until_two_listings_agree(tmp_path, monkeypatch):
+def test_segments_are_listed_again_until_two_listings_are_equal(tmp_path, monkeypatch):
     directory = log(tmp_path, segments=3)
     listings = iter([[0, 80], [0, 40], [0, 40, 80], [0, 40, 80], []])
     monkeypatch.setattr(directories, "_bases", lambda _: next(listings))

@@ -22,7 +22,7 @@ def test_defaults_read_everything_of_the_topics():
     assert not options.fail_on_data_loss
 
 
-def test_names_are_case_insensitive():
+def test_option_names_are_case_insensitive():
     options = LogOptions.from_options(
         {"PATH": "/a, /b", "subscribepattern": "a.*", "SPLITBYTES": "7", "Mode": "PERMISSIVE"}
     )
@@ -54,14 +54,14 @@ def test_names_are_case_insensitive():
         ("subscribe", ",", "the list is empty"),
     ],
 )
-def test_what_is_wrong_is_named(option, value, said):
+def test_an_invalid_option_value_is_refused_with_the_reason(option, value, said):
     with pytest.raises(OptionError) as caught:
         parsed(**{option: value})
 
     assert said in str(caught.value)
 
 
-def test_a_view_that_is_not_of_records_needs_no_selection():
+def test_views_other_than_records_need_no_topic_selection():
     assert LogOptions.from_options({"path": "/a", "view": "segments"}).wants(TopicPartition("t", 0))
     with pytest.raises(OptionError, match="found none"):
         LogOptions.from_options({"path": "/a"})
@@ -79,12 +79,12 @@ def test_offsets_are_words_or_json():
 @pytest.mark.parametrize(
     "text", ["[]", "{", '{"t": 1}', '{"t": {"x": 1}}', '{"t": {"0": -3}}', '{"t": {"0": true}}']
 )
-def test_offsets_of_another_form_are_refused(text):
+def test_malformed_offsets_are_refused(text):
     with pytest.raises(ValueError, match="want earliest"):
         offsets(text)
 
 
-def test_partitions_are_assigned_by_json():
+def test_assign_takes_topics_and_partitions_as_json():
     assert assigned('{"t": [1, 0]}') == (TopicPartition("t", 1), TopicPartition("t", 0))
     options = LogOptions.from_options({"path": "/a", "assign": '{"t": [1]}'})
     assert options.wants(TopicPartition("t", 1))
@@ -92,7 +92,7 @@ def test_partitions_are_assigned_by_json():
 
 
 @pytest.mark.parametrize("text", ["{}", '{"t": 0}', '{"t": ["0"]}', '{"t": [-1]}', '["t"]'])
-def test_partitions_of_another_form_are_refused(text):
+def test_a_malformed_assign_option_is_refused(text):
     with pytest.raises(ValueError, match="want JSON"):
         assigned(text)
 

@@ -50,12 +50,12 @@ def root(tmp_path):
         ({"endingOffsets": '{"t": {"0": -2, "1": 999}}'}, {"t-1": (100, 120)}),
     ],
 )
-def test_the_options_say_which_offsets_are_read(root, given, want):
+def test_a_plan_has_the_offsets_of_the_options_with_any_split_size(root, given, want):
     assert spans(root, **given) == want
     assert spans(root, splitBytes="1", **given) == want
 
 
-def test_reading_begins_with_the_start_offset_of_the_log(tmp_path):
+def test_a_plan_starts_at_the_log_start_offset_of_the_checkpoint(tmp_path):
     sample(tmp_path, "trimmed")
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\ntrimmed 0 25\n")
 
@@ -63,17 +63,17 @@ def test_reading_begins_with_the_start_offset_of_the_log(tmp_path):
 
 
 @pytest.mark.parametrize("given", [{"subscribe": "t,w"}, {"assign": '{"t": [2]}'}])
-def test_what_is_not_there_is_named(root, given):
+def test_an_error_names_a_wanted_topic_or_partition_without_a_directory(root, given):
     with pytest.raises(SourceError, match=r"KAFKA_UNKNOWN_TOPIC.* no directory of (w|t-2) in"):
         spans(root, **given)
 
 
-def test_offsets_of_partitions_that_are_not_read_are_refused(root):
+def test_starting_offsets_of_an_unselected_partition_are_refused(root):
     with pytest.raises(OptionError, match="startingOffsets: names u-0"):
         spans(root, startingOffsets='{"u": {"0": 1}}')
 
 
-def test_offsets_out_of_range_are_an_error_if_data_loss_is(root):
+def test_offsets_out_of_range_fail_if_fail_on_data_loss_is_set(root):
     lost = {"failOnDataLoss": "true", "subscribe": "t"}
 
     with pytest.raises(SourceError, match="t-1 begins at offset 100, startingOffsets wants 7"):
@@ -83,7 +83,7 @@ def test_offsets_out_of_range_are_an_error_if_data_loss_is(root):
     assert spans(root, endingOffsets='{"t": {"1": 120}}', **lost)["t-1"] == (100, 120)
 
 
-def test_a_committed_read_ends_before_the_oldest_open_transaction(tmp_path):
+def test_a_read_committed_plan_ends_before_the_oldest_open_transaction(tmp_path):
     sample(tmp_path, "txn")
 
     assert spans(tmp_path, subscribe="txn") == {"txn-0": (0, 34)}
@@ -92,7 +92,7 @@ def test_a_committed_read_ends_before_the_oldest_open_transaction(tmp_path):
     assert len({one for pack in pieces for piece in pack for one in piece.aborted}) == 2
 
 
-def test_damage_is_met_when_transactions_are_looked_for(tmp_path):
+def test_a_read_committed_plan_fails_at_a_corrupt_batch_unless_permissive(tmp_path):
     path = log(tmp_path, segments=1) / "00000000000000000000.log"
     flip(path, positions(path)[1] + 16)
 
@@ -101,7 +101,7 @@ def test_damage_is_met_when_transactions_are_looked_for(tmp_path):
     assert spans(tmp_path, isolation="read_committed", mode="permissive") == {"t-0": (0, 40)}
 
 
-def test_plans_and_errors_are_pickled(root):
+def test_plans_options_and_corruption_errors_survive_pickling(root):
     bad = BadBytes(
         at=plan_ranges(options(root))[0].partition.at, path="x", position=1, size=2, reason="r"
     )

@@ -17,17 +17,17 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: make test SPARK
 FIRST = "00000000000000000000.log"
 
 
-def test_the_format_has_a_name_and_the_view_s_schema():
+def test_the_log_format_has_its_name_and_the_schema_of_the_view():
     assert LogSource.name() == "trio-kafka-log"
     assert LogSource({"path": "/a", "view": "errors"}).schema().startswith("`topic` string")
 
 
-def test_streams_are_refused_by_name():
+def test_a_stream_is_refused_with_the_format_to_use_instead():
     with pytest.raises(OptionError, match="stream topics with format trio-kafka"):
         LogSource({}).streamReader(None)
 
 
-def test_an_empty_plan_has_no_rows(tmp_path):
+def test_an_empty_directory_gives_no_partitions_and_no_rows(tmp_path):
     reader = LogReader({"path": str(tmp_path), "view": "segments"})
     from pyspark.sql.datasource import InputPartition
 
@@ -102,7 +102,7 @@ def comparable(found):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("codec", ["none", "zstd"])
-def test_records_equal_what_a_consumer_reads_from_the_running_broker(shared_broker, codec):
+def test_records_of_a_running_broker_equal_the_records_of_a_consumer(shared_broker, codec):
     topic = f"logs-equal-{codec}"
     create(shared_broker, topic, **{"segment.bytes": str(1 << 20), "index.interval.bytes": "5000"})
     produce(shared_broker, topic, range(1000), **{"compression.type": codec})
@@ -116,7 +116,7 @@ def test_records_equal_what_a_consumer_reads_from_the_running_broker(shared_brok
 
 
 @pytest.mark.slow
-def test_a_plan_stays_true_while_the_log_grows_rolls_and_is_deleted(own_broker):
+def test_planned_offsets_are_read_while_the_log_grows_rolls_and_is_deleted(own_broker):
     create(own_broker, "t", partitions=1, **{"segment.bytes": str(1 << 20)})
     produce(own_broker, "t", range(400))
     reader = LogReader({"path": str(own_broker.data), "subscribe": "t", "splitBytes": "300000"})
@@ -140,7 +140,7 @@ def test_a_plan_stays_true_while_the_log_grows_rolls_and_is_deleted(own_broker):
 
 
 @pytest.mark.slow
-def test_a_broker_that_is_killed_leaves_logs_that_are_read(own_broker):
+def test_a_read_in_progress_finishes_after_the_broker_is_killed(own_broker):
     create(own_broker, "t", partitions=1, **{"segment.bytes": str(1 << 20)})
     produce(own_broker, "t", range(300))
     reader = LogReader({"path": str(own_broker.data), "subscribe": "t", "splitBytes": "300000"})
@@ -161,7 +161,7 @@ def test_a_broker_that_is_killed_leaves_logs_that_are_read(own_broker):
 
 
 @pytest.mark.spark
-def test_spark_finds_the_format_by_itself_and_reads_each_view(spark, tmp_path):
+def test_spark_finds_the_log_format_without_registration_and_reads_each_view(spark, tmp_path):
     log(tmp_path, segments=3, interval=1)
     load = spark.read.format("trio-kafka-log").options(path=tmp_path, subscribe="t")
 
@@ -176,7 +176,7 @@ def test_spark_finds_the_format_by_itself_and_reads_each_view(spark, tmp_path):
 
 
 @pytest.mark.spark
-def test_spark_prunes_columns_by_schema(spark, tmp_path):
+def test_spark_reads_only_the_columns_of_a_given_schema(spark, tmp_path):
     log(tmp_path)
     load = spark.read.format("trio-kafka-log").options(path=tmp_path, subscribe="t")
 
@@ -188,7 +188,7 @@ def test_spark_prunes_columns_by_schema(spark, tmp_path):
 
 
 @pytest.mark.spark
-def test_spark_shows_file_and_position_of_damage(spark, tmp_path):
+def test_the_spark_error_of_a_corrupt_batch_has_file_and_position(spark, tmp_path):
     path = log(tmp_path) / FIRST
     damaged = positions(path)[1]
     flip(path, damaged + 70)
@@ -201,7 +201,7 @@ def test_spark_shows_file_and_position_of_damage(spark, tmp_path):
 
 
 @pytest.mark.spark
-def test_spark_shows_an_unknown_option_with_a_suggestion(spark, tmp_path):
+def test_the_spark_error_of_an_unknown_option_suggests_the_nearest_option(spark, tmp_path):
     load = spark.read.format("trio-kafka-log").options(path=tmp_path, subscribe="t")
 
     with pytest.raises(Exception, match="did you mean splitBytes"):

@@ -69,7 +69,9 @@ def reseal(path: Path, position: int) -> None:
     ["plain", "epochs", "logappend", "compacted", "txn", "gzip", "snappy", "lz4", "zstd"],
 )
 @pytest.mark.parametrize("split", ["1", "100000000"])
-def test_directories_of_apache_kafka_are_read_as_the_row_codec_does(tmp_path, name, split):
+def test_records_of_apache_kafka_directories_equal_the_records_of_the_row_codec(
+    tmp_path, name, split
+):
     directory = sample(tmp_path, name) / f"{name}-0"
 
     found = rows(tmp_path, subscribe=name, includeHeaders="true", splitBytes=split)
@@ -79,7 +81,7 @@ def test_directories_of_apache_kafka_are_read_as_the_row_codec_does(tmp_path, na
     assert {one["timestampType"] for one in found} == {int(name == "logappend")}
 
 
-def test_directories_of_a_running_kafka_are_read(tmp_path):
+def test_records_of_a_running_apache_kafka_equal_the_records_of_the_row_codec(tmp_path):
     sample(tmp_path, "running_indexes")
 
     found = rows(tmp_path, subscribePattern="plain|txn", includeHeaders="true", splitBytes="1")
@@ -91,7 +93,7 @@ def test_directories_of_a_running_kafka_are_read(tmp_path):
 
 @pytest.mark.parametrize("codec", list(Codec))
 @pytest.mark.parametrize("window", ["1", "900", "1000000"])
-def test_each_record_is_read_once_whatever_the_sizes(tmp_path, codec, window):
+def test_each_record_is_read_once_with_any_codec_and_window_size(tmp_path, codec, window):
     log(tmp_path, segments=3, batches=5, codec=codec)
 
     found = rows(tmp_path, splitBytes="1000", windowBytes=window)
@@ -100,7 +102,7 @@ def test_each_record_is_read_once_whatever_the_sizes(tmp_path, codec, window):
     assert found[7]["timestamp"] == datetime.fromtimestamp((TIME + 7) / 1000, UTC)
 
 
-def test_offsets_inside_of_batches_are_cut_exactly(tmp_path):
+def test_starting_and_ending_offsets_inside_batches_are_exact(tmp_path):
     log(tmp_path)
 
     found = rows(
@@ -113,14 +115,14 @@ def test_offsets_inside_of_batches_are_cut_exactly(tmp_path):
     assert offsets(found) == list(range(33, 57))
 
 
-def test_records_below_the_log_s_start_are_not_read(tmp_path):
+def test_records_below_the_log_start_offset_are_not_read(tmp_path):
     sample(tmp_path, "trimmed")
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\ntrimmed 0 25\n")
 
     assert offsets(rows(tmp_path, subscribe="trimmed")) == list(range(25, 40))
 
 
-def test_columns_are_made_in_the_order_that_is_asked_for(tmp_path):
+def test_only_the_requested_columns_are_made_in_their_order(tmp_path):
     log(tmp_path, segments=1, batches=1)
 
     assert list(rows(tmp_path, ["offset", "value"])[3].items()) == [
@@ -130,7 +132,7 @@ def test_columns_are_made_in_the_order_that_is_asked_for(tmp_path):
 
 
 @pytest.mark.parametrize("split", ["1", "1000000"])
-def test_committed_reads_leave_out_aborted_and_open_transactions(tmp_path, split):
+def test_read_committed_leaves_out_aborted_and_open_transactions(tmp_path, split):
     sample(tmp_path, "txn")
 
     everything = offsets(rows(tmp_path, subscribe="txn"))
@@ -144,7 +146,7 @@ def test_committed_reads_leave_out_aborted_and_open_transactions(tmp_path, split
 
 
 @pytest.mark.parametrize("at", [9, 16, 70])
-def test_damage_in_a_sealed_place_is_an_error_with_file_and_position(tmp_path, at):
+def test_damage_in_a_sealed_segment_fails_with_file_and_position(tmp_path, at):
     path = log(tmp_path, segments=2) / FIRST
     damaged = positions(path)[2]
     flip(path, damaged + at)
@@ -157,7 +159,9 @@ def test_damage_in_a_sealed_place_is_an_error_with_file_and_position(tmp_path, a
 
 @pytest.mark.parametrize("at", [9, 16, 70])
 @pytest.mark.parametrize("window", ["1", "1000000"])
-def test_permissive_reads_skip_it_and_the_errors_view_has_it(tmp_path, at, window):
+def test_permissive_mode_skips_a_corrupt_batch_and_the_errors_view_lists_its_place(
+    tmp_path, at, window
+):
     path = log(tmp_path, segments=2) / FIRST
     starts = positions(path)
     flip(path, starts[2] + at)
@@ -173,7 +177,7 @@ def test_permissive_reads_skip_it_and_the_errors_view_has_it(tmp_path, at, windo
     assert errors[0]["error"]
 
 
-def test_damage_in_the_middle_of_the_active_segment_is_an_error_too(tmp_path):
+def test_damage_in_the_middle_of_the_active_segment_fails_the_read(tmp_path):
     path = log(tmp_path, segments=1) / FIRST
     damaged = positions(path)[1]
     flip(path, damaged + 16)
@@ -183,7 +187,7 @@ def test_damage_in_the_middle_of_the_active_segment_is_an_error_too(tmp_path):
 
 
 @pytest.mark.parametrize("tail", [batch(40)[:90], bytes(4000), batch(40)[:8]])
-def test_the_tail_of_the_active_segment_is_not_read(tmp_path, tail):
+def test_an_incomplete_tail_of_the_active_segment_is_not_read_and_is_no_error(tmp_path, tail):
     path = log(tmp_path, segments=1) / FIRST
     with path.open("ab") as active:
         active.write(tail)
@@ -193,7 +197,7 @@ def test_the_tail_of_the_active_segment_is_not_read(tmp_path, tail):
 
 
 @pytest.mark.parametrize("window", ["1", "1000000"])
-def test_records_that_were_written_malformed_are_found_behind_a_crc_that_matches(tmp_path, window):
+def test_a_malformed_record_in_a_batch_with_a_valid_crc_is_an_error(tmp_path, window):
     path = log(tmp_path, segments=1, batches=5) / FIRST
     damaged = positions(path)[1]
     flip(path, damaged + 61)  # the first record's length
@@ -210,7 +214,7 @@ def test_records_that_were_written_malformed_are_found_behind_a_crc_that_matches
     assert "position" not in error["error"]
 
 
-def test_a_batch_that_does_not_decompress_is_skipped_alone(tmp_path):
+def test_permissive_mode_skips_only_the_batch_that_does_not_decompress(tmp_path):
     path = segment(
         partition(tmp_path),
         [batch(0, codec=Codec.ZSTD), batch(10, codec=Codec.ZSTD), batch(20, codec=Codec.ZSTD)],
@@ -222,7 +226,7 @@ def test_a_batch_that_does_not_decompress_is_skipped_alone(tmp_path):
     assert offsets(rows(tmp_path, mode="permissive")) == [*range(10), *range(20, 30)]
 
 
-def test_old_message_formats_are_named(tmp_path):
+def test_a_batch_of_an_old_message_format_fails_with_its_magic_number(tmp_path):
     path = log(tmp_path, segments=2) / FIRST
     content = bytearray(path.read_bytes())
     content[16] = 1
@@ -232,13 +236,13 @@ def test_old_message_formats_are_named(tmp_path):
         rows(tmp_path)
 
 
-def test_an_empty_directory_has_no_records(tmp_path):
+def test_an_empty_segment_gives_no_records(tmp_path):
     segment(partition(tmp_path), [], base=0)
 
     assert rows(tmp_path) == []
 
 
-def test_an_aborted_transaction_ends_with_its_marker_behind_a_batch_that_is_skipped(tmp_path):
+def test_an_abort_marker_before_a_skipped_batch_still_ends_its_transaction(tmp_path):
     written = [data(0, 1), marker(2, 1, committed=False), batch(3), data(13, 1)]
     path = segment(partition(tmp_path), [*written, marker(15, 1, committed=True)])
     damaged = positions(path)[2]

@@ -12,7 +12,7 @@ def schema_of(**given):
     return view_schema(LogOptions.from_options({"path": "/a", "subscribe": "t", **given}))
 
 
-def test_records_have_the_connector_s_columns():
+def test_the_records_schema_has_the_columns_of_the_official_connector():
     assert ddl(schema_of()) == (
         "`key` binary, `value` binary, `topic` string, `partition` int, `offset` bigint, "
         "`timestamp` timestamp, `timestampType` int"
@@ -22,19 +22,19 @@ def test_records_have_the_connector_s_columns():
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_column_of_a_view_has_a_type_of_spark(view):
+def test_every_column_of_a_view_has_a_spark_type(view):
     schema = schema_of(view=view)
 
     assert len(ddl(schema).split(", ")) == len(schema)
     assert "list" not in ddl(schema)
 
 
-def test_the_uncompressed_size_is_a_column_if_asked():
+def test_the_batches_view_has_the_uncompressed_size_only_if_the_option_is_set():
     assert "uncompressed_size" in schema_of(view="batches", uncompressed="true").names
     assert "uncompressed_size" not in schema_of(view="batches").names
 
 
-def test_columns_are_pruned_and_ordered():
+def test_a_pruned_schema_has_the_requested_columns_in_their_order():
     assert pruned(BATCHES, {"count": "int", "topic": "string"}) == pa.schema(
         [("count", pa.int32()), ("topic", pa.string())]
     )
@@ -48,6 +48,6 @@ def test_columns_are_pruned_and_ordered():
         ({"count": "bigint"}, "column count is int, found bigint"),
     ],
 )
-def test_a_column_that_is_not_there_is_named(wanted, said):
+def test_an_error_names_a_requested_column_that_does_not_fit_the_view(wanted, said):
     with pytest.raises(OptionError, match=said):
         pruned(BATCHES, wanted)

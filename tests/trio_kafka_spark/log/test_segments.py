@@ -29,7 +29,7 @@ def time(milliseconds):
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def test_each_segment_is_a_row(tmp_path):
+def test_the_segments_view_has_a_row_for_each_segment(tmp_path):
     directory = log(tmp_path, segments=2, interval=1)
     with (directory / "00000000000000000040.log").open("ab") as active:
         active.write(batch(80)[:50])
@@ -61,7 +61,7 @@ def test_each_segment_is_a_row(tmp_path):
     assert second["last_offset"] == 79
 
 
-def test_segments_of_apache_kafka_are_described(tmp_path):
+def test_the_segments_view_describes_segments_of_apache_kafka(tmp_path):
     sample(tmp_path, "txn")
 
     first, second = view(tmp_path)
@@ -72,7 +72,7 @@ def test_segments_of_apache_kafka_are_described(tmp_path):
     assert first["records"] + second["records"] == 34
 
 
-def test_damage_is_named_and_counted_around(tmp_path):
+def test_a_segment_row_has_the_error_and_counts_only_whole_batches(tmp_path):
     path = log(tmp_path, segments=2) / "00000000000000000000.log"
     damaged = positions(path)[1]
     flip(path, damaged + 16)
@@ -83,7 +83,7 @@ def test_damage_is_named_and_counted_around(tmp_path):
     assert (first["batches"], first["records"]) == (3, 30)
 
 
-def test_an_empty_segment_has_no_offsets(tmp_path):
+def test_the_row_of_an_empty_segment_has_null_offsets_and_times(tmp_path):
     segment(partition(tmp_path), [], base=7)
 
     (one,) = view(tmp_path)
@@ -92,7 +92,7 @@ def test_an_empty_segment_has_no_offsets(tmp_path):
     assert (one["min_timestamp"], one["max_timestamp"]) == (None, None)
 
 
-def test_headers_are_walked_only_for_columns_that_need_it(tmp_path, monkeypatch):
+def test_batch_headers_are_read_only_for_columns_that_need_them(tmp_path, monkeypatch):
     log(tmp_path)
 
     def walked(_):
@@ -112,7 +112,7 @@ def test_only_segments_with_wanted_offsets_are_shown(tmp_path):
     assert [one["base_offset"] for one in view(tmp_path, ["base_offset"], **given)] == [40]
 
 
-def test_a_segment_that_vanished_has_no_row(tmp_path):
+def test_a_segment_deleted_after_planning_has_no_row(tmp_path):
     directory = log(tmp_path)
     options = LogOptions.from_options({"path": str(tmp_path), "view": "segments"})
     ((planned),) = plan_segments(plan_ranges(options))
@@ -123,14 +123,14 @@ def test_a_segment_that_vanished_has_no_row(tmp_path):
     assert found.column("base_offset").to_pylist() == [40, 80]
 
 
-def test_many_segments_are_shared_out(tmp_path):
+def test_tasks_of_the_segments_view_have_at_most_64_segments(tmp_path):
     log(tmp_path, segments=70, batches=1)
     options = LogOptions.from_options({"path": str(tmp_path), "view": "segments"})
 
     assert [len(one) for one in plan_segments(plan_ranges(options))] == [64, 6]
 
 
-def test_append_times_are_those_of_all_records(tmp_path):
+def test_a_log_append_time_is_both_minimum_and_maximum_timestamp_of_a_segment(tmp_path):
     segment(partition(tmp_path), [batch(0, append_time_ms=TIME + 500)])
 
     (one,) = view(tmp_path)

@@ -31,7 +31,7 @@ def spans(found):
     return [(piece.start, piece.stop) for piece in found]
 
 
-def test_a_segment_is_a_piece_and_the_active_one_ends_with_its_last_whole_batch(tmp_path):
+def test_each_segment_is_a_piece_and_the_active_segment_ends_at_its_last_whole_batch(tmp_path):
     directory = log(tmp_path, segments=2)
     with (directory / "00000000000000000040.log").open("ab") as active:
         active.write(batch(80)[:50])
@@ -45,7 +45,7 @@ def test_a_segment_is_a_piece_and_the_active_one_ends_with_its_last_whole_batch(
 
 @pytest.mark.parametrize("interval", [0, 1, 600])
 @pytest.mark.parametrize("split", [1, 700, 1500])
-def test_pieces_hold_each_offset_once_and_begin_at_batches(tmp_path, interval, split):
+def test_pieces_cover_each_offset_once_and_begin_at_batches(tmp_path, interval, split):
     directory = log(tmp_path, segments=2, batches=7, interval=interval)
 
     found = pieces(tmp_path, split)
@@ -60,7 +60,7 @@ def test_pieces_hold_each_offset_once_and_begin_at_batches(tmp_path, interval, s
     assert len(found) > 2
 
 
-def test_the_index_that_kafka_wrote_is_used(tmp_path):
+def test_pieces_begin_at_the_entries_of_an_offset_index_of_apache_kafka(tmp_path):
     directory = sample(tmp_path, "plain") / "plain-0"
     path = directory / "00000000000000000000.log"
 
@@ -72,14 +72,14 @@ def test_the_index_that_kafka_wrote_is_used(tmp_path):
     assert [piece.begin for piece in found] == positions(path)
 
 
-def test_an_index_is_read_up_to_the_zeros_that_fill_it(tmp_path):
+def test_index_entries_end_before_the_zeros_of_a_preallocated_index(tmp_path):
     directory = sample(tmp_path, "running_indexes") / "plain-0"
 
     assert len(list(index_entries(directory / "00000000000000000000.index"))) == 5
 
 
 @pytest.mark.parametrize("damage", ["wrong position", "wrong offset", "cut short", "missing"])
-def test_an_index_that_is_wrong_is_not_used(tmp_path, damage):
+def test_a_corrupt_index_does_not_change_the_pieces(tmp_path, damage):
     directory = log(tmp_path, segments=2, batches=8, interval=1)
     path = directory / "00000000000000000000.log"
     index = path.with_suffix(".index")
@@ -110,7 +110,7 @@ def test_only_pieces_with_wanted_offsets_are_planned(tmp_path):
     assert pieces(tmp_path, 1, start=30, stop=30) == []
 
 
-def test_offsets_that_compaction_removed_do_not_matter(tmp_path):
+def test_pieces_of_a_compacted_log_are_contiguous_in_offsets(tmp_path):
     sample(tmp_path, "compacted")
 
     found = pieces(tmp_path, 1)
@@ -120,7 +120,7 @@ def test_offsets_that_compaction_removed_do_not_matter(tmp_path):
     assert found[-1].stop == 32
 
 
-def test_damage_is_inside_of_a_piece(tmp_path):
+def test_a_corrupt_batch_is_inside_a_piece_and_starts_none(tmp_path):
     directory = log(tmp_path, segments=1, batches=5)
     path = directory / "00000000000000000000.log"
     starts = positions(path)
@@ -142,7 +142,7 @@ def test_an_empty_segment_has_no_piece(tmp_path):
     assert measure(only(tmp_path).segments[1], 1).next_offset == 10
 
 
-def test_a_segment_that_vanished_since_it_was_listed_is_left_out(tmp_path):
+def test_a_segment_deleted_after_listing_has_no_piece(tmp_path):
     directory = log(tmp_path, segments=3)
     listed = only(tmp_path)
     (directory / "00000000000000000000.log").unlink()
@@ -150,7 +150,7 @@ def test_a_segment_that_vanished_since_it_was_listed_is_left_out(tmp_path):
     assert spans(partition_pieces(listed, 0, ALL, ALL)) == [(40, 80), (80, 120)]
 
 
-def test_small_pieces_share_a_task_in_order(tmp_path):
+def test_small_pieces_are_packed_into_one_task_in_order(tmp_path):
     log(tmp_path, segments=6, batches=1)
     found = pieces(tmp_path)
 
@@ -161,7 +161,7 @@ def test_small_pieces_share_a_task_in_order(tmp_path):
     assert packed([], 1) == []
 
 
-def test_a_piece_has_the_aborted_transactions_that_touch_it(tmp_path):
+def test_a_piece_keeps_only_aborted_transactions_that_overlap_its_offsets(tmp_path):
     log(tmp_path, segments=1, batches=3)
     piece = pieces(tmp_path, 1)[1]
 

@@ -37,7 +37,7 @@ def marker(offset, producer, *, committed):
     )
 
 
-def test_aborted_transactions_are_those_in_kafka_s_transaction_index(tmp_path):
+def test_aborted_transactions_equal_the_transaction_index_of_apache_kafka(tmp_path):
     directory = sample(tmp_path, "txn") / "txn-0"
     entries = struct.iter_unpack(
         ">hqqqq", (directory / "00000000000000000005.txnindex").read_bytes()
@@ -50,7 +50,7 @@ def test_aborted_transactions_are_those_in_kafka_s_transaction_index(tmp_path):
     assert seen.stable_offset == 31
 
 
-def test_transactions_go_across_segments(tmp_path):
+def test_transactions_that_span_segments_are_found(tmp_path):
     directory = partition(tmp_path)
     segment(directory, [data(0, 1), data(2, 2), marker(4, 2, committed=True)])
     segment(directory, [data(5, 1), marker(7, 1, committed=False), data(8, 1), data(10, 3)])
@@ -68,7 +68,7 @@ def test_a_marker_without_records_aborts_nothing(tmp_path):
     assert found(tmp_path).stable_offset is None
 
 
-def test_damage_is_reported_and_stepped_over(tmp_path):
+def test_transactions_around_a_corrupt_batch_are_found_and_the_damage_is_reported(tmp_path):
     path = segment(
         partition(tmp_path), [data(0, 1), batch(2), data(12, 2), marker(14, 1, committed=False)]
     )
@@ -82,7 +82,7 @@ def test_damage_is_reported_and_stepped_over(tmp_path):
         found(tmp_path)
 
 
-def test_a_marker_that_lies_is_damage(tmp_path):
+def test_a_control_batch_without_a_valid_marker_is_reported_as_damage(tmp_path):
     directory = partition(tmp_path)
     lie = batch(2, 1, producer_id=1, producer_epoch=0, transactional=True, control=True)
     segment(directory, [data(0, 1), lie, batch(3)])

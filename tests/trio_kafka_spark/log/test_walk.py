@@ -28,7 +28,7 @@ def end_of(path, content, least=0):
         return measure_end(file, 0, least, file.size)
 
 
-def test_headers_are_walked_across_chunks(tmp_path):
+def test_all_batch_headers_are_found_across_chunk_borders(tmp_path):
     pieces = walked(tmp_path / "x", CONTENT)
 
     assert [(piece.position, piece.header.base_offset) for piece in pieces] == list(
@@ -46,14 +46,14 @@ def test_headers_are_walked_across_chunks(tmp_path):
         (BATCHES[1] + BATCHES[0], len(BATCHES[1]), "offset 0, want at least 20"),
     ],
 )
-def test_damage_has_a_position_and_a_reason(tmp_path, content, position, reason):
+def test_a_gap_has_the_position_and_the_reason_of_damage(tmp_path, content, position, reason):
     gap = next(piece for piece in walked(tmp_path / "x", content) if isinstance(piece, Gap))
 
     assert gap.position == position
     assert reason in reason_of(gap.damage)
 
 
-def test_a_batch_that_ends_before_it_begins_is_damage(tmp_path):
+def test_a_batch_whose_last_offset_is_below_its_base_offset_is_damage(tmp_path):
     content = bytearray(BATCHES[0])
     content[23:27] = b"\xff\xff\xff\xf0"
 
@@ -62,7 +62,7 @@ def test_a_batch_that_ends_before_it_begins_is_damage(tmp_path):
     assert "begins at 0" in reason_of(gap.damage)
 
 
-def test_the_next_whole_batch_is_found_behind_damage(tmp_path):
+def test_a_gap_ends_at_the_next_whole_batch_or_at_the_end_of_the_file(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(CONTENT)
     flip(path, STARTS[1] + 10)  # its length
@@ -79,7 +79,7 @@ def test_the_next_whole_batch_is_found_behind_damage(tmp_path):
     assert (gap.end, gap.tail) == (len(CONTENT), True)
 
 
-def test_a_batch_is_found_across_the_border_of_two_searches(tmp_path):
+def test_a_batch_across_the_border_of_two_search_chunks_is_found(tmp_path):
     content = b"\2" * ((1 << 20) - 30) + BATCHES[0]
 
     gap, found = walked(tmp_path / "x", content)
@@ -91,18 +91,18 @@ def test_a_batch_is_found_across_the_border_of_two_searches(tmp_path):
 @pytest.mark.parametrize(
     "tail", [b"", CONTENT[:30], BATCHES[0][:100], bytes(5000), BATCHES[3][:70] + bytes(3000)]
 )
-def test_the_end_is_behind_the_last_whole_batch(tmp_path, tail):
+def test_the_end_of_a_log_is_after_its_last_whole_batch(tmp_path, tail):
     assert end_of(tmp_path / "x", CONTENT + tail) == (len(CONTENT), 40)
 
 
-def test_a_batch_that_is_still_written_into_reserved_bytes_does_not_count(tmp_path):
+def test_a_half_written_batch_in_preallocated_bytes_is_after_the_end(tmp_path):
     half = BATCHES[3][:80] + bytes(len(BATCHES[3]) - 80)
     content = CONTENT[: STARTS[3]] + half + bytes(1000)
 
     assert end_of(tmp_path / "x", content) == (STARTS[3], 30)
 
 
-def test_damage_that_whole_batches_follow_lies_before_the_end(tmp_path):
+def test_damage_followed_by_whole_batches_does_not_end_the_log(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(CONTENT)
     flip(path, STARTS[1] + 16)  # its magic
@@ -110,6 +110,6 @@ def test_damage_that_whole_batches_follow_lies_before_the_end(tmp_path):
     assert end_of(path, path.read_bytes()) == (len(CONTENT), 40)
 
 
-def test_an_empty_file_ends_where_it_begins(tmp_path):
+def test_an_empty_file_has_no_batches_and_ends_at_its_base_offset(tmp_path):
     assert end_of(tmp_path / "x", b"", least=7) == (0, 7)
     assert walked(tmp_path / "x", b"") == []

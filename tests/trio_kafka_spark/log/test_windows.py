@@ -42,13 +42,13 @@ def read(pieces, size=1 << 20, on_bad=refuse, **options):
 
 
 @pytest.mark.parametrize("size", [1, 61, 500, 1000, 1 << 20])
-def test_windows_hold_each_batch_once_whatever_their_size(tmp_path, size):
+def test_each_batch_is_in_a_single_window_with_any_window_size(tmp_path, size):
     log(tmp_path, segments=2, batches=5)
 
     assert read(planned(tmp_path), size) == list(range(0, 100, 10))
 
 
-def test_a_window_knows_its_place(tmp_path):
+def test_a_window_has_its_file_position_and_its_offsets(tmp_path):
     directory = log(tmp_path, segments=1)
     starts = positions(directory / "00000000000000000000.log")
     size = starts[2] + 50
@@ -59,7 +59,7 @@ def test_a_window_knows_its_place(tmp_path):
     assert (second.position, second.least, second.next_offset) == (starts[2], 20, 40)
 
 
-def test_reading_ends_behind_the_last_wanted_offset(tmp_path):
+def test_reading_stops_after_the_batch_with_the_last_wanted_offset(tmp_path):
     log(tmp_path, segments=1, batches=9)
     piece = attrs.evolve(planned(tmp_path)[0], stop=25)
 
@@ -67,7 +67,7 @@ def test_reading_ends_behind_the_last_wanted_offset(tmp_path):
 
 
 @pytest.mark.parametrize(("at", "reason"), [(9, "want"), (16, "magic"), (70, "CRC"), (3, "offset")])
-def test_damage_is_named_with_file_and_position(tmp_path, at, reason):
+def test_an_error_of_a_corrupt_batch_names_file_and_position(tmp_path, at, reason):
     directory = log(tmp_path, segments=2)
     path = directory / "00000000000000000000.log"
     damaged = positions(path)[2]
@@ -83,7 +83,7 @@ def test_damage_is_named_with_file_and_position(tmp_path, at, reason):
 
 @pytest.mark.parametrize("at", [9, 11, 16, 70])
 @pytest.mark.parametrize("size", [1, 1000, 1 << 20])
-def test_reading_goes_on_with_the_next_whole_batch(tmp_path, at, size):
+def test_reading_resumes_at_the_next_whole_batch_after_damage(tmp_path, at, size):
     directory = log(tmp_path, segments=2)
     path = directory / "00000000000000000000.log"
     starts = positions(path)
@@ -94,7 +94,7 @@ def test_reading_goes_on_with_the_next_whole_batch(tmp_path, at, size):
     assert [(one.position, one.size) for one in found] == [(starts[1], starts[2] - starts[1])]
 
 
-def test_damage_up_to_the_end_of_a_sealed_segment_is_one_place(tmp_path):
+def test_a_truncated_last_batch_of_a_sealed_segment_is_reported_as_damage(tmp_path):
     directory = log(tmp_path, segments=2)
     path = directory / "00000000000000000000.log"
     starts = positions(path)
@@ -107,14 +107,14 @@ def test_damage_up_to_the_end_of_a_sealed_segment_is_one_place(tmp_path):
     ]
 
 
-def test_a_crc_is_not_compared_if_not_asked(tmp_path):
+def test_a_batch_with_a_wrong_crc_is_read_if_crc_checks_are_off(tmp_path):
     directory = log(tmp_path, segments=1)
     flip(directory / "00000000000000000000.log", 70)
 
     assert read(planned(tmp_path), check_crcs=False) == [0, 10, 20, 30]
 
 
-def test_a_segment_that_is_renamed_for_deletion_is_read_on(tmp_path):
+def test_a_segment_renamed_for_deletion_is_still_read(tmp_path):
     directory = log(tmp_path, segments=2)
     pieces = planned(tmp_path)
     path = directory / "00000000000000000000.log"
@@ -124,7 +124,7 @@ def test_a_segment_that_is_renamed_for_deletion_is_read_on(tmp_path):
     assert read(pieces, fail_on_data_loss=True) == list(range(0, 80, 10))
 
 
-def test_a_segment_that_is_gone_is_skipped_or_an_error(tmp_path):
+def test_a_deleted_segment_is_skipped_or_fails_the_read_as_data_loss(tmp_path):
     directory = log(tmp_path, segments=2)
     pieces = planned(tmp_path)
     (directory / "00000000000000000000.log").unlink()
@@ -134,7 +134,7 @@ def test_a_segment_that_is_gone_is_skipped_or_an_error(tmp_path):
         read(pieces, fail_on_data_loss=True)
 
 
-def test_a_topic_that_is_deleted_is_skipped(tmp_path):
+def test_a_topic_deleted_after_planning_is_skipped(tmp_path):
     directory = log(tmp_path, segments=2)
     pieces = planned(tmp_path)
     directory.rename(tmp_path / f"t-0.{'0' * 32}-delete")
@@ -142,7 +142,7 @@ def test_a_topic_that_is_deleted_is_skipped(tmp_path):
     assert read(pieces) == []
 
 
-def test_a_segment_that_is_unlinked_while_it_is_read_is_read_to_its_end(tmp_path):
+def test_a_segment_unlinked_during_a_read_is_read_to_its_end(tmp_path):
     directory = log(tmp_path, segments=1, batches=6)
     windows = read_windows(planned(tmp_path)[0], 1, refuse)
     first = next(windows)
@@ -151,7 +151,7 @@ def test_a_segment_that_is_unlinked_while_it_is_read_is_read_to_its_end(tmp_path
     assert offsets([first, *windows]) == [0, 10, 20, 30, 40, 50]
 
 
-def test_records_that_compaction_moved_are_read_where_they_are(tmp_path):
+def test_records_moved_to_another_segment_by_compaction_are_read(tmp_path):
     directory = log(tmp_path, segments=3)
     pieces = planned(tmp_path, 500)
     names = sorted(directory.glob("*.log"))
@@ -165,7 +165,7 @@ def test_records_that_compaction_moved_are_read_where_they_are(tmp_path):
     assert read(pieces, fail_on_data_loss=True) == [0, 20, 40, 70, 80, 90, 100, 110]
 
 
-def test_a_segment_that_is_truncated_while_it_is_read_ends_there(tmp_path):
+def test_a_segment_truncated_during_a_read_ends_at_its_new_size(tmp_path):
     directory = log(tmp_path, segments=1)
     path = directory / "00000000000000000000.log"
     windows = read_windows(planned(tmp_path)[0], 1, refuse)
@@ -176,7 +176,7 @@ def test_a_segment_that_is_truncated_while_it_is_read_ends_there(tmp_path):
     assert offsets([first, *windows]) == [0, 10]
 
 
-def test_a_log_that_grows_and_rolls_is_read_up_to_where_it_was(tmp_path):
+def test_batches_appended_after_planning_are_not_read(tmp_path):
     directory = log(tmp_path, segments=1)
     pieces = planned(tmp_path)
     with (directory / "00000000000000000000.log").open("ab") as active:
@@ -194,7 +194,7 @@ def replaced(path, batches):
     fresh.rename(path)
 
 
-def test_records_that_truncation_took_are_data_loss(tmp_path):
+def test_records_truncated_after_planning_count_as_data_loss(tmp_path):
     directory = log(tmp_path, segments=1)
     path = directory / "00000000000000000000.log"
     pieces = planned(tmp_path)
@@ -206,7 +206,7 @@ def test_records_that_truncation_took_are_data_loss(tmp_path):
         read(pieces, fail_on_data_loss=True)
 
 
-def test_the_batch_around_the_first_offset_is_shown_by_a_replaced_file_too(tmp_path):
+def test_a_replaced_segment_still_gives_the_batch_that_holds_the_first_offset(tmp_path):
     directory = log(tmp_path, segments=1)
     piece = attrs.evolve(planned(tmp_path)[0], start=5)
     replaced(directory / "00000000000000000000.log", [batch(0), batch(20)])
@@ -214,7 +214,7 @@ def test_the_batch_around_the_first_offset_is_shown_by_a_replaced_file_too(tmp_p
     assert read([piece]) == [0, 20]
 
 
-def test_a_batch_that_compaction_made_of_two_pieces_is_shown_once(tmp_path):
+def test_a_batch_that_spans_two_pieces_after_compaction_is_read_once(tmp_path):
     directory = log(tmp_path, segments=1)
     pieces = planned(tmp_path, 1)
     replaced(directory / "00000000000000000000.log", [batch(0, 25), batch(25, 15)])

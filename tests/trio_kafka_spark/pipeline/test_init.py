@@ -16,7 +16,7 @@ def init(*words: str) -> int:
     return main(["pipeline", "init", *words])
 
 
-def test_it_writes_a_pipeline_and_says_what_is_next(
+def test_pipeline_init_writes_the_files_and_prints_the_next_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -36,7 +36,7 @@ def test_it_writes_a_pipeline_and_says_what_is_next(
         assert not re.search(r"@[A-Z]+@", (tmp_path / "orders" / path).read_text())
 
 
-def test_its_definition_is_one_for_the_broker(tmp_path: Path) -> None:
+def test_the_written_pipeline_definition_is_valid_for_the_broker(tmp_path: Path) -> None:
     target = tmp_path / 'a "quoted" \\ path'
     assert init("orders", "--directory", str(target)) == 0
 
@@ -47,7 +47,9 @@ def test_its_definition_is_one_for_the_broker(tmp_path: Path) -> None:
     assert tomllib.loads(text)["restart"] == "always"
 
 
-def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pipeline_init_refuses_to_overwrite_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "README.md").write_text("mine")
 
     assert init("orders", "--directory", str(tmp_path)) == 1
@@ -68,7 +70,7 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["a", "--directory", "/proc/nothing"], "/proc/nothing"),
     ],
 )
-def test_what_cannot_be_is_told(
+def test_pipeline_init_refuses_invalid_arguments_with_the_reason(
     words: list[str],
     why: str,
     tmp_path: Path,
@@ -83,7 +85,7 @@ def test_what_cannot_be_is_told(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_json_names_the_files(
+def test_pipeline_init_prints_the_written_files_as_json(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

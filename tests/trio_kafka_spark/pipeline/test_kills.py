@@ -40,7 +40,7 @@ def committed_values(table: Path) -> Counter[int]:
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_declarative_table_has_each_record_once_though_its_first_batch_is_killed(
+def test_a_declarative_table_has_each_record_once_although_its_first_batch_is_killed(
     kafka: Kafka, tmp_path: Path
 ) -> None:
     """A partition comes between the kill and the next start: the first batch does not have it."""

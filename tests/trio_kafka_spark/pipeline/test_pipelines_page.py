@@ -64,7 +64,7 @@ def test_make_pipeline_shows_the_first_batch_of_its_query(tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-def test_a_pipeline_of_its_own_environment_and_a_declarative_one_run(tmp_path: Path) -> None:
+def test_the_word_count_and_the_declarative_pipeline_of_the_page_run(tmp_path: Path) -> None:
     (tmp_path / "trio-kafka").symlink_to(ROOT)
 
     _, shown, _, written, defined = run_blocks(

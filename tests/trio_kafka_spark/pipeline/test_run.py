@@ -21,7 +21,7 @@ def command(**given: object) -> list[str]:
     return command_line("/spark", "spark-pipeline.yml", **{**options, **given})
 
 
-def test_settings_for_one_machine_are_given_where_spark_runs_here() -> None:
+def test_settings_for_one_machine_are_added_only_to_a_local_run() -> None:
     local, remote = command(conf=["a=b"]), command(remote="sc://host:1", conf=["a=b"])
 
     assert local[:4] == ["/spark/bin/spark-pipelines", "run", "--remote", "local[2]"]
@@ -30,13 +30,13 @@ def test_settings_for_one_machine_are_given_where_spark_runs_here() -> None:
     assert remote[3:] == ["sc://host:1", "--conf", "a=b", "--spec", "spark-pipeline.yml"]
 
 
-def test_a_dry_run_refreshes_nothing() -> None:
+def test_a_dry_run_leaves_out_full_refresh() -> None:
     assert command(dry_run=True, full_refresh_all=True)[1] == "dry-run"
     assert "--full-refresh-all" not in command(dry_run=True, full_refresh_all=True)
     assert command(full_refresh_all=True)[-1] == "--full-refresh-all"
 
 
-def test_workers_run_this_interpreter_unless_a_variable_says_other() -> None:
+def test_workers_run_this_interpreter_unless_pyspark_python_is_set() -> None:
     found = environment({"A": "b"}, "/spark", None, "host:1", local=True)
     assert found == {
         "A": "b",
@@ -49,7 +49,7 @@ def test_workers_run_this_interpreter_unless_a_variable_says_other() -> None:
     assert found == {**given, "SPARK_HOME": "/spark", "JAVA_HOME": "/java"}
 
 
-def test_workers_on_this_machine_import_pyspark_as_it_is_installed(
+def test_only_local_workers_of_an_installed_pyspark_run_the_launcher(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -62,7 +62,7 @@ def test_workers_on_this_machine_import_pyspark_as_it_is_installed(
     assert elsewhere["PYSPARK_PYTHON"] == sys.executable
 
 
-def test_spark_is_where_a_variable_says() -> None:
+def test_spark_home_of_the_environment_is_used() -> None:
     assert spark_home({"SPARK_HOME": "/spark"}) == "/spark"
 
 
@@ -79,7 +79,7 @@ def test_spark_is_where_a_variable_says() -> None:
         (["p"], "/nowhere/bin/spark-pipelines cannot be run: set SPARK_HOME to Spark 4.1 or later"),
     ],
 )
-def test_what_cannot_be_run_is_told(
+def test_pipeline_run_fails_with_the_reason_if_a_requirement_is_missing(
     words: list[str],
     why: str,
     tmp_path: Path,
@@ -101,7 +101,7 @@ def test_what_cannot_be_run_is_told(
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.timeout(RUN_S)
-def test_the_template_runs_and_a_second_run_adds_what_is_new(
+def test_the_pipeline_template_runs_and_a_second_run_adds_new_records(
     shared_broker: BrokerProcess, tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
     """The second run, of half a minute, is left to the long suite."""

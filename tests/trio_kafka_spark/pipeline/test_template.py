@@ -6,11 +6,11 @@ import re
 from trio_kafka_spark.pipeline.template import FILES
 
 
-def test_each_file_ends_with_a_line() -> None:
+def test_each_template_file_ends_with_a_newline() -> None:
     assert [path for path, text in FILES.items() if not text.endswith("\n")] == []
 
 
-def test_its_python_compiles_and_has_a_docstring_for_each_table() -> None:
+def test_the_template_has_a_docstring_for_each_table() -> None:
     module = ast.parse(FILES["transformations/tables.py"])
 
     functions = [one for one in module.body if isinstance(one, ast.FunctionDef)]
@@ -18,7 +18,7 @@ def test_its_python_compiles_and_has_a_docstring_for_each_table() -> None:
     assert [one.name for one in functions if not ast.get_docstring(one)] == []
 
 
-def test_only_known_words_are_replaced() -> None:
+def test_the_template_has_only_known_placeholders() -> None:
     words = {word for text in FILES.values() for word in re.findall(r"@[A-Z]+@", text)}
 
     assert words == {"@NAME@", "@TOPIC@", "@STORAGE@", "@DIRECTORY@"}

@@ -32,7 +32,7 @@ def options(**ours: str) -> SinkOptions:
     return SinkOptions.from_options({**BOOTSTRAP, **ours})
 
 
-def test_names_of_options_are_read_in_any_case() -> None:
+def test_option_names_are_case_insensitive() -> None:
     made = options(TOPIC="t", maxrecordspersecond="12.5", timestampColumn="at")
 
     assert (made.topic, made.records_per_second, made.timestamp_column) == ("t", 12.5, "at")
@@ -45,13 +45,13 @@ def test_an_unknown_option_is_refused_with_the_nearest_name() -> None:
         options(maxRecordPerSecond="1")
 
 
-def test_options_of_sources_and_of_spark_change_nothing() -> None:
+def test_options_of_sources_and_of_spark_are_ignored() -> None:
     made = options(topic="t", subscribe="x", checkpointLocation="/c", includeHeaders="true")
 
     assert made == options(topic="t")
 
 
-def test_exactly_once_is_refused_by_name() -> None:
+def test_the_exactly_once_option_is_refused_unless_false() -> None:
     with pytest.raises(OptionError, match=r"option exactlyOnce: is not supported: .* transactions"):
         options(topic="t", exactlyOnce="true")
     with pytest.raises(OptionError, match="option exactlyOnce: 'yes': want true or false"):
@@ -65,12 +65,12 @@ def test_a_rate_that_is_no_positive_number_is_refused(rate: str) -> None:
         options(maxRecordsPerSecond=rate)
 
 
-def test_without_brokers_there_is_no_write() -> None:
+def test_a_write_without_bootstrap_servers_is_refused() -> None:
     with pytest.raises(OptionError, match=r"kafka\.bootstrap\.servers"):
         SinkOptions.from_options({"topic": "t"})
 
 
-def test_columns_of_the_connector_pass_and_others_are_not_looked_at() -> None:
+def test_columns_of_the_official_connector_are_accepted_and_others_are_ignored() -> None:
     check_columns(
         schema(
             value="binary",
@@ -86,7 +86,7 @@ def test_columns_of_the_connector_pass_and_others_are_not_looked_at() -> None:
     check_columns(schema(value="string collate UTF8_LCASE"), options(topic="t"))
 
 
-def test_without_topic_column_and_option_the_query_is_refused() -> None:
+def test_a_query_without_topic_column_and_topic_option_is_refused() -> None:
     with pytest.raises(SourceError) as caught:
         check_columns(schema(value="string"), options())
 
@@ -97,7 +97,7 @@ def test_without_topic_column_and_option_the_query_is_refused() -> None:
     )
 
 
-def test_without_a_value_the_query_is_refused() -> None:
+def test_a_query_without_a_value_column_is_refused() -> None:
     with pytest.raises(SourceError, match=r"Required attribute 'value' not found.*are key,"):
         check_columns(schema(key="string", Value="string"), options(topic="t"))
 
@@ -112,7 +112,7 @@ def test_without_a_value_the_query_is_refused() -> None:
         ("headers", "array<struct<key:string,value:string>>", HEADERS),
     ],
 )
-def test_a_column_of_a_wrong_type_is_named_with_what_was_found_and_expected(
+def test_an_error_names_a_column_of_a_wrong_type_and_the_expected_type(
     column: str, kind: str, want: str
 ) -> None:
     types = {"value": "string", "topic": "string", column: kind}
@@ -126,11 +126,11 @@ def test_a_column_of_a_wrong_type_is_named_with_what_was_found_and_expected(
     )
 
 
-def test_the_topic_column_may_be_of_any_type_where_the_option_is_given() -> None:
+def test_a_topic_column_can_have_any_type_if_the_topic_option_is_set() -> None:
     check_columns(schema(value="string", topic="int"), options(topic="t"))
 
 
-def test_the_timestamp_column_must_be_there_and_be_a_timestamp() -> None:
+def test_a_timestamp_column_that_is_missing_or_of_another_type_is_refused() -> None:
     made = options(topic="t", timestampColumn="at")
 
     check_columns(schema(value="string", at="timestamp"), made)
@@ -140,7 +140,7 @@ def test_the_timestamp_column_must_be_there_and_be_a_timestamp() -> None:
         check_columns(schema(value="string"), made)
 
 
-def test_only_append_is_a_save_mode() -> None:
+def test_the_save_mode_overwrite_is_refused() -> None:
     check_mode(overwrite=False)
     with pytest.raises(SourceError, match="Save mode overwrite not allowed for Kafka") as caught:
         check_mode(overwrite=True)

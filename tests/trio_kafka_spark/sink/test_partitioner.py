@@ -24,14 +24,14 @@ KAFKAS = {
 }
 
 
-def test_the_hash_is_that_of_kafkas_java_client() -> None:
+def test_the_murmur2_hash_equals_that_of_the_java_client() -> None:
     found = murmur2(pa.array(list(KAFKAS), pa.binary()))
 
     assert found.astype(np.int32).tolist() == list(KAFKAS.values())
 
 
 @given(st.lists(st.none() | st.binary(max_size=40), max_size=60), st.integers(0, 5))
-def test_vectors_hash_as_the_plain_loop_does(keys: list[bytes | None], first: int) -> None:
+def test_the_vectorised_hash_equals_the_plain_loop(keys: list[bytes | None], first: int) -> None:
     array = pa.array(keys, pa.binary())[first:]
 
     found = murmur2(array).tolist()
@@ -40,7 +40,7 @@ def test_vectors_hash_as_the_plain_loop_does(keys: list[bytes | None], first: in
         assert key is None or hashed == plain_murmur2(key)
 
 
-def test_keys_of_all_lengths_and_of_all_string_types_hash_alike() -> None:
+def test_keys_of_all_lengths_have_the_same_hash_in_all_string_types() -> None:
     keys = [bytes([97 + n % 26]) * n for n in [*range(70), 5000, 100_001]]
     want = [plain_murmur2(key) for key in keys]
 
@@ -48,17 +48,17 @@ def test_keys_of_all_lengths_and_of_all_string_types_hash_alike() -> None:
         assert murmur2(pa.array(keys, pa.binary()).cast(kind)).tolist() == want
 
 
-def test_what_is_no_key_is_refused() -> None:
+def test_keys_that_are_neither_binary_nor_string_are_refused() -> None:
     with pytest.raises(TypeError, match="keys of type int64: want binary or string"):
         murmur2(pa.array([1, 2]))
 
 
-def test_no_keys_and_only_nulls_are_hashed_too() -> None:
+def test_arrays_without_keys_or_with_nulls_only_are_hashed() -> None:
     assert len(murmur2(pa.array([], pa.binary()))) == 0
     assert len(murmur2(pa.nulls(3, pa.binary()))) == 3
 
 
-def test_partitions_are_those_that_librdkafka_chooses(shared_broker: BrokerProcess) -> None:
+def test_partitions_of_keys_equal_the_choice_of_librdkafka(shared_broker: BrokerProcess) -> None:
     keys = [struct.pack(">q", number * 7919)[: number % 9] for number in range(500)]
     create_topic(shared_broker.bootstrap, "murmur", 7)
     chosen: dict[int, int] = {}
@@ -84,7 +84,7 @@ def test_partitions_are_those_that_librdkafka_chooses(shared_broker: BrokerProce
     assert chosen == {number: ours[number] for number in chosen}
 
 
-def test_the_sticky_partition_changes_after_so_many_bytes() -> None:
+def test_the_sticky_partition_changes_after_the_given_bytes() -> None:
     sticky = Sticky(100, turn=0)
 
     first = sticky.partitions(np.full(7, 30), [4, 5, 6])
@@ -104,11 +104,11 @@ def test_keyless_records_are_spread_evenly_over_available_partitions() -> None:
     assert max(counts.values()) - min(counts.values()) <= 20
 
 
-def test_tasks_begin_with_different_partitions() -> None:
+def test_sticky_partitioners_of_tasks_start_with_different_partitions() -> None:
     begun = {Sticky(100).partitions(np.full(1, 1), range(50)).tolist()[0] for _ in range(20)}
 
     assert len(begun) > 3
 
 
-def test_no_records_need_no_partition() -> None:
+def test_the_sticky_partitioner_gives_no_partitions_for_no_records() -> None:
     assert Sticky(10).partitions(np.empty(0, np.int64), [0]).tolist() == []

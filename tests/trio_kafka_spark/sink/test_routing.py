@@ -27,13 +27,13 @@ def batch(**columns: Any) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def test_the_column_partition_wins_over_the_key() -> None:
+def test_the_partition_column_overrides_the_key() -> None:
     rows = batch(value=["a", "b", "c"], key=["k", "k", "k"], partition=pa.array([3, 1, 3], "int32"))
 
     assert routed(router("t"), rows) == {"t-1": [b"b"], "t-3": [b"a", b"c"]}
 
 
-def test_where_the_column_is_null_the_key_chooses() -> None:
+def test_a_row_with_a_null_partition_is_routed_by_its_key() -> None:
     keys = [f"k{number}" for number in range(50)]
     values = [str(number) for number in range(50)]
     rows = batch(value=values, key=keys, partition=pa.nulls(50, pa.int32()))
@@ -46,7 +46,7 @@ def test_where_the_column_is_null_the_key_chooses() -> None:
     )
 
 
-def test_a_mixture_of_partition_key_and_neither_is_routed_row_by_row() -> None:
+def test_rows_with_partition_with_key_and_with_neither_are_routed_separately() -> None:
     rows = batch(
         value=["p", "k", "n"],
         key=[None, b"abc", None],
@@ -61,7 +61,7 @@ def test_a_mixture_of_partition_key_and_neither_is_routed_row_by_row() -> None:
     assert sorted(value for some in found.values() for value in some) == [b"k", b"n", b"p"]
 
 
-def test_keys_can_be_ignored() -> None:
+def test_keys_do_not_affect_partitions_if_ignore_keys_is_set() -> None:
     rows = batch(value=["v"] * 100, key=["k"] * 100)
 
     assert len(routed(router("t", ignore_keys=True, sticky_bytes=50), rows)) == 4
@@ -75,7 +75,7 @@ def test_rows_keep_their_order_within_a_partition() -> None:
         assert some == sorted(some, key=int)
 
 
-def test_the_column_topic_chooses_where_the_option_is_not_given() -> None:
+def test_the_topic_column_selects_the_topic_only_without_the_topic_option() -> None:
     rows = batch(
         value=["1", "2", "3", "4"],
         topic=["b", "a", "b", "a"],
@@ -86,7 +86,7 @@ def test_the_column_topic_chooses_where_the_option_is_not_given() -> None:
     assert sum(map(len, routed(router("c"), rows).values())) == 4
 
 
-def test_a_null_topic_is_refused_under_the_name_of_the_connector() -> None:
+def test_a_null_topic_is_refused_with_the_condition_of_the_official_connector() -> None:
     with pytest.raises(SourceError) as caught:
         routed(router(), batch(value=["1", "2"], topic=["a", None]))
 
@@ -102,11 +102,11 @@ def test_a_partition_that_the_topic_does_not_have_is_refused(wrong: int) -> None
         routed(router("t"), batch(value=["1"], partition=pa.array([wrong], "int32")))
 
 
-def test_no_rows_go_nowhere() -> None:
+def test_a_batch_without_rows_gives_no_routes() -> None:
     assert routed(router("t"), batch(value=pa.array([], pa.string()))) == {}
 
 
-def test_slices_of_a_batch_are_routed_as_the_batch_would_be() -> None:
+def test_a_slice_of_a_batch_is_routed_with_the_right_rows() -> None:
     rows = batch(
         value=[str(number) for number in range(20)],
         key=[None if number % 3 else str(number) for number in range(20)],
@@ -122,7 +122,7 @@ def test_slices_of_a_batch_are_routed_as_the_batch_would_be() -> None:
     ]
 
 
-def test_strings_become_binary_and_other_columns_are_left_out() -> None:
+def test_records_have_binary_keys_and_values_and_only_kafka_columns() -> None:
     at = pa.array([1_000_000], pa.timestamp("us", "UTC"))
     rows = batch(value=["v"], key=pa.array(["k"], pa.large_string()), offset=[1], at=at)
 
@@ -133,7 +133,7 @@ def test_strings_become_binary_and_other_columns_are_left_out() -> None:
     )
 
 
-def test_sizes_count_keys_values_and_headers() -> None:
+def test_record_sizes_count_keys_values_and_headers() -> None:
     headers = pa.array([None, [("a", b"12345"), ("b", None)], [], [("long", b"x")]], HEADERS)
     records = batch(value=pa.array([b"x" * 10, None, b"y", b""]), key=[b"k"] * 4, headers=headers)
 

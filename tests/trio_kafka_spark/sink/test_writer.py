@@ -54,7 +54,7 @@ def values_of(bootstrap: str, topic: str) -> list[int]:
     return sorted(int(message.value()) for message in read_topic(bootstrap, topic))
 
 
-def test_a_task_writes_all_its_rows_and_tells_where(shared_broker: BrokerProcess) -> None:
+def test_a_task_writes_all_rows_and_reports_the_last_offsets(shared_broker: BrokerProcess) -> None:
     create_topic(shared_broker.bootstrap, "writer-1", 3)
     options = {"kafka.bootstrap.servers": shared_broker.bootstrap, "topic": "writer-1"}
     made = batch_writer(options, schema(key="string", value="string"), overwrite=False)
@@ -69,7 +69,9 @@ def test_a_task_writes_all_its_rows_and_tells_where(shared_broker: BrokerProcess
     assert values_of(shared_broker.bootstrap, "writer-1") == list(range(4001))
 
 
-def test_keys_go_where_kafka_sends_them(shared_broker: BrokerProcess) -> None:
+def test_keyed_records_are_written_to_the_partition_of_their_key(
+    shared_broker: BrokerProcess,
+) -> None:
     create_topic(shared_broker.bootstrap, "writer-keys", 5)
     options = {"kafka.bootstrap.servers": shared_broker.bootstrap, "topic": "writer-keys"}
     batch_writer(options, schema(value="string"), overwrite=False).write(iter(batches(0, 900)))
@@ -80,7 +82,7 @@ def test_keys_go_where_kafka_sends_them(shared_broker: BrokerProcess) -> None:
             assert message.partition() == want
 
 
-def test_records_without_keys_change_their_partition_with_each_batch(
+def test_records_without_keys_change_partition_after_each_batch(
     shared_broker: BrokerProcess,
 ) -> None:
     create_topic(shared_broker.bootstrap, "writer-sticky", 3)
@@ -108,7 +110,7 @@ def test_a_task_without_rows_writes_nothing(shared_broker: BrokerProcess) -> Non
     assert written == Written(rows=0)
 
 
-def test_a_null_topic_ends_the_task(shared_broker: BrokerProcess) -> None:
+def test_a_null_topic_fails_the_task(shared_broker: BrokerProcess) -> None:
     options = {"kafka.bootstrap.servers": shared_broker.bootstrap}
     made = batch_writer(options, schema(value="string", topic="string"), overwrite=False)
     rows = pa.RecordBatch.from_pydict({"value": ["v"], "topic": pa.nulls(1, pa.string())})
@@ -117,7 +119,7 @@ def test_a_null_topic_ends_the_task(shared_broker: BrokerProcess) -> None:
         made.write(iter([rows]))
 
 
-def test_columns_options_and_modes_are_checked_before_any_task() -> None:
+def test_wrong_columns_options_and_modes_are_refused_before_a_task_runs() -> None:
     options = {"kafka.bootstrap.servers": "localhost:1", "topic": "t"}
     source = TrioKafkaDataSource(options)
 
@@ -132,7 +134,7 @@ def test_columns_options_and_modes_are_checked_before_any_task() -> None:
     assert isinstance(source.streamWriter(schema(value="string"), overwrite=True), StreamWriter)
 
 
-def test_passwords_are_in_no_text_of_a_writer() -> None:
+def test_the_text_of_a_writer_holds_no_password() -> None:
     options = {
         "kafka.bootstrap.servers": "localhost:1",
         "topic": "t",
@@ -149,7 +151,7 @@ def test_passwords_are_in_no_text_of_a_writer() -> None:
     assert "s3cr3t" not in repr(made.options)
 
 
-def test_paced_rows_go_out_in_time() -> None:
+def test_paced_rows_are_sent_at_the_given_rate() -> None:
     time = 100.0
     waits: list[float] = []
 
@@ -183,7 +185,7 @@ def test_a_slow_task_does_not_catch_up_in_a_burst() -> None:
 
 
 @pytest.mark.spark
-def test_a_batch_is_written_and_read_back_by_the_official_connector(
+def test_a_written_batch_is_read_by_the_official_connector(
     spark: "SparkSession", shared_broker: BrokerProcess
 ) -> None:
     create_topic(shared_broker.bootstrap, "spark-batch", 3)
@@ -224,7 +226,7 @@ def test_a_batch_is_written_and_read_back_by_the_official_connector(
 
 
 @pytest.mark.spark
-def test_keys_land_where_the_official_connector_puts_them(
+def test_keys_are_written_to_the_partitions_of_the_official_connector(
     spark: "SparkSession", shared_broker: BrokerProcess
 ) -> None:
     rows = spark.range(500).selectExpr(
@@ -244,7 +246,7 @@ def test_keys_land_where_the_official_connector_puts_them(
 
 
 @pytest.mark.spark
-def test_a_stream_is_written_and_a_restart_adds_nothing(
+def test_a_restart_of_a_written_stream_adds_no_records(
     spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     source, target = tmp_path / "in", tmp_path / "checkpoint"
@@ -267,7 +269,7 @@ def test_a_stream_is_written_and_a_restart_adds_nothing(
 
 
 @pytest.mark.spark
-def test_complete_mode_writes_each_update_as_the_connector_does(
+def test_complete_mode_writes_each_update_of_an_aggregation(
     spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     spark.range(10).selectExpr("id % 2 AS k").write.json(str(tmp_path / "in"))
@@ -305,7 +307,7 @@ def test_complete_mode_writes_each_update_as_the_connector_does(
         (["'v' AS value"], {"topic": "t", "topci": "u"}, "append", "did you mean topic?"),
     ],
 )
-def test_spark_shows_the_condition_and_the_reason(
+def test_a_refused_write_shows_condition_and_reason_in_spark(
     spark: "SparkSession",
     shared_broker: BrokerProcess,
     select: list[str],

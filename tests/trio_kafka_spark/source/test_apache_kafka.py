@@ -78,7 +78,9 @@ def test_transactions_of_apache_kafka_are_read_by_isolation_level(kafka: BrokerP
 
 
 @pytest.mark.slow
-def test_records_of_all_sorts_are_read_from_apache_kafka(kafka: BrokerProcess) -> None:
+def test_records_with_null_and_empty_fields_are_read_from_apache_kafka(
+    kafka: BrokerProcess,
+) -> None:
     topic = create_topic(kafka.bootstrap, "all-sorts")
     produce(kafka.bootstrap, topic, peculiar(), compression_type="zstd")
     reader = batch_reader(full_schema(include_headers=True), **options(kafka.bootstrap, topic))

@@ -36,7 +36,9 @@ def filled(sampled_broker: BrokerProcess, topic: str) -> str:
     return topic
 
 
-def test_a_batch_reads_what_topics_hold(sampled_broker: BrokerProcess, filled: str) -> None:
+def test_a_batch_reads_all_records_of_a_topic_with_all_columns(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
     reader = batch_reader(**options(sampled_broker.bootstrap, filled))
 
     found = rows(reader, reader.partitions())
@@ -73,7 +75,9 @@ def test_nulls_empty_bytes_and_headers_are_kept(sampled_broker: BrokerProcess, t
     ]
 
 
-def test_a_schema_limits_what_is_decoded(sampled_broker: BrokerProcess, filled: str) -> None:
+def test_only_the_columns_of_the_schema_are_decoded(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
     schema = StructType([StructField(name, TYPES[name]) for name in ("offset", "value")])
     reader = batch_reader(schema, **options(sampled_broker.bootstrap, filled))
 
@@ -82,7 +86,9 @@ def test_a_schema_limits_what_is_decoded(sampled_broker: BrokerProcess, filled: 
     assert first.schema.names == ["offset", "value"]
 
 
-def test_tasks_carry_offsets_and_nothing_else(sampled_broker: BrokerProcess, filled: str) -> None:
+def test_pickled_tasks_are_small_and_hold_no_connection_options(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
     reader = batch_reader(**options(sampled_broker.bootstrap, filled))
 
     planned = reader.partitions()
@@ -92,7 +98,7 @@ def test_tasks_carry_offsets_and_nothing_else(sampled_broker: BrokerProcess, fil
     assert sampled_broker.bootstrap.encode() not in pickle.dumps(planned)
 
 
-def test_minimum_and_maximum_sizes_cut_partitions(
+def test_min_partitions_and_max_records_per_partition_split_partitions(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     where = options(sampled_broker.bootstrap, filled)
@@ -104,7 +110,9 @@ def test_minimum_and_maximum_sizes_cut_partitions(
     assert offsets(small, small.partitions()) == {0: list(range(10)), 1: list(range(10))}
 
 
-def test_offsets_bound_what_is_read(sampled_broker: BrokerProcess, filled: str) -> None:
+def test_a_batch_reads_only_from_starting_to_ending_offsets(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
     reader = batch_reader(
         **options(
             sampled_broker.bootstrap,
@@ -117,7 +125,9 @@ def test_offsets_bound_what_is_read(sampled_broker: BrokerProcess, filled: str) 
     assert offsets(reader, reader.partitions()) == {0: [4, 5], 1: list(range(10))}
 
 
-def test_nothing_to_read_is_a_task_without_rows(sampled_broker: BrokerProcess, topic: str) -> None:
+def test_an_empty_topic_gives_no_partitions_and_no_rows(
+    sampled_broker: BrokerProcess, topic: str
+) -> None:
     create_topic(sampled_broker.bootstrap, topic)
     reader = batch_reader(**options(sampled_broker.bootstrap, topic))
 
@@ -125,7 +135,9 @@ def test_nothing_to_read_is_a_task_without_rows(sampled_broker: BrokerProcess, t
     assert list(reader.read(InputPartition(None))) == []
 
 
-def test_a_start_above_the_end_is_refused(sampled_broker: BrokerProcess, filled: str) -> None:
+def test_a_starting_offset_above_the_end_of_a_partition_is_refused(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
     above = f'{{"{filled}":{{"0":11,"1":0}}}}'
     reader = batch_reader(**options(sampled_broker.bootstrap, filled, startingOffsets=above))
 
@@ -136,7 +148,7 @@ def test_a_start_above_the_end_is_refused(sampled_broker: BrokerProcess, filled:
     assert f"{filled}-0 starts at offset 11, which is above its end 10" in str(caught.value)
 
 
-def test_deleted_records_before_a_given_start_are_data_loss(
+def test_a_starting_offset_of_deleted_records_is_data_loss(
     sampled_broker: BrokerProcess, caplog: pytest.LogCaptureFixture
 ) -> None:
     where = options(sampled_broker.bootstrap, "trimmed", startingOffsets='{"trimmed":{"0":3}}')
@@ -153,7 +165,7 @@ def test_deleted_records_before_a_given_start_are_data_loss(
     assert "offsets [3, 25) of trimmed-0" in caplog.text
 
 
-def test_records_that_vanish_before_a_task_runs_are_no_loss_where_it_starts_at_the_earliest(
+def test_records_deleted_after_planning_are_no_data_loss_if_a_task_starts_at_earliest(
     sampled_broker: BrokerProcess,
 ) -> None:
     reader = batch_reader(**options(sampled_broker.bootstrap, "trimmed"))
@@ -163,7 +175,7 @@ def test_records_that_vanish_before_a_task_runs_are_no_loss_where_it_starts_at_t
     assert offsets(reader, [planned]) == {0: list(range(25, 40))}
 
 
-def test_a_range_that_is_gone_altogether_is_skipped_where_loss_is_allowed(
+def test_a_range_of_deleted_records_is_skipped_if_data_loss_is_allowed(
     sampled_broker: BrokerProcess,
 ) -> None:
     reader = batch_reader(
@@ -179,7 +191,7 @@ def test_a_range_that_is_gone_altogether_is_skipped_where_loss_is_allowed(
     assert rows(reader, reader.partitions()) == []
 
 
-def test_an_end_that_does_not_come_in_time_is_data_loss(
+def test_an_ending_offset_not_reached_within_the_poll_timeout_is_data_loss(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     where = options(
@@ -199,7 +211,9 @@ def test_an_end_that_does_not_come_in_time_is_data_loss(
     assert offsets(lenient, lenient.partitions()) == {0: list(range(10))}
 
 
-def test_gaps_of_compaction_are_passed_over(sampled_broker: BrokerProcess) -> None:
+def test_a_batch_reads_a_compacted_partition_over_its_offset_gaps(
+    sampled_broker: BrokerProcess,
+) -> None:
     reader = batch_reader(**options(sampled_broker.bootstrap, "compacted"))
 
     found = offsets(reader, reader.partitions())[0]
@@ -209,7 +223,7 @@ def test_gaps_of_compaction_are_passed_over(sampled_broker: BrokerProcess) -> No
     assert found[-1] == 31
 
 
-def test_committed_reads_leave_out_aborted_records(sampled_broker: BrokerProcess) -> None:
+def test_read_committed_leaves_out_aborted_records(sampled_broker: BrokerProcess) -> None:
     where = options(sampled_broker.bootstrap, "txn")
     every = batch_reader(**where)
     committed = batch_reader(**where, **{"kafka.isolation.level": "read_committed"})
@@ -220,7 +234,7 @@ def test_committed_reads_leave_out_aborted_records(sampled_broker: BrokerProcess
     assert offsets(committed, committed.partitions()) == {0: kept}
 
 
-def test_filters_are_offered_with_pushdown_alone(
+def test_filters_are_accepted_only_with_the_pushdown_option(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     where = options(sampled_broker.bootstrap, filled)
@@ -232,7 +246,9 @@ def test_filters_are_offered_with_pushdown_alone(
     assert isinstance(pushing, FilteringBatchReader)
 
 
-def test_pushed_filters_bound_the_tasks(sampled_broker: BrokerProcess, filled: str) -> None:
+def test_pushed_filters_narrow_the_offsets_of_the_tasks(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
     reader = batch_reader(**options(sampled_broker.bootstrap, filled), pushdown="true")
     assert isinstance(reader, FilteringBatchReader)
     since = datetime.fromtimestamp(FIRST_MS / 1000, UTC) + timedelta(milliseconds=9)
@@ -244,7 +260,7 @@ def test_pushed_filters_bound_the_tasks(sampled_broker: BrokerProcess, filled: s
     assert spans(reader.partitions()) == [(1, 4, 8)]
 
 
-def test_a_time_after_all_records_leaves_nothing_to_read(
+def test_a_pushed_timestamp_after_all_records_gives_no_tasks(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     reader = batch_reader(**options(sampled_broker.bootstrap, filled), pushdown="true")

@@ -199,7 +199,7 @@ def positions_of(positions: str, tps: Sequence[TopicPartition]) -> dict[str, str
     }
 
 
-def test_a_query_finds_the_same_rows_and_commits_the_same_offsets(
+def test_a_query_finds_the_rows_and_commits_the_offsets_of_the_official_connector(
     spark: "SparkSession",
     bootstrap: str,
     partitions: Callable[[str], list[TopicPartition]],
@@ -232,7 +232,7 @@ def found(
         raise
 
 
-def test_tasks_of_a_batch_have_the_same_offsets(
+def test_tasks_of_a_batch_have_the_offsets_of_the_official_connector(
     spark: "SparkSession",
     bootstrap: str,
     partitions: Callable[[str], list[TopicPartition]],
@@ -247,7 +247,7 @@ def test_tasks_of_a_batch_have_the_same_offsets(
     assert ours == theirs
 
 
-def test_tasks_and_batches_of_a_limited_stream_have_the_same_offsets(
+def test_a_limited_stream_has_the_tasks_and_batches_of_the_official_connector(
     spark: "SparkSession",
     bootstrap: str,
     partitions: Callable[[str], list[TopicPartition]],
@@ -280,7 +280,7 @@ def tasks(found: "DataFrame") -> "DataFrame":
     return ranges.select("topic", "partition", "offset", "last")
 
 
-def test_streams_see_the_same_of_what_comes_while_they_run(
+def test_a_running_stream_finds_new_records_and_partitions_as_the_official_connector(
     spark: "SparkSession", bootstrap: str, tmp_path: Path
 ) -> None:
     """New records, a new partition and a new topic; then a topic is deleted, which is allowed."""
@@ -364,7 +364,7 @@ BATCHES: Final = {
 
 
 @pytest.mark.parametrize("condition", BATCHES)
-def test_batches_fail_with_the_same_condition(
+def test_batches_fail_with_the_error_condition_of_the_official_connector(
     spark: "SparkSession",
     bootstrap: str,
     partitions: Callable[[str], list[TopicPartition]],
@@ -378,7 +378,7 @@ def test_batches_fail_with_the_same_condition(
         assert condition_of(partial(batch_rows, source, given), conditions) == condition
 
 
-def test_a_time_beyond_microseconds_fails_with_the_same_condition(
+def test_a_timestamp_beyond_microseconds_fails_as_with_the_official_connector(
     spark: "SparkSession", bootstrap: str, conditions: Conditions
 ) -> None:
     late = {"message.timestamp.after.max.ms": str(2**63 - 1)}
@@ -424,7 +424,7 @@ SHORT: Final = ("KAFKA_DATA_LOSS.PARTITIONS_DELETED",)
 
 
 @pytest.mark.parametrize("condition", PLANNED)
-def test_streams_lose_data_with_the_same_condition_or_the_same_rows(
+def test_data_loss_in_a_stream_has_the_condition_or_rows_of_the_official_connector(
     spark: "SparkSession",
     bootstrap: str,
     partitions: Callable[[str], list[TopicPartition]],
@@ -469,7 +469,7 @@ def run_nowhere(source: Source, given: Options, checkpoint: Path) -> None:
         ),
     ],
 )
-def test_a_topic_that_goes_during_available_now_fails_with_the_same_condition(
+def test_a_topic_deleted_during_available_now_fails_as_with_the_official_connector(
     spark: "SparkSession",
     bootstrap: str,
     conditions: Conditions,
@@ -502,7 +502,7 @@ def test_a_topic_that_goes_during_available_now_fails_with_the_same_condition(
 # --- options and checkpoints
 
 
-def test_what_the_connector_refuses_is_refused(
+def test_options_that_the_official_connector_refuses_are_refused(
     spark: "SparkSession",
     bootstrap: str,
     partitions: Callable[[str], list[TopicPartition]],
@@ -519,7 +519,7 @@ def test_what_the_connector_refuses_is_refused(
             ours.batch({"subscribe": "eq-plain-a", **given}).collect()
 
 
-def test_a_stream_moves_between_the_formats_on_one_checkpoint(
+def test_a_stream_continues_from_a_checkpoint_of_the_other_format(
     spark: "SparkSession", bootstrap: str, tmp_path: Path
 ) -> None:
     name = create_topic(bootstrap, "eq-moving")
@@ -538,7 +538,7 @@ def test_a_stream_moves_between_the_formats_on_one_checkpoint(
     assert committed(checkpoint)[-1] == {name: {"0": 15, "1": 15}}
 
 
-def test_splitting_of_ranges_is_the_connectors(spark: "SparkSession") -> None:
+def test_ranges_are_split_as_by_the_official_connector(spark: "SparkSession") -> None:
     from random import Random
 
     from trio_kafka_spark.source.ranges import OffsetRange, split

@@ -38,21 +38,21 @@ NOON = datetime(2026, 1, 1, 12, 0, 0, 1500, tzinfo=UTC)
         (LessThanOrEqual(OFFSET, 5), 0, 6),
     ],
 )
-def test_comparisons_of_the_offset_cut_the_range(one: Filter, start: int, stop: int) -> None:
+def test_filters_on_the_offset_narrow_the_range(one: Filter, start: int, stop: int) -> None:
     bounds = Bounds()
 
     assert bounds.push([one]) == []
     assert (bounds.start, bounds.stop) == (start, stop)
 
 
-def test_several_filters_leave_what_all_admit() -> None:
+def test_several_offset_filters_give_the_intersection_of_their_ranges() -> None:
     bounds = Bounds()
     bounds.push([GreaterThan(OFFSET, 3), LessThan(OFFSET, 20), GreaterThan(OFFSET, 7)])
 
     assert (bounds.start, bounds.stop) == (8, 20)
 
 
-def test_a_list_of_offsets_cuts_the_range_and_is_checked_again() -> None:
+def test_a_filter_on_a_list_of_offsets_narrows_the_range_and_stays_with_spark() -> None:
     bounds = Bounds()
     one = In(OFFSET, (9, 4))
 
@@ -76,7 +76,7 @@ def test_a_list_of_offsets_cuts_the_range_and_is_checked_again() -> None:
         (GreaterThan(TOPIC, "b"), ["cd-0", "cd-1"]),
     ],
 )
-def test_filters_on_topic_and_partition_choose_partitions(one: Filter, admitted: list[str]) -> None:
+def test_filters_on_topic_and_partition_select_partitions(one: Filter, admitted: list[str]) -> None:
     bounds = Bounds()
 
     assert bounds.push([one]) == []
@@ -84,7 +84,7 @@ def test_filters_on_topic_and_partition_choose_partitions(one: Filter, admitted:
     assert [str(tp) for tp in partitions if bounds.admits(tp)] == admitted
 
 
-def test_a_lower_bound_of_the_timestamp_is_taken_in_whole_milliseconds_and_checked_again() -> None:
+def test_a_lower_timestamp_bound_is_taken_in_milliseconds_and_stays_with_spark() -> None:
     bounds = Bounds()
     pushed: list[Filter] = [GreaterThan(TIMESTAMP, NOON), LessThan(TIMESTAMP, NOON)]
 
@@ -92,7 +92,7 @@ def test_a_lower_bound_of_the_timestamp_is_taken_in_whole_milliseconds_and_check
     assert bounds.since_ms == 1_767_268_800_001
 
 
-def test_columns_that_are_never_null_need_no_check() -> None:
+def test_not_null_filters_on_columns_that_are_never_null_are_taken() -> None:
     bounds = Bounds()
     taken: list[Filter] = [IsNotNull((name,)) for name in ("topic", "partition", "offset")]
 

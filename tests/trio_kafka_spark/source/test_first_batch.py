@@ -121,7 +121,7 @@ def conditions(connector_jars: list[Path]) -> Conditions:
         for case in itertools.product(TRIGGERS, CHANGES)
     ],
 )
-def test_stream_whose_first_batch_failed_reads_the_same_as_with_the_connector(
+def test_a_stream_whose_first_batch_failed_reads_as_the_official_connector(
     spark: "SparkSession",
     sampled_broker: BrokerProcess,
     conditions: Conditions,
@@ -160,7 +160,7 @@ def test_stream_whose_first_batch_failed_reads_the_same_as_with_the_connector(
         assert (ours[0], len(ours[1])) == (None, 11 if alter is grow else 3)
 
 
-def test_connector_goes_on_after_our_first_batch(
+def test_the_official_connector_continues_after_a_first_batch_of_this_format(
     spark: "SparkSession", sampled_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     bootstrap = sampled_broker.bootstrap
@@ -179,7 +179,7 @@ def test_connector_goes_on_after_our_first_batch(
     assert len(committed(tmp_path / "moved")) == 3
 
 
-def test_nothing_new_after_the_first_batch_makes_no_batch(
+def test_a_restart_without_new_records_after_the_first_batch_adds_no_batch(
     spark: "SparkSession", sampled_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     bootstrap = sampled_broker.bootstrap

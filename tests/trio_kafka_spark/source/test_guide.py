@@ -22,11 +22,11 @@ BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
 GIVEN = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "orders"}
 
 
-def test_every_option_is_in_the_table_once() -> None:
+def test_each_option_is_in_the_table_of_the_guide_once() -> None:
     assert sorted(name for name, _ in ROWS) == sorted(OPTIONS)
 
 
-def test_defaults_of_the_table_are_what_the_options_have_by_default() -> None:
+def test_defaults_in_the_table_of_the_guide_are_the_defaults_of_the_options() -> None:
     given = {
         name: default.strip("`")
         for name, default in ROWS
@@ -38,7 +38,7 @@ def test_defaults_of_the_table_are_what_the_options_have_by_default() -> None:
 
 
 @pytest.mark.spark
-def test_the_examples_run(
+def test_the_examples_of_the_guide_run(
     spark: "SparkSession", sampled_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     create_topic(sampled_broker.bootstrap, "orders")

@@ -17,20 +17,20 @@ class Clock:
         return self.now
 
 
-def test_a_limit_is_shared_in_proportion_to_what_is_there() -> None:
+def test_a_limit_is_shared_in_proportion_to_the_records_of_partitions() -> None:
     assert limited(10, {A: 0, B: 100}, {A: 30, B: 110}) == {A: 7, B: 102}
 
 
-def test_a_small_partition_advances_by_one_at_least() -> None:
+def test_a_small_partition_advances_by_at_least_one_record() -> None:
     assert limited(10, {A: 0, B: 0}, {A: 10_000, B: 1}) == {A: 9, B: 1}
 
 
-def test_nothing_new_leaves_the_ends_as_they_are() -> None:
+def test_end_offsets_stay_if_no_partition_has_new_records() -> None:
     assert limited(10, {A: 5}, {A: 5}) == {A: 5}
     assert limited(10, {A: 9, B: 0}, {A: 5, B: 4}) == {A: 5, B: 4}
 
 
-def test_offsets_near_the_highest_do_not_overflow() -> None:
+def test_a_limit_near_the_highest_offset_does_not_overflow() -> None:
     assert limited(2**62, {A: 2**63 - 10}, {A: 2**63 - 1}) == {A: 2**63 - 1}
 
 
@@ -41,7 +41,7 @@ def test_offsets_near_the_highest_do_not_overflow() -> None:
         st.tuples(st.integers(0, 10_000), st.integers(0, 10_000)),
     ),
 )
-def test_ends_stay_between_start_and_latest(
+def test_limited_end_offsets_are_between_start_and_latest_and_advance(
     most: int, spans: dict[TopicPartition, tuple[int, int]]
 ) -> None:
     start = {tp: low for tp, (low, _) in spans.items()}
@@ -55,17 +55,17 @@ def test_ends_stay_between_start_and_latest(
         assert ends != start
 
 
-def test_without_limits_a_batch_ends_with_what_is_there() -> None:
+def test_without_limits_a_batch_ends_at_the_latest_offsets() -> None:
     assert TriggerLimits().end({A: 0}, {A: 7, B: 3}, {B: 0}, ending=False) == {A: 7, B: 3}
 
 
-def test_a_new_partition_counts_from_its_earliest_record() -> None:
+def test_the_limit_counts_a_new_partition_from_its_earliest_record() -> None:
     limits = TriggerLimits(most=10)
 
     assert limits.end({A: 0}, {A: 10, B: 1010}, {B: 1000}, ending=False) == {A: 5, B: 1005}
 
 
-def test_a_batch_waits_for_the_minimum_until_the_delay_is_over() -> None:
+def test_a_batch_waits_for_the_minimum_of_records_until_the_maximum_delay() -> None:
     clock = Clock()
     limits = TriggerLimits(least=100, delay_s=60.0, now=clock)
 
@@ -79,7 +79,7 @@ def test_a_batch_waits_for_the_minimum_until_the_delay_is_over() -> None:
     assert limits.end({A: 105}, {A: 106}, {}, ending=False) == {A: 106}
 
 
-def test_a_stream_that_ends_waits_for_no_minimum() -> None:
+def test_an_ending_stream_does_not_wait_for_the_minimum_of_records() -> None:
     limits = TriggerLimits(least=100, most=10, now=Clock(), last_trigger=0.0)
 
     assert limits.end({A: 0}, {A: 25}, {}, ending=True) == {A: 10}

@@ -31,15 +31,15 @@ offsets = st.dictionaries(
 )
 
 
-def test_offsets_are_read_with_the_numbers_for_earliest_and_latest() -> None:
+def test_offsets_are_parsed_with_minus_2_for_earliest_and_minus_1_for_latest() -> None:
     assert parse_offsets('{"a":{"0":23,"1":-1},"b":{"0":-2}}') == {A0: 23, A1: -1, B0: -2}
 
 
-def test_partitions_are_sorted_and_named_once() -> None:
+def test_parsed_partitions_are_sorted_without_duplicates() -> None:
     assert parse_partitions('{"b":[0],"a":[1,0,1]}') == [A0, A1, B0]
 
 
-def test_offsets_are_written_in_one_order_whatever_they_came_in() -> None:
+def test_offsets_are_written_sorted_by_topic_and_partition() -> None:
     text = json.dumps(as_json({A10: 3, B0: 4, A1: 2, A0: 1}))
 
     assert text == '{"a": {"0": 1, "1": 2, "10": 3}, "b": {"0": 4}}'
@@ -48,7 +48,7 @@ def test_offsets_are_written_in_one_order_whatever_they_came_in() -> None:
 
 
 @given(offsets)
-def test_offsets_survive_a_checkpoint(some: dict[TopicPartition, int]) -> None:
+def test_offsets_survive_being_written_as_json(some: dict[TopicPartition, int]) -> None:
     assert from_json(json.loads(json.dumps(as_json(some)))) == some
 
 
@@ -72,29 +72,29 @@ def test_offsets_survive_a_checkpoint(some: dict[TopicPartition, int]) -> None:
         "[" * 100_000,
     ],
 )
-def test_other_forms_of_offsets_are_refused_with_an_example(text: str) -> None:
+def test_malformed_offsets_are_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match=r'expected JSON such as \{"topicA":\{"0":23'):
         parse_offsets(text)
 
 
 @pytest.mark.parametrize("text", ['{"a":0}', '{"a":["x"]}', '{"a":[-1]}', '["a"]', '{"a":{"0":1}}'])
-def test_other_forms_of_partitions_are_refused_with_an_example(text: str) -> None:
+def test_malformed_partitions_are_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match=r'expected JSON such as \{"topicA":\[0,1\]'):
         parse_partitions(text)
 
 
-def test_an_offset_below_earliest_is_refused_by_partition() -> None:
+def test_an_offset_below_minus_2_is_refused_with_its_partition() -> None:
     with pytest.raises(ValueError, match=r"found offset -3 for a-0; expected 0 or more"):
         parse_offsets('{"a":{"0":-3}}')
 
 
-def test_a_timestamp_is_milliseconds_since_1970() -> None:
+def test_a_timestamp_is_parsed_as_milliseconds_and_refused_if_negative() -> None:
     assert parse_timestamps('{"a":{"0":1700000000000}}') == {A0: 1_700_000_000_000}
     with pytest.raises(ValueError, match=r"found timestamp -1 for a-0"):
         parse_timestamps('{"a":{"0":-1}}')
 
 
-def test_a_long_text_is_cut_in_the_message() -> None:
+def test_an_error_quotes_a_long_text_only_in_part() -> None:
     with pytest.raises(ValueError) as caught:
         parse_offsets("x" * 10_000)
 
@@ -102,7 +102,7 @@ def test_a_long_text_is_cut_in_the_message() -> None:
 
 
 @given(offsets, offsets)
-def test_end_of_a_first_batch_has_the_same_offsets_and_the_beginning(
+def test_the_end_of_a_first_batch_holds_its_offsets_and_its_beginning(
     end: dict[TopicPartition, int], beginning: dict[TopicPartition, int]
 ) -> None:
     written = json.loads(json.dumps(with_beginning(as_json(end), beginning)))
@@ -113,10 +113,10 @@ def test_end_of_a_first_batch_has_the_same_offsets_and_the_beginning(
 
 
 @given(offsets)
-def test_other_ends_have_no_beginning(end: dict[TopicPartition, int]) -> None:
+def test_the_end_of_a_later_batch_has_no_beginning(end: dict[TopicPartition, int]) -> None:
     assert beginning_in(as_json(end)) is None
 
 
-def test_damaged_beginning_is_refused() -> None:
+def test_a_malformed_beginning_is_refused() -> None:
     with pytest.raises(ValueError, match="expected JSON such as"):
         beginning_in({"a": {"0": 1}, "began at {": {}})

@@ -44,7 +44,7 @@ def stream(**given: str) -> ReadOptions:
     return parse({**WHERE, "subscribe": "a", **given}, Mode.STREAM)
 
 
-def test_defaults_are_those_of_the_connector() -> None:
+def test_defaults_equal_the_defaults_of_the_official_connector() -> None:
     options = batch()
 
     assert (options.start.at, options.end.at) == (At.EARLIEST, At.LATEST)
@@ -60,12 +60,12 @@ def test_defaults_are_those_of_the_connector() -> None:
 
 
 @pytest.mark.parametrize("given", REFUSED, ids=str)
-def test_what_the_connector_refuses_is_refused(given: dict[str, str]) -> None:
+def test_options_that_the_official_connector_refuses_are_refused(given: dict[str, str]) -> None:
     with pytest.raises(OptionError, match=r"option \w+"):
         batch(**given)
 
 
-def test_names_are_found_in_any_case() -> None:
+def test_option_names_are_case_insensitive() -> None:
     options = parse(
         {"KAFKA.Bootstrap.Servers": "h:1", "SUBSCRIBEpattern": " x.* ", "FAILonDATALOSS": "False"},
         Mode.BATCH,
@@ -96,7 +96,9 @@ def test_partitions_are_assigned_as_json() -> None:
         ({"assign": "{}"}, "names no partition"),
     ],
 )
-def test_topics_are_given_in_one_of_three_ways(given: dict[str, str], told: str) -> None:
+def test_exactly_one_of_subscribe_subscribe_pattern_and_assign_is_required(
+    given: dict[str, str], told: str
+) -> None:
     with pytest.raises(OptionError, match=told):
         parse({**WHERE, **given}, Mode.BATCH)
 
@@ -110,11 +112,11 @@ def test_an_unknown_option_is_an_error_with_the_nearest_name() -> None:
         batch(zzz="1")
 
 
-def test_an_option_of_writes_is_accepted_as_the_connector_does() -> None:
+def test_the_topic_option_of_writes_is_accepted_for_reads() -> None:
     batch(topic="out")
 
 
-def test_the_bootstrap_servers_are_needed() -> None:
+def test_bootstrap_servers_are_required() -> None:
     with pytest.raises(OptionError, match=r"kafka\.bootstrap\.servers: missing"):
         parse({"subscribe": "a"}, Mode.BATCH)
 
@@ -133,12 +135,12 @@ def test_a_batch_cannot_end_at_the_earliest_offsets(value: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["endingOffsets", "endingOffsetsByTimestamp"])
-def test_a_stream_has_no_end(name: str) -> None:
+def test_ending_offsets_of_a_stream_are_refused(name: str) -> None:
     with pytest.raises(OptionError, match=f"{name}: a stream has no end"):
         stream(**{name: '{"a":{"0":5}}'})
 
 
-def test_one_timestamp_comes_before_timestamps_and_those_before_offsets() -> None:
+def test_a_starting_timestamp_overrides_timestamps_by_partition_and_offsets() -> None:
     given = {
         "startingOffsets": '{"a":{"0":1}}',
         "startingOffsetsByTimestamp": '{"a":{"0":2}}',
@@ -174,9 +176,7 @@ def test_one_timestamp_comes_before_timestamps_and_those_before_offsets() -> Non
         ("pushdown", "on"),
     ],
 )
-def test_a_value_that_cannot_be_read_is_an_error_with_the_name_of_the_option(
-    name: str, value: str
-) -> None:
+def test_a_malformed_value_is_refused_with_the_name_of_its_option(name: str, value: str) -> None:
     with pytest.raises(OptionError) as caught:
         batch(**{name: value})
 
@@ -188,11 +188,13 @@ def test_a_value_that_cannot_be_read_is_an_error_with_the_name_of_the_option(
     ("text", "seconds"),
     [("250", 0.25), ("30s", 30.0), ("15m", 900.0), ("2 min", 120.0), ("1H", 3600.0), ("1d", 86400)],
 )
-def test_a_delay_has_the_units_of_spark(text: str, seconds: float) -> None:
+def test_the_maximum_trigger_delay_is_parsed_with_the_units_of_spark(
+    text: str, seconds: float
+) -> None:
     assert stream(maxTriggerDelay=text).max_trigger_delay_s == seconds
 
 
-def test_a_minimum_above_the_maximum_is_refused() -> None:
+def test_min_offsets_per_trigger_above_the_maximum_is_refused() -> None:
     stream(minOffsetsPerTrigger="5", maxOffsetsPerTrigger="5")
     with pytest.raises(OptionError, match="found 6, which is above maxOffsetsPerTrigger=5"):
         stream(minOffsetsPerTrigger="6", maxOffsetsPerTrigger="5")
@@ -210,7 +212,7 @@ def test_limits_of_streams_are_ignored_in_a_batch_with_a_warning(
     ]
 
 
-def test_starts_and_ends_must_name_the_same_partitions() -> None:
+def test_starting_and_ending_offsets_of_different_partitions_are_refused() -> None:
     with pytest.raises(SourceError) as caught:
         batch(startingOffsets='{"a":{"0":1}}', endingOffsets='{"a":{"1":1}}')
 
@@ -219,7 +221,7 @@ def test_starts_and_ends_must_name_the_same_partitions() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Offsets", "OffsetsByTimestamp"])
-def test_a_start_above_the_end_is_refused(kind: str) -> None:
+def test_a_starting_offset_or_timestamp_above_the_ending_value_is_refused(kind: str) -> None:
     batch(**{f"starting{kind}": '{"a":{"0":5}}', f"ending{kind}": '{"a":{"0":5}}'})
     with pytest.raises(SourceError) as caught:
         batch(**{f"starting{kind}": '{"a":{"0":5}}', f"ending{kind}": '{"a":{"0":4}}'})
@@ -228,11 +230,11 @@ def test_a_start_above_the_end_is_refused(kind: str) -> None:
     assert "a-0" in str(caught.value)
 
 
-def test_an_end_at_latest_is_above_any_start() -> None:
+def test_an_ending_offset_of_latest_is_accepted_with_any_starting_offset() -> None:
     batch(startingOffsets='{"a":{"0":5}}', endingOffsets='{"a":{"0":-1}}')
 
 
-def test_before_spark_says_how_it_reads_neither_way_is_refused() -> None:
+def test_options_of_batches_and_of_streams_are_accepted_before_the_mode_is_known() -> None:
     for name, value in (("startingOffsets", "latest"), ("endingOffsets", "latest")):
         parse({**WHERE, "subscribe": "a", name: value}, Mode.EITHER)
 
@@ -247,12 +249,12 @@ def test_before_spark_says_how_it_reads_neither_way_is_refused() -> None:
         "kafka.interceptor.classes",
     ],
 )
-def test_client_options_that_the_connector_refuses_are_refused(name: str) -> None:
+def test_client_options_that_the_official_connector_refuses_are_refused(name: str) -> None:
     with pytest.raises(OptionError, match=name.replace(".", r"\.")):
         batch(**{name: "earliest"})
 
 
-def test_passwords_are_in_no_text() -> None:
+def test_the_text_of_options_holds_no_password() -> None:
     secret = "s3cr3t"
     options = batch(
         **{
@@ -268,5 +270,5 @@ def test_passwords_are_in_no_text() -> None:
     assert pickle.loads(pickle.dumps(options)) == options
 
 
-def test_every_option_is_known_by_one_name() -> None:
+def test_option_names_differ_in_more_than_case() -> None:
     assert len({name.lower() for name in OPTIONS}) == len(OPTIONS)

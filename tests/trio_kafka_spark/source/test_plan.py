@@ -40,7 +40,7 @@ def spans(ranges: list[OffsetRange]) -> Spans:
     return [(one.partition.partition, one.start, one.stop, one.from_earliest) for one in ranges]
 
 
-def test_a_task_that_travels_is_a_range_and_says_so() -> None:
+def test_a_pickled_task_holds_topic_partition_and_offsets_only() -> None:
     planned = TopicRange(OffsetRange(partition=TopicPartition("t", 3), start=5, stop=9))
 
     assert vars(pickle.loads(pickle.dumps(planned))) == {
@@ -62,14 +62,14 @@ def test_a_task_that_travels_is_a_range_and_says_so() -> None:
         (Bounds(start=50), []),
     ],
 )
-def test_bounds_of_filters_narrow_a_batch(
+def test_filter_bounds_narrow_the_tasks_of_a_batch(
     sampled_broker: BrokerProcess, filled: str, bounds: Bounds, planned: Spans
 ) -> None:
     with resolver(sampled_broker, filled, Mode.BATCH) as one:
         assert spans(plan_batch(one, bounds)) == planned
 
 
-def test_an_end_that_is_given_may_lie_after_the_last_time(
+def test_a_given_ending_offset_stays_although_no_record_is_as_late_as_the_filter(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     ends = f'{{"{filled}":{{"0":15,"1":-1}}}}'
@@ -79,7 +79,7 @@ def test_an_end_that_is_given_may_lie_after_the_last_time(
     assert spans(planned) == [(0, 0, 15, True)]
 
 
-def test_a_micro_batch_has_a_task_for_each_partition_that_has_anything(
+def test_a_micro_batch_has_tasks_only_for_partitions_with_records(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     p0, p1 = TopicPartition(filled, 0), TopicPartition(filled, 1)

@@ -18,15 +18,15 @@ def spans(parts: list[OffsetRange]) -> list[tuple[int, int, int]]:
     return [(part.partition.partition, part.start, part.stop) for part in parts]
 
 
-def test_without_options_a_partition_is_a_task_and_an_empty_one_is_none() -> None:
+def test_by_default_each_partition_with_records_is_a_task() -> None:
     assert spans(split(ranges(5, 0, 7, -3))) == [(0, 100, 105), (2, 100, 107)]
 
 
-def test_no_ranges_are_no_tasks() -> None:
+def test_no_ranges_give_no_tasks() -> None:
     assert split([], at_least=3, records_each=5) == []
 
 
-def test_at_least_so_many_tasks_cut_the_larger_partitions() -> None:
+def test_the_larger_partitions_are_split_to_reach_the_minimum_of_tasks() -> None:
     assert spans(split(ranges(10, 100), at_least=5)) == [
         (0, 100, 110),
         (1, 100, 125),
@@ -36,15 +36,15 @@ def test_at_least_so_many_tasks_cut_the_larger_partitions() -> None:
     ]
 
 
-def test_half_a_task_counts_as_one() -> None:
+def test_the_share_of_a_partition_in_tasks_is_rounded_up_from_half() -> None:
     assert len(split(ranges(10, 10), at_least=5)) == 6
 
 
-def test_enough_partitions_are_not_cut() -> None:
+def test_partitions_are_not_split_if_they_reach_the_minimum_of_tasks() -> None:
     assert len(split(ranges(10, 100, 5), at_least=3)) == 3
 
 
-def test_a_range_is_cut_into_parts_of_at_most_so_many_offsets() -> None:
+def test_a_range_is_split_into_parts_of_at_most_the_given_size() -> None:
     assert spans(split(ranges(10, 3), records_each=4)) == [
         (0, 100, 103),
         (0, 103, 106),
@@ -53,7 +53,7 @@ def test_a_range_is_cut_into_parts_of_at_most_so_many_offsets() -> None:
     ]
 
 
-def test_only_the_first_part_begins_at_the_earliest_record() -> None:
+def test_only_the_first_part_of_a_split_range_starts_at_the_earliest_record() -> None:
     whole = OffsetRange(partition=TopicPartition("t", 0), start=4, stop=10, from_earliest=True)
 
     assert [part.from_earliest for part in split([whole], records_each=2)] == [True, False, False]

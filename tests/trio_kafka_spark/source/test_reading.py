@@ -21,7 +21,7 @@ def planned(topic: str, start: int, stop: int) -> TopicRange:
     return TopicRange(OffsetRange(partition=TopicPartition(topic, 0), start=start, stop=stop))
 
 
-def test_many_records_come_in_batches_of_a_size_that_suits_spark(
+def test_many_records_are_read_in_few_batches_of_bounded_size(
     sampled_broker: BrokerProcess, topic: str
 ) -> None:
     create_topic(sampled_broker.bootstrap, topic, partitions=1)
@@ -51,7 +51,7 @@ def test_a_reader_that_stops_early_closes_its_connections(
 
 
 @pytest.mark.parametrize("columns", [("timestamp", "offset"), ("timestamp",)])
-def test_a_time_that_spark_cannot_hold_is_an_error_with_its_record(
+def test_a_timestamp_beyond_the_range_of_spark_fails_with_the_record_s_place(
     sampled_broker: BrokerProcess, topic: str, columns: tuple[str, ...]
 ) -> None:
     create_topic(sampled_broker.bootstrap, topic, partitions=1, config=LATE)
@@ -68,7 +68,7 @@ def test_a_time_that_spark_cannot_hold_is_an_error_with_its_record(
     assert sum(batch.num_rows for batch in batches) == 4
 
 
-def test_an_open_transaction_that_hides_records_is_no_data_loss(
+def test_records_after_an_open_transaction_fail_the_read_but_are_no_data_loss(
     sampled_broker: BrokerProcess,
 ) -> None:
     where = options(

@@ -37,7 +37,7 @@ def filled(sampled_broker: BrokerProcess, topic: str) -> str:
     return topic
 
 
-def test_earliest_and_latest_stay_open_until_they_are_resolved(
+def test_earliest_and_latest_become_offsets_only_when_resolved(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     p0, p1 = TopicPartition(filled, 0), TopicPartition(filled, 1)
@@ -49,7 +49,7 @@ def test_earliest_and_latest_stay_open_until_they_are_resolved(
         assert one.resolved({p0: 4}) == {p0: 4}
 
 
-def test_a_timestamp_finds_the_first_record_that_is_as_late(
+def test_a_starting_timestamp_gives_the_first_offset_at_or_after_the_time(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     given = {"subscribe": filled, "startingTimestamp": str(FIRST_MS + 5)}
@@ -59,7 +59,7 @@ def test_a_timestamp_finds_the_first_record_that_is_as_late(
     assert start == {TopicPartition(filled, 0): 3, TopicPartition(filled, 1): 2}
 
 
-def test_a_timestamp_after_all_records_is_an_error_or_the_end(
+def test_a_starting_timestamp_after_all_records_is_an_error_or_latest(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     given = {"subscribe": filled, "startingTimestamp": str(FIRST_MS + 1000)}
@@ -80,7 +80,7 @@ def test_a_timestamp_after_all_records_is_an_error_or_the_end(
     ],
 )
 @pytest.mark.parametrize("partitions", ['{"0":1}', '{"0":1,"1":1,"2":1}'])
-def test_all_assigned_partitions_must_be_given_and_no_other(
+def test_starting_offsets_must_name_exactly_the_assigned_partitions(
     sampled_broker: BrokerProcess,
     filled: str,
     name: str,
@@ -97,7 +97,7 @@ def test_all_assigned_partitions_must_be_given_and_no_other(
     assert f"[{filled}-0, {filled}-1]" in str(caught.value)
 
 
-def test_a_topic_that_does_not_exist_is_asked_for_again_and_then_named(
+def test_a_missing_topic_is_requested_three_times_and_then_named_in_an_error(
     sampled_broker: BrokerProcess, caplog: pytest.LogCaptureFixture
 ) -> None:
     with (
@@ -109,7 +109,7 @@ def test_a_topic_that_does_not_exist_is_asked_for_again_and_then_named(
     assert caplog.text.count("offsets asked for again after attempt") == 2
 
 
-def test_a_pattern_chooses_topics_and_no_internal_ones(
+def test_a_pattern_selects_topics_but_no_internal_topics(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     with resolver(sampled_broker, subscribePattern=filled[-12:]) as one:
@@ -118,12 +118,14 @@ def test_a_pattern_chooses_topics_and_no_internal_ones(
         assert not any(tp.topic.startswith("__") for tp in one.assigned(all_named=True))
 
 
-def test_assigned_partitions_are_those_alone(sampled_broker: BrokerProcess, filled: str) -> None:
+def test_only_the_partitions_of_the_assign_option_are_read(
+    sampled_broker: BrokerProcess, filled: str
+) -> None:
     with resolver(sampled_broker, assign=f'{{"{filled}":[1]}}') as one:
         assert one.latest({}) == {TopicPartition(filled, 1): 10}
 
 
-def test_ends_below_known_offsets_are_asked_for_again_and_then_returned(
+def test_latest_offsets_below_known_offsets_are_requested_again_and_returned(
     sampled_broker: BrokerProcess, filled: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     p0, p1 = TopicPartition(filled, 0), TopicPartition(filled, 1)
@@ -133,7 +135,7 @@ def test_ends_below_known_offsets_are_asked_for_again_and_then_returned(
     assert caplog.text.count(f"latest offsets went back, or are gone: [{p0}]") == 2
 
 
-def test_deleted_topics_are_left_out_of_ends_and_first_offsets(
+def test_deleted_topics_are_left_out_of_latest_and_earliest_offsets(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     other = create_topic(sampled_broker.bootstrap, f"{filled}-other", partitions=1)
@@ -147,7 +149,9 @@ def test_deleted_topics_are_left_out_of_ends_and_first_offsets(
         assert one.earliest([]) == {}
 
 
-def test_committed_reads_end_before_an_open_transaction(sampled_broker: BrokerProcess) -> None:
+def test_the_latest_offset_of_read_committed_is_before_an_open_transaction(
+    sampled_broker: BrokerProcess,
+) -> None:
     p0 = TopicPartition("txn", 0)
     with resolver(sampled_broker, subscribe="txn") as one:
         assert one.latest({}) == {p0: 34}

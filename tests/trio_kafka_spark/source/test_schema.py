@@ -8,7 +8,7 @@ from trio_kafka.records.columnar import arrow_schema
 from trio_kafka_spark.source.schema import TYPES, SchemaError, columns_of, full_schema
 
 
-def test_headers_are_left_out_unless_they_are_asked_for() -> None:
+def test_the_schema_has_headers_only_with_the_include_headers_option() -> None:
     assert full_schema(include_headers=False).names == list(TYPES)[:-1]
     assert full_schema(include_headers=True).names == list(TYPES)
 
@@ -19,13 +19,13 @@ def test_arrow_columns_have_exactly_the_types_that_spark_expects() -> None:
     assert to_arrow_schema(schema, timezone="UTC").equals(arrow_schema(schema.names))
 
 
-def test_a_schema_chooses_columns_and_their_order() -> None:
+def test_a_given_schema_selects_columns_and_their_order() -> None:
     schema = StructType([StructField(name, TYPES[name]) for name in ("offset", "headers", "key")])
 
     assert columns_of(schema) == ("offset", "headers", "key")
 
 
-def test_columns_may_be_declared_without_nulls() -> None:
+def test_a_column_declared_as_not_null_is_accepted() -> None:
     assert columns_of(StructType([StructField("offset", TYPES["offset"], False)])) == ("offset",)
 
 
@@ -41,12 +41,12 @@ def test_columns_may_be_declared_without_nulls() -> None:
         ),
     ],
 )
-def test_a_wrong_column_is_an_error_with_its_name_and_types(field: StructField, told: str) -> None:
+def test_an_error_names_a_wrong_column_and_its_types(field: StructField, told: str) -> None:
     with pytest.raises(SchemaError, match=told):
         columns_of(StructType([field]))
 
 
-def test_a_schema_names_at_least_one_column_and_none_twice() -> None:
+def test_a_schema_without_columns_or_with_duplicates_is_refused() -> None:
     twice = StructField("key", TYPES["key"])
     with pytest.raises(SchemaError, match="found no column"):
         columns_of(StructType([]))

@@ -37,7 +37,7 @@ def latest(reader: StreamReader, start: dict[str, Any]) -> dict[str, Any]:
     return reader.latestOffset(start, reader.getDefaultReadLimit())
 
 
-def test_a_stream_starts_with_what_comes_or_with_what_is_there(
+def test_a_stream_starts_at_latest_by_default_or_at_the_given_offsets_or_time(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     where = options(sampled_broker.bootstrap, filled)
@@ -51,7 +51,7 @@ def test_a_stream_starts_with_what_comes_or_with_what_is_there(
     assert mixed.initialOffset() == {filled: {"0": 10, "1": 4}}
 
 
-def test_batches_follow_one_another_and_stop_when_there_is_nothing_new(
+def test_micro_batches_are_contiguous_and_end_offsets_stay_without_new_records(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     reader = streams(**options(sampled_broker.bootstrap, filled), startingOffsets="earliest")
@@ -73,13 +73,13 @@ def test_batches_follow_one_another_and_stop_when_there_is_nothing_new(
     reader.stop()
 
 
-def test_a_reader_that_has_looked_at_nothing_reports_no_end(
+def test_a_reader_reports_no_latest_offset_before_its_first_request(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     assert streams(**options(sampled_broker.bootstrap, filled)).reportLatestOffset() is None
 
 
-def test_limits_reach_spark_in_the_form_that_it_has(
+def test_offsets_per_trigger_are_given_to_spark_as_its_read_limits(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     where = options(sampled_broker.bootstrap, filled)
@@ -91,7 +91,7 @@ def test_limits_reach_spark_in_the_form_that_it_has(
     assert least.getDefaultReadLimit() == ReadMinRows(5)
 
 
-def test_a_limit_cuts_batches_unless_spark_asks_for_everything(
+def test_max_offsets_per_trigger_limits_a_batch_unless_spark_reads_all_available(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     reader = streams(
@@ -106,7 +106,7 @@ def test_a_limit_cuts_batches_unless_spark_asks_for_everything(
     assert without_beginning(everything) == {filled: {"0": 10, "1": 10}}
 
 
-def test_too_few_records_wait_after_the_first_batch(
+def test_after_the_first_batch_records_wait_until_the_minimum_per_trigger(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     reader = streams(
@@ -122,7 +122,7 @@ def test_too_few_records_wait_after_the_first_batch(
     assert latest(reader, end) == {filled: {"0": 12, "1": 11}}
 
 
-def test_available_now_ends_with_what_the_first_batch_found(
+def test_available_now_ends_at_the_latest_offsets_of_its_start(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     reader = streams(
@@ -142,7 +142,7 @@ def test_available_now_ends_with_what_the_first_batch_found(
     assert ends[2] == ends[3] == ends[4] == {filled: {"0": 10, "1": 10}}
 
 
-def test_new_partitions_begin_with_their_first_record(
+def test_a_stream_reads_new_partitions_from_their_first_record(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     reader = streams(**options(sampled_broker.bootstrap, filled))
@@ -156,7 +156,7 @@ def test_new_partitions_begin_with_their_first_record(
     assert offsets(reader, reader.partitions(start, end)) == {0: [10, 11], 1: [10, 11], 2: [0, 1]}
 
 
-def test_a_limit_counts_new_partitions_too(
+def test_max_offsets_per_trigger_counts_new_partitions(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     reader = streams(
@@ -169,7 +169,7 @@ def test_a_limit_counts_new_partitions_too(
 
 
 @pytest.mark.parametrize("group", [None, "mine"])
-def test_deleted_topics_are_data_loss(
+def test_a_deleted_topic_is_data_loss_of_a_stream(
     sampled_broker: BrokerProcess, filled: str, streams: Streams, group: str | None
 ) -> None:
     other = create_topic(sampled_broker.bootstrap, f"{filled}-other", partitions=1)
@@ -201,7 +201,7 @@ def test_deleted_topics_are_data_loss(
         ({"0": 9, "1": 10}, {"0": 4, "1": 10}, "PARTITION_OFFSET_CHANGED", []),
     ],
 )
-def test_other_losses_have_their_conditions(
+def test_each_kind_of_data_loss_has_its_own_condition(
     sampled_broker: BrokerProcess,
     filled: str,
     streams: Streams,
@@ -220,7 +220,7 @@ def test_other_losses_have_their_conditions(
     assert spans(lenient.partitions({filled: start}, {filled: end, **gone})) == left
 
 
-def test_a_new_partition_without_its_first_records_is_data_loss(
+def test_a_new_partition_that_does_not_start_at_offset_0_is_data_loss(
     sampled_broker: BrokerProcess,
     streams: Streams,
 ) -> None:
@@ -245,7 +245,7 @@ def test_a_new_partition_without_its_first_records_is_data_loss(
         ),
     ],
 )
-def test_a_batch_of_available_now_stays_within_the_target(
+def test_a_batch_of_available_now_beyond_its_target_is_refused(
     sampled_broker: BrokerProcess,
     filled: str,
     streams: Streams,
@@ -273,7 +273,7 @@ def test_a_batch_of_available_now_stays_within_the_target(
         ),
     ],
 )
-def test_a_topic_that_goes_during_available_now_is_an_error(
+def test_a_topic_deleted_during_available_now_is_an_error(
     sampled_broker: BrokerProcess,
     filled: str,
     streams: Streams,
@@ -297,7 +297,7 @@ def test_a_topic_that_goes_during_available_now_is_an_error(
 # --- a first batch that failed: its end is in the checkpoint, and another reader plans it again
 
 
-def test_one_reader_has_one_beginning(
+def test_the_initial_offset_of_a_reader_does_not_change(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     reader = streams(**options(sampled_broker.bootstrap, filled))
@@ -307,7 +307,7 @@ def test_one_reader_has_one_beginning(
     assert reader.initialOffset() == start
 
 
-def test_first_batch_begins_again_where_it_began(
+def test_a_repeated_first_batch_starts_at_its_original_offsets(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     where = options(sampled_broker.bootstrap, filled)  # startingOffsets is latest
@@ -330,7 +330,7 @@ def test_first_batch_begins_again_where_it_began(
     assert spans(second.partitions(end, following)) == [(0, 12, 15), (1, 12, 15)]
 
 
-def test_partition_that_came_after_a_failed_first_batch_is_no_loss(
+def test_a_partition_added_after_a_failed_first_batch_is_no_data_loss(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     where = {**options(sampled_broker.bootstrap, filled), "startingOffsets": "earliest"}
@@ -365,7 +365,7 @@ def test_records_deleted_after_a_failed_first_batch_are_data_loss(
         offsets(strict, tasks)
 
 
-def test_pattern_that_fitted_no_topic_at_first_begins_with_none(
+def test_the_first_batch_of_a_pattern_without_topics_repeats_without_partitions(
     sampled_broker: BrokerProcess, topic: str, streams: Streams
 ) -> None:
     where = {**options(sampled_broker.bootstrap), "subscribePattern": f"^{topic}$"}
@@ -381,7 +381,7 @@ def test_pattern_that_fitted_no_topic_at_first_begins_with_none(
     assert spans(second.partitions(end, following)) == [(0, 0, 2), (1, 0, 2)]
 
 
-def test_beginning_is_in_no_other_end_and_moves_no_other_batch(
+def test_only_the_end_of_the_first_batch_holds_its_beginning(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     reader = streams(**options(sampled_broker.bootstrap, filled), maxOffsetsPerTrigger="4")
@@ -398,7 +398,7 @@ def test_beginning_is_in_no_other_end_and_moves_no_other_batch(
     assert spans(reader.partitions(first, second)) == [(0, 10, 12), (1, 10, 12)]
 
 
-def test_first_batch_planned_by_another_format_begins_by_the_options(
+def test_a_first_batch_planned_by_another_format_starts_at_the_starting_offsets(
     sampled_broker: BrokerProcess, filled: str, streams: Streams
 ) -> None:
     reader = streams(**options(sampled_broker.bootstrap, filled), startingOffsets="earliest")

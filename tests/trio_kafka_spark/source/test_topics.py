@@ -13,11 +13,11 @@ def names(partitions: set[TopicPartition]) -> list[str]:
     return [str(tp) for tp in sorted(partitions)]
 
 
-def test_named_topics_give_all_of_their_partitions() -> None:
+def test_subscribed_topics_give_all_their_partitions() -> None:
     assert names(Topics(names=("orders",)).chosen({"orders": [0, 1]})) == ["orders-0", "orders-1"]
 
 
-def test_a_pattern_is_looked_for_anywhere_in_the_name() -> None:
+def test_a_pattern_matches_anywhere_in_a_topic_name() -> None:
     assert names(Topics(pattern="order").chosen(FOUND)) == ["old-orders-0", "orders-0", "orders-1"]
     assert names(Topics(pattern="^order").chosen(FOUND)) == ["orders-0", "orders-1"]
     assert Topics(pattern="order").named == ()
@@ -43,12 +43,12 @@ def test_assigned_partitions_that_do_not_exist_are_left_out() -> None:
         (r"^[]a]$", "]", "b"),
     ],
 )
-def test_a_pattern_is_one_of_java(pattern: str, matches: str, other: str) -> None:
+def test_a_subscribe_pattern_has_the_syntax_of_java(pattern: str, matches: str, other: str) -> None:
     assert compiled(pattern).search(matches)
     assert not compiled(pattern).search(other)
 
 
 @pytest.mark.parametrize("pattern", ["(", "[a-z&&[^b]]", "[a&&b]", r"\p{IsGreek}", "*", ""])
-def test_a_pattern_that_cannot_be_read_is_an_error_with_its_option(pattern: str) -> None:
+def test_an_invalid_subscribe_pattern_is_refused_with_its_option(pattern: str) -> None:
     with pytest.raises(OptionError, match="option subscribePattern: found"):
         compiled(pattern)

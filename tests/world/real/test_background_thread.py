@@ -7,7 +7,7 @@ import pytest
 from trio_kafka.world.real.background_thread import SHORT_S, yielding
 
 
-def test_the_lock_goes_back_soon_until_the_last_one_has_ended() -> None:
+def test_switch_interval_is_short_until_the_last_yielding_block_ends() -> None:
     usual = sys.getswitchinterval()
 
     with yielding():
@@ -19,7 +19,7 @@ def test_the_lock_goes_back_soon_until_the_last_one_has_ended() -> None:
     assert sys.getswitchinterval() == pytest.approx(usual)
 
 
-def test_who_asked_for_less_keeps_it() -> None:
+def test_shorter_switch_interval_is_kept() -> None:
     usual = sys.getswitchinterval()
     sys.setswitchinterval(SHORT_S / 2)
     try:

@@ -33,7 +33,7 @@ async def pids_of(child) -> list[int]:
     return [int(one) for one in text.split()]
 
 
-async def test_a_killed_warden_takes_the_rest_of_its_group_along() -> None:
+async def test_killed_warden_ends_all_processes_of_its_group() -> None:
     child = await start(FAMILY)
     pids = await pids_of(child)
     handles = [os.pidfd_open(pid) for pid in pids]
@@ -61,12 +61,12 @@ async def test_a_second_kill_ends_a_warden_that_is_stopped() -> None:
     child.close()
 
 
-async def test_a_directory_that_is_not_there_is_an_error() -> None:
+async def test_child_in_a_missing_directory_raises_file_not_found() -> None:
     with pytest.raises(FileNotFoundError):
         await start("", "/no/such/directory")
 
 
-def test_the_world_imports_no_processes_before_there_is_one() -> None:
+def test_child_module_is_not_imported_with_the_world() -> None:
     code = (
         "import sys, trio_kafka.world.real;"
         "print('trio_kafka.world.real.child' in sys.modules, 'ctypes' in sys.modules)"

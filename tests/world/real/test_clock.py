@@ -8,7 +8,7 @@ from trio_kafka.world.real import RealWorld
 from trio_kafka.world.real.clock import MachineClock
 
 
-def test_readings_are_the_machines_own() -> None:
+def test_machine_clock_reads_the_clocks_of_python() -> None:
     clock = MachineClock()
 
     assert clock.wall is time.time
@@ -17,7 +17,7 @@ def test_readings_are_the_machines_own() -> None:
     assert clock.deadline_to_sleep_time(clock.current_time() + 50) <= 50
 
 
-def test_a_loop_that_runs_by_it_wakes_after_its_deadlines_in_their_order() -> None:
+def test_tasks_wake_after_their_deadlines_in_order_on_a_machine_clock() -> None:
     woken: list[int] = []
 
     async def sleep(place: int) -> None:
@@ -36,7 +36,7 @@ def test_a_loop_that_runs_by_it_wakes_after_its_deadlines_in_their_order() -> No
     assert woken == [1, 10, 20]
 
 
-def test_work_in_a_thread_is_counted_by_nobody() -> None:
+def test_run_in_thread_returns_the_result_on_a_machine_clock() -> None:
     clock = MachineClock()
     world = RealWorld(clock)
 

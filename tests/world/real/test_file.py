@@ -59,7 +59,7 @@ def test_a_short_write_is_completed(file, monkeypatch, buffers):
 
 
 @ONE_OR_MORE
-def test_an_append_that_fails_half_way_is_taken_back(file, monkeypatch, tmp_path, buffers):
+def test_partial_append_that_fails_is_truncated(file, monkeypatch, tmp_path, buffers):
     file.append([b"before"])
     write_short(monkeypatch)
     monkeypatch.setattr(os, "pwrite", failing(errno.ENOSPC))
@@ -73,7 +73,7 @@ def test_an_append_that_fails_half_way_is_taken_back(file, monkeypatch, tmp_path
     assert file.append([b"+"]) == 6
 
 
-async def test_an_append_that_cannot_be_taken_back_breaks_the_file_for_good(file, monkeypatch):
+async def test_append_that_cannot_be_truncated_after_a_failure_breaks_the_file(file, monkeypatch):
     monkeypatch.setattr(file_module, "_pwrite", failing(errno.EIO))
     monkeypatch.setattr(os, "ftruncate", failing(errno.EIO))
     with pytest.raises(OSError):
@@ -83,7 +83,7 @@ async def test_an_append_that_cannot_be_taken_back_breaks_the_file_for_good(file
     await check_broken(file)
 
 
-async def test_a_failed_sync_breaks_the_file_for_good(file, monkeypatch):
+async def test_failed_sync_breaks_the_file(file, monkeypatch):
     file.append([b"abc"])
     monkeypatch.setattr(os, "fdatasync", failing(errno.EIO))
     with pytest.raises(OSError):
@@ -109,7 +109,7 @@ async def check_broken(file):
         assert caught.value.errno == errno.EIO
 
 
-def test_the_descriptor_goes_with_the_last_lease(file):
+def test_descriptor_is_closed_with_the_last_lease(file):
     file.append([b"abc"])
     first, last = file.lease(1), file.lease(2)
 
@@ -136,7 +136,7 @@ async def test_a_file_is_leased_while_a_read_waits_for_a_thread(file):
     assert not file.leased
 
 
-async def test_a_read_goes_on_where_the_system_gave_less(file, monkeypatch):
+async def test_short_read_of_the_system_is_continued(file, monkeypatch):
     content = bytes(range(100))
     file.append([content])
     preadv = os.preadv
@@ -151,7 +151,7 @@ async def test_a_read_goes_on_where_the_system_gave_less(file, monkeypatch):
     assert buffer[:100] == content
 
 
-async def test_a_file_closed_while_it_is_synced_keeps_its_descriptor_until_then(
+async def test_file_closed_during_a_sync_keeps_its_descriptor_until_the_sync_ends(
     file, monkeypatch, nursery
 ):
     begun, gate, seen = threading.Event(), threading.Event(), []
@@ -177,7 +177,7 @@ async def test_a_file_closed_while_it_is_synced_keeps_its_descriptor_until_then(
     assert seen == [3]
 
 
-def test_where_reads_cannot_refuse_only_what_was_written_lately_is_read_at_once(tmp_path):
+def test_try_read_without_nowait_support_reads_only_recently_written_bytes(tmp_path):
     (tmp_path / "old").write_bytes(b"x" * 100)
     root = directory(tmp_path, nowait=False)
     old = root.open("old")
@@ -199,7 +199,7 @@ def test_where_reads_cannot_refuse_only_what_was_written_lately_is_read_at_once(
 
 
 @pytest.mark.slow
-def test_there_a_file_gets_old_by_what_is_written_to_others_of_the_directory(tmp_path):
+def test_writes_to_other_files_make_bytes_cold_without_nowait_support(tmp_path):
     root = directory(tmp_path, nowait=False)
     first, second = root.create("a"), root.create("b")
     first.append([b"abc"])
@@ -215,7 +215,7 @@ def test_there_a_file_gets_old_by_what_is_written_to_others_of_the_directory(tmp
     second.close()
 
 
-def test_in_a_worker_reads_block_instead(tmp_path):
+def test_try_read_in_a_worker_process_blocks(tmp_path):
     (tmp_path / "a").write_bytes(b"x" * 100)
     root = directory(tmp_path, nowait=False, blocking=True)
 
@@ -226,7 +226,7 @@ def test_in_a_worker_reads_block_instead(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="no tmpfs here")
-async def test_on_a_memory_file_system_the_same_calls_work():
+async def test_file_calls_work_on_a_memory_file_system():
     name = f"trio-kafka-{os.getpid()}"
     root = directory("/dev/shm")
     with suppress(FileNotFoundError):
@@ -243,7 +243,7 @@ async def test_on_a_memory_file_system_the_same_calls_work():
     await root.unlink(name)
 
 
-async def test_what_a_thread_has_written_shows_in_the_size_when_the_call_returns(file, monkeypatch):
+async def test_size_of_a_file_grows_when_a_slow_append_returns(file, monkeypatch):
     seen = []
     pwrite = os.pwrite
 
@@ -260,7 +260,7 @@ async def test_what_a_thread_has_written_shows_in_the_size_when_the_call_returns
     assert file.size == 5
 
 
-async def test_a_slow_append_that_fails_half_way_is_taken_back(file, monkeypatch, tmp_path):
+async def test_partial_slow_append_that_fails_is_truncated(file, monkeypatch, tmp_path):
     file.append([b"before"])
     monkeypatch.setattr(os, "pwrite", failing(errno.ENOSPC))
 
@@ -274,7 +274,9 @@ async def test_a_slow_append_that_fails_half_way_is_taken_back(file, monkeypatch
 
 @pytest.mark.parametrize("options", [{}, {"blocking": True}], ids=["loop", "blocking"])
 @pytest.mark.parametrize("refuses", [True, False])
-def test_a_closed_file_is_no_cycle_and_refuses(tmp_path, monkeypatch, options, refuses):
+def test_closed_file_refuses_calls_and_is_in_no_reference_cycle(
+    tmp_path, monkeypatch, options, refuses
+):
     monkeypatch.setattr(Volume, "can_refuse", lambda *_: refuses)
     file = directory(tmp_path, **options).create("a")
     file.append([b"abc"])
@@ -287,7 +289,7 @@ def test_a_closed_file_is_no_cycle_and_refuses(tmp_path, monkeypatch, options, r
     assert not [one for one in (file.append, file.try_read) if file in gc.get_referents(one)]
 
 
-async def test_a_file_that_another_program_has_cut_is_measured(file, tmp_path):
+async def test_measure_finds_the_size_of_a_file_that_another_program_truncated(file, tmp_path):
     file.append([bytes(100)])
     (path,) = [one for one in tmp_path.rglob("*") if one.is_file()]
     os.truncate(path, 40)

@@ -26,16 +26,16 @@ def uncached():
     filesystem_sync._syncfs.cache_clear()
 
 
-def test_a_filesystem_is_synced(descriptor, tmp_path):
+def test_sync_filesystem_succeeds_for_a_directory_of_the_filesystem(descriptor, tmp_path):
     assert sync_filesystem(descriptor, [str(tmp_path)])
 
 
 @pytest.mark.skipif(not os.path.isdir(OTHER), reason="needs a second filesystem")
-def test_a_directory_on_another_filesystem_is_not_promised(descriptor, tmp_path):
+def test_sync_filesystem_is_false_for_a_directory_on_another_filesystem(descriptor, tmp_path):
     assert not sync_filesystem(descriptor, [str(tmp_path), OTHER])
 
 
-def test_a_failure_is_raised(tmp_path):
+def test_sync_filesystem_raises_the_error_of_the_system(tmp_path):
     descriptor = os.open(tmp_path, os.O_RDONLY | os.O_PATH)  # of which nothing can be synced
     try:
         with pytest.raises(OSError) as caught:
@@ -46,14 +46,18 @@ def test_a_failure_is_raised(tmp_path):
 
 
 @pytest.mark.parametrize("release", ["5.7.19", "4.18.0-553.el8", "5.x", "next"])
-def test_a_system_that_reports_no_errors_is_not_trusted(descriptor, uncached, monkeypatch, release):
+def test_sync_filesystem_is_false_on_kernels_that_report_no_sync_errors(
+    descriptor, uncached, monkeypatch, release
+):
     real = os.uname()
     monkeypatch.setattr(os, "uname", lambda: os.uname_result((*real[:2], release, *real[3:])))
 
     assert not sync_filesystem(descriptor, [])
 
 
-async def test_a_locked_directory_is_synced_by_the_file_of_its_lock(tmp_path, monkeypatch):
+async def test_sync_of_a_locked_directory_uses_the_descriptor_of_its_lock_file(
+    tmp_path, monkeypatch
+):
     """Opened before all writes, so that no failure of a write is missed."""
     root = RealDirectory(Volume(SkippingClock(), 1), str(tmp_path))
     synced = []

@@ -12,7 +12,7 @@ def volume():
     return Volume(SkippingClock(), 1, blocking=True)
 
 
-def test_a_held_directory_stays_the_same_under_another_name(volume, tmp_path):
+def test_held_directory_is_the_same_after_a_rename(volume, tmp_path):
     path = tmp_path / "a"
     path.mkdir()
 
@@ -32,7 +32,7 @@ def test_a_held_directory_stays_the_same_under_another_name(volume, tmp_path):
     assert (tmp_path / "b" / "f").read_bytes() == b"12"
 
 
-def test_another_directory_of_the_same_path_is_refused(volume, tmp_path):
+def test_held_directory_refuses_another_directory_at_its_path(volume, tmp_path):
     path = tmp_path / "a"
     path.mkdir()
     identity = identity_of(str(path))
@@ -46,14 +46,14 @@ def test_another_directory_of_the_same_path_is_refused(volume, tmp_path):
         pass
 
 
-def test_a_name_with_a_slash_is_refused(volume, tmp_path):
+def test_held_directory_refuses_a_name_with_a_slash(volume, tmp_path):
     with held_directory(volume, str(tmp_path), identity_of(str(tmp_path))) as held:
         for call in (held.exists, held.create, held.open):
             with pytest.raises(ValueError, match="/"):
                 call("../a")
 
 
-def test_its_descriptor_is_closed_at_the_end(volume, tmp_path):
+def test_descriptor_of_a_held_directory_is_closed_at_the_end_of_its_block(volume, tmp_path):
     before = len(os.listdir("/proc/self/fd"))
 
     with held_directory(volume, str(tmp_path), identity_of(str(tmp_path))):

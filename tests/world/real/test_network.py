@@ -33,7 +33,7 @@ async def connected(network, host):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
-async def test_addresses_of_both_families_and_names_are_taken(network, host):
+async def test_listener_accepts_connections_on_ipv4_ipv6_and_host_names(network, host):
     if host == "::1" and not LOOPBACK_6:
         pytest.skip("no IPv6 here")
 
@@ -43,7 +43,7 @@ async def test_addresses_of_both_families_and_names_are_taken(network, host):
     assert far.peer.host == host
 
 
-async def test_a_listener_on_all_interfaces_takes_both_families_and_shows_ipv4_as_ipv4(network):
+async def test_listener_on_all_interfaces_accepts_ipv4_and_ipv6_peers(network):
     if not LOOPBACK_6:
         pytest.skip("no IPv6 here")
     listener = await network.listen("", 0)
@@ -112,7 +112,7 @@ async def test_a_port_can_be_bound_again_while_old_connections_linger(network):
     again.close()
 
 
-async def test_accept_passes_on_that_there_are_no_descriptors_left_and_the_connection_waits(
+async def test_accept_without_free_descriptors_raises_and_keeps_the_connection(
     network,
 ):
     listener = await network.listen("127.0.0.1", 0)
@@ -135,7 +135,7 @@ async def test_accept_passes_on_that_there_are_no_descriptors_left_and_the_conne
         thing.close()
 
 
-async def test_connections_beyond_their_share_wait_until_one_is_closed():
+async def test_connections_beyond_the_descriptor_share_wait_until_another_connection_closes():
     descriptors = Descriptors(256)
     network = RealNetwork(SkippingClock(), descriptors)
     listener = await network.listen("127.0.0.1", 0)
@@ -172,7 +172,7 @@ async def test_sockets_and_selectors_are_counted_until_they_are_closed():
 
 
 @pytest.mark.parametrize(("largest", "scaled"), [(0, False), (1 << 20, True)])
-async def test_a_connection_begins_small_and_its_window_may_grow(network, largest, scaled):
+async def test_receive_buffer_of_a_connection_starts_small_and_may_grow(network, largest, scaled):
     """How far a window is scaled is said once, when a connection begins (RFC 7323)."""
     listener = await network.listen("127.0.0.1", 0, receive_buffer=8192, largest_buffer=largest)
     far = await network.connect("127.0.0.1", listener.address.port)

@@ -17,7 +17,7 @@ def _as_before():
     resource.setrlimit(resource.RLIMIT_NOFILE, BEFORE)
 
 
-def test_as_many_descriptors_as_the_hard_limit_allows() -> None:
+def test_descriptor_limit_is_raised_to_the_hard_limit() -> None:
     soft, hard = BEFORE
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
 
@@ -25,13 +25,13 @@ def test_as_many_descriptors_as_the_hard_limit_allows() -> None:
     assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
 
 
-def test_what_is_high_enough_stays() -> None:
+def test_descriptor_limit_at_the_hard_limit_is_unchanged() -> None:
     raise_descriptor_limit()
 
     assert raise_descriptor_limit() == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
-def test_a_system_that_refuses_leaves_the_limit_as_it_is(monkeypatch) -> None:
+def test_descriptor_limit_is_unchanged_when_the_system_refuses_a_higher_limit(monkeypatch) -> None:
     soft, hard = BEFORE
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
 
@@ -54,7 +54,7 @@ end_process(7)
 """
 
 
-def test_a_process_ends_with_its_status_and_what_it_said() -> None:
+def test_end_process_flushes_the_output_and_exits_with_the_status() -> None:
     done = subprocess.run(
         [sys.executable, "-c", END], capture_output=True, text=True, timeout=30, check=False
     )

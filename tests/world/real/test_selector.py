@@ -22,7 +22,7 @@ async def test_the_bell_can_be_rung_from_a_thread():
     selector.close()
 
 
-async def test_each_of_many_rings_is_a_new_edge_though_nobody_drains_the_bell():
+async def test_each_ring_of_the_bell_is_a_new_edge_without_draining():
     selector = RealSelector()
 
     for _ in range(1000):
@@ -33,7 +33,7 @@ async def test_each_of_many_rings_is_a_new_edge_though_nobody_drains_the_bell():
     selector.close()
 
 
-async def test_closing_gives_back_both_descriptors():
+async def test_closing_a_selector_closes_both_descriptors():
     before = len(os.listdir("/proc/self/fd"))
     selector = RealSelector()
 

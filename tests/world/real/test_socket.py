@@ -24,21 +24,21 @@ async def pair():
         thing.close()
 
 
-async def test_both_ends_send_without_delay_and_are_kept_alive(pair):
+async def test_both_ends_of_a_connection_have_nodelay_and_keepalive(pair):
     for end in pair:
         with socket.socket(fileno=os.dup(end.key)) as same:
             assert same.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
             assert same.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
 
 
-async def test_the_hot_calls_are_the_bound_c_methods(pair):
+async def test_send_and_receive_into_are_bound_c_methods(pair):
     near, _ = pair
 
     assert type(near.send).__name__ == "builtin_function_or_method"
     assert type(near.receive_into).__name__ == "builtin_function_or_method"
 
 
-async def test_the_kernel_holds_back_what_more_follows(pair):
+async def test_kernel_holds_back_bytes_of_send_more_until_the_next_send(pair):
     near, far = pair
 
     near.send_more(b"head")
@@ -50,7 +50,7 @@ async def test_the_kernel_holds_back_what_more_follows(pair):
     assert far.receive_into(bytearray(9)) == 8
 
 
-async def test_a_file_that_somebody_else_has_cut_is_a_cut_range(pair, tmp_path):
+async def test_sending_a_range_of_a_truncated_file_raises_range_cut_error(pair, tmp_path):
     near, _ = pair
     root = RealWorld().directory(str(tmp_path))
     file = root.create("a")
@@ -65,7 +65,7 @@ async def test_a_file_that_somebody_else_has_cut_is_a_cut_range(pair, tmp_path):
     file.close()
 
 
-def test_an_ipv4_address_in_ipv6_clothes_is_ipv4():
+def test_ipv4_mapped_ipv6_address_is_shown_as_ipv4():
     assert endpoint(("::ffff:10.0.0.1", 5, 0, 0)) == Endpoint("10.0.0.1", 5)
     assert endpoint(("::1", 5, 0, 0)) == Endpoint("::1", 5)
     assert endpoint(("10.0.0.1", 5)) == Endpoint("10.0.0.1", 5)

@@ -35,7 +35,7 @@ def test_a_lock_holds_against_another_process(root, tmp_path):
     assert subprocess.run(attempt, capture_output=True, check=False).returncode == 0
 
 
-async def test_a_link_to_a_directory_is_removed_as_a_file(root, tmp_path):
+async def test_unlink_removes_a_symbolic_link_and_not_its_directory(root, tmp_path):
     root.directory("sub", create=True).create("f").close()
     os.symlink(tmp_path / "sub", tmp_path / "link")
 
@@ -56,7 +56,7 @@ def test_only_a_regular_file_is_opened(root, tmp_path):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_link_to_a_missing_file_is_no_missing_file(root, tmp_path):
+def test_symbolic_link_to_a_missing_file_is_no_file_not_found_error(root, tmp_path):
     os.symlink("nothing", tmp_path / "link")
 
     with pytest.raises(OSError, match=r"a symbolic link to a missing file: '.*/link'") as caught:
@@ -82,7 +82,7 @@ async def test_a_failed_open_leaks_no_descriptor(root, tmp_path, monkeypatch):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-async def test_syncing_a_directory_syncs_the_directory(root, tmp_path, monkeypatch):
+async def test_sync_of_a_directory_calls_fsync_on_the_directory(root, tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))
 
@@ -91,7 +91,7 @@ async def test_syncing_a_directory_syncs_the_directory(root, tmp_path, monkeypat
     assert synced == [str(tmp_path)]
 
 
-async def test_files_come_before_names_and_names_inside_before_those_here(
+async def test_sync_together_syncs_files_then_inner_directories_then_the_directory_itself(
     root, tmp_path, monkeypatch
 ):
     synced = []
@@ -104,7 +104,9 @@ async def test_files_come_before_names_and_names_inside_before_those_here(
     assert synced == [str(tmp_path / name) for name in ("x/f", "y/f", "x", "y", "")]
 
 
-async def test_files_of_one_content_are_one_where_that_can_be(root, tmp_path, monkeypatch):
+async def test_sync_together_makes_files_of_equal_content_hard_links_where_possible(
+    root, tmp_path, monkeypatch
+):
     inside = [(root.directory(name, create=True), b"same") for name in "xy"]
 
     await root.sync_together("f", inside)
@@ -119,7 +121,7 @@ async def test_files_of_one_content_are_one_where_that_can_be(root, tmp_path, mo
     assert (tmp_path / "y" / "f").read_bytes() == b"same"
 
 
-async def test_a_failed_sync_of_many_leaves_no_descriptor(root, monkeypatch):
+async def test_failed_sync_together_leaks_no_descriptor(root, monkeypatch):
     before = os.listdir("/proc/self/fd")
 
     def fail(fd):
@@ -132,7 +134,7 @@ async def test_a_failed_sync_of_many_leaves_no_descriptor(root, monkeypatch):
     assert os.listdir("/proc/self/fd") == before
 
 
-def test_each_directory_that_is_made_is_durable_in_its_parent(tmp_path, monkeypatch):
+def test_parent_of_each_created_directory_is_synced(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr(storage, "sync_directory", synced.append)
 
@@ -143,7 +145,7 @@ def test_each_directory_that_is_made_is_durable_in_its_parent(tmp_path, monkeypa
     assert synced == [str(tmp_path), f"{tmp_path}/a"]
 
 
-async def test_the_threads_of_a_directory_are_those_of_what_is_in_it(root):
+async def test_directory_and_its_subdirectories_share_a_thread_limiter(root):
     inside = root.directory("sub", create=True)
     limiter = root._volume.limiter
     assert limiter.total_tokens == 1
@@ -154,7 +156,7 @@ async def test_the_threads_of_a_directory_are_those_of_what_is_in_it(root):
     assert await inside.names_slow() == []
 
 
-async def test_files_and_locks_are_counted_until_their_last_lease_ends(tmp_path):
+async def test_descriptors_of_files_and_locks_are_counted_until_their_last_lease_ends(tmp_path):
     volume = Volume(SkippingClock(), 1)
     root, descriptors = RealDirectory(volume, str(tmp_path)), volume.descriptors
     unlock, file, slow = root.lock(".lock"), root.create("a"), await root.create_slow("b")
@@ -171,7 +173,7 @@ async def test_files_and_locks_are_counted_until_their_last_lease_ends(tmp_path)
     assert descriptors.files == 0
 
 
-async def test_a_sync_of_many_files_holds_a_few_of_them_open(root, monkeypatch):
+async def test_sync_together_of_many_files_has_at_most_16_files_open(root, monkeypatch):
     open_now, most = [], []
     create, sync = storage._create_whole, storage._sync_files
 
@@ -196,7 +198,7 @@ async def test_a_sync_of_many_files_holds_a_few_of_them_open(root, monkeypatch):
 
 
 @pytest.mark.parametrize("call", ["unlink", "create_slow"])
-async def test_a_call_that_waits_for_a_thread_changes_no_other_directory_of_the_name(
+async def test_call_that_waits_for_a_thread_changes_its_directory_after_a_rename(
     root, tmp_path, call
 ):
     before = root.directory("a", create=True)
@@ -223,9 +225,7 @@ async def test_a_call_that_waits_for_a_thread_changes_no_other_directory_of_the_
     assert before.names() == ([] if call == "unlink" else ["kept", "new"])
 
 
-async def test_without_a_free_descriptor_files_are_removed_by_their_path(
-    root, tmp_path, monkeypatch
-):
+async def test_unlink_without_a_free_descriptor_uses_the_path(root, tmp_path, monkeypatch):
     root.create("a").close()
 
     def exhausted(*_):

@@ -11,7 +11,7 @@ from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real.volume import Volume
 
 
-async def test_at_most_so_many_threads_work_at_once(nursery):
+async def test_volume_runs_at_most_its_number_of_threads_at_once(nursery):
     volume = Volume(SkippingClock(), 2)
     gate, working = threading.Event(), []
 
@@ -30,14 +30,14 @@ async def test_at_most_so_many_threads_work_at_once(nursery):
     gate.set()
 
 
-async def test_the_clock_is_held_only_while_a_call_is_in_flight():
+async def test_call_in_a_thread_counts_as_in_flight_on_the_clock():
     volume = Volume(SkippingClock(), 1)
 
     assert await volume.run(lambda: volume.clock.in_flight) == 1
     assert volume.clock.in_flight == 0
 
 
-async def test_a_shielded_call_ends_though_it_is_cancelled_and_another_does_not_begin():
+async def test_shielded_call_runs_though_cancelled_and_an_unshielded_call_does_not():
     volume = Volume(SkippingClock(), 1)
     done = []
 
@@ -52,7 +52,7 @@ async def test_a_shielded_call_ends_though_it_is_cancelled_and_another_does_not_
     assert scope.cancelled_caught
 
 
-def test_the_file_system_is_asked_once(tmp_path, monkeypatch):
+def test_nowait_support_of_the_file_system_is_tested_once(tmp_path, monkeypatch):
     asked = []
 
     def refuse(*args):
@@ -67,7 +67,7 @@ def test_the_file_system_is_asked_once(tmp_path, monkeypatch):
     assert len(asked) == 1
 
 
-def test_a_cold_file_shows_that_reads_can_refuse_and_other_errors_come_through(monkeypatch):
+def test_nowait_support_is_found_by_a_cold_read_and_other_errors_propagate(monkeypatch):
     def answer(error):
         def preadv(*_):
             raise error
@@ -81,7 +81,7 @@ def test_a_cold_file_shows_that_reads_can_refuse_and_other_errors_come_through(m
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
-async def test_idle_files_are_closed_for_a_call_that_found_no_descriptor(number):
+async def test_idle_files_are_closed_when_a_call_finds_no_free_descriptor(number):
     volume = Volume(SkippingClock(), 1)
     left, closed = [], []
 
@@ -102,7 +102,7 @@ async def test_idle_files_are_closed_for_a_call_that_found_no_descriptor(number)
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO])
-async def test_the_error_is_the_callers_where_nothing_was_closed_or_nothing_helps(number):
+async def test_error_is_raised_when_closing_idle_files_does_not_help(number):
     volume, calls = Volume(SkippingClock(), 1), []
 
     def call():

@@ -95,7 +95,7 @@ def family(end: str) -> str:
     return FAMILY.replace("END", end)
 
 
-def test_kill_9_of_the_parent_ends_grandchildren_and_daemons_too() -> None:
+def test_kill_9_of_the_parent_ends_grandchildren_and_daemons() -> None:
     command = guarded(family(WAIT))
     with running([sys.executable, "-I", "-c", PARENT, *command]) as parent:
         guard = int(line(parent))
@@ -107,7 +107,7 @@ def test_kill_9_of_the_parent_ends_grandchildren_and_daemons_too() -> None:
         wait_gone([guard, *pids])
 
 
-def test_nothing_outlives_the_command() -> None:
+def test_all_processes_of_a_command_end_with_the_command() -> None:
     with running(guarded(family("sys.exit(5)"))) as process:
         pids = json.loads(line(process))
 
@@ -116,13 +116,13 @@ def test_nothing_outlives_the_command() -> None:
         assert process.stdout.read() == ""
 
 
-def test_the_warden_ends_as_its_command_did() -> None:
+def test_warden_ends_by_the_signal_that_ended_its_command() -> None:
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV):
         with running(guarded(f"import os; os.kill(os.getpid(), {int(number)})")) as process:
             assert process.wait(20) == -number
 
 
-def test_a_signal_to_the_group_ends_the_command_and_not_the_warden_before_it() -> None:
+def test_signal_to_the_group_ends_the_command_before_the_warden() -> None:
     code = """
 import os, signal
 signal.signal(signal.SIGTERM, lambda *_: (os.write(1, b"bye\\n"), os._exit(4)))
@@ -137,7 +137,7 @@ while True: signal.pause()
         assert process.wait(20) == 4
 
 
-def test_the_command_dies_with_a_warden_that_is_killed() -> None:
+def test_command_ends_when_its_warden_is_killed() -> None:
     with running(
         guarded("import os, signal; print(os.getpid(), flush=True); signal.pause()")
     ) as it:
@@ -162,7 +162,7 @@ print(bool(ignored & 1 << signal.SIGTERM - 1), sorted(os.listdir("/proc/self/fd"
         assert process.wait(20) == 0
 
 
-def test_a_command_that_cannot_be_run_is_told() -> None:
+def test_command_that_cannot_be_run_is_reported_in_the_output() -> None:
     command = guarded("")[:4]
     for program, why in (("/no/such", "No such file or directory"), ("/etc", "Permission denied")):
         with running([*command, program]) as process:

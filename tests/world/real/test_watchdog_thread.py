@@ -14,7 +14,7 @@ from trio_kafka.world.world import WatchdogThread
 PATIENCE_S = 20.0
 
 
-async def test_it_runs_beside_the_loop_until_cancelled() -> None:
+async def test_watchdog_thread_runs_beside_the_loop_until_cancelled() -> None:
     def watch(thread: WatchdogThread) -> None:
         threads.append(threading.get_ident())
         rests.append(thread.rest(None))
@@ -29,7 +29,7 @@ async def test_it_runs_beside_the_loop_until_cancelled() -> None:
     assert rests == [False]
 
 
-async def test_a_ring_ends_a_rest_also_one_that_has_not_begun() -> None:
+async def test_ring_ends_a_rest_of_the_watchdog_thread_also_before_the_rest_begins() -> None:
     thread = RealWatchdogThread()
     thread.ring()
 
@@ -40,7 +40,7 @@ async def test_a_ring_ends_a_rest_also_one_that_has_not_begun() -> None:
     thread.close()
 
 
-async def test_it_sees_what_the_watched_thread_executes() -> None:
+async def test_watchdog_sees_the_frames_of_the_watched_thread() -> None:
     watchdog = RealWatchdogThread()
 
     def look() -> list[str]:
@@ -56,10 +56,10 @@ async def test_it_sees_what_the_watched_thread_executes() -> None:
     thread.join()
     watchdog.close()
 
-    assert "test_it_sees_what_the_watched_thread_executes" in seen
+    assert "test_watchdog_sees_the_frames_of_the_watched_thread" in seen
 
 
-async def test_time_without_a_processor_only_grows_and_sleep_is_none_of_it() -> None:
+async def test_starved_time_grows_and_does_not_count_sleep() -> None:
     thread = RealWatchdogThread()
     before, began = thread.starved_s(), time.monotonic()
     await trio.sleep(0.05)
@@ -69,7 +69,7 @@ async def test_time_without_a_processor_only_grows_and_sleep_is_none_of_it() -> 
     assert 0 <= starved < took
 
 
-async def test_a_watch_that_fails_is_heard_of() -> None:
+async def test_error_of_a_watchdog_thread_is_raised_in_the_nursery() -> None:
     def watch(thread: WatchdogThread) -> None:
         raise ValueError
 
@@ -79,7 +79,7 @@ async def test_a_watch_that_fails_is_heard_of() -> None:
             await trio.sleep_forever()
 
 
-async def test_a_kernel_that_does_not_tell_is_one_where_nobody_starves(
+async def test_starved_time_is_zero_without_scheduler_statistics(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("trio_kafka.world.real.watchdog_thread._open_statistics", lambda: None)

@@ -16,7 +16,7 @@ from trio_kafka.world.real import RealWorld
 from trio_kafka.world.world import WorkerLostError
 
 
-async def test_a_thread_is_never_abandoned_and_holds_the_clock():
+async def test_run_in_thread_is_not_abandoned_on_cancellation_and_holds_the_clock():
     world = RealWorld(SkippingClock())
     done = []
 
@@ -30,7 +30,7 @@ async def test_a_thread_is_never_abandoned_and_holds_the_clock():
     assert done == [(False, 1)]
 
 
-async def test_what_runs_beside_is_left_to_its_thread_when_it_is_cancelled():
+async def test_run_beside_leaves_its_thread_running_when_cancelled():
     world = RealWorld(SkippingClock())
     began, go_on, ended = threading.Event(), threading.Event(), threading.Event()
     usual, seen = sys.getswitchinterval(), []
@@ -53,7 +53,7 @@ async def test_what_runs_beside_is_left_to_its_thread_when_it_is_cancelled():
     assert seen[0] < usual
 
 
-def test_importing_the_world_does_not_import_what_runs_processes():
+def test_importing_the_world_does_not_import_trio_parallel():
     code = "import sys, trio_kafka.world.real; print('trio_parallel' in sys.modules)"
 
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
@@ -70,7 +70,7 @@ def read_all(directory):
 
 
 @pytest.mark.slow
-async def test_in_a_process_cold_bytes_are_waited_for(tmp_path):
+async def test_try_read_of_cold_bytes_waits_in_a_worker_process(tmp_path):
     world = RealWorld()
     file = world.directory(str(tmp_path)).create("f")
     file.append([bytes(1 << 20)])
@@ -89,7 +89,7 @@ def spin(directory):
 
 
 @pytest.mark.slow
-async def test_a_cancelled_process_is_killed(tmp_path):
+async def test_worker_process_of_a_cancelled_job_is_killed(tmp_path):
     world = RealWorld(SkippingClock())
 
     with trio.fail_after(30):
@@ -103,7 +103,7 @@ async def test_a_cancelled_process_is_killed(tmp_path):
 
 
 @pytest.mark.slow
-async def test_a_killed_process_is_reported(tmp_path):
+async def test_killed_worker_process_raises_worker_lost_error(tmp_path):
     world = RealWorld()
     lost = []
 
@@ -125,7 +125,7 @@ async def test_a_killed_process_is_reported(tmp_path):
 
 
 @pytest.mark.slow
-async def test_kept_processes_end_with_their_block(tmp_path):
+async def test_kept_worker_processes_end_with_their_block(tmp_path):
     world, before = RealWorld(), set(workers())
     (tmp_path / "f").write_bytes(b"12345")
 

@@ -11,7 +11,7 @@ async def wait(process):
     await trio.sleep_forever()
 
 
-def test_a_crash_ends_the_children_and_a_new_life_has_none() -> None:
+def test_crash_of_a_machine_ends_its_children() -> None:
     async def main(universe):
         world = universe.machine("m")
         world.programs["wait"] = wait
@@ -26,7 +26,7 @@ def test_a_crash_ends_the_children_and_a_new_life_has_none() -> None:
     run_simulated(main)
 
 
-def test_a_start_may_fail_by_a_rule() -> None:
+def test_start_of_a_child_fails_by_a_fault_rule() -> None:
     async def main(universe):
         universe.fault = lambda machine, call, target: (
             OSError(11, "no more") if (call, target) == ("start_child", "wait") else None
@@ -37,7 +37,7 @@ def test_a_start_may_fail_by_a_rule() -> None:
     run_simulated(main)
 
 
-def test_programs_run_in_virtual_time() -> None:
+def test_simulated_programs_run_in_virtual_time() -> None:
     async def late(process):
         await trio.sleep(3600)
         return 7

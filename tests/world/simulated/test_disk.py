@@ -33,7 +33,7 @@ def add(root, name, data=b""):
     return file
 
 
-def test_synced_bytes_without_a_synced_name_may_vanish():
+def test_synced_bytes_without_a_synced_name_may_be_lost():
     def make(root):
         file = add(root, "a", b"x")
         file.sync(file.changes)
@@ -41,7 +41,7 @@ def test_synced_bytes_without_a_synced_name_may_vanish():
     assert survivors(make) == {(), (("a", b"x"),)}
 
 
-def test_a_synced_name_may_have_none_part_zeros_or_all_of_its_bytes():
+def test_file_with_a_synced_name_may_keep_none_part_or_all_of_its_bytes():
     def make(root):
         add(root, "a", b"x" * 2 * SECTOR)
         root.sync(root.changes)
@@ -56,7 +56,7 @@ def test_a_synced_name_may_have_none_part_zeros_or_all_of_its_bytes():
     }
 
 
-def test_a_lost_write_before_a_kept_one_leaves_zeros():
+def test_lost_write_before_a_kept_write_leaves_zeros():
     def make(root):
         file = add(root, "a", b"one")
         file.append(b"two")
@@ -67,7 +67,7 @@ def test_a_lost_write_before_a_kept_one_leaves_zeros():
     assert (("a", b"two"),) not in found
 
 
-def test_what_was_changed_after_a_sync_began_is_not_covered_by_it():
+def test_changes_after_the_start_of_a_sync_may_be_lost():
     def make(root):
         file = add(root, "a", b"x")
         names, bytes_ = root.changes, file.changes
@@ -79,7 +79,7 @@ def test_what_was_changed_after_a_sync_began_is_not_covered_by_it():
     assert survivors(make, kept=0.0) == {(("a", b"x"),), (("a", b"x\0"),)}
 
 
-def test_a_truncation_may_be_undone_until_it_is_synced():
+def test_truncation_may_be_undone_by_a_power_loss_until_the_file_is_synced():
     def make(root):
         file = add(root, "a", b"abc")
         root.sync(root.changes)
@@ -89,7 +89,7 @@ def test_a_truncation_may_be_undone_until_it_is_synced():
     assert survivors(make) == {(("a", b"abc"),), (("a", b"a"),)}
 
 
-def test_a_rename_is_whole_or_not_at_all_and_follows_what_it_builds_on():
+def test_rename_is_atomic_and_kept_only_with_earlier_changes():
     def make(root):
         old = add(root, "a", b"old")
         old.sync(old.changes)
@@ -105,7 +105,7 @@ def test_a_rename_is_whole_or_not_at_all_and_follows_what_it_builds_on():
     }
 
 
-def test_an_unlink_may_be_undone_until_the_directory_is_synced():
+def test_unlink_may_be_undone_by_a_power_loss_until_the_directory_is_synced():
     def make(root):
         file = add(root, "a", b"x")
         file.sync(file.changes)
@@ -115,7 +115,7 @@ def test_an_unlink_may_be_undone_until_the_directory_is_synced():
     assert survivors(make) == {(), (("a", b"x"),)}
 
 
-def test_after_a_power_loss_nothing_is_in_the_page_cache():
+def test_page_cache_is_empty_after_a_power_loss():
     root = DirectoryNode()
     file = add(root, "a", b"x")
 
@@ -128,7 +128,7 @@ def test_after_a_power_loss_nothing_is_in_the_page_cache():
     st.lists(st.one_of(st.binary(max_size=1500), st.integers(0, 3000), st.none()), max_size=20),
     st.integers(),
 )
-def test_what_was_synced_is_there_after_any_power_loss(steps, seed):
+def test_synced_bytes_survive_any_power_loss(steps, seed):
     """Bytes append, a number truncates, None syncs; nothing is cut after the last sync."""
     file = FileNode()
     for step in steps:

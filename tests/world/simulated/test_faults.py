@@ -15,7 +15,7 @@ def world(autojump_clock):
     return simulated_world()
 
 
-async def test_a_rule_matches_by_machine_call_and_target(world):
+async def test_fault_rule_matches_by_machine_call_and_target(world):
     faults = world.universe.faults
     fault = faults.add(CallFault(machine="bro*", call="create", target="/d/*.log", error="ENOSPC"))
     root = world.directory("/d", create=True)
@@ -31,7 +31,7 @@ async def test_a_rule_matches_by_machine_call_and_target(world):
     root.create("a.log")
 
 
-def test_after_every_and_times_choose_the_calls():
+def test_after_every_and_times_of_a_fault_rule_choose_the_calls():
     faults = CallFaults(None)
     fault = faults.add(CallFault(call="sync", error="EIO", after=2, every=3, times=2))
 
@@ -41,7 +41,7 @@ def test_after_every_and_times_choose_the_calls():
     assert (fault.seen, fault.hits) == (12, 2)
 
 
-def test_the_first_rule_wins_and_the_other_has_seen_the_call():
+def test_first_matching_fault_rule_strikes_and_later_rules_count_the_call():
     faults = CallFaults(None)
     first = faults.add(CallFault(error="EIO", times=1))
     second = faults.add(CallFault(error="ENOSPC"))
@@ -63,7 +63,7 @@ def test_one_seed_gives_the_same_faults():
     assert {one is None for one in strikes(1)} == {True, False}
 
 
-async def test_a_test_may_wait_for_faults(world):
+async def test_wait_of_a_fault_rule_ends_after_its_number_of_hits(world):
     fault = world.universe.faults.add(CallFault(call="create", error="EIO"))
     root = world.directory("/d", create=True)
 
@@ -81,7 +81,7 @@ async def test_a_test_may_wait_for_faults(world):
     assert (fault.hits, round(trio.current_time() - begin)) == (2, 2)
 
 
-async def test_power_is_lost_before_the_call(world):
+async def test_power_loss_fault_strikes_before_the_call(world):
     root = world.directory("/d", create=True)
     file = root.create("a")
     await root.sync()
@@ -95,7 +95,7 @@ async def test_power_is_lost_before_the_call(world):
     assert world.universe.machine("broker").directory("/d").open("a").size == 0
 
 
-def test_a_slow_sync_delays_its_caller_alone():
+def test_delay_fault_on_sync_delays_only_its_caller():
     async def main(universe):
         world = universe.machine("a")
         root = world.directory("/d", create=True)
@@ -130,6 +130,6 @@ def test_a_slow_sync_delays_its_caller_alone():
         ({"error": "EIO", "probability": 2}, "a probability of 0 to 1"),
     ],
 )
-def test_a_rule_that_makes_no_sense_is_refused(options, message):
+def test_invalid_fault_rule_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         CallFault(**options)

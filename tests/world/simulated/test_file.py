@@ -16,7 +16,7 @@ async def new_file(universe, content=b""):
     return file
 
 
-def test_cold_bytes_get_warm_by_reading_them():
+def test_reading_cold_bytes_makes_the_bytes_warm():
     async def main(universe):
         file = await new_file(universe, b"x" * 100)
         file.chill(10)
@@ -30,7 +30,7 @@ def test_cold_bytes_get_warm_by_reading_them():
     assert run_simulated(main) == (10, 50)
 
 
-def test_a_file_is_leased_while_it_is_read():
+def test_file_is_leased_during_a_read():
     async def main(universe):
         file = await new_file(universe, b"x" * 100)
         async with trio.open_nursery() as nursery:
@@ -42,7 +42,7 @@ def test_a_file_is_leased_while_it_is_read():
     assert run_simulated(main) == (True, False)
 
 
-def test_in_a_mood_a_warm_read_is_refused_or_short():
+def test_moody_universe_refuses_or_shortens_warm_reads():
     async def main(universe):
         file = await new_file(universe, b"x" * 10_000)
         found = set()
@@ -57,7 +57,7 @@ def test_in_a_mood_a_warm_read_is_refused_or_short():
     assert len(run_simulated(main, moody=True) - {None, 10_000}) > 2
 
 
-def test_a_file_system_that_cannot_refuse_reads_only_what_was_written_lately():
+def test_try_read_without_nowait_support_reads_only_recently_written_bytes():
     async def main(universe):
         file = await new_file(universe, b"x")
         buffer = bytearray(1)
@@ -70,7 +70,7 @@ def test_a_file_system_that_cannot_refuse_reads_only_what_was_written_lately():
     assert Universe(nowait=False).run(main) == 1
 
 
-def test_a_full_disk_takes_all_or_nothing():
+def test_append_to_a_full_disk_writes_all_or_nothing():
     async def main(universe):
         file = await new_file(universe, b"12345")
         world = universe.machines["m"]
@@ -83,7 +83,7 @@ def test_a_full_disk_takes_all_or_nothing():
     assert run_simulated(main) == (errno.ENOSPC, 8, 0)
 
 
-def test_a_failed_sync_breaks_the_file_for_good():
+def test_failed_sync_breaks_the_file():
     async def main(universe):
         file = await new_file(universe, b"x")
         universe.fault = fault_on("sync", OSError(errno.EIO, "io"))
@@ -100,7 +100,7 @@ def test_a_failed_sync_breaks_the_file_for_good():
     run_simulated(main)
 
 
-def test_bytes_appended_while_a_sync_runs_are_not_covered_by_it():
+def test_bytes_appended_during_a_sync_may_be_lost():
     async def main(universe):
         file = await new_file(universe, b"x")
         world = universe.machines["m"]
@@ -116,7 +116,7 @@ def test_bytes_appended_while_a_sync_runs_are_not_covered_by_it():
     assert 1 in {run_simulated(main, seed) for seed in range(10)}
 
 
-def test_an_append_of_a_thread_that_stalls_holds_up_nobody():
+def test_stalled_slow_append_does_not_delay_other_tasks():
     async def main(universe):
         file = await new_file(universe)
         universe.fault = fault_on("append", 0.5)

@@ -9,7 +9,7 @@ from trio_kafka.testing.simulation import run_simulated
 pytestmark = pytest.mark.leaves("its sockets end with their machines")
 
 
-def test_a_host_is_a_machine_a_name_that_is_listened_on_or_loopback():
+def test_connect_finds_a_host_by_machine_name_listener_name_or_loopback():
     async def main(universe):
         a, b = universe.machine("a"), universe.machine("b")
         everywhere = await a.network.listen("", 1)
@@ -25,7 +25,7 @@ def test_a_host_is_a_machine_a_name_that_is_listened_on_or_loopback():
     assert run_simulated(main) == ("b", Endpoint("a.example", 2))
 
 
-def test_who_finds_the_backlog_full_waits_until_there_is_room():
+def test_connect_to_a_full_backlog_waits_for_an_accept():
     async def main(universe):
         a, b = universe.machine("a"), universe.machine("b")
         listener = await a.network.listen("", 1, backlog=1)
@@ -57,7 +57,7 @@ def test_a_machine_whose_process_was_killed_refuses_connections():
     assert run_simulated(main) < 1
 
 
-def test_a_machine_that_is_off_does_not_answer_and_its_next_life_does():
+def test_connect_to_a_machine_without_power_waits_until_the_machine_restarts():
     async def main(universe):
         a, b = universe.machine("a"), universe.machine("b")
         await a.network.listen("", 1)

@@ -7,7 +7,7 @@ from trio_kafka.testing.simulation import fault_on, run_simulated
 from trio_kafka.world.simulated import Universe
 
 
-def test_events_of_one_time_happen_in_the_order_in_which_they_were_asked_for():
+def test_events_at_the_same_time_run_in_the_order_of_their_scheduling():
     async def main(universe):
         seen = []
         for number in range(5):
@@ -18,7 +18,7 @@ def test_events_of_one_time_happen_in_the_order_in_which_they_were_asked_for():
     assert run_simulated(main) == [0, 1, 2, 3, 4]
 
 
-async def test_slow_calls_need_a_clock_that_can_skip(autojump_clock):
+async def test_slow_call_without_a_skipping_clock_raises_type_error(autojump_clock):
     universe = Universe()
     world = universe.machine("m")
     universe.fault = fault_on("directory", 0.5)

@@ -16,7 +16,7 @@ async def registered(universe):
     return near, far, selector
 
 
-def test_registering_twice_and_unregistering_a_stranger_are_the_systems_errors():
+def test_registering_twice_and_unregistering_twice_raise_the_errors_of_epoll():
     async def main(universe):
         near, _, selector = await registered(universe)
         with pytest.raises(FileExistsError):
@@ -28,7 +28,7 @@ def test_registering_twice_and_unregistering_a_stranger_are_the_systems_errors()
     run_simulated(main)
 
 
-def test_a_closed_socket_leaves_its_selector_with_its_edges():
+def test_closed_socket_is_removed_from_its_selector_with_its_edges():
     async def main(universe):
         near, _, selector = await registered(universe)
         near.close()
@@ -39,7 +39,7 @@ def test_a_closed_socket_leaves_its_selector_with_its_edges():
     run_simulated(main)
 
 
-def test_in_a_mood_a_wait_may_end_for_nothing():
+def test_selector_wait_of_a_moody_universe_may_end_without_edges():
     async def main(universe):
         _, _, selector = await registered(universe)
         found = 0

@@ -16,7 +16,7 @@ async def pair(universe, **buffers):
     return await listener.accept(), far
 
 
-def test_room_is_both_ends_buffers():
+def test_send_takes_as_many_bytes_as_both_buffers_hold():
     async def main(universe):
         near, _ = await pair(universe, send_buffer=1000, receive_buffer=500)
         return near.send(bytes(10_000))
@@ -24,7 +24,7 @@ def test_room_is_both_ends_buffers():
     assert run_simulated(main) == 1500
 
 
-def test_it_is_writable_again_when_a_third_is_free():
+def test_socket_is_writable_again_when_a_third_of_its_room_is_free():
     async def main(universe):
         near, far = await pair(universe, send_buffer=200, receive_buffer=100)
         assert near.send(bytes(1000)) == 300
@@ -39,7 +39,7 @@ def test_it_is_writable_again_when_a_third_is_free():
     assert run_simulated(main) == (True, 100)
 
 
-def test_what_is_held_back_counts_as_under_way_and_waits_at_most_a_fifth_of_a_second():
+def test_bytes_of_send_more_take_room_and_are_sent_after_200_ms():
     async def main(universe):
         near, far = await pair(universe, send_buffer=200, receive_buffer=100)
         start = trio.current_time()
@@ -54,7 +54,7 @@ def test_what_is_held_back_counts_as_under_way_and_waits_at_most_a_fifth_of_a_se
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_moods_change_when_bytes_come_and_never_which(seed):
+def test_moody_universe_changes_the_timing_but_not_the_bytes_of_a_stream(seed):
     content = bytes(range(256)) * 1000
 
     async def main(universe):
@@ -81,7 +81,7 @@ def test_moods_change_when_bytes_come_and_never_which(seed):
     assert run_simulated(main, seed, moody=True) == content
 
 
-def test_moods_make_sends_short_although_there_is_room():
+def test_moody_universe_makes_sends_short_despite_free_room():
     async def main(universe):
         near, _ = await pair(universe)
         return near.send(bytes(1000))
@@ -90,7 +90,7 @@ def test_moods_make_sends_short_although_there_is_room():
     assert len({run_simulated(main, seed, moody=True) for seed in range(200)}) > 1
 
 
-def test_keys_are_used_again_as_descriptors_are():
+def test_keys_of_closed_sockets_are_reused_as_descriptors_are():
     async def main(universe):
         near, _ = await pair(universe)
         key = near.key

@@ -5,7 +5,7 @@ import pytest
 from trio_kafka.testing.simulation import run_simulated
 
 
-def test_locks_end_with_the_life_of_their_machine():
+def test_locks_end_with_the_crash_of_their_machine():
     async def main(universe):
         world = universe.machine("m")
         world.directory("/d", create=True).lock(".lock")
@@ -15,7 +15,7 @@ def test_locks_end_with_the_life_of_their_machine():
     run_simulated(main)
 
 
-def test_a_directory_of_the_machine_is_there_after_a_power_loss_and_one_inside_may_not_be():
+def test_top_directory_survives_a_power_loss_and_an_unsynced_subdirectory_may_not():
     async def main(universe):
         world = universe.machine("m")
         world.directory("/data/a", create=True).directory("t-0", create=True)
@@ -25,7 +25,7 @@ def test_a_directory_of_the_machine_is_there_after_a_power_loss_and_one_inside_m
     assert run_simulated(main) == []
 
 
-def test_the_names_that_were_there_when_a_sync_began_are_durable():
+def test_only_names_from_before_the_start_of_a_directory_sync_are_durable():
     async def main(universe):
         world = universe.machine("m")
         root = world.directory("/d", create=True)

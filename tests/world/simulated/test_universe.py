@@ -32,14 +32,14 @@ def in_a_process(seed, hash_seed):
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_trace_whatever_the_hash_seed():
+def test_equal_seeds_give_equal_traces_for_every_hash_seed():
     here = scenario.digest(7)
 
     assert in_a_process(7, "0") == here
     assert in_a_process(7, "1") == here
 
 
-def test_seeds_give_different_traces_and_each_the_same_in_any_order():
+def test_different_seeds_give_different_traces_in_any_order_of_runs():
     first = {seed: scenario.digest(seed) for seed in range(8)}
 
     assert len(set(first.values())) == 8
@@ -56,12 +56,12 @@ def lost_by(forgotten, seeds=12):
 
 
 @pytest.mark.slow
-def test_what_was_acknowledged_is_there_after_a_power_loss():
+def test_acknowledged_records_survive_a_power_loss():
     assert lost_by("") == 0
 
 
 @pytest.mark.parametrize("forgotten", ["file", "directory"])
-def test_a_forgotten_sync_is_found_by_some_seed(forgotten):
+def test_missing_sync_loses_records_with_some_seed(forgotten):
     assert lost_by(forgotten) > 0
 
 
@@ -73,7 +73,7 @@ async def pair(universe):
     return await listener.accept(), far
 
 
-def test_a_cut_link_delays_what_is_sent_until_it_is_healed():
+def test_cut_link_delays_sent_bytes_until_the_link_is_healed():
     async def main(universe):
         near, far = await pair(universe)
         universe.cut("here", "there")
@@ -86,7 +86,7 @@ def test_a_cut_link_delays_what_is_sent_until_it_is_healed():
     assert 30 < run_simulated(main) < 30.5
 
 
-def test_connecting_over_a_cut_link_goes_on_once_it_is_healed_or_times_out():
+def test_connecting_over_a_cut_link_succeeds_after_healing_or_times_out():
     async def main(universe):
         await pair(universe)
         here, there = universe.machines["here"], universe.machines["there"]
@@ -109,7 +109,7 @@ def test_connecting_over_a_cut_link_goes_on_once_it_is_healed_or_times_out():
 
 
 @pytest.mark.parametrize("call", ["create", "append", "try_read", "truncate", "rename", "names"])
-def test_any_call_on_a_disk_fails_when_it_is_told_to(call):
+def test_fault_on_any_disk_call_raises_its_error(call):
     async def main(universe):
         root = universe.machine("m").directory("/d", create=True)
         file = root.create("f")
@@ -131,7 +131,7 @@ def test_any_call_on_a_disk_fails_when_it_is_told_to(call):
     assert run_simulated(main) == (["f"], 3)
 
 
-def test_a_rule_knows_machine_call_and_target_and_a_number_is_time():
+def test_fault_function_gets_machine_call_and_target_and_may_return_a_delay():
     async def main(universe):
         file = universe.machine("m").directory("/d", create=True).create("f")
         asked = []
@@ -148,7 +148,7 @@ def test_a_rule_knows_machine_call_and_target_and_a_number_is_time():
     assert run_simulated(main) == (0.5, [("m", "append", "/d/f")])
 
 
-def test_a_told_reset_reaches_both_ends():
+def test_injected_connection_reset_reaches_both_ends():
     async def main(universe):
         near, far = await pair(universe)
         universe.fault = fault_on("send", ConnectionResetError(errno.ECONNRESET, "told to"))
@@ -176,7 +176,7 @@ def test_kill_keeps_the_page_cache_and_resets_the_peers():
     assert run_simulated(main) == ["f"]
 
 
-def test_power_loss_is_silent_until_the_next_life_answers_with_a_reset():
+def test_peer_of_a_machine_without_power_gets_a_reset_after_the_restart():
     async def main(universe):
         _, far = await pair(universe)
         here = universe.machines["here"]
@@ -195,7 +195,7 @@ def test_power_loss_is_silent_until_the_next_life_answers_with_a_reset():
     assert run_simulated(main) == (True, [])
 
 
-def test_after_a_crash_every_call_of_that_life_raises_crashed():
+def test_every_call_of_a_crashed_machine_raises_crashed():
     async def main(universe):
         near, _ = await pair(universe)
         here = universe.machines["here"]
@@ -229,7 +229,7 @@ def test_after_a_crash_every_call_of_that_life_raises_crashed():
     run_simulated(main)
 
 
-def test_a_machine_has_one_life_at_a_time():
+def test_machine_that_is_alive_cannot_be_started_again():
     universe = Universe()
     universe.machine("m")
 
@@ -237,7 +237,7 @@ def test_a_machine_has_one_life_at_a_time():
         universe.machine("m")
 
 
-async def test_a_universe_works_on_the_clock_of_any_test(autojump_clock):
+async def test_universe_works_on_the_autojump_clock(autojump_clock):
     near, far = await pair(Universe())
 
     near.send(b"x")
@@ -264,7 +264,7 @@ def test_a_link_may_be_cut_in_one_direction():
     Universe(0).run(main)
 
 
-def test_a_half_open_connection_swallows_what_is_sent_until_the_sender_gives_up():
+def test_half_open_connection_loses_sent_bytes_and_fails_at_the_sender():
     async def main(universe):
         near, far = await pair(universe)
 
@@ -286,7 +286,7 @@ def test_a_half_open_connection_swallows_what_is_sent_until_the_sender_gives_up(
     Universe(0).run(main)
 
 
-def test_the_wall_clock_of_a_machine_may_drift_and_step_and_its_next_life_has_it_too():
+def test_drift_and_step_of_a_wall_clock_survive_the_restart_of_the_machine():
     async def main(universe):
         world, other = universe.machine("a"), universe.machine("b")
         await trio.sleep(10)

@@ -10,7 +10,7 @@ from trio_kafka.world.clock import EPOCH
 from trio_kafka.world.world import Crashed
 
 
-def test_no_thread_runs_and_what_would_wait_in_one_takes_time():
+def test_run_in_thread_of_a_simulated_machine_runs_in_the_main_thread():
     async def main(universe):
         found = await universe.machine("m").run_in_thread(threading.current_thread)
         return found is threading.main_thread(), trio.current_time() > 0
@@ -39,7 +39,7 @@ def test_a_job_runs_in_slices_and_the_machine_may_crash_between_them():
     assert 10 < len(steps) < 300
 
 
-def test_wall_time_is_virtual_and_each_life_has_chance_of_its_own():
+def test_wall_time_is_virtual_and_random_bytes_differ_after_a_restart():
     async def main(universe):
         world = universe.machine("m")
         await trio.sleep(100)

@@ -48,7 +48,7 @@ async def code(harness: PluginHarness, client_id: str = "harness") -> int:
 @pytest.mark.parametrize(
     ("name", "text"), [("r.toml", TOML), ("r.json", json.dumps({"rules": [BAD]}))]
 )
-async def test_rules_of_a_file_are_in_force(
+async def test_rules_of_a_toml_or_json_file_apply_to_requests(
     autojump_clock: MockClock, name: str, text: str
 ) -> None:
     world = await world_with(name, text)
@@ -71,7 +71,7 @@ async def test_rules_of_a_file_are_in_force(
         ("rules = 3", r"r\.toml: want a list `rules`"),
     ],
 )
-async def test_a_wrong_file_keeps_it_from_starting(
+async def test_chaos_plugin_does_not_start_with_an_invalid_rule_file(
     autojump_clock: MockClock, text: str, why: str
 ) -> None:
     world = await world_with("r.toml", text)
@@ -80,7 +80,9 @@ async def test_a_wrong_file_keeps_it_from_starting(
             pass
 
 
-async def test_a_reload_reads_the_file_again(autojump_clock: MockClock) -> None:
+async def test_reload_of_the_chaos_plugin_reads_the_rule_file_again(
+    autojump_clock: MockClock,
+) -> None:
     world = await world_with("r.toml", TOML)
     async with harness_with(world, rules="/etc/r.toml") as harness:
         assert await code(harness, "bad-1") != 0
@@ -94,7 +96,7 @@ async def test_a_reload_reads_the_file_again(autojump_clock: MockClock) -> None:
         assert await code(harness, "new-1") != 0
 
 
-async def test_requests_are_late(autojump_clock: MockClock) -> None:
+async def test_delay_rule_delays_the_response(autojump_clock: MockClock) -> None:
     rule = {"name": "late", "delay_s": [1, 2], "times": 1}
     world = await world_with("r.json", json.dumps({"rules": [rule]}))
     async with harness_with(world, rules="/etc/r.json") as harness:
@@ -103,7 +105,7 @@ async def test_requests_are_late(autojump_clock: MockClock) -> None:
         assert 1 <= trio.current_time() - began <= 2.1
 
 
-async def test_the_same_seed_has_the_same_faults(autojump_clock: MockClock) -> None:
+async def test_equal_seeds_fail_the_same_requests(autojump_clock: MockClock) -> None:
     world = await world_with("r.json", json.dumps({"rules": [{**BAD, "probability": 0.5}]}))
 
     async def run(seed: str) -> list[int]:
@@ -114,7 +116,9 @@ async def test_the_same_seed_has_the_same_faults(autojump_clock: MockClock) -> N
     assert await run("a") != await run("b")
 
 
-async def test_a_whole_broker_refuses_by_topic(autojump_clock: MockClock) -> None:
+async def test_broker_with_the_chaos_plugin_refuses_to_create_topics_of_a_rule(
+    autojump_clock: MockClock,
+) -> None:
     rule = {"name": "o", "api": "CreateTopics", "topic": "o-*", "error": "POLICY_VIOLATION"}
     world = await world_with("r.json", json.dumps({"rules": [rule]}))
     settings = {"plugin.chaos.enabled": "true", "plugin.chaos.rules": "/etc/r.json"}

@@ -11,7 +11,9 @@ INVALID_REQUEST = 42
 
 
 @pytest.mark.parametrize("version", [0, 1])
-async def test_a_text_comes_back(autojump_clock: MockClock, version: int) -> None:
+async def test_echo_returns_the_text_with_the_prefix(
+    autojump_clock: MockClock, version: int
+) -> None:
     async with PluginHarness(echo, settings={"prefix": ">"}) as harness:
         answer = await harness.ask(EchoRequest("hello"), version)
         again = await harness.ask(EchoRequest("hello"), version)
@@ -21,13 +23,15 @@ async def test_a_text_comes_back(autojump_clock: MockClock, version: int) -> Non
         assert harness.counters.value("echoed", plugin="echo") == 2
 
 
-async def test_a_text_comes_back_as_often_as_it_is_wanted(autojump_clock: MockClock) -> None:
+async def test_echo_repeats_the_text_the_requested_number_of_times(
+    autojump_clock: MockClock,
+) -> None:
     async with PluginHarness(echo) as harness:
         assert (await harness.ask(EchoRequest("ab", times=3))).text == "ababab"
         assert (await harness.ask(EchoRequest("ab", times=0))).error_code == INVALID_REQUEST
 
 
-async def test_an_answer_has_its_longest(autojump_clock: MockClock) -> None:
+async def test_echo_refuses_a_response_above_its_maximum_length(autojump_clock: MockClock) -> None:
     async with PluginHarness(echo, settings={"longest": "5", "prefix": "-"}) as harness:
         assert (await harness.ask(EchoRequest("ab", times=2))).text == "-abab"
         refused = await harness.ask(EchoRequest("a", times=5))
@@ -38,7 +42,7 @@ async def test_an_answer_has_its_longest(autojump_clock: MockClock) -> None:
         assert (await harness.ask(ListenRequest())).echoes == [Echo(0, "harness", "-abab")]
 
 
-async def test_who_listens_is_told_at_once(autojump_clock: MockClock) -> None:
+async def test_waiting_listeners_get_a_new_echo_at_once(autojump_clock: MockClock) -> None:
     async with PluginHarness(echo) as harness:
         listeners = [harness.client() for _ in range(50)]
         for listener in listeners:
@@ -59,7 +63,7 @@ async def test_who_listens_is_told_at_once(autojump_clock: MockClock) -> None:
 
 
 @pytest.mark.parametrize(("wait_ms", "waited_s"), [(0, 0), (-5, 0), (700, 0.7), (60_000, 2)])
-async def test_who_hears_nothing_waits_no_longer_than_allowed(
+async def test_listen_request_without_a_new_echo_ends_at_the_longest_allowed_wait(
     autojump_clock: MockClock, wait_ms: int, waited_s: float
 ) -> None:
     async with PluginHarness(echo, settings={"longest.wait.ms": "2000"}) as harness:
@@ -71,7 +75,9 @@ async def test_who_hears_nothing_waits_no_longer_than_allowed(
         assert trio.current_time() - began == pytest.approx(waited_s, abs=0.05)
 
 
-async def test_only_what_came_later_is_told(autojump_clock: MockClock) -> None:
+async def test_listen_request_returns_only_echoes_after_the_given_number(
+    autojump_clock: MockClock,
+) -> None:
     async with PluginHarness(echo, settings={"most": "3"}) as harness:
         for text in "abcde":
             await harness.ask(EchoRequest(text))
@@ -81,7 +87,7 @@ async def test_only_what_came_later_is_told(autojump_clock: MockClock) -> None:
         assert [(one.number, one.text) for one in later] == [(4, "e")]
 
 
-async def test_old_echoes_are_forgotten(autojump_clock: MockClock) -> None:
+async def test_echoes_are_forgotten_after_keep_ms(autojump_clock: MockClock) -> None:
     async with PluginHarness(echo, settings={"keep.ms": "1000"}) as harness:
         await harness.ask(EchoRequest("old"))
         await trio.sleep(0.9)
@@ -91,7 +97,7 @@ async def test_old_echoes_are_forgotten(autojump_clock: MockClock) -> None:
         assert (await harness.ask(EchoRequest("new"))).number == 1
 
 
-async def test_it_leaves_nothing_in_the_tree(autojump_clock: MockClock) -> None:
+async def test_stopped_echo_plugin_leaves_no_node_in_the_tree(autojump_clock: MockClock) -> None:
     async with PluginHarness(echo) as harness:
         node = harness.node
     assert "echoes" not in [one.name for _, one in node.walk()]

@@ -14,7 +14,7 @@ from trio_kafka.world.real import RealWorld
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4, Codec.ZSTD])
-def test_others_run_beside_a_large_batch(codec: Codec) -> None:
+def test_other_tasks_run_while_a_large_batch_is_checked(codec: Codec) -> None:
     judge = judge_of("JSON", json.dumps({"properties": {"n": {"type": "integer"}}}))
     records = [Record(timestamp=1, value=b'{"n": %d}' % number) for number in range(20_000)]
     batch = memoryview(encode_batch(records, codec=codec))

@@ -87,7 +87,7 @@ def with_schema() -> RegistryApp:
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-async def test_a_batch_is_refused_for_each_record_that_does_not_fit(
+async def test_refused_batch_lists_each_record_that_does_not_match_the_schema(
     autojump_clock: MockClock, codec: Codec
 ) -> None:
     async with await guarded() as harness:
@@ -107,7 +107,9 @@ async def test_a_batch_is_refused_for_each_record_that_does_not_fit(
 
 
 @pytest.mark.parametrize("version", range(3, 14))
-async def test_each_version_is_answered(autojump_clock: MockClock, version: int) -> None:
+async def test_invalid_record_is_refused_in_each_produce_version(
+    autojump_clock: MockClock, version: int
+) -> None:
     async with await guarded() as harness:
         topic_id = await harness.served.create_topic("orders")
         request = produce("orders", batch(BAD))
@@ -119,7 +121,9 @@ async def test_each_version_is_answered(autojump_clock: MockClock, version: int)
         assert await end_of(harness, "orders") == 0
 
 
-async def test_partitions_are_refused_one_by_one(autojump_clock: MockClock) -> None:
+async def test_invalid_batch_is_refused_for_its_own_partition_only(
+    autojump_clock: MockClock,
+) -> None:
     async with await guarded() as harness:
         await harness.served.create_topic("orders", 3)
         await harness.served.create_topic("other")
@@ -143,7 +147,7 @@ async def test_partitions_are_refused_one_by_one(autojump_clock: MockClock) -> N
         assert [await end_of(harness, "orders", at) for at in range(3)] == [1, 0, 2]
 
 
-async def test_without_acks_the_connection_ends_and_what_fits_is_there(
+async def test_invalid_batch_with_acks_0_closes_the_connection_and_valid_batches_are_appended(
     autojump_clock: MockClock,
 ) -> None:
     async with await guarded() as harness:
@@ -155,7 +159,9 @@ async def test_without_acks_the_connection_ends_and_what_fits_is_there(
         assert [await end_of(harness, "orders", at) for at in range(2)] == [1, 0]
 
 
-async def test_an_idempotent_producer_goes_on_after_a_refusal(autojump_clock: MockClock) -> None:
+async def test_refused_batch_of_an_idempotent_producer_uses_no_sequence_number(
+    autojump_clock: MockClock,
+) -> None:
     async with await guarded() as harness:
         await harness.served.create_topic("orders")
         producer = await harness.ask(InitProducerIdRequest(None, 1000))
@@ -173,7 +179,7 @@ async def test_an_idempotent_producer_goes_on_after_a_refusal(autojump_clock: Mo
         assert await end_of(harness, "orders") == 2
 
 
-async def test_what_cannot_be_read_is_not_appended(autojump_clock: MockClock) -> None:
+async def test_corrupt_or_too_large_batch_is_not_appended(autojump_clock: MockClock) -> None:
     async with await guarded(largest_batch="1000", largest_value="100") as harness:
         await harness.served.create_topic("orders", 1, {"compression.type": "producer"})
         broken = bytearray(batch(BAD))
@@ -205,7 +211,7 @@ def _crc(data: bytearray) -> bytes:
     return crc32c(bytes(data[21:])).to_bytes(4, "big")
 
 
-async def test_a_schema_is_asked_for_once(autojump_clock: MockClock) -> None:
+async def test_schema_is_fetched_from_the_registry_only_once(autojump_clock: MockClock) -> None:
     app = with_schema()
     app.delay_s = 0.5
     async with await guarded(app=app, **REGISTRY) as harness:
@@ -231,7 +237,9 @@ async def test_a_schema_is_asked_for_once(autojump_clock: MockClock) -> None:
         assert "no schema id" in row.error_message
 
 
-async def test_an_unknown_id_is_remembered_for_a_while(autojump_clock: MockClock) -> None:
+async def test_unknown_schema_id_is_fetched_again_only_after_the_retry_time(
+    autojump_clock: MockClock,
+) -> None:
     app = RegistryApp()
     async with await guarded(app=app, registry_retry_ms="1000", **REGISTRY) as harness:
         await harness.served.create_topic("orders")
@@ -246,7 +254,9 @@ async def test_an_unknown_id_is_remembered_for_a_while(autojump_clock: MockClock
         assert row.error_code == NONE
 
 
-async def test_a_batch_asks_no_more_than_so_much(autojump_clock: MockClock) -> None:
+async def test_batch_with_many_schema_ids_makes_a_limited_number_of_registry_requests(
+    autojump_clock: MockClock,
+) -> None:
     app = RegistryApp()
     async with await guarded(app=app, **REGISTRY) as harness:
         await harness.served.create_topic("orders")
@@ -262,7 +272,7 @@ async def test_a_batch_asks_no_more_than_so_much(autojump_clock: MockClock) -> N
     [(500, b""), (200, b"<html>"), (200, b"{}"), (200, b"x" * 300_000), (302, b""), None],
 )
 @pytest.mark.parametrize("down", ["allow", "refuse"])
-async def test_while_the_registry_is_down(
+async def test_batches_are_allowed_or_refused_as_configured_while_the_registry_is_down(
     autojump_clock: MockClock, broken: tuple[int, bytes] | None, down: str
 ) -> None:
     app = with_schema()
@@ -295,7 +305,7 @@ async def test_while_the_registry_is_down(
         ({"schema": '"string"'}, "no such Avro"),
     ],
 )
-async def test_a_schema_of_the_registry_that_is_of_no_use(
+async def test_records_with_an_unusable_registry_schema_are_refused(
     autojump_clock: MockClock, answer: dict[str, Any], why: str
 ) -> None:
     async with await guarded(app=RegistryApp({7: answer}), **REGISTRY) as harness:
@@ -304,7 +314,9 @@ async def test_a_schema_of_the_registry_that_is_of_no_use(
         assert (row.error_code, why in row.error_message) == (INVALID_RECORD, True)
 
 
-async def test_a_directory_goes_before_a_registry(autojump_clock: MockClock) -> None:
+async def test_schema_of_the_directory_takes_precedence_over_the_registry(
+    autojump_clock: MockClock,
+) -> None:
     world = await world_with(orders__json=json.dumps(NUMBER))
     app = RegistryApp()
     both = {**REGISTRY, "directory": "/schemas"}
@@ -324,7 +336,7 @@ async def test_a_directory_goes_before_a_registry(autojump_clock: MockClock) -> 
         ({}, {"topics": "x"}, "wants a registry"),
     ],
 )
-async def test_it_does_not_start_with(
+async def test_schema_guard_does_not_start_with_invalid_schemas_or_settings(
     autojump_clock: MockClock, files: dict[str, str], settings: dict[str, str], why: str
 ) -> None:
     world = await world_with(**files)
@@ -333,7 +345,9 @@ async def test_it_does_not_start_with(
             pass
 
 
-async def test_while_it_has_failed_nothing_is_produced(autojump_clock: MockClock) -> None:
+async def test_produce_is_refused_while_the_schema_guard_has_failed(
+    autojump_clock: MockClock,
+) -> None:
     async with await guarded() as harness:
         await harness.served.create_topic("orders")
         harness.host.blocking("schema_guard", 9)

@@ -43,20 +43,22 @@ def avro(schema: Any, value: Any) -> bytes:
         (b'{"id": ' + b"9" * 5000 + b"}", "no JSON"),
     ],
 )
-def test_a_json_value_is_judged(value: bytes, wrong: str | None) -> None:
+def test_json_value_that_does_not_match_the_schema_is_rejected_with_the_reason(
+    value: bytes, wrong: str | None
+) -> None:
     found = judge_of("JSON", json.dumps(ORDER))(value)
 
     assert found is None if wrong is None else found is not None and wrong in found
     assert len(found or "") <= LONGEST_MESSAGE
 
 
-def test_what_is_said_has_nothing_of_the_value() -> None:
+def test_rejection_message_does_not_contain_the_value() -> None:
     judge = judge_of("JSON", '{"properties": {"card": {"type": "integer"}}}')
 
     assert "4111" not in (judge(b'{"card": "4111 1111"}') or "4111")
 
 
-def test_each_draft_is_itself() -> None:
+def test_json_schema_draft_2020_12_is_applied_by_its_own_rules() -> None:
     modern = '{"$schema": "https://json-schema.test/x", "prefixItems": [{"type": "string"}]}'
     modern = modern.replace("json-schema.test/x", "json-schema." + "org/draft/2020-12/schema")
 
@@ -76,7 +78,9 @@ def test_each_draft_is_itself() -> None:
         (b"\x00\x02\xfe\xff\xff\xff\xff\xff\xff\xff\x7f", "no such Avro"),
     ],
 )
-def test_an_avro_value_is_judged(value: bytes, wrong: str | None) -> None:
+def test_avro_value_that_does_not_match_the_schema_is_rejected_with_the_reason(
+    value: bytes, wrong: str | None
+) -> None:
     found = judge_of("AVRO", json.dumps(POINT))(value)
 
     assert found is None if wrong is None else found is not None and wrong in found
@@ -85,7 +89,7 @@ def test_an_avro_value_is_judged(value: bytes, wrong: str | None) -> None:
 NESTED = {"type": "record", "name": "n", "fields": [{"name": "a", "type": ["null", "n"]}]}
 
 
-def test_an_avro_value_with_many_items_has_a_bound_of_its_own() -> None:
+def test_avro_value_with_too_many_items_is_rejected() -> None:
     schema = {"type": "array", "items": "boolean"}
     judge = judge_of("AVRO", json.dumps(schema), 100)
 
@@ -129,12 +133,12 @@ EMPTY: dict[str, Any] = {"type": "record", "name": "e", "fields": []}
         ("PROTOBUF", {}, "PROTOBUF schemas"),
     ],
 )
-def test_a_schema_that_cannot_be_used(kind: str, schema: Any, why: str) -> None:
+def test_unusable_schema_is_refused_with_the_reason(kind: str, schema: Any, why: str) -> None:
     with pytest.raises(SchemaError, match=why):
         judge_of(kind, json.dumps(schema))
 
 
-def test_a_schema_that_nests_without_an_end() -> None:
+def test_too_deeply_nested_schema_is_refused() -> None:
     deep = '{"type":"array","items":' * 5000 + '"int"' + "}" * 5000
     for kind in ("AVRO", "JSON"):
         with pytest.raises(SchemaError):

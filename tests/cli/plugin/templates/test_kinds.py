@@ -16,14 +16,14 @@ FILES = [(kind, path) for kind, template in KINDS.items() for path in template.f
 
 
 @pytest.mark.parametrize(("kind", "path"), FILES)
-def test_no_other_word_is_to_be_replaced(kind: str, path: str) -> None:
+def test_templates_contain_only_known_placeholders(kind: str, path: str) -> None:
     text = KINDS[kind].files[path]
 
     assert set(re.findall(r"@([A-Z]+)@", text)) <= {"NAME", "MODULE", "CLASS", "KEY", "PAGE"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_has_code_tests_and_words(kind: str) -> None:
+def test_templates_contain_code_tests_and_documentation(kind: str) -> None:
     files = KINDS[kind].files
 
     assert {path.rpartition(".")[2] for path in files} == {"py", "md", "toml"}
@@ -32,7 +32,7 @@ def test_it_has_code_tests_and_words(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "api"])
-def test_the_tests_of_a_new_package_of_each_kind_pass(kind: str, tmp_path: Path) -> None:
+def test_tests_of_a_new_package_of_each_kind_pass(kind: str, tmp_path: Path) -> None:
     assert main(["plugin", "new", f"my_{kind}", "--kind", kind, "--directory", str(tmp_path)]) == 0
 
     done = subprocess.run(
@@ -50,7 +50,7 @@ def test_the_tests_of_a_new_package_of_each_kind_pass(kind: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_readme_names_every_setting_of_the_plugin(kind: str) -> None:
+def test_template_readme_names_every_setting_of_the_plugin(kind: str) -> None:
     files = KINDS[kind].files
     fields = re.findall(r"^    (\w+): \w+ = (?:string|integer)\(", files["MODULE.py"], re.MULTILINE)
 

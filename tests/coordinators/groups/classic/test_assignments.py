@@ -6,7 +6,7 @@ from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS
 from trio_kafka.errors import ErrorCode
 
 
-def test_those_who_are_not_named_get_nothing() -> None:
+def test_members_missing_from_the_assignment_get_an_empty_assignment() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
     transition = Transition(kit.group, DEFAULT_GROUP_SETTINGS, 1)
@@ -21,7 +21,7 @@ def test_those_who_are_not_named_get_nothing() -> None:
     assert not transition.effects.timers
 
 
-def test_what_is_taken_back_is_nobodys() -> None:
+def test_clearing_assignments_empties_them_and_answers_waiting_syncs_with_the_error() -> None:
     kit = ClassicKit()
     leader, follower = kit.completing()
     waiting = kit.sync(follower)

@@ -23,7 +23,7 @@ class OtherGroup:
         return [CoordinatorRecord(ConsumerGroupMetadataKey(GROUP))]
 
 
-def test_a_new_group_is_stored_before_anybody_is_told() -> None:
+def test_join_is_answered_after_the_record_of_the_new_group_is_committed() -> None:
     kit = ClassicKit()
     kit.driver.hold = True
 
@@ -43,7 +43,7 @@ def test_a_new_group_is_stored_before_anybody_is_told() -> None:
     )
 
 
-def test_what_is_stored_does_not_undo_the_join() -> None:
+def test_replaying_the_record_of_a_new_group_keeps_the_joining_member() -> None:
     kit = ClassicKit()
 
     asked = kit.join(version=3)
@@ -54,7 +54,7 @@ def test_what_is_stored_does_not_undo_the_join() -> None:
 
 
 @pytest.mark.parametrize("version", [3, 9])
-def test_a_group_that_cannot_be_stored_is_not_there(version: int) -> None:
+def test_new_group_is_removed_when_its_record_is_refused(version: int) -> None:
     kit = ClassicKit()
     kit.driver.refuse = KafkaError(ErrorCode.NOT_COORDINATOR)
 
@@ -67,7 +67,7 @@ def test_a_group_that_cannot_be_stored_is_not_there(version: int) -> None:
     assert kit.driver.log == []
 
 
-def test_an_empty_group_of_another_kind_makes_room() -> None:
+def test_join_replaces_an_empty_group_of_another_type() -> None:
     kit = ClassicKit()
     kit.driver.machine.by_id[GROUP] = OtherGroup(is_empty=True)  # type: ignore[assignment]
 
@@ -82,7 +82,7 @@ def test_an_empty_group_of_another_kind_makes_room() -> None:
     assert kit.group.type == "classic"
 
 
-def test_it_is_back_where_the_new_one_cannot_be_stored() -> None:
+def test_group_of_another_type_is_restored_when_the_new_groups_record_is_refused() -> None:
     kit = ClassicKit()
     other = OtherGroup(is_empty=True)
     kit.driver.machine.by_id[GROUP] = other  # type: ignore[assignment]
@@ -94,14 +94,14 @@ def test_it_is_back_where_the_new_one_cannot_be_stored() -> None:
     assert found is other
 
 
-def test_nobody_makes_a_group_by_coming_back() -> None:
+def test_join_with_an_unknown_member_id_creates_no_group() -> None:
     kit = ClassicKit()
 
     assert kit.join("ghost").code is ErrorCode.UNKNOWN_MEMBER_ID
     assert kit.driver.log == []
 
 
-def test_a_group_that_only_has_offsets_is_joined_as_it_is() -> None:
+def test_joining_a_group_with_only_offsets_writes_no_record() -> None:
     kit = ClassicKit()
     kit.driver.machine.known(GROUP)
 

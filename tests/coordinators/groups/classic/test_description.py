@@ -15,7 +15,7 @@ def described(kit: ClassicKit) -> Any:
     return kit.driver.ask(partial(describe, GROUP))
 
 
-def test_a_group_is_described_as_it_is() -> None:
+def test_description_has_the_state_and_members_of_the_group() -> None:
     kit = ClassicKit()
     kit.stable(2)
 
@@ -24,7 +24,7 @@ def test_a_group_is_described_as_it_is() -> None:
     assert (found.state, len(found.members)) == ("Stable", 2)
 
 
-def test_nothing_is_told_that_could_still_be_lost() -> None:
+def test_description_waits_until_earlier_records_are_committed() -> None:
     kit = ClassicKit()
     leader, _ = kit.completing()
     kit.driver.hold = True
@@ -41,7 +41,9 @@ def test_nothing_is_told_that_could_still_be_lost() -> None:
     ("group", "message"),
     [(None, "Group g not found."), (OpenGroup(), "Group g is not a classic group.")],
 )
-def test_what_is_no_classic_group_is_not_found(group: Any, message: str) -> None:
+def test_describing_an_unknown_or_other_group_type_raises_group_id_not_found(
+    group: Any, message: str
+) -> None:
     kit = ClassicKit()
     if group is not None:
         kit.driver.machine.by_id[GROUP] = group

@@ -43,7 +43,7 @@ def code_of(call: Any, *args: Any) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def test_members_commit_in_their_generation() -> None:
+def test_members_commit_offsets_only_in_the_current_generation() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
 
@@ -55,7 +55,7 @@ def test_members_commit_in_their_generation() -> None:
     assert commits(kit, member_id=follower, epoch=1) is ErrorCode.ILLEGAL_GENERATION
 
 
-def test_a_commit_is_a_sign_of_life() -> None:
+def test_offset_commit_renews_the_session_of_the_member() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
 
@@ -76,7 +76,7 @@ def test_a_commit_is_a_sign_of_life() -> None:
         ({"instance_id": "i"}, ErrorCode.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_strangers_do_not_commit_where_somebody_works(
+def test_commit_to_a_group_with_members_is_refused_for_unknown_members(
     how: Mapping[str, Any], code: ErrorCode
 ) -> None:
     kit = ClassicKit()
@@ -85,14 +85,14 @@ def test_strangers_do_not_commit_where_somebody_works(
     assert commits(kit, **how) is code
 
 
-def test_a_member_without_its_generation_does_not_commit() -> None:
+def test_commit_of_a_member_without_its_generation_is_refused() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
 
     assert commits(kit, member_id=member) is ErrorCode.ILLEGAL_GENERATION
 
 
-def test_anybody_commits_where_nobody_works() -> None:
+def test_empty_group_accepts_commits_without_a_generation() -> None:
     kit = ClassicKit()
     kit.new_id()
 
@@ -101,7 +101,7 @@ def test_anybody_commits_where_nobody_works() -> None:
     assert commits(kit, member_id="ghost", epoch=0) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_static_members_are_fenced_when_they_commit() -> None:
+def test_commit_under_the_old_id_of_a_static_member_is_fenced() -> None:
     kit = ClassicKit()
     old = kit.stable_static("i")
     kit.join(instance="i")
@@ -109,7 +109,7 @@ def test_static_members_are_fenced_when_they_commit() -> None:
     assert commits(kit, member_id=old, instance_id="i", epoch=1) is ErrorCode.FENCED_INSTANCE_ID
 
 
-def test_a_group_that_has_ended_refuses_everything() -> None:
+def test_dead_group_refuses_commits_fetches_and_deletions() -> None:
     kit = ClassicKit()
     kit.stable(1)
     group = ended(kit)
@@ -120,7 +120,7 @@ def test_a_group_that_has_ended_refuses_everything() -> None:
     assert code_of(group.validate_delete) is ErrorCode.GROUP_ID_NOT_FOUND
 
 
-def test_what_a_group_with_members_allows() -> None:
+def test_group_with_members_allows_fetches_and_offset_deletion_but_not_its_deletion() -> None:
     kit = ClassicKit()
     kit.stable(1)
 
@@ -129,7 +129,7 @@ def test_what_a_group_with_members_allows() -> None:
     assert code_of(kit.group.validate_delete) is ErrorCode.NON_EMPTY_GROUP
 
 
-def test_no_offset_is_deleted_while_others_than_consumers_work() -> None:
+def test_offsets_are_not_deleted_while_members_of_another_protocol_type_exist() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1, protocol_type="connect")
 
@@ -139,7 +139,7 @@ def test_no_offset_is_deleted_while_others_than_consumers_work() -> None:
     assert code_of(kit.group.validate_delete) is ErrorCode.NONE
 
 
-def test_a_group_reads_what_its_members_say() -> None:
+def test_group_is_subscribed_to_the_topics_of_its_members() -> None:
     kit = ClassicKit()
     kit.stable(1)
 
@@ -147,7 +147,7 @@ def test_a_group_reads_what_its_members_say() -> None:
     assert not kit.group.subscribed("u")
 
 
-def test_consumers_that_cannot_be_understood_may_read_anything() -> None:
+def test_group_with_unreadable_subscriptions_counts_as_subscribed_to_every_topic() -> None:
     kit = ClassicKit()
     kit.stable(1, protocols=(GroupProtocol("own", b"?"),))
 
@@ -155,14 +155,14 @@ def test_consumers_that_cannot_be_understood_may_read_anything() -> None:
     assert kit.group.offsets_kept_since(5) is None
 
 
-def test_others_than_consumers_read_nothing_that_is_known() -> None:
+def test_group_of_another_protocol_type_has_no_known_subscriptions() -> None:
     kit = ClassicKit()
     kit.stable(1, protocol_type="connect")
 
     assert not kit.group.subscribed("t")
 
 
-def test_offsets_expire_from_when_nobody_is_left() -> None:
+def test_retention_of_offsets_begins_when_the_last_member_leaves() -> None:
     kit = ClassicKit()
     kit.driver.machine.known(GROUP)
     assert kit.group.offsets_kept_since(5) == 5
@@ -177,7 +177,7 @@ def test_offsets_expire_from_when_nobody_is_left() -> None:
     assert kit.group.offsets_kept_since(5) == kit.driver.now_ms
 
 
-def test_of_groups_that_old_brokers_wrote_offsets_expire_from_their_commit() -> None:
+def test_retention_begins_at_the_commit_for_groups_stored_without_a_timestamp() -> None:
     group = ClassicGroup(group_id="g", since_ms=None, protocol_type="consumer")
 
     assert group.offsets_kept_since(5) == 5
@@ -189,7 +189,7 @@ def test_a_tombstone_has_the_groups_key() -> None:
     assert (record.key, record.value) == (GroupMetadataKey("g"), None)
 
 
-def test_members_are_described_with_what_they_said_once_they_are_stable() -> None:
+def test_member_metadata_and_assignments_are_described_only_in_a_stable_group() -> None:
     kit = ClassicKit()
     [member] = kit.completing(1)
     before = kit.group.described()
@@ -220,7 +220,7 @@ def test_members_are_described_with_what_they_said_once_they_are_stable() -> Non
     )
 
 
-def test_whoever_looks_sees_members_timers_and_causes() -> None:
+def test_inspection_shows_members_leader_and_causes_of_rebalances() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
     asked = kit.driver.now_ms

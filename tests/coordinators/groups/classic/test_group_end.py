@@ -12,7 +12,7 @@ def end(kit: ClassicKit) -> None:
     )
 
 
-def test_those_who_join_are_told() -> None:
+def test_waiting_joins_are_answered_with_the_error_when_the_group_ends() -> None:
     kit = ClassicKit()
     leader, _ = kit.stable()
     kit.new_id()
@@ -25,7 +25,7 @@ def test_those_who_join_are_told() -> None:
     assert not [key for key in kit.driver.timers if GROUP in key]
 
 
-def test_those_who_sync_are_told() -> None:
+def test_waiting_syncs_are_answered_with_the_error_when_the_group_ends() -> None:
     kit = ClassicKit()
     _, follower = kit.completing()
     asked = kit.sync(follower)

@@ -19,7 +19,7 @@ from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joined,
 from trio_kafka.errors import ErrorCode
 
 
-def test_a_new_member_is_given_an_id_to_come_back_with() -> None:
+def test_first_join_of_a_new_member_is_answered_with_a_member_id_to_join_with() -> None:
     kit = ClassicKit()
 
     asked = kit.join(client="app")
@@ -29,7 +29,7 @@ def test_a_new_member_is_given_an_id_to_come_back_with() -> None:
     assert kit.group.membership.pending == {"app-1"}
 
 
-def test_an_id_that_nobody_comes_back_with_is_forgotten_after_the_session_timeout() -> None:
+def test_unused_member_id_is_forgotten_after_the_session_timeout() -> None:
     kit = ClassicKit()
     member = kit.new_id(session_ms=7000)
 
@@ -39,7 +39,7 @@ def test_an_id_that_nobody_comes_back_with_is_forgotten_after_the_session_timeou
     assert kit.join(member).code is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_old_versions_join_at_once() -> None:
+def test_old_request_versions_join_without_a_member_id() -> None:
     kit = ClassicKit()
 
     asked = kit.join(version=3)
@@ -48,7 +48,7 @@ def test_old_versions_join_at_once() -> None:
     assert "client-1" in kit.group.membership
 
 
-def test_the_leader_alone_is_told_the_members() -> None:
+def test_only_the_leader_receives_the_member_list() -> None:
     kit = ClassicKit()
     first, second = kit.joining(2)
 
@@ -69,7 +69,7 @@ def test_the_leader_alone_is_told_the_members() -> None:
     assert second.joined.generation == 1
 
 
-def test_the_first_rebalance_waits_for_its_delay() -> None:
+def test_first_rebalance_ends_after_the_initial_delay() -> None:
     kit = ClassicKit()
     [asked] = kit.joining(1)
 
@@ -80,7 +80,7 @@ def test_the_first_rebalance_waits_for_its_delay() -> None:
     assert asked.joined.generation == 1
 
 
-def test_members_that_come_during_the_delay_have_it_begin_anew() -> None:
+def test_member_that_joins_during_the_initial_delay_restarts_the_delay() -> None:
     kit = ClassicKit()
     [first] = kit.joining(1)
     kit.wait(DELAY_MS - 1)
@@ -93,7 +93,7 @@ def test_members_that_come_during_the_delay_have_it_begin_anew() -> None:
     assert first.joined.generation == second.joined.generation == 1
 
 
-def test_the_delay_is_never_longer_than_the_rebalance_timeout() -> None:
+def test_initial_delay_is_never_longer_than_the_rebalance_timeout() -> None:
     kit = ClassicKit()
     [first] = kit.joining(1, rebalance_ms=7000)
     for _ in range(7):
@@ -104,7 +104,7 @@ def test_the_delay_is_never_longer_than_the_rebalance_timeout() -> None:
     assert kit.driver.now_ms == 1_000_000 + 7000
 
 
-def test_who_came_in_an_earlier_first_rebalance_does_not_lengthen_the_next_one() -> None:
+def test_earlier_joins_do_not_extend_the_initial_delay_of_a_later_rebalance() -> None:
     kit = ClassicKit()
     kit.joining(1, rebalance_ms=DELAY_MS)
     kit.joining(1, rebalance_ms=DELAY_MS)  # there is no time left to wait for more
@@ -118,7 +118,7 @@ def test_who_came_in_an_earlier_first_rebalance_does_not_lengthen_the_next_one()
     assert not asked.waits
 
 
-def test_without_a_delay_a_member_begins_at_once() -> None:
+def test_without_an_initial_delay_the_first_rebalance_ends_at_once() -> None:
     kit = ClassicKit(delay_ms=0)
     [asked] = kit.joining(1)
 
@@ -127,7 +127,7 @@ def test_without_a_delay_a_member_begins_at_once() -> None:
     assert asked.joined.generation == 1
 
 
-def test_a_member_that_is_not_known_is_refused() -> None:
+def test_join_with_an_unknown_member_id_is_refused() -> None:
     kit = ClassicKit()
 
     assert kit.join("ghost").answer == Joined(member_id="ghost", error=ErrorCode.UNKNOWN_MEMBER_ID)
@@ -140,7 +140,7 @@ def test_a_member_that_is_not_known_is_refused() -> None:
     ("protocol_type", "protocols"),
     [("consumer", ROUND_ROBIN), ("connect", RANGE), ("consumer", ()), ("", RANGE)],
 )
-def test_who_has_nothing_in_common_with_the_members_is_refused(
+def test_join_without_a_common_protocol_is_refused(
     protocol_type: str, protocols: tuple[GroupProtocol, ...]
 ) -> None:
     kit = ClassicKit()
@@ -152,7 +152,7 @@ def test_who_has_nothing_in_common_with_the_members_is_refused(
 
 
 @pytest.mark.parametrize(("protocol_type", "protocols"), [("", RANGE), ("consumer", ())])
-def test_an_empty_group_wants_a_type_and_a_protocol(
+def test_join_of_an_empty_group_without_protocol_type_or_protocol_is_refused(
     protocol_type: str, protocols: tuple[GroupProtocol, ...]
 ) -> None:
     kit = ClassicKit()
@@ -162,7 +162,7 @@ def test_an_empty_group_wants_a_type_and_a_protocol(
     assert asked.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_an_empty_group_may_change_its_type() -> None:
+def test_empty_group_takes_the_protocol_type_of_the_next_join() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
     kit.leave(member)
@@ -173,7 +173,7 @@ def test_an_empty_group_may_change_its_type() -> None:
     assert (kit.group.protocol_type, kit.group.protocol_name) == ("connect", "roundrobin")
 
 
-def test_the_members_vote_for_a_protocol_that_all_of_them_know() -> None:
+def test_members_elect_a_protocol_that_all_of_them_support() -> None:
     kit = ClassicKit()
     third = (GroupProtocol("sticky", b""), *ROUND_ROBIN, *RANGE)
     for protocols in (BOTH, third, (*ROUND_ROBIN, *RANGE)):
@@ -184,7 +184,7 @@ def test_the_members_vote_for_a_protocol_that_all_of_them_know() -> None:
     assert kit.group.protocol_name == "roundrobin"
 
 
-def test_a_protocol_that_is_named_twice_counts_once() -> None:
+def test_duplicate_protocols_of_a_join_count_once() -> None:
     kit = ClassicKit()
 
     [member] = kit.stable(1, protocols=(*RANGE, *RANGE))
@@ -193,7 +193,7 @@ def test_a_protocol_that_is_named_twice_counts_once() -> None:
     assert member in kit.group.membership
 
 
-def test_a_member_that_joins_again_gets_its_generation_while_the_leader_assigns() -> None:
+def test_repeated_join_while_the_leader_assigns_returns_the_current_generation() -> None:
     kit = ClassicKit()
     leader, follower = kit.completing()
 
@@ -205,7 +205,7 @@ def test_a_member_that_joins_again_gets_its_generation_while_the_leader_assigns(
     assert kit.state == "CompletingRebalance"
 
 
-def test_a_follower_that_changes_nothing_disturbs_nobody() -> None:
+def test_unchanged_rejoin_of_a_follower_causes_no_rebalance() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
 
@@ -217,7 +217,7 @@ def test_a_follower_that_changes_nothing_disturbs_nobody() -> None:
     assert kit.sync(follower).synced == follower.encode()
 
 
-def test_a_follower_that_reads_something_else_has_all_join() -> None:
+def test_changed_subscription_of_a_follower_causes_a_rebalance() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
     other = (GroupProtocol("range", subscription("t", "u")),)
@@ -232,7 +232,7 @@ def test_a_follower_that_reads_something_else_has_all_join() -> None:
     assert kit.group.topics == frozenset("tu")
 
 
-def test_a_join_with_other_protocols_counts_for_the_vote() -> None:
+def test_changed_protocols_of_a_rejoin_count_in_the_next_election() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable(protocols=BOTH)
 
@@ -243,7 +243,7 @@ def test_a_join_with_other_protocols_counts_for_the_vote() -> None:
     assert kit.join(protocols=RANGE).code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_a_join_has_its_own_timeouts() -> None:
+def test_rejoin_updates_the_session_and_rebalance_timeouts() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
 
@@ -253,7 +253,7 @@ def test_a_join_has_its_own_timeouts() -> None:
     assert kit.driver.timers[("classic-session", GROUP, member)] == 20_000
 
 
-def test_who_joins_twice_is_answered_twice() -> None:
+def test_second_join_of_a_waiting_member_refuses_the_first_join() -> None:
     kit = ClassicKit()
     first, second = kit.stable()
     lost = kit.join(first)
@@ -267,7 +267,7 @@ def test_who_joins_twice_is_answered_twice() -> None:
     assert kit.group.membership.joined == 0
 
 
-def test_a_new_member_that_waits_is_given_up_after_five_minutes() -> None:
+def test_waiting_join_of_a_new_member_is_refused_after_five_minutes() -> None:
     kit = ClassicKit()
     old = kit.stable(1, rebalance_ms=10 * NEW_MEMBER_TIMEOUT_MS)[0]
     new = kit.join(kit.new_id())
@@ -280,7 +280,7 @@ def test_a_new_member_that_waits_is_given_up_after_five_minutes() -> None:
     assert new.answer == Joined(member_id="", error=ErrorCode.UNKNOWN_MEMBER_ID)
 
 
-def test_an_id_that_is_pending_holds_the_rebalance_up() -> None:
+def test_rebalance_waits_for_a_pending_member_id() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
     pending = kit.new_id()
@@ -292,7 +292,7 @@ def test_an_id_that_is_pending_holds_the_rebalance_up() -> None:
     assert first.joined.generation == second.joined.generation == 2
 
 
-def test_an_id_that_is_pending_holds_the_rebalance_up_until_it_is_forgotten() -> None:
+def test_rebalance_ends_when_a_pending_member_id_times_out() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
     kit.new_id()
@@ -303,7 +303,7 @@ def test_an_id_that_is_pending_holds_the_rebalance_up_until_it_is_forgotten() ->
     assert asked.joined.generation == 2
 
 
-def test_an_id_that_is_pending_is_of_no_static_member() -> None:
+def test_static_join_with_a_pending_member_id_is_refused() -> None:
     kit = ClassicKit()
     member = kit.new_id()
 
@@ -313,7 +313,7 @@ def test_an_id_that_is_pending_is_of_no_static_member() -> None:
     assert kit.group.membership.pending == {member}
 
 
-def test_a_full_group_turns_new_members_away() -> None:
+def test_full_group_refuses_new_members() -> None:
     kit = ClassicKit(max_size=2)
     members = kit.stable(2)
 
@@ -324,7 +324,7 @@ def test_a_full_group_turns_new_members_away() -> None:
     assert kit.state == "Stable"
 
 
-def test_while_members_join_only_those_that_wait_count() -> None:
+def test_full_group_refuses_a_late_old_member_when_enough_joins_wait() -> None:
     kit = ClassicKit(max_size=2)
     first, second = kit.stable(2)
     kit.join(first)  # of two members one has come back
@@ -337,7 +337,7 @@ def test_while_members_join_only_those_that_wait_count() -> None:
     assert kit.state == "CompletingRebalance"
 
 
-def test_a_member_that_is_pending_is_turned_away_too() -> None:
+def test_full_group_refuses_a_pending_member_and_forgets_its_id() -> None:
     kit = ClassicKit(max_size=1)
     first, second = kit.new_id(), kit.new_id()
     kit.join(first)
@@ -346,7 +346,7 @@ def test_a_member_that_is_pending_is_turned_away_too() -> None:
     assert not kit.group.membership.pending
 
 
-def test_a_group_that_has_ended_lets_nobody_in() -> None:
+def test_join_of_a_dead_group_is_refused() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
     kit.driver.apply(lambda _, now_ms: end_group(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
@@ -357,7 +357,7 @@ def test_a_group_that_has_ended_lets_nobody_in() -> None:
     )
 
 
-def test_a_rebalance_says_why() -> None:
+def test_reason_of_a_join_is_recorded_as_the_cause_of_the_rebalance() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
 
@@ -367,7 +367,7 @@ def test_a_rebalance_says_why() -> None:
     assert [one.generation for one in kit.group.rebalances] == [0, 1]
 
 
-def test_the_first_members_are_kept_until_the_rebalance_timeout() -> None:
+def test_members_that_do_not_rejoin_are_removed_at_the_rebalance_timeout() -> None:
     """Those who live, but do not join."""
     kit = ClassicKit()
     leader, follower = kit.stable()

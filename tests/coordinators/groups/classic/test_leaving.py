@@ -8,7 +8,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_the_others_rebalance_at_once() -> None:
+def test_leaving_member_causes_a_rebalance_of_the_others() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
 
@@ -18,7 +18,7 @@ def test_the_others_rebalance_at_once() -> None:
     assert kit.join(follower).joined.leader == follower
 
 
-def test_the_last_one_leaves_an_empty_group() -> None:
+def test_group_is_stored_as_empty_when_its_last_member_leaves() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
 
@@ -32,7 +32,7 @@ def test_the_last_one_leaves_an_empty_group() -> None:
     assert not [key for key in kit.driver.timers if GROUP in key]
 
 
-def test_what_the_last_one_read_nobody_reads_any_more() -> None:
+def test_group_is_subscribed_to_no_topic_after_its_last_member_left() -> None:
     kit = ClassicKit()
     members = kit.stable()
     assert kit.group.subscribed("t")
@@ -42,7 +42,7 @@ def test_what_the_last_one_read_nobody_reads_any_more() -> None:
     assert not kit.group.subscribed("t"), "its offsets may expire, and be deleted"
 
 
-def test_many_leave_with_one_rebalance_and_each_has_its_own_answer() -> None:
+def test_many_members_leave_with_one_rebalance_and_an_answer_each() -> None:
     kit = ClassicKit()
     first, second, third = kit.stable(3)
     static = kit.join(instance="i")
@@ -67,7 +67,7 @@ def test_many_leave_with_one_rebalance_and_each_has_its_own_answer() -> None:
     )
 
 
-def test_a_static_member_is_fenced_when_it_leaves_under_an_old_id() -> None:
+def test_static_member_that_leaves_under_its_old_id_is_fenced() -> None:
     kit = ClassicKit()
     old = kit.stable_static("i")
     new = kit.join(instance="i").joined.member_id
@@ -77,7 +77,7 @@ def test_a_static_member_is_fenced_when_it_leaves_under_an_old_id() -> None:
     assert kit.state == "Empty"
 
 
-def test_one_that_is_expected_leaves() -> None:
+def test_leaving_pending_member_completes_the_rebalance() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
     pending = kit.new_id()
@@ -89,7 +89,7 @@ def test_one_that_is_expected_leaves() -> None:
     assert ("classic-session", GROUP, pending) not in kit.driver.timers
 
 
-def test_one_that_waits_to_join_is_told() -> None:
+def test_waiting_join_of_a_leaving_member_is_refused() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
     asked = kit.join(leader)
@@ -100,7 +100,7 @@ def test_one_that_waits_to_join_is_told() -> None:
     assert kit.join(follower).joined.generation == 2
 
 
-def test_one_that_waits_to_sync_is_told() -> None:
+def test_waiting_sync_of_a_leaving_member_is_refused() -> None:
     kit = ClassicKit()
     _, follower = kit.completing()
     asked = kit.sync(follower)
@@ -110,7 +110,7 @@ def test_one_that_waits_to_sync_is_told() -> None:
     assert asked.code is UNKNOWN
 
 
-def test_a_first_rebalance_waits_out_its_delay_without_one_that_left() -> None:
+def test_first_rebalance_keeps_its_initial_delay_after_a_member_left() -> None:
     kit = ClassicKit()
     first, second = kit.joining(2)
     members = [member.member_id for member in kit.group.membership]
@@ -123,7 +123,7 @@ def test_a_first_rebalance_waits_out_its_delay_without_one_that_left() -> None:
     assert second.joined.leader == members[1]
 
 
-def test_a_group_that_is_not_there_or_has_ended_says_so() -> None:
+def test_leaving_an_unknown_or_dead_group_is_an_error() -> None:
     kit = ClassicKit()
 
     missing = kit.leave("ghost")

@@ -6,7 +6,7 @@ from tests.coordinators.groups.classic.test_membership import member
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, JoinedMember
 
 
-def test_a_member_says_something_else_for_each_protocol() -> None:
+def test_member_has_separate_metadata_for_each_protocol() -> None:
     one = member("m", "a")
     one.protocols = (GroupProtocol("a", b"1"), GroupProtocol("b", b"2"))
 
@@ -18,14 +18,14 @@ def test_a_member_says_something_else_for_each_protocol() -> None:
         one.metadata("c")
 
 
-def test_a_member_votes_for_what_it_likes_best() -> None:
+def test_member_votes_for_its_first_protocol_among_the_candidates() -> None:
     assert member("m", "a", "b").vote({"b", "a"}) == "a"
     assert member("m", "a", "b").vote({"b"}) == "b"
     with pytest.raises(LookupError, match="m knows none"):
         member("m", "a").vote({"z"})
 
 
-def test_one_that_waits_is_heard_unless_it_is_new() -> None:
+def test_member_with_a_waiting_request_counts_as_alive_unless_new() -> None:
     silent, joins, syncs, new = (member(name, "a") for name in "abcd")
     joins.joining = syncs.syncing = new.joining = "ticket"
     new.is_new = True
@@ -33,7 +33,7 @@ def test_one_that_waits_is_heard_unless_it_is_new() -> None:
     assert [one.is_heard for one in (silent, joins, syncs, new)] == [False, True, True, False]
 
 
-def test_whoever_looks_sees_what_a_member_waits_for() -> None:
+def test_figures_of_a_member_name_the_request_that_waits() -> None:
     one = member("m", "a", "b", instance="i", timeout_ms=7)
     assert one.figures() == {
         "instance": "i",
@@ -51,6 +51,6 @@ def test_whoever_looks_sees_what_a_member_waits_for() -> None:
     assert one.figures()["waits"] == "join"
 
 
-def test_static_is_who_has_an_instance() -> None:
+def test_member_with_an_instance_id_is_static() -> None:
     assert member("m", "a", instance="i").is_static
     assert not member("m", "a").is_static

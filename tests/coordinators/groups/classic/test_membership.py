@@ -41,13 +41,15 @@ def membership(*members: Member) -> Membership:
         ([["a", "b"], ["b", "a"]], "a"),
     ],
 )
-def test_most_votes_among_what_all_know_win(likes: list[list[str]], chosen: str) -> None:
+def test_protocol_with_the_most_votes_among_common_protocols_is_elected(
+    likes: list[list[str]], chosen: str
+) -> None:
     members = [member(f"m{n}", *protocols) for n, protocols in enumerate(likes)]
 
     assert membership(*members).elected_protocol() == chosen
 
 
-def test_all_agree_on_what_each_of_them_knows() -> None:
+def test_membership_agrees_only_on_protocols_that_every_member_supports() -> None:
     found = membership(member("m", "a", "b"), member("n", "b", "c"))
 
     assert found.agrees(names("c", "b"))
@@ -59,7 +61,7 @@ def test_all_agree_on_what_each_of_them_knows() -> None:
     assert found.agrees(names("z"))
 
 
-def test_all_have_joined_when_each_of_them_waits_and_nobody_is_pending() -> None:
+def test_all_have_joined_when_every_member_waits_and_no_id_is_pending() -> None:
     found = membership(member("m", "a"), member("n", "a"))
     seen = []
     found.set_join(found["m"], "ticket")
@@ -79,7 +81,7 @@ def test_all_have_joined_when_each_of_them_waits_and_nobody_is_pending() -> None
     assert (found.joined, found.all_joined) == (0, False)
 
 
-def test_a_member_that_came_is_not_pending_any_more() -> None:
+def test_added_member_is_no_longer_pending() -> None:
     found = Membership()
     found.pending.add("m")
 
@@ -88,7 +90,7 @@ def test_a_member_that_came_is_not_pending_any_more() -> None:
     assert found.pending == set()
 
 
-def test_a_renamed_member_keeps_its_place_and_its_instance() -> None:
+def test_renamed_member_keeps_its_position_and_instance_id() -> None:
     found = membership(member("m", "a", instance="i"), member("n", "a"))
 
     renamed = found.rename(found["m"], "new")
@@ -100,7 +102,7 @@ def test_a_renamed_member_keeps_its_place_and_its_instance() -> None:
     assert found.agrees(names("a"))
 
 
-def test_an_instance_goes_with_its_member() -> None:
+def test_removing_a_member_removes_its_instance_id() -> None:
     found = membership(member("m", "a", instance="i"))
 
     found.remove("m")
@@ -110,7 +112,7 @@ def test_an_instance_goes_with_its_member() -> None:
     assert len(found) == 0
 
 
-def test_an_instance_that_stands_twice_in_a_record_is_the_later_member() -> None:
+def test_duplicate_instance_id_belongs_to_the_later_member() -> None:
     found = membership(member("m", "a", instance="i"), member("n", "a", instance="i"))
 
     found.remove("m")
@@ -118,7 +120,7 @@ def test_an_instance_that_stands_twice_in_a_record_is_the_later_member() -> None
     assert found.of_instance("i") == "n"
 
 
-def test_the_longest_rebalance_timeout_counts() -> None:
+def test_membership_has_the_longest_rebalance_timeout_of_its_members() -> None:
     assert Membership().rebalance_timeout_ms == 0
     assert (
         membership(member("m", timeout_ms=5), member("n", timeout_ms=3)).rebalance_timeout_ms == 5

@@ -29,7 +29,7 @@ def test_a_rebalance_ends_when_the_last_member_has_joined() -> None:
     assert ("classic-join", GROUP) not in kit.driver.timers
 
 
-def test_the_longest_rebalance_timeout_of_the_members_counts() -> None:
+def test_rebalance_waits_for_the_longest_rebalance_timeout_of_the_members() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1, rebalance_ms=5000)
     kit.join(kit.new_id(), rebalance_ms=90_000)
@@ -38,7 +38,7 @@ def test_the_longest_rebalance_timeout_of_the_members_counts() -> None:
     assert kit.beat(leader) is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_somebody_else_leads_where_the_leader_does_not_join() -> None:
+def test_another_member_becomes_leader_when_the_leader_does_not_rejoin() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable(2)
     static = kit.join(instance="i", session_ms=1_000_000)
@@ -55,7 +55,7 @@ def test_somebody_else_leads_where_the_leader_does_not_join() -> None:
     assert len(newcomer.joined.members) == 2
 
 
-def test_an_initial_rebalance_that_everybody_left_leaves_an_empty_group() -> None:
+def test_initial_rebalance_without_remaining_members_ends_in_an_empty_group() -> None:
     kit = ClassicKit()
     asked = kit.join(version=3)
     kit.leave("client-1")
@@ -67,7 +67,7 @@ def test_an_initial_rebalance_that_everybody_left_leaves_an_empty_group() -> Non
     assert kit.group.generation == 1
 
 
-def test_the_delay_begins_anew_for_a_group_that_was_empty_again() -> None:
+def test_initial_delay_applies_again_to_a_group_that_became_empty() -> None:
     kit = ClassicKit()
     for member in kit.stable(2):
         kit.leave(member)
@@ -78,7 +78,7 @@ def test_the_delay_begins_anew_for_a_group_that_was_empty_again() -> None:
     assert asked.joined.generation == 3
 
 
-def test_an_empty_generation_that_cannot_be_stored_is_empty_all_the_same() -> None:
+def test_group_becomes_empty_even_when_the_record_is_refused() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
     kit.driver.refuse = KafkaError(ErrorCode.NOT_COORDINATOR)
@@ -90,7 +90,7 @@ def test_an_empty_generation_that_cannot_be_stored_is_empty_all_the_same() -> No
     assert kit.beat(member) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_the_last_rebalances_are_remembered() -> None:
+def test_group_keeps_a_bounded_history_of_rebalances() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
 
@@ -104,7 +104,7 @@ def test_the_last_rebalances_are_remembered() -> None:
     assert [one.generation for one in kit.group.rebalances] == list(range(9, 17))
 
 
-def test_a_timer_that_comes_late_does_nothing() -> None:
+def test_late_join_and_sync_timers_do_not_change_a_stable_group() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
 
@@ -144,7 +144,7 @@ def reading(topic: str) -> tuple[GroupProtocol, ...]:
 
 
 @pytest.mark.slow
-def test_a_generation_of_many_members_begins_in_steps() -> None:
+def test_generation_with_many_members_begins_in_steps() -> None:
     """With the last member that joins, or when those who have not joined are no longer waited
     for.
     """
@@ -179,7 +179,7 @@ def test_a_generation_of_many_members_begins_in_steps() -> None:
 
 
 @pytest.mark.slow
-def test_the_generation_of_many_members_is_stored_in_steps() -> None:
+def test_generation_with_many_members_is_stored_in_steps() -> None:
     kit = ClassicKit(max_size=MANY)
     members = large_group(kit)
     given = {member: member.encode() for member in members}

@@ -40,7 +40,7 @@ def a_group(*metadata: bytes, protocol_type: str = "consumer") -> ClassicGroup:
     return group
 
 
-def test_a_group_comes_back_from_its_record() -> None:
+def test_group_is_restored_from_its_record() -> None:
     group = a_group(subscription("a"), subscription("b", "c"))
 
     record = decode_record(
@@ -61,7 +61,7 @@ def test_a_group_comes_back_from_its_record() -> None:
     assert again.membership.of_instance("i1") == "m1"
 
 
-def test_an_empty_group_comes_back_empty() -> None:
+def test_empty_group_is_restored_as_empty() -> None:
     group = ClassicGroup(group_id="g", since_ms=99)
 
     record = decode_record(*encode_record(whole(group_record(group, {}))))
@@ -71,7 +71,7 @@ def test_an_empty_group_comes_back_empty() -> None:
     assert (again.generation, again.since_ms, again.leader) == (0, 99, None)
 
 
-def test_the_record_is_of_the_version_that_kafka_writes() -> None:
+def test_group_record_has_the_version_that_kafka_writes() -> None:
     key, value = encode_record(whole(group_record(a_group(subscription("a")), {})))
 
     assert key == b"\x00\x02\x00\x01g"
@@ -79,7 +79,7 @@ def test_the_record_is_of_the_version_that_kafka_writes() -> None:
     assert value[:2] == b"\x00\x03"
 
 
-def test_old_records_have_no_rebalance_timeout_and_no_time() -> None:
+def test_old_records_default_to_the_session_timeout_and_no_timestamp() -> None:
     value = GroupMetadataValue(
         protocol_type="consumer",
         generation=1,
@@ -95,7 +95,7 @@ def test_old_records_have_no_rebalance_timeout_and_no_time() -> None:
     assert whole(group_record(group, {})).value.current_state_timestamp == -1
 
 
-def test_a_record_of_members_without_a_protocol_is_read_all_the_same() -> None:
+def test_record_with_members_but_no_protocol_is_decoded() -> None:
     value = GroupMetadataValue(
         protocol_type="consumer",
         generation=1,
@@ -123,13 +123,13 @@ def test_a_record_of_members_without_a_protocol_is_read_all_the_same() -> None:
         ([b"\x00\x00\x00\x00\x00\x01\x00\x09a"], None),
     ],
 )
-def test_what_consumers_read_is_known_where_they_say_it(
+def test_subscribed_topics_are_known_only_from_readable_consumer_metadata(
     metadata: list[bytes], topics: frozenset[str] | None
 ) -> None:
     assert whole(subscribed_topics(a_group(*metadata))) == topics
 
 
-def test_what_others_do_is_not_known() -> None:
+def test_subscribed_topics_are_unknown_for_another_protocol_type() -> None:
     assert whole(subscribed_topics(a_group(subscription("a"), protocol_type="connect"))) is None
     none_left = a_group(subscription("a"))
     none_left.remove("m0")

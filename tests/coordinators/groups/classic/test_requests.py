@@ -51,7 +51,7 @@ def kit_with(group: ClosedGroup) -> ClassicKit:
     return kit
 
 
-def test_the_adapter_of_another_type_is_asked() -> None:
+def test_classic_requests_to_another_group_type_reach_its_adapter() -> None:
     kit, adapter = kit_with(OpenGroup()), Adapter()
     kit.driver.machine.submachines.append(adapter)  # type: ignore[arg-type]
 
@@ -63,7 +63,7 @@ def test_the_adapter_of_another_type_is_asked() -> None:
     assert [type(asked) for asked in adapter.asked] == [Joining, Syncing, Beating, list]
 
 
-def test_a_group_that_has_none_knows_no_such_member() -> None:
+def test_classic_requests_to_a_group_type_without_an_adapter_are_refused() -> None:
     kit = kit_with(ClosedGroup())
 
     assert kit.join().answer == Joined(member_id="", error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -74,7 +74,7 @@ def test_a_group_that_has_none_knows_no_such_member() -> None:
     assert left.code is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_nobody_syncs_with_an_empty_group_of_another_kind() -> None:
+def test_sync_with_an_empty_group_of_another_type_is_refused() -> None:
     kit, adapter = kit_with(OpenGroup(is_empty=True)), Adapter()
     kit.driver.machine.submachines.append(adapter)  # type: ignore[arg-type]
 

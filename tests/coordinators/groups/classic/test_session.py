@@ -10,7 +10,7 @@ from trio_kafka.coordinators.groups.classic.transition import end_group
 from trio_kafka.errors import ErrorCode
 
 
-def test_a_member_lives_while_it_is_heard() -> None:
+def test_heartbeats_keep_a_member_alive_until_the_session_timeout() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
 
@@ -23,7 +23,7 @@ def test_a_member_lives_while_it_is_heard() -> None:
     assert kit.beat(member) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_the_others_rebalance_without_one_that_is_silent() -> None:
+def test_session_timeout_of_a_member_causes_a_rebalance_of_the_others() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
     kit.wait(SESSION_MS // 2)
@@ -37,7 +37,7 @@ def test_the_others_rebalance_without_one_that_is_silent() -> None:
     assert leader not in kit.group.membership
 
 
-def test_heartbeats_are_welcome_while_the_leader_assigns() -> None:
+def test_heartbeats_succeed_while_the_leader_assigns() -> None:
     kit = ClassicKit()
     leader, _ = kit.completing()
 
@@ -53,14 +53,16 @@ def test_heartbeats_are_welcome_while_the_leader_assigns() -> None:
         ({"member_id": "ghost", "generation": 2}, ErrorCode.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_who_is_heard_is_checked(how: Mapping[str, Any], code: ErrorCode) -> None:
+def test_heartbeat_with_a_wrong_member_generation_or_instance_is_refused(
+    how: Mapping[str, Any], code: ErrorCode
+) -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
 
     assert kit.beat(**{"member_id": member, **how}) is code
 
 
-def test_a_group_that_is_not_there_or_has_ended_says_so() -> None:
+def test_heartbeat_to_an_unknown_or_dead_group_is_an_error() -> None:
     kit = ClassicKit()
 
     assert kit.beat("ghost", generation=1) is ErrorCode.UNKNOWN_MEMBER_ID
@@ -69,7 +71,7 @@ def test_a_group_that_is_not_there_or_has_ended_says_so() -> None:
     assert kit.beat(member) is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def test_one_that_waits_is_not_silent() -> None:
+def test_member_with_a_waiting_join_does_not_time_out() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
     asked = kit.join(leader)
@@ -82,7 +84,7 @@ def test_one_that_waits_is_not_silent() -> None:
     assert leader in kit.group.membership
 
 
-def test_the_last_one_that_is_missing_holds_nobody_up_once_it_is_given_up() -> None:
+def test_session_timeout_of_the_last_missing_member_ends_the_rebalance() -> None:
     kit = ClassicKit()
     leader, _ = kit.stable()
     asked = kit.join(leader)
@@ -92,7 +94,7 @@ def test_the_last_one_that_is_missing_holds_nobody_up_once_it_is_given_up() -> N
     assert [member.member_id for member in asked.joined.members] == [leader]
 
 
-def test_a_silent_member_has_no_timer_left() -> None:
+def test_no_timer_remains_after_the_session_timeout_of_the_last_member() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
 

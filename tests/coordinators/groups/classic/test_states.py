@@ -159,7 +159,9 @@ WAYS: list[tuple[Way, Way, str]] = [
     WAYS,
     ids=[f"{start.__name__}-{way.__name__}" for start, way, _ in WAYS],
 )
-def test_a_group_goes_from_state_to_state(start: Way, way: Way, target: str) -> None:
+def test_each_transition_event_moves_the_group_into_its_target_state(
+    start: Way, way: Way, target: str
+) -> None:
     kit = ClassicKit()
     start(kit)
     before = kit.state
@@ -183,7 +185,7 @@ STAYS: list[tuple[Way, Way]] = [
 @pytest.mark.parametrize(
     ("start", "way"), STAYS, ids=[f"{start.__name__}-{way.__name__}" for start, way in STAYS]
 )
-def test_a_group_stays_as_it_is(start: Way, way: Way) -> None:
+def test_event_without_a_transition_keeps_state_and_generation(start: Way, way: Way) -> None:
     kit = ClassicKit()
     start(kit)
     before, generation = kit.state, kit.group.generation
@@ -193,7 +195,7 @@ def test_a_group_stays_as_it_is(start: Way, way: Way) -> None:
     assert (kit.state, kit.group.generation) == (before, generation)
 
 
-def test_each_way_of_the_table_is_shown() -> None:
+def test_every_transition_of_the_state_table_has_a_test_case() -> None:
     """Those through PreparingRebalance show two, and Dead may be entered twice."""
     names = {"empty": EMPTY, "preparing": PREPARING, "completing": COMPLETING, "stable": STABLE}
     shown = {(names[start.__name__], target) for start, _, target in WAYS}
@@ -203,7 +205,9 @@ def test_each_way_of_the_table_is_shown() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), list(product(ClassicState, repeat=2)))
-def test_no_other_way_is_open(before: ClassicState, after: ClassicState) -> None:
+def test_transition_outside_the_state_table_raises_an_invariant_error(
+    before: ClassicState, after: ClassicState
+) -> None:
     group = ClassicGroup(group_id="g", phase=before, since_ms=1)
 
     if before in PREVIOUS[after]:

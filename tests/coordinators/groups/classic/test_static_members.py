@@ -16,7 +16,7 @@ from trio_kafka.coordinators.groups.classic.values import Joined
 from trio_kafka.errors import ErrorCode, KafkaError
 
 
-def test_a_static_member_that_is_back_disturbs_nobody() -> None:
+def test_returning_static_follower_causes_no_rebalance() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
     follower = kit.add_static(leader, "i")
@@ -31,7 +31,7 @@ def test_a_static_member_that_is_back_disturbs_nobody() -> None:
     assert kit.beat(leader) is ErrorCode.NONE
 
 
-def test_its_new_id_is_stored() -> None:
+def test_new_member_id_of_a_returning_static_member_is_stored() -> None:
     kit = ClassicKit()
     old = kit.stable_static("i")
 
@@ -43,13 +43,13 @@ def test_its_new_id_is_stored() -> None:
     assert kit.driver.reload().machine.by_id[GROUP].membership.of_instance("i") == new  # type: ignore[attr-defined]
 
 
-def test_its_ids_begin_with_its_instance() -> None:
+def test_member_id_of_a_static_member_begins_with_its_instance_id() -> None:
     kit = ClassicKit()
 
     assert kit.stable_static("i").startswith("i-")
 
 
-def test_a_leader_that_is_back_need_not_assign() -> None:
+def test_returning_static_leader_is_asked_to_skip_the_assignment() -> None:
     kit = ClassicKit()
     kit.stable_static("i")
 
@@ -60,7 +60,7 @@ def test_a_leader_that_is_back_need_not_assign() -> None:
     assert [member.instance_id for member in back.members] == ["i"]
 
 
-def test_a_leader_of_an_old_version_takes_itself_for_a_follower() -> None:
+def test_returning_static_leader_of_an_old_version_sees_its_old_id_as_leader() -> None:
     kit = ClassicKit()
     old = kit.stable_static("i")
 
@@ -70,7 +70,7 @@ def test_a_leader_of_an_old_version_takes_itself_for_a_follower() -> None:
     assert kit.group.leader == back.member_id
 
 
-def test_whoever_uses_the_old_id_is_fenced() -> None:
+def test_requests_under_the_old_id_of_a_static_member_are_fenced() -> None:
     kit = ClassicKit()
     old = kit.stable_static("i")
 
@@ -85,7 +85,7 @@ def test_whoever_uses_the_old_id_is_fenced() -> None:
     assert ("classic-session", GROUP, old) not in kit.driver.timers
 
 
-def test_a_join_that_waits_under_the_old_id_is_fenced() -> None:
+def test_waiting_join_under_the_old_id_of_a_static_member_is_fenced() -> None:
     kit = ClassicKit()
     lost = kit.join(instance="i")
     [old] = [member.member_id for member in kit.group.membership]
@@ -97,7 +97,7 @@ def test_a_join_that_waits_under_the_old_id_is_fenced() -> None:
     assert again.joined.generation == 1
 
 
-def test_a_sync_that_waits_under_the_old_id_is_fenced_and_all_join_again() -> None:
+def test_waiting_sync_under_the_old_id_is_fenced_and_a_rebalance_begins() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
     static = kit.join(instance="i")
@@ -112,7 +112,7 @@ def test_a_sync_that_waits_under_the_old_id_is_fenced_and_all_join_again() -> No
     assert again.joined.generation == 3
 
 
-def test_one_that_is_back_before_it_has_synced_is_not_missed() -> None:
+def test_static_member_that_returns_and_syncs_in_time_causes_no_rebalance() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
     kit.join(instance="i", session_ms=2 * REBALANCE_MS)
@@ -129,7 +129,7 @@ def test_one_that_is_back_before_it_has_synced_is_not_missed() -> None:
     assert kit.group.generation == 2
 
 
-def test_one_that_is_back_and_does_not_sync_either_is_missed() -> None:
+def test_static_member_that_returns_without_a_sync_is_removed_with_a_rebalance() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
     kit.join(instance="i", session_ms=2 * REBALANCE_MS)
@@ -145,7 +145,7 @@ def test_one_that_is_back_and_does_not_sync_either_is_missed() -> None:
     assert kit.beat(back.member_id, instance="i") is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_another_choice_of_protocol_has_all_join() -> None:
+def test_returning_static_member_that_changes_the_elected_protocol_causes_a_rebalance() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1, protocols=BOTH)
     kit.add_static(leader, "i", protocols=BOTH)
@@ -158,7 +158,7 @@ def test_another_choice_of_protocol_has_all_join() -> None:
     assert back.joined.protocol_name == "roundrobin"
 
 
-def test_a_refused_record_leaves_the_member_as_it_was() -> None:
+def test_static_member_keeps_its_old_id_when_the_record_is_refused() -> None:
     kit = ClassicKit()
     old = kit.stable_static("i", protocols=BOTH, session_ms=7000)
     kit.driver.refuse = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -182,7 +182,7 @@ def test_a_refused_record_leaves_the_member_as_it_was() -> None:
     assert kit.beat(old, instance="i") is ErrorCode.NONE
 
 
-def test_static_members_are_kept_while_they_are_away() -> None:
+def test_absent_static_member_stays_in_the_new_generation() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
     static = kit.add_static(leader, "i", session_ms=200_000)
@@ -193,7 +193,7 @@ def test_static_members_are_kept_while_they_are_away() -> None:
     assert [member.member_id for member in asked.joined.members] == [leader, static]
 
 
-def test_nobody_but_static_members_who_are_away_waits_for_them_again() -> None:
+def test_rebalance_with_only_absent_static_members_restarts_its_timer() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1, session_ms=50_000)
     static = kit.add_static(leader, "i", session_ms=200_000, rebalance_ms=60_000)
@@ -209,7 +209,7 @@ def test_nobody_but_static_members_who_are_away_waits_for_them_again() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Stable", "CompletingRebalance"])
-def test_the_place_in_the_group_stays(phase: str) -> None:
+def test_returning_static_member_keeps_its_position(phase: str) -> None:
     kit = ClassicKit()
     first = kit.stable_static("a")
     kit.add_static(first, "b", leader_instance="a")

@@ -20,7 +20,7 @@ def reloaded(kit: ClassicKit) -> ClassicKit:
     return again
 
 
-def test_members_go_on_after_a_crash() -> None:
+def test_members_keep_generation_and_assignment_after_a_crash() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
 
@@ -33,7 +33,7 @@ def test_members_go_on_after_a_crash() -> None:
     assert kit.group.topics == frozenset("t")
 
 
-def test_members_that_are_gone_after_a_crash_time_out() -> None:
+def test_members_that_send_no_heartbeat_after_a_crash_time_out() -> None:
     kit = ClassicKit()
     kit.stable()
 
@@ -43,7 +43,7 @@ def test_members_that_are_gone_after_a_crash_time_out() -> None:
     assert kit.state == "Empty"
 
 
-def test_a_rebalance_that_was_under_way_is_forgotten() -> None:
+def test_unfinished_rebalance_is_forgotten_after_a_crash() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
     kit.join(leader)
@@ -56,7 +56,7 @@ def test_a_rebalance_that_was_under_way_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize(("size", "state"), [(3, "PreparingRebalance"), (2, "Stable")])
-def test_a_group_that_is_too_large_after_a_crash_rebalances(size: int, state: str) -> None:
+def test_loaded_group_above_the_maximum_size_rebalances(size: int, state: str) -> None:
     kit = ClassicKit()
     kit.stable(size)
     settings = GroupSettings(max_size=2)
@@ -72,7 +72,7 @@ def test_a_group_that_is_too_large_after_a_crash_rebalances(size: int, state: st
     assert driver.machine.by_id[GROUP].state == state
 
 
-def test_a_tombstone_ends_a_group() -> None:
+def test_tombstone_removes_the_group() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
     kit.leave(member)
@@ -83,7 +83,7 @@ def test_a_tombstone_ends_a_group() -> None:
     assert reloaded(kit).state == "none"
 
 
-def test_a_tombstone_is_of_its_own_kind_alone() -> None:
+def test_classic_tombstone_does_not_remove_a_group_of_another_type() -> None:
     """An upgrade writes it after the group has become a consumer group."""
     kit = ClassicKit()
     other = object()
@@ -94,7 +94,7 @@ def test_a_tombstone_is_of_its_own_kind_alone() -> None:
     assert kit.driver.machine.by_id[GROUP] is other
 
 
-def test_timers_of_a_group_that_is_gone_do_nothing() -> None:
+def test_timers_of_a_removed_group_do_nothing() -> None:
     kit = ClassicKit()
     kit.join(version=3)
     del kit.driver.machine.by_id[GROUP]
@@ -114,7 +114,7 @@ def test_a_simple_group_is_empty_and_has_no_record() -> None:
 
 
 @pytest.mark.parametrize("phase", ["joining", "completing", "stable"])
-def test_a_group_in_which_somebody_is_does_not_expire(phase: str) -> None:
+def test_group_with_members_does_not_expire(phase: str) -> None:
     kit = ClassicKit()
     getattr(kit, phase)(1)
     before = kit.state

@@ -17,7 +17,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataValue
 
 
-def test_followers_wait_for_the_leader() -> None:
+def test_sync_of_a_follower_waits_for_the_assignment_of_the_leader() -> None:
     kit = ClassicKit()
     leader, follower = kit.completing()
     waiting = kit.sync(follower)
@@ -30,7 +30,7 @@ def test_followers_wait_for_the_leader() -> None:
     assert kit.state == "Stable"
 
 
-def test_a_follower_that_comes_late_gets_its_own_at_once() -> None:
+def test_sync_after_the_leader_is_answered_at_once() -> None:
     kit = ClassicKit()
     leader, follower = kit.completing()
     kit.sync(leader, {follower: b"two"})
@@ -55,7 +55,7 @@ def test_the_generation_is_stored_with_all_assignments() -> None:
     }
 
 
-def test_nobody_is_told_before_it_is_committed() -> None:
+def test_syncs_are_answered_after_the_assignment_is_committed() -> None:
     kit = ClassicKit()
     leader, follower = kit.completing()
     waiting = kit.sync(follower)
@@ -70,7 +70,7 @@ def test_nobody_is_told_before_it_is_committed() -> None:
     assert kit.state == "Stable"
 
 
-def test_a_rebalance_that_comes_before_the_commit_wins() -> None:
+def test_rebalance_before_the_commit_discards_the_assignment() -> None:
     kit = ClassicKit()
     leader, follower = kit.completing()
     waiting = kit.sync(follower)
@@ -86,7 +86,7 @@ def test_a_rebalance_that_comes_before_the_commit_wins() -> None:
     assert kit.group.membership[leader].assignment == b""
 
 
-def test_a_later_generation_is_not_made_stable_by_the_commit_of_an_earlier_one() -> None:
+def test_commit_of_an_earlier_generation_does_not_make_a_later_generation_stable() -> None:
     kit = ClassicKit()
     leader, follower = kit.completing()
     kit.driver.hold = True
@@ -101,7 +101,7 @@ def test_a_later_generation_is_not_made_stable_by_the_commit_of_an_earlier_one()
     assert kit.state == "CompletingRebalance"
 
 
-def test_all_join_again_where_the_record_is_refused() -> None:
+def test_refused_record_of_a_sync_causes_a_rebalance() -> None:
     kit = ClassicKit()
     leader, follower = kit.completing()
     waiting = kit.sync(follower)
@@ -119,7 +119,7 @@ def test_all_join_again_where_the_record_is_refused() -> None:
     assert kit.group.generation == 2
 
 
-def test_while_members_join_nobody_syncs() -> None:
+def test_sync_during_a_rebalance_is_refused() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
     kit.join(leader)
@@ -142,14 +142,16 @@ def test_while_members_join_nobody_syncs() -> None:
         ({"protocol_name": "sticky", "generation": 7}, ErrorCode.ILLEGAL_GENERATION),
     ],
 )
-def test_who_syncs_is_checked(how: Mapping[str, Any], code: ErrorCode) -> None:
+def test_sync_with_a_wrong_member_generation_or_protocol_is_refused(
+    how: Mapping[str, Any], code: ErrorCode
+) -> None:
     kit = ClassicKit()
     leader, _ = kit.stable()
 
     assert kit.sync(**{"member_id": leader, **how}).code is code
 
 
-def test_what_a_group_has_not_chosen_yet_nobody_can_be_wrong_about() -> None:
+def test_sync_before_a_protocol_is_elected_is_refused_with_rebalance_in_progress() -> None:
     kit = ClassicKit()
     member = kit.new_id()
     assert kit.join(member).waits
@@ -159,7 +161,7 @@ def test_what_a_group_has_not_chosen_yet_nobody_can_be_wrong_about() -> None:
     assert asked.code is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_an_empty_group_and_one_that_is_not_there_know_nobody() -> None:
+def test_sync_with_an_empty_or_unknown_group_is_refused() -> None:
     kit = ClassicKit()
 
     assert kit.sync("ghost", generation=1).code is ErrorCode.UNKNOWN_MEMBER_ID
@@ -167,7 +169,7 @@ def test_an_empty_group_and_one_that_is_not_there_know_nobody() -> None:
     assert kit.sync(member, generation=0).code is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_group_that_has_ended_says_so() -> None:
+def test_sync_with_a_dead_group_is_refused() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
     kit.driver.apply(lambda _, now_ms: end_group(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
@@ -175,7 +177,7 @@ def test_a_group_that_has_ended_says_so() -> None:
     assert kit.sync(member).code is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def test_who_syncs_twice_is_answered_twice() -> None:
+def test_second_sync_of_a_waiting_member_refuses_the_first_sync() -> None:
     kit = ClassicKit()
     leader, follower = kit.completing()
     lost = kit.sync(follower)
@@ -187,7 +189,7 @@ def test_who_syncs_twice_is_answered_twice() -> None:
     assert again.synced == b"two"
 
 
-def test_a_session_begins_anew_when_the_assignment_is_given() -> None:
+def test_assignment_restarts_the_session_timeout_of_a_waiting_follower() -> None:
     kit = ClassicKit()
     leader, follower = kit.completing()
     kit.sync(follower)
@@ -201,7 +203,7 @@ def test_a_session_begins_anew_when_the_assignment_is_given() -> None:
     assert kit.driver.timers[("classic-session", GROUP, follower)] == SESSION_MS
 
 
-def test_who_has_not_synced_in_time_is_removed() -> None:
+def test_member_without_a_sync_before_the_rebalance_timeout_is_removed() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
     follower = kit.new_id()

@@ -39,7 +39,7 @@ def test_a_sync_is_answered_once() -> None:
     assert len(transition.effects.answers) == 1
 
 
-def test_sessions_are_watched_and_not_watched() -> None:
+def test_session_timers_are_set_and_cancelled() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
     transition, key = act_on(kit), ("classic-session", GROUP, member)
@@ -55,7 +55,7 @@ def test_sessions_are_watched_and_not_watched() -> None:
     ]
 
 
-def test_the_leader_alone_is_told_the_members() -> None:
+def test_only_the_leader_receives_the_member_list() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
     transition = act_on(kit)
@@ -64,7 +64,7 @@ def test_the_leader_alone_is_told_the_members() -> None:
     assert transition.current(follower).members == ()
 
 
-def test_what_follows_later_has_effects_of_its_own() -> None:
+def test_later_transition_of_a_group_has_separate_effects() -> None:
     kit = ClassicKit()
     kit.stable(1)
     transition = act_on(kit)

@@ -18,12 +18,12 @@ def joining(instance_id: str | None) -> Joining:
     )
 
 
-def test_a_new_member_is_named_after_its_client_or_its_instance() -> None:
+def test_new_member_id_begins_with_the_client_id_or_instance_id() -> None:
     assert joining(None).new_member_id == "app-0123"
     assert joining("i").new_member_id == "i-0123"
 
 
-def test_a_refused_join_is_of_no_generation() -> None:
+def test_refused_join_has_no_generation_leader_or_members() -> None:
     refused = Joined(member_id="m", error=ErrorCode.UNKNOWN_MEMBER_ID)
 
     assert (refused.generation, refused.leader, refused.members) == (-1, "", ())

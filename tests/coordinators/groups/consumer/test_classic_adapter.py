@@ -32,7 +32,7 @@ def scene_with_new(**topics: int) -> Scene:
     return scene
 
 
-def test_who_joins_is_given_an_id_first_and_then_an_epoch() -> None:
+def test_classic_member_of_a_consumer_group_gets_a_member_id_and_then_an_epoch() -> None:
     scene = scene_with_new()
     one = Member(scene, ["a"])
 
@@ -54,7 +54,7 @@ def test_who_joins_is_given_an_id_first_and_then_an_epoch() -> None:
     assert (SYNC, GROUP, "fresh") not in scene.due
 
 
-def test_it_is_told_to_join_again_when_what_it_is_to_have_is_free() -> None:
+def test_classic_member_is_asked_to_rejoin_when_its_partitions_are_released() -> None:
     scene = scene_with_new()
     one = Member(scene, ["a"])
     one.join(asks_for_id=False)
@@ -73,7 +73,7 @@ def test_it_is_told_to_join_again_when_what_it_is_to_have_is_free() -> None:
     assert scene.group.state == "Stable"
 
 
-def test_its_session_begins_anew_when_it_syncs() -> None:
+def test_sync_restarts_the_session_timeout_of_a_classic_member() -> None:
     scene = scene_with_new()
     one = Member(scene, ["a"])
     one.join(asks_for_id=False)
@@ -84,7 +84,7 @@ def test_its_session_begins_anew_when_it_syncs() -> None:
     assert scene.due[SESSION, GROUP, "fresh"] == CLASSIC_SESSION_MS
 
 
-def test_it_gives_back_by_joining_without_what_it_is_not_to_have() -> None:
+def test_classic_member_revokes_partitions_by_rejoining_without_them() -> None:
     scene = Scene({"a": 4})
     scene.join("new", "a")
     one = Member(scene, ["a"])
@@ -107,7 +107,7 @@ def test_it_gives_back_by_joining_without_what_it_is_not_to_have() -> None:
     assert scene.group.by_id["fresh"].epoch == scene.group.epoch
 
 
-def test_whoever_has_a_step_to_take_cannot_sync() -> None:
+def test_sync_is_refused_while_the_classic_member_must_rejoin() -> None:
     scene = scene_with_new()
     one = Member(scene, ["a"])
     one.join(asks_for_id=False)
@@ -124,7 +124,7 @@ def test_whoever_has_a_step_to_take_cannot_sync() -> None:
 
 
 @pytest.mark.parametrize("step", ["join", "sync"])
-def test_who_does_not_take_its_step_is_a_member_no_longer(step: str) -> None:
+def test_classic_member_without_the_due_join_or_sync_is_removed(step: str) -> None:
     scene = scene_with_new()
     one = Member(scene, ["a"])
     one.join(asks_for_id=False)
@@ -144,7 +144,7 @@ def test_who_does_not_take_its_step_is_a_member_no_longer(step: str) -> None:
         one.beat()
 
 
-def test_who_is_silent_for_its_own_session_is_a_member_no_longer() -> None:
+def test_classic_member_is_removed_after_its_own_session_timeout() -> None:
     scene = scene_with_new()
     one = Member(scene, ["a"])
     one.join(asks_for_id=False)
@@ -164,7 +164,7 @@ def test_who_is_silent_for_its_own_session_is_a_member_no_longer() -> None:
     ],
     ids=lambda said: next(iter(said)),
 )
-def test_protocols_that_the_others_do_not_know_are_refused(said: dict[str, Any]) -> None:
+def test_classic_join_without_a_common_protocol_is_refused(said: dict[str, Any]) -> None:
     scene = scene_with_new()
     Member(scene, ["a"]).join(asks_for_id=False)
     other = Member(scene, ["a"])
@@ -173,7 +173,7 @@ def test_protocols_that_the_others_do_not_know_are_refused(said: dict[str, Any])
         other.join(asks_for_id=False, fresh="x", **said)
 
 
-def test_one_protocol_that_all_know_is_enough() -> None:
+def test_classic_join_with_a_single_common_protocol_is_accepted() -> None:
     scene = scene_with_new()
     Member(scene, ["a"], names=("range", "sticky")).join(asks_for_id=False)
     other = Member(scene, ["a"], names=("roundrobin", "sticky"))
@@ -181,14 +181,14 @@ def test_one_protocol_that_all_know_is_enough() -> None:
     assert other.join(asks_for_id=False, fresh="x").protocol_name == "roundrobin"
 
 
-def test_what_it_says_must_be_a_consumers() -> None:
+def test_classic_join_with_unreadable_consumer_metadata_is_refused() -> None:
     scene = scene_with_new()
 
     with refusal(ErrorCode.UNKNOWN_SERVER_ERROR):
         Member(scene, ["a"]).join(asks_for_id=False, protocols=(GroupProtocol("range", b""),))
 
 
-def test_migration_can_be_forbidden() -> None:
+def test_classic_join_is_refused_when_migration_is_disabled() -> None:
     scene = Scene({"a": 1}, consumer_migration_policy="disabled")
     scene.join("new", "a")
     message = (
@@ -200,7 +200,7 @@ def test_migration_can_be_forbidden() -> None:
         Member(scene, ["a"]).join(asks_for_id=False)
 
 
-def test_a_full_group_takes_nobody() -> None:
+def test_full_consumer_group_refuses_a_classic_join() -> None:
     scene = Scene({"a": 1}, consumer_max_size=1)
     scene.join("new", "a")
 
@@ -208,7 +208,7 @@ def test_a_full_group_takes_nobody() -> None:
         Member(scene, ["a"]).join(asks_for_id=False)
 
 
-def test_it_is_checked_like_a_classic_member() -> None:
+def test_requests_of_a_classic_member_are_validated_as_in_a_classic_group() -> None:
     scene = scene_with_new()
     one = Member(scene, ["a"], instance="i")
     one.join()
@@ -239,7 +239,7 @@ def test_it_is_checked_like_a_classic_member() -> None:
         one.join(member_id="x")
 
 
-def test_members_leave_together_and_each_is_told_for_itself() -> None:
+def test_members_that_leave_in_a_single_request_get_separate_answers() -> None:
     scene = scene_with_new()
     one = Member(scene, ["a"], instance="i")
     one.join()
@@ -262,7 +262,7 @@ def test_members_leave_together_and_each_is_told_for_itself() -> None:
     assert list(scene.group.by_id) == ["new"]
 
 
-def test_where_nobody_leaves_nothing_is_written() -> None:
+def test_leave_request_of_unknown_members_writes_no_record() -> None:
     scene = scene_with_new()
     written = len(scene.driver.log)
 
@@ -271,7 +271,7 @@ def test_where_nobody_leaves_nothing_is_written() -> None:
     assert len(scene.driver.log) == written
 
 
-def test_a_join_that_could_not_be_written_leaves_nothing_due() -> None:
+def test_classic_join_with_refused_records_leaves_no_member_and_no_timer() -> None:
     scene = scene_with_new()
     scene.driver.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
 
@@ -282,7 +282,7 @@ def test_a_join_that_could_not_be_written_leaves_nothing_due() -> None:
     assert list(scene.group.by_id) == ["new"]
 
 
-def test_who_joins_again_with_the_same_writes_nothing() -> None:
+def test_unchanged_rejoin_of_a_classic_member_writes_no_record() -> None:
     scene = scene_with_new()
     one = Member(scene, ["a"])
     one.join(asks_for_id=False)
@@ -294,7 +294,7 @@ def test_who_joins_again_with_the_same_writes_nothing() -> None:
     assert len(scene.driver.log) == written
 
 
-def test_a_member_of_kip_848_may_go_back_and_gives_its_expression_up() -> None:
+def test_static_kip_848_member_can_rejoin_as_classic_without_its_expression() -> None:
     scene = Scene({"a": 1, "b": 1})
     scene.join("new", "a")
     scene.join("other", regex="b", instance_id="i")

@@ -17,7 +17,7 @@ def described(scene: Scene, group_id: str = GROUP) -> DescribedGroup:
     return found
 
 
-def test_what_a_member_is_to_give_back_it_still_has() -> None:
+def test_description_lists_partitions_that_a_member_has_not_yet_revoked() -> None:
     scene = Scene({"a": 4, "b": 1})
     scene.join("m1", "a", "b", rack_id="r", assignor="range")
     scene.join("m2", "a", instance_id="i")
@@ -39,7 +39,7 @@ def test_what_a_member_is_to_give_back_it_still_has() -> None:
     assert not one.classic
 
 
-def test_topics_that_are_gone_are_left_out_and_classic_members_are_told_apart() -> None:
+def test_description_omits_deleted_topics_and_marks_classic_members() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     Member(scene, ["a"]).join(asks_for_id=False)
@@ -51,7 +51,7 @@ def test_topics_that_are_gone_are_left_out_and_classic_members_are_told_apart() 
     assert other.classic
 
 
-def test_what_is_no_consumer_group_is_not_found() -> None:
+def test_describing_an_unknown_or_other_group_type_raises_group_id_not_found() -> None:
     scene = Scene()
     scene.driver.machine.known("simple")
 

@@ -27,7 +27,7 @@ def mixed(scene: Scene, **said: str) -> Member:
     return one
 
 
-def test_when_the_last_one_of_kip_848_leaves_the_others_rebalance_as_a_classic_group() -> None:
+def test_group_becomes_classic_and_rebalances_when_its_last_kip_848_member_leaves() -> None:
     scene = Scene({"a": 4})
     one = mixed(scene)
     epoch = scene.group.epoch
@@ -50,7 +50,7 @@ def test_when_the_last_one_of_kip_848_leaves_the_others_rebalance_as_a_classic_g
     assert (joined.generation, joined.leader) == (epoch + 1, one.member_id)
 
 
-def test_it_is_a_classic_group_after_a_restart_with_what_everybody_had() -> None:
+def test_downgraded_group_keeps_its_assignments_after_a_restart() -> None:
     scene = Scene({"a": 4})
     one = mixed(scene)
     scene.leave("new")
@@ -63,7 +63,7 @@ def test_it_is_a_classic_group_after_a_restart_with_what_everybody_had() -> None
     assert one.sync() == {"a": [2, 3]}
 
 
-def test_who_is_fenced_leaves_too() -> None:
+def test_fencing_the_last_kip_848_member_downgrades_the_group() -> None:
     scene = Scene({"a": 4})
     one = mixed(scene)
 
@@ -75,7 +75,7 @@ def test_who_is_fenced_leaves_too() -> None:
 
 
 @pytest.mark.parametrize("policy", ["disabled", "upgrade"])
-def test_it_can_be_forbidden(policy: str) -> None:
+def test_migration_policy_can_forbid_the_downgrade(policy: str) -> None:
     scene = Scene({"a": 4})
     one = mixed(scene)
     scene.driver.machine.settings = Scene(consumer_migration_policy=policy).settings
@@ -88,7 +88,7 @@ def test_it_can_be_forbidden(policy: str) -> None:
     assert one.has == {"a": [0, 1, 2, 3]}
 
 
-def test_a_group_that_would_be_too_large_stays() -> None:
+def test_group_above_the_maximum_size_of_classic_groups_is_not_downgraded() -> None:
     scene = Scene({"a": 4}, max_size=1)
     one = mixed(scene)
     two = Member(scene, ["a"])
@@ -105,7 +105,7 @@ def test_a_group_that_would_be_too_large_stays() -> None:
     assert not can_replace_classic(transition, scene.group.by_id[one.member_id])
 
 
-def test_a_classic_member_in_the_place_of_the_last_other_one_keeps_what_that_had() -> None:
+def test_classic_member_that_replaces_the_last_kip_848_member_keeps_its_partitions() -> None:
     scene = Scene({"a": 4})
     one = mixed(scene, instance_id="i")
     epoch = scene.group.epoch
@@ -124,7 +124,7 @@ def test_a_classic_member_in_the_place_of_the_last_other_one_keeps_what_that_had
     assert again.group(GROUP).type == "classic"
 
 
-def test_it_needs_not_have_left_before() -> None:
+def test_classic_member_replaces_a_static_kip_848_member_that_has_not_left() -> None:
     scene = Scene({"a": 4})
     mixed(scene, instance_id="i")
 
@@ -133,7 +133,7 @@ def test_it_needs_not_have_left_before() -> None:
     assert classic_group(scene).state == "Stable"
 
 
-def test_one_that_wants_something_else_has_everybody_rebalance() -> None:
+def test_replacing_classic_member_with_another_subscription_causes_a_rebalance() -> None:
     scene = Scene({"a": 4, "b": 1})
     one = mixed(scene, instance_id="i")
 
@@ -143,7 +143,7 @@ def test_one_that_wants_something_else_has_everybody_rebalance() -> None:
     assert one.beat() is REBALANCE
 
 
-def test_where_nothing_can_be_written_it_stays_a_consumer_group() -> None:
+def test_group_stays_a_consumer_group_when_its_downgrade_records_are_refused() -> None:
     scene = Scene({"a": 4})
     one = mixed(scene)
     before = scene.group

@@ -31,7 +31,7 @@ SUBSCRIPTION = ConsumerProtocolSubscription(
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_a_subscription_is_read_in_its_version(version: int) -> None:
+def test_subscription_is_decoded_in_each_version(version: int) -> None:
     body = to_bytes(SUBSCRIPTION, version)
 
     found = read_subscription(version.to_bytes(2) + body)
@@ -41,7 +41,7 @@ def test_a_subscription_is_read_in_its_version(version: int) -> None:
     assert owned_partitions(found, IMAGE) == ([OwnedTopic(A, [1])] if version else [])
 
 
-def test_a_newer_version_is_read_as_the_newest_that_is_known() -> None:
+def test_newer_version_of_a_subscription_is_decoded_as_the_newest_known_version() -> None:
     data = (9).to_bytes(2) + to_bytes(SUBSCRIPTION, 3) + b"more"
 
     assert version_of(data) == 3
@@ -49,14 +49,14 @@ def test_a_newer_version_is_read_as_the_newest_that_is_known() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\xff\xff", b"\x00\x00\x00"])
-def test_what_is_none_is_refused(data: bytes) -> None:
+def test_malformed_subscription_or_assignment_raises_a_decode_error(data: bytes) -> None:
     for read in (read_subscription, read_assignment):
         with pytest.raises(DecodeError):
             read(data)
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_an_assignment_is_written_and_read_by_names(version: int) -> None:
+def test_assignment_is_encoded_and_decoded_with_topic_names(version: int) -> None:
     gone = topic_id("gone")
 
     data = write_assignment({A: {2, 0}, gone: {1}, B: {0}}, version, IMAGE)

@@ -28,7 +28,7 @@ def scene() -> Scene:
     return scene
 
 
-def test_its_states_are_kafkas(scene: Scene) -> None:
+def test_group_has_the_states_of_kafka(scene: Scene) -> None:
     group = scene.group
     assert group.state == "Stable"
     group.epoch += 1
@@ -40,7 +40,7 @@ def test_its_states_are_kafkas(scene: Scene) -> None:
     assert (group.type, group.protocol_type, group.is_empty) == ("consumer", "consumer", True)
 
 
-def test_members_commit_in_their_epoch_and_strangers_where_nobody_is(scene: Scene) -> None:
+def test_commits_need_the_member_epoch_unless_the_group_is_empty(scene: Scene) -> None:
     group = scene.group
 
     group.validate_commit("m1", None, 2, 9, offsets(0))
@@ -56,7 +56,7 @@ def test_members_commit_in_their_epoch_and_strangers_where_nobody_is(scene: Scen
         group.validate_commit("m1", None, 2, 9, offsets(0))
 
 
-def test_an_old_epoch_commits_what_the_member_has_had_since(scene: Scene) -> None:
+def test_older_epoch_can_commit_partitions_owned_since_that_epoch(scene: Scene) -> None:
     scene.join("m2", "a")
     scene.beat("m1")
     scene.say_owned("m1")
@@ -67,7 +67,7 @@ def test_an_old_epoch_commits_what_the_member_has_had_since(scene: Scene) -> Non
         scene.group.validate_commit("m1", None, 2, 9, offsets(1))
 
 
-def test_offsets_are_fetched_by_members_and_by_whoever_says_nothing(scene: Scene) -> None:
+def test_offset_fetch_needs_no_member_but_checks_a_given_member_and_epoch(scene: Scene) -> None:
     group = scene.group
 
     group.validate_fetch(None, -1)
@@ -80,7 +80,7 @@ def test_offsets_are_fetched_by_members_and_by_whoever_says_nothing(scene: Scene
         group.validate_fetch("", -1)
 
 
-def test_offsets_of_what_is_read_stay_and_others_expire_by_their_age(scene: Scene) -> None:
+def test_subscribed_topics_are_known_and_other_offsets_expire_by_age(scene: Scene) -> None:
     group = scene.group
 
     group.validate_offset_delete()
@@ -89,7 +89,7 @@ def test_offsets_of_what_is_read_stay_and_others_expire_by_their_age(scene: Scen
     assert group.offsets_kept_since(7) == 7
 
 
-def test_it_is_deleted_when_it_is_empty(scene: Scene) -> None:
+def test_only_an_empty_group_can_be_deleted(scene: Scene) -> None:
     group = scene.group
     with refusal(ErrorCode.NON_EMPTY_GROUP):
         group.validate_delete()
@@ -102,7 +102,7 @@ def test_it_is_deleted_when_it_is_empty(scene: Scene) -> None:
     assert scene.driver.machine.by_id == {}
 
 
-def test_tombstones_end_a_group_with_all_that_it_has() -> None:
+def test_tombstones_remove_a_group_with_members_and_expressions() -> None:
     scene = Scene({"a": 2, "b": 1})
     scene.join("m1", "a", instance_id="i")
     scene.join("m2", regex="b")
@@ -115,12 +115,12 @@ def test_tombstones_end_a_group_with_all_that_it_has() -> None:
     assert scene.driver.machine.by_id == {}
 
 
-def test_it_tells_figures(scene: Scene) -> None:
+def test_inspection_shows_the_members_of_the_group(scene: Scene) -> None:
     assert scene.group.describe()["members"] == 1
     assert [member.member_id for member in scene.group.members()] == ["m1"]
 
 
-def test_of_two_owners_in_an_old_log_the_newest_counts(scene: Scene) -> None:
+def test_owner_with_the_newest_epoch_wins_for_a_doubly_owned_partition(scene: Scene) -> None:
     group = scene.group
     old = group.by_id["m1"]
 
@@ -137,7 +137,7 @@ def test_of_two_owners_in_an_old_log_the_newest_counts(scene: Scene) -> None:
     assert group.is_free(A, 1)
 
 
-def test_a_static_member_that_is_dropped_does_not_take_its_successors_place(scene: Scene) -> None:
+def test_dropping_a_replaced_static_member_keeps_its_successor(scene: Scene) -> None:
     group = scene.group
     group.put(Member(member_id="x", instance_id="i"))
     group.put(Member(member_id="y", instance_id="i"))
@@ -151,7 +151,9 @@ def test_a_static_member_that_is_dropped_does_not_take_its_successors_place(scen
 
 
 @pytest.mark.parametrize("name", ["topics", "regex"])
-def test_whatever_changes_of_a_member_is_counted(scene: Scene, name: str) -> None:
+def test_changed_topics_or_expression_of_a_member_update_the_subscription_counts(
+    scene: Scene, name: str
+) -> None:
     group = scene.group
     before = Member(member_id="x", topics=("a",), regex="r")
     new: dict[str, Any] = {
@@ -175,7 +177,7 @@ def test_whatever_changes_of_a_member_is_counted(scene: Scene, name: str) -> Non
     )
 
 
-def test_who_is_dropped_owns_nothing_any_more(scene: Scene) -> None:
+def test_dropped_member_owns_no_partitions(scene: Scene) -> None:
     group = scene.group
     assert group.epochs
 

@@ -20,7 +20,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupMemberMetadataKey
 
 
-def test_who_joins_alone_gets_everything() -> None:
+def test_only_member_gets_all_partitions() -> None:
     scene = Scene({"a": 3, "b": 1})
 
     answer = scene.join("m1", "a", "b")
@@ -32,7 +32,7 @@ def test_who_joins_alone_gets_everything() -> None:
     assert scene.group.state == "Stable"
 
 
-def test_a_second_member_gets_what_the_first_has_given_back() -> None:
+def test_second_member_gets_the_partitions_that_the_first_member_revoked() -> None:
     scene = Scene({"a": 4})
     scene.join("m1", "a")
 
@@ -51,13 +51,13 @@ def test_a_second_member_gets_what_the_first_has_given_back() -> None:
     assert scene.driver.reload().machine.group(GROUP).state == "Stable"
 
 
-def test_who_has_no_id_gets_one() -> None:
+def test_member_without_an_id_gets_an_id() -> None:
     answer = Scene({"a": 1}).join("", "a", fresh="new", version=0)
 
     assert answer.member_id == "new"
 
 
-def test_a_heartbeat_that_changes_nothing_writes_nothing_and_is_told_nothing() -> None:
+def test_unchanged_heartbeat_writes_no_record_and_returns_no_assignment() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     written = len(scene.driver.log)
@@ -92,7 +92,7 @@ def at_rest(**said: Any) -> Scene:
     ],
     ids=lambda said: next(iter(said)),
 )
-def test_what_is_new_is_written_though_nothing_is_to_be_done(said: dict[str, Any]) -> None:
+def test_changed_member_metadata_is_written_in_a_stable_group(said: dict[str, Any]) -> None:
     scene = at_rest()
     key = ConsumerGroupMemberMetadataKey(GROUP, "m1")
     written = len(scene.driver.log)
@@ -102,7 +102,7 @@ def test_what_is_new_is_written_though_nothing_is_to_be_done(said: dict[str, Any
     assert key in [record.key for record in scene.driver.records[written:]]
 
 
-def test_an_instance_is_who_it_says_it_is_though_nothing_is_to_be_done() -> None:
+def test_heartbeat_with_a_wrong_instance_id_is_refused_in_a_stable_group() -> None:
     scene = at_rest(instance_id="i")
     written = len(scene.driver.log)
 
@@ -117,7 +117,7 @@ def test_an_instance_is_who_it_says_it_is_though_nothing_is_to_be_done() -> None
         scene.beat("m1", instance_id="i")
 
 
-def test_an_instance_that_has_had_another_name_is_written_under_that_again() -> None:
+def test_member_can_return_to_an_earlier_instance_id() -> None:
     scene = at_rest(instance_id="i")
     scene.join("m1", "a", instance_id="j")
     scene.settle()
@@ -127,7 +127,7 @@ def test_an_instance_that_has_had_another_name_is_written_under_that_again() -> 
     assert scene.group.by_id["m1"].instance_id == "i"
 
 
-def test_who_leaves_for_a_while_twice_is_away() -> None:
+def test_static_member_that_leaves_temporarily_twice_keeps_its_partitions() -> None:
     scene = at_rest(instance_id="i")
     owned = scene.has("m1")
 
@@ -139,7 +139,7 @@ def test_who_leaves_for_a_while_twice_is_away() -> None:
     assert scene.group.state == "Reconciling"
 
 
-def test_who_was_classic_is_none_any_more_though_it_says_nothing_else() -> None:
+def test_kip_848_heartbeat_ends_the_classic_protocol_of_a_member() -> None:
     scene = at_rest()
     classic = Classic(scene, ["a"])
     classic.join(asks_for_id=False)
@@ -154,7 +154,7 @@ def test_who_was_classic_is_none_any_more_though_it_says_nothing_else() -> None:
     assert scene.group.classic == 0
 
 
-def test_settings_of_the_group_are_its_own_though_nothing_is_to_be_done() -> None:
+def test_settings_of_the_group_apply_to_an_unchanged_heartbeat() -> None:
     scene = at_rest()
     own = GroupSettings(consumer_heartbeat_interval_ms=7, consumer_session_timeout_ms=8)
     scene.driver.machine.own_settings = {GROUP: own}
@@ -164,7 +164,7 @@ def test_settings_of_the_group_are_its_own_though_nothing_is_to_be_done() -> Non
 
 
 @pytest.mark.parametrize("topics", [None, ["a"]])
-def test_who_says_all_is_told_all(topics: list[str] | None) -> None:
+def test_full_heartbeat_is_answered_with_the_assignment(topics: list[str] | None) -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     written = len(scene.driver.log)
@@ -177,7 +177,7 @@ def test_who_says_all_is_told_all(topics: list[str] | None) -> None:
     assert len(scene.driver.log) == written
 
 
-def test_who_joins_again_under_its_id_is_the_same_member() -> None:
+def test_join_with_a_known_member_id_keeps_the_member() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
 
@@ -188,7 +188,7 @@ def test_who_joins_again_under_its_id_is_the_same_member() -> None:
 
 
 @pytest.mark.parametrize(("epoch", "than"), [(4, "greater"), (1, "smaller")])
-def test_an_epoch_that_is_not_the_members_is_fenced(epoch: int, than: str) -> None:
+def test_heartbeat_with_a_wrong_member_epoch_is_fenced(epoch: int, than: str) -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     message = (
@@ -200,7 +200,7 @@ def test_an_epoch_that_is_not_the_members_is_fenced(epoch: int, than: str) -> No
         scene.beat("m1", epoch=epoch)
 
 
-def test_the_epoch_before_is_right_for_who_owns_no_more_than_it_was_given() -> None:
+def test_previous_epoch_is_accepted_only_without_unassigned_owned_partitions() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     scene.join("m2", "b")
@@ -214,7 +214,7 @@ def test_the_epoch_before_is_right_for_who_owns_no_more_than_it_was_given() -> N
             scene.beat("m1", epoch=2, owned=wrong)
 
 
-def test_strangers_are_told_what_is_unknown() -> None:
+def test_heartbeat_with_an_unknown_group_member_or_instance_is_refused() -> None:
     scene = Scene({"a": 2})
 
     with refusal(ErrorCode.GROUP_ID_NOT_FOUND, "Consumer group g not found."):
@@ -230,7 +230,7 @@ def test_strangers_are_told_what_is_unknown() -> None:
         scene.beat("m2", epoch=1, instance_id="i")
 
 
-def test_a_new_subscription_is_assigned_anew() -> None:
+def test_changed_subscription_causes_a_new_assignment() -> None:
     scene = Scene({"a": 2, "b": 2})
     scene.join("m1", "a")
 
@@ -240,7 +240,7 @@ def test_a_new_subscription_is_assigned_anew() -> None:
     assert scene.has("m1") == {"a": [0, 1], "b": [0, 1]}
 
 
-def test_what_it_no_longer_subscribes_to_it_gives_back_before_the_next_assignment() -> None:
+def test_unsubscribed_topic_is_revoked_before_the_next_assignment() -> None:
     scene = Scene({"a": 2, "b": 2}, at_once=False, consumer_assignment_interval_ms=15_000)
     scene.join("m1", "a", "b")
 
@@ -250,7 +250,7 @@ def test_what_it_no_longer_subscribes_to_it_gives_back_before_the_next_assignmen
     assert scene.group.state == "Assigning"
 
 
-def test_an_assignor_that_more_members_ask_for_now_assigns_anew() -> None:
+def test_change_of_the_preferred_assignor_causes_a_new_assignment() -> None:
     scene = Scene({"a": 3, "b": 3})
     scene.join("m1", "a", "b")
     before = scene.group.epoch
@@ -262,7 +262,7 @@ def test_an_assignor_that_more_members_ask_for_now_assigns_anew() -> None:
     assert scene.group.epoch == before + 1
 
 
-def test_the_next_assignment_waits_for_its_interval() -> None:
+def test_next_assignment_waits_for_the_assignment_interval() -> None:
     scene = Scene({"a": 2}, at_once=False)
     scene.join("m1", "a")
 
@@ -277,7 +277,7 @@ def test_the_next_assignment_waits_for_its_interval() -> None:
     assert scene.group.state == "Reconciling"
 
 
-def test_a_clock_that_went_back_holds_no_assignment() -> None:
+def test_backward_clock_jump_does_not_delay_the_next_assignment() -> None:
     scene = Scene({"a": 2}, at_once=False)
     scene.join("m1", "a")
     scene.driver.now_ms -= 500_000
@@ -285,7 +285,7 @@ def test_a_clock_that_went_back_holds_no_assignment() -> None:
     assert scene.join("m2", "a").epoch == 3
 
 
-def test_where_everybody_left_nobody_waits_for_the_interval() -> None:
+def test_assignment_of_an_emptied_group_skips_the_assignment_interval() -> None:
     scene = Scene({"a": 2}, at_once=False)
     scene.join("m1", "a")
     scene.leave("m1")
@@ -293,7 +293,7 @@ def test_where_everybody_left_nobody_waits_for_the_interval() -> None:
     assert scene.join("m2", "a").assignment == {topic_id("a"): {0, 1}}
 
 
-def test_a_group_is_full_for_who_is_not_in_it() -> None:
+def test_full_group_refuses_new_members_but_not_returning_static_members() -> None:
     scene = Scene({"a": 2}, consumer_max_size=1)
     scene.join("m1", "a", instance_id="i")
     message = "The consumer group has reached its maximum capacity of 1 members."
@@ -307,7 +307,7 @@ def test_a_group_is_full_for_who_is_not_in_it() -> None:
     assert scene.join("m2", "a", instance_id="i").epoch == 2
 
 
-def test_topics_that_come_grow_and_go_are_assigned_anew() -> None:
+def test_created_enlarged_and_deleted_topics_cause_new_assignments() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", "a", "b")
     assert scene.has("m1") == {"a": [0]}
@@ -324,7 +324,7 @@ def test_topics_that_come_grow_and_go_are_assigned_anew() -> None:
     assert scene.group.state == "Stable"
 
 
-def test_topics_that_have_grown_are_looked_at_until_it_is_written() -> None:
+def test_topic_change_is_processed_again_after_its_records_were_refused() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", "a")
     scene.create(a=2)
@@ -338,7 +338,7 @@ def test_topics_that_have_grown_are_looked_at_until_it_is_written() -> None:
     assert scene.has("m1") == {"a": [0, 1]}
 
 
-def test_what_could_not_be_written_is_as_it_was_before() -> None:
+def test_refused_records_of_a_join_leave_no_group() -> None:
     scene = Scene({"a": 2})
     scene.driver.refuse = error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
@@ -350,7 +350,7 @@ def test_what_could_not_be_written_is_as_it_was_before() -> None:
     assert scene.join("m1", "a").epoch == 2
 
 
-def test_an_answer_waits_until_its_records_are_committed() -> None:
+def test_heartbeat_answer_waits_until_its_records_are_committed() -> None:
     scene = Scene({"a": 2})
     scene.driver.hold = True
 

@@ -21,7 +21,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.scheduling.chunked_work import whole
 
 
-def test_what_a_member_had_the_others_get() -> None:
+def test_partitions_of_a_leaving_member_go_to_the_other_members() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     scene.join("m2", "a")
@@ -35,7 +35,7 @@ def test_what_a_member_had_the_others_get() -> None:
     assert scene.group.state == "Stable"
 
 
-def test_the_last_member_leaves_an_empty_group() -> None:
+def test_group_is_empty_after_its_last_member_left() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
 
@@ -48,7 +48,7 @@ def test_the_last_member_leaves_an_empty_group() -> None:
     assert scene.due == {}
 
 
-def test_who_is_silent_for_its_session_is_a_member_no_longer() -> None:
+def test_member_without_heartbeats_is_removed_after_the_session_timeout() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     scene.wait(SESSION_MS - 1)
@@ -63,7 +63,7 @@ def test_who_is_silent_for_its_session_is_a_member_no_longer() -> None:
         scene.beat("m1")
 
 
-def test_who_does_not_give_back_in_its_time_is_a_member_no_longer() -> None:
+def test_member_that_does_not_revoke_partitions_is_removed_at_the_rebalance_timeout() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     scene.join("m2", "a")
@@ -80,7 +80,7 @@ def test_who_does_not_give_back_in_its_time_is_a_member_no_longer() -> None:
     assert scene.has("m2") == {"a": [0, 1]}
 
 
-def test_who_has_given_back_has_all_the_time() -> None:
+def test_revoking_the_partitions_cancels_the_rebalance_timer() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     scene.join("m2", "a")
@@ -93,7 +93,7 @@ def test_who_has_given_back_has_all_the_time() -> None:
     assert (REBALANCE, GROUP, "m1") not in scene.due
 
 
-def test_a_rebalance_timeout_is_of_one_epoch() -> None:
+def test_rebalance_timer_of_an_earlier_epoch_does_not_remove_the_member() -> None:
     scene = Scene({"a": 3})
     scene.join("m1", "a")
     scene.join("m2", "a")
@@ -105,7 +105,7 @@ def test_a_rebalance_timeout_is_of_one_epoch() -> None:
     assert "m1" in scene.group.by_id
 
 
-def test_after_a_restart_all_have_their_sessions_and_their_time_to_give_back() -> None:
+def test_session_and_rebalance_timers_restart_after_a_broker_restart() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     scene.join("m2", "a")
@@ -121,7 +121,7 @@ def test_after_a_restart_all_have_their_sessions_and_their_time_to_give_back() -
     }
 
 
-def test_who_could_not_be_fenced_is_fenced_later() -> None:
+def test_fencing_is_retried_after_its_records_were_refused() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     scene.driver.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
@@ -134,7 +134,7 @@ def test_who_could_not_be_fenced_is_fenced_later() -> None:
     assert scene.group.is_empty
 
 
-def test_who_is_gone_already_is_not_fenced() -> None:
+def test_fencing_an_already_removed_member_writes_no_record() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     transition = Transition.begin(scene.state, scene.group, scene.driver.now_ms)
@@ -143,7 +143,7 @@ def test_who_is_gone_already_is_not_fenced() -> None:
     assert whole(remove(transition, [], NOBODY, None)).records == []
 
 
-def test_nothing_of_a_member_that_left_is_due() -> None:
+def test_timers_of_a_member_that_left_are_cancelled() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     scene.join("m2", "a")
@@ -158,7 +158,7 @@ def test_nothing_of_a_member_that_left_is_due() -> None:
     assert (SYNC, GROUP, "m1") not in scene.due
 
 
-def test_a_member_may_leave_by_its_instance() -> None:
+def test_static_member_leaves_by_its_instance_id() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a", instance_id="i")
 
@@ -168,7 +168,7 @@ def test_a_member_may_leave_by_its_instance() -> None:
     assert scene.group.statics == {}
 
 
-def test_an_expression_goes_with_its_last_member() -> None:
+def test_expression_is_removed_with_its_last_member() -> None:
     scene = Scene({"a": 2, "b": 1})
     for name in ("m1", "m2"):
         scene.join(name, regex="[ab]")

@@ -53,7 +53,7 @@ def same(one: Member, other: Member) -> bool:
 
 
 @pytest.mark.parametrize("member", [FULL, Member(member_id="m")])
-def test_records_say_all_of_a_member(member: Member) -> None:
+def test_member_is_restored_completely_from_its_records(member: Member) -> None:
     (_, subscription), (_, assignment) = (
         (record.key, record.value)
         for record in (
@@ -67,7 +67,7 @@ def test_records_say_all_of_a_member(member: Member) -> None:
     assert same(again, member)
 
 
-def test_whoever_looks_sees_where_a_member_is() -> None:
+def test_figures_of_a_member_show_its_state_and_subscription() -> None:
     assert FULL.figures() == {
         "epoch": 5,
         "state": "UNREVOKED_PARTITIONS",
@@ -84,7 +84,7 @@ def test_whoever_looks_sees_where_a_member_is() -> None:
     }
 
 
-def test_a_heartbeat_that_says_nothing_new_changes_nothing() -> None:
+def test_heartbeat_without_news_keeps_the_same_member_object() -> None:
     member = heard(FULL)  # it speaks KIP-848 from now on
     assert member.classic is None
 
@@ -117,7 +117,9 @@ def test_a_heartbeat_that_says_nothing_new_changes_nothing() -> None:
         ({"client_host": "/i"}, "client_host", "/i"),
     ],
 )
-def test_what_is_new_is_taken_over(said: dict[str, Any], name: str, value: object) -> None:
+def test_heartbeat_updates_changed_fields_of_the_member(
+    said: dict[str, Any], name: str, value: object
+) -> None:
     member = heard(FULL)
 
     other = heard(member, **said)
@@ -126,7 +128,7 @@ def test_what_is_new_is_taken_over(said: dict[str, Any], name: str, value: objec
     assert not same(other, member)
 
 
-def test_records_without_epochs_are_of_the_members_own() -> None:
+def test_partitions_without_assignment_epochs_get_the_member_epoch() -> None:
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=5,
         previous_member_epoch=4,
@@ -142,7 +144,7 @@ def test_records_without_epochs_are_of_the_members_own() -> None:
     assert (member.assigned, member.revoking) == ({A: {1: 5, 2: 5}}, {A: {3: 5}})
 
 
-def test_a_state_of_the_future_is_unknown() -> None:
+def test_unknown_state_number_is_read_as_the_unknown_state() -> None:
     assert MemberState(99) is MemberState.UNKNOWN
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=5,
@@ -154,7 +156,7 @@ def test_a_state_of_the_future_is_unknown() -> None:
     assert Member(member_id="m").placed(value).state is MemberState.UNKNOWN
 
 
-def test_who_leaves_has_nothing_and_who_comes_back_begins_anew() -> None:
+def test_left_member_owns_nothing_and_a_renamed_member_starts_at_epoch_zero() -> None:
     gone, back = FULL.left(), FULL.renamed("n")
 
     assert (gone.epoch, gone.previous_epoch, gone.assigned, gone.revoking) == (-1, -1, {}, {})
@@ -162,7 +164,7 @@ def test_who_leaves_has_nothing_and_who_comes_back_begins_anew() -> None:
     assert back.assigned == FULL.assigned
 
 
-def test_partitions_are_the_same_whatever_their_epochs() -> None:
+def test_partitions_are_compared_without_their_epochs() -> None:
     assert same_partitions({A: {0: 1}}, {A: {0: 2}})
     assert not same_partitions({A: {0: 1}}, {A: {0: 1, 1: 1}})
     assert not same_partitions({A: {0: 1}}, {})
@@ -170,7 +172,7 @@ def test_partitions_are_the_same_whatever_their_epochs() -> None:
     assert since({A: frozenset({2, 0})}, 7) == {A: {0: 7, 2: 7}}
 
 
-def test_it_is_reconciled_when_it_is_stable_in_the_epoch() -> None:
+def test_member_is_reconciled_when_stable_in_the_target_epoch() -> None:
     assert Member(member_id="m", epoch=3).is_reconciled(3)
     assert not Member(member_id="m", epoch=3).is_reconciled(4)
     assert not FULL.is_reconciled(5)

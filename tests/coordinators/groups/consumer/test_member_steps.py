@@ -13,12 +13,12 @@ from trio_kafka.protocol.stored.groups.consumer import (
 )
 
 
-def test_a_plan_and_a_target_are_values() -> None:
+def test_plans_and_targets_compare_by_value() -> None:
     assert Plan(3, homogeneous=True) == Plan(3, True)
     assert Target(3, {}) == Target(3, {})
 
 
-def test_who_holds_an_instance_id_is_not_replaced() -> None:
+def test_join_with_an_instance_id_in_use_is_refused() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a", instance_id="i")
     message = (
@@ -30,7 +30,7 @@ def test_who_holds_an_instance_id_is_not_replaced() -> None:
         scene.join("m2", "a", instance_id="i")
 
 
-def test_a_static_member_that_left_for_a_while_comes_back_to_what_it_had() -> None:
+def test_returning_static_member_gets_its_former_partitions() -> None:
     scene = Scene({"a": 4})
     scene.join("m1", "a", instance_id="i")
     scene.join("m2", "a")
@@ -62,7 +62,7 @@ def test_a_static_member_that_left_for_a_while_comes_back_to_what_it_had() -> No
     assert scene.driver.reload().machine.group(GROUP).state == "Stable"
 
 
-def test_its_former_self_is_fenced() -> None:
+def test_requests_under_the_old_id_of_a_replaced_static_member_are_fenced() -> None:
     scene = Scene({"a": 4})
     scene.join("m1", "a", instance_id="i")
     scene.leave("m1", epoch=-2, instance_id="i")
@@ -77,7 +77,7 @@ def test_its_former_self_is_fenced() -> None:
         scene.beat("m1", epoch=2)
 
 
-def test_it_may_come_back_wanting_something_else() -> None:
+def test_static_member_can_return_with_another_subscription() -> None:
     scene = Scene({"a": 2, "b": 2})
     scene.join("m1", "a", instance_id="i")
     scene.leave("m1", epoch=-2, instance_id="i")
@@ -87,7 +87,7 @@ def test_it_may_come_back_wanting_something_else() -> None:
     assert scene.has("m3") == {"b": [0, 1]}
 
 
-def test_what_it_was_to_give_back_it_has_given_back_by_leaving() -> None:
+def test_static_member_that_leaves_temporarily_releases_partitions_to_be_revoked() -> None:
     scene = Scene({"a": 4})
     scene.join("m1", "a", instance_id="i")
     scene.join("m2", "a")
@@ -102,7 +102,7 @@ def test_what_it_was_to_give_back_it_has_given_back_by_leaving() -> None:
     assert scene.has("m3") == {"a": [0, 1]}
 
 
-def test_who_comes_back_does_so_within_its_session() -> None:
+def test_static_member_that_does_not_return_within_its_session_is_removed() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a", instance_id="i")
     scene.join("m2", "a")
@@ -118,7 +118,7 @@ def test_who_comes_back_does_so_within_its_session() -> None:
     assert scene.has("m2") == {"a": [0, 1]}
 
 
-def test_what_old_brokers_wrote_of_topics_is_removed() -> None:
+def test_subscription_metadata_of_old_brokers_is_deleted_by_a_tombstone() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
     key = ConsumerGroupPartitionMetadataKey(GROUP)

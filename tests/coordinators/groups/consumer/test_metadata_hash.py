@@ -37,16 +37,16 @@ def topic_of(told: Any) -> tuple[TopicImage, MetadataImage]:
 
 
 @pytest.mark.parametrize("told", hashes()["topics"], ids=lambda told: told["name"][:9])
-def test_a_topics_hash_is_kafkas(told: Any) -> None:
+def test_topic_hash_equals_that_of_kafka(told: Any) -> None:
     assert whole(topic_hash(*topic_of(told))) == told["hash"]
 
 
-def test_a_group_without_topics_has_none() -> None:
+def test_metadata_hash_without_existing_topics_is_zero() -> None:
     assert whole(metadata_hash([], MetadataImage(), {})) == 0
     assert whole(metadata_hash(["missing"], MetadataImage(), {})) == 0
 
 
-def test_what_was_hashed_is_kept() -> None:
+def test_topic_hashes_are_cached() -> None:
     told = hashes()["topics"][0]
     _, image = topic_of(told)
     known: dict[str, int] = {}

@@ -20,7 +20,7 @@ POLICIES = pytest.mark.parametrize(
 
 
 @POLICIES
-def test_a_classic_group_becomes_a_consumer_group_where_it_may(
+def test_classic_group_is_upgraded_only_if_the_policy_allows_upgrades(
     policy: str, upgrades: bool, downgrades: bool
 ) -> None:
     del downgrades
@@ -40,7 +40,7 @@ def test_a_classic_group_becomes_a_consumer_group_where_it_may(
 
 
 @POLICIES
-def test_a_consumer_group_becomes_a_classic_group_where_it_may(
+def test_consumer_group_is_downgraded_only_if_the_policy_allows_downgrades(
     policy: str, upgrades: bool, downgrades: bool
 ) -> None:
     del upgrades
@@ -61,7 +61,7 @@ def test_a_consumer_group_becomes_a_classic_group_where_it_may(
 
 
 @pytest.mark.parametrize("policy", ["upgrade", "downgrade", "bidirectional"])
-def test_classic_members_join_a_consumer_group_where_anybody_may_migrate(policy: str) -> None:
+def test_classic_members_join_a_consumer_group_unless_migration_is_disabled(policy: str) -> None:
     scene = Scene({"a": 2}, consumer_migration_policy=policy)
     scene.join("new", "a")
 
@@ -71,7 +71,7 @@ def test_classic_members_join_a_consumer_group_where_anybody_may_migrate(policy:
 
 
 @POLICIES
-def test_a_broker_takes_each_policy_in_any_case(
+def test_migration_policy_setting_is_case_insensitive(
     policy: str, upgrades: bool, downgrades: bool
 ) -> None:
     del upgrades, downgrades
@@ -80,7 +80,7 @@ def test_a_broker_takes_each_policy_in_any_case(
     assert group_settings(config).consumer_migration_policy == policy
 
 
-def test_a_group_that_has_not_been_assigned_yet_goes_on_from_its_own_epoch() -> None:
+def test_downgraded_group_without_a_current_assignment_continues_from_its_group_epoch() -> None:
     scene = Scene({"a": 4})
     one = Member(scene, ["a"])
     scene.join("new", "a")

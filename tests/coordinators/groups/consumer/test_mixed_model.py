@@ -274,7 +274,9 @@ class Story:
 @settings(deadline=None)
 @example([("wait", 46_000), ("leave", 0), ("transition", 1), ("leave", 2), ("killed", 0)])
 @given(st.lists(EVENTS, max_size=40))
-def test_a_group_of_both_protocols_reads_everything_once(events: list[tuple[str, int]]) -> None:
+def test_group_with_members_of_both_protocols_reads_every_partition_exactly_once(
+    events: list[tuple[str, int]],
+) -> None:
     story = Story()
 
     for what, which in events:

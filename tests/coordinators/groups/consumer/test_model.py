@@ -194,7 +194,7 @@ class Story:
     st.sampled_from((0, 1000)),
     st.lists(EVENTS, max_size=40),
 )
-def test_nothing_is_read_twice_and_in_the_end_all_is_read(
+def test_no_partition_has_two_readers_and_finally_every_partition_has_a_reader(
     assignor: str, interval_ms: int, events: list[tuple[str, Any, Any]]
 ) -> None:
     story = Story(assignor, interval_ms)

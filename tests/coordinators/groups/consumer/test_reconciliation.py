@@ -46,13 +46,13 @@ def owns(topic: TopicId, *numbers: int) -> list[OwnedTopic]:
     return [OwnedTopic(topic, numbers)]
 
 
-def test_who_has_its_target_stays_as_it_is() -> None:
+def test_member_at_its_target_is_unchanged() -> None:
     one = member(STABLE, 10, {A: {0: 3}})
 
     assert reconcile(one, goal(10, {A: {0}})) is one
 
 
-def test_a_new_epoch_of_the_same_target_is_a_step() -> None:
+def test_unchanged_target_in_a_new_epoch_advances_the_member_epoch() -> None:
     one = member(STABLE, 10, {A: {0: 3}})
 
     two = reconcile(one, goal(11, {A: {0}}))
@@ -61,14 +61,14 @@ def test_a_new_epoch_of_the_same_target_is_a_step() -> None:
     assert two.assigned == {A: {0: 3}}, "with the epoch since when it has it"
 
 
-def test_what_is_free_it_gets_at_once() -> None:
+def test_free_partitions_are_assigned_at_once() -> None:
     two = reconcile(member(STABLE, 10, {A: {0: 3}}), goal(11, {A: {0, 1}, B: {5}}))
 
     assert (two.epoch, two.state) == (11, STABLE)
     assert two.assigned == {A: {0: 3, 1: 11}, B: {5: 11}}
 
 
-def test_for_what_others_own_it_waits_in_the_new_epoch() -> None:
+def test_member_waits_in_the_new_epoch_for_partitions_of_other_owners() -> None:
     one = member(STABLE, 10, {A: {0: 3}})
 
     two = reconcile(one, goal(11, {A: {0, 1, 2}}, taken={(A, 1)}))
@@ -77,7 +77,7 @@ def test_for_what_others_own_it_waits_in_the_new_epoch() -> None:
     assert two.assigned == {A: {0: 3, 2: 11}}
 
 
-def test_what_it_shall_not_have_it_gives_back_before_anything_else() -> None:
+def test_partitions_outside_the_target_are_revoked_before_new_assignments() -> None:
     one = member(STABLE, 10, {A: {0: 3, 1: 4}})
 
     two = reconcile(one, goal(11, {A: {0}, B: {0}}))
@@ -86,7 +86,7 @@ def test_what_it_shall_not_have_it_gives_back_before_anything_else() -> None:
     assert (two.assigned, two.revoking) == ({A: {0: 3}}, {A: {1: 4}})
 
 
-def test_who_says_that_it_has_given_back_already_goes_on() -> None:
+def test_member_that_already_revoked_its_partitions_advances_at_once() -> None:
     one = member(STABLE, 10, {A: {0: 3, 1: 4}})
 
     two = reconcile(one, goal(11, {A: {0}}, owned=owns(A, 0)))
@@ -95,13 +95,15 @@ def test_who_says_that_it_has_given_back_already_goes_on() -> None:
 
 
 @pytest.mark.parametrize("owned", [None, owns(A, 0, 1), owns(A, 1)], ids=str)
-def test_while_it_owns_any_of_it_nothing_happens(owned: list[OwnedTopic] | None) -> None:
+def test_member_is_unchanged_while_still_owning_partitions_to_be_revoked(
+    owned: list[OwnedTopic] | None,
+) -> None:
     one = member(UNREVOKED, 10, {A: {0: 3}}, {A: {1: 4}})
 
     assert reconcile(one, goal(12, {A: {0}, B: {0}}, owned=owned)) is one
 
 
-def test_when_it_has_given_all_back_it_goes_to_the_newest_target() -> None:
+def test_member_moves_to_the_newest_target_after_revoking_all() -> None:
     one = member(UNREVOKED, 10, {A: {0: 3}}, {A: {1: 4}})
 
     two = reconcile(one, goal(12, {A: {0}, B: {0}}, owned=owns(A, 0)))
@@ -110,7 +112,7 @@ def test_when_it_has_given_all_back_it_goes_to_the_newest_target() -> None:
     assert (two.assigned, two.revoking) == ({A: {0: 3}, B: {0: 12}}, {})
 
 
-def test_what_the_newest_target_takes_too_it_gives_back_next() -> None:
+def test_partitions_outside_the_newest_target_are_revoked_next() -> None:
     one = member(UNREVOKED, 10, {A: {0: 3, 2: 3}}, {A: {1: 4}})
 
     two = reconcile(one, goal(12, {A: {0}}, owned=owns(A, 0, 2)))
@@ -119,7 +121,7 @@ def test_what_the_newest_target_takes_too_it_gives_back_next() -> None:
     assert (two.assigned, two.revoking) == ({A: {0: 3}}, {A: {2: 3}})
 
 
-def test_what_it_gave_back_it_may_get_again() -> None:
+def test_revoked_partition_can_be_assigned_to_the_same_member_again() -> None:
     one = member(UNREVOKED, 10, {A: {0: 3}}, {A: {1: 4}})
     taken = {(A, 1)}  # by itself, until now
 
@@ -128,7 +130,7 @@ def test_what_it_gave_back_it_may_get_again() -> None:
     assert (two.state, two.assigned) == (STABLE, {A: {0: 3, 1: 12}})
 
 
-def test_it_gets_what_others_have_given_back_as_it_comes() -> None:
+def test_waiting_member_gets_partitions_as_other_members_release_them() -> None:
     one = member(UNRELEASED, 11, {A: {0: 3}})
     target: dict[TopicId, set[int]] = {A: {0, 1, 2}}
 
@@ -139,13 +141,13 @@ def test_it_gets_what_others_have_given_back_as_it_comes() -> None:
     assert (three.state, three.assigned) == (STABLE, {A: {0: 3, 2: 11, 1: 11}})
 
 
-def test_who_waits_for_what_it_waited_for_has_not_changed() -> None:
+def test_member_that_waits_for_the_same_partitions_is_unchanged() -> None:
     one = member(UNRELEASED, 11, {A: {0: 3}})
 
     assert reconcile(one, goal(11, {A: {0, 1}}, taken={(A, 1)})) is one
 
 
-def test_while_it_waits_it_may_have_to_give_back() -> None:
+def test_waiting_member_may_have_to_revoke_partitions() -> None:
     one = member(UNRELEASED, 11, {A: {0: 3}})
 
     two = reconcile(one, goal(12, {A: {1}}, taken={(A, 1)}))
@@ -154,7 +156,7 @@ def test_while_it_waits_it_may_have_to_give_back() -> None:
 
 
 @pytest.mark.parametrize("state", [STABLE, UNREVOKED, UNRELEASED])
-def test_what_it_does_not_want_any_more_it_is_not_given(state: MemberState) -> None:
+def test_partitions_of_unsubscribed_topics_are_not_assigned(state: MemberState) -> None:
     one = member(state, 10, {})
 
     two = reconcile(one, goal(11, {A: {0}, B: {0}}, wanted={A}, owned=[]))
@@ -162,7 +164,7 @@ def test_what_it_does_not_want_any_more_it_is_not_given(state: MemberState) -> N
     assert two.assigned == {A: {0: 11}}
 
 
-def test_what_it_does_not_want_any_more_it_gives_back_though_the_target_is_old() -> None:
+def test_unsubscribed_topics_are_revoked_even_under_an_old_target() -> None:
     one = member(STABLE, 10, {A: {0: 3}, B: {0: 4}})
 
     two = reconcile(one, goal(10, {A: {0}, B: {0}}, wanted={A}, resubscribed=True))
@@ -171,7 +173,7 @@ def test_what_it_does_not_want_any_more_it_gives_back_though_the_target_is_old()
     assert (two.assigned, two.revoking) == ({A: {0: 3}}, {B: {0: 4}})
 
 
-def test_a_topic_that_it_does_not_want_joins_what_it_gives_back() -> None:
+def test_unsubscribed_topic_is_added_to_the_partitions_to_be_revoked() -> None:
     one = member(UNREVOKED, 10, {A: {0: 3}, B: {0: 4}}, {A: {1: 3}})
 
     two = reconcile(
@@ -182,7 +184,7 @@ def test_a_topic_that_it_does_not_want_joins_what_it_gives_back() -> None:
     assert two.revoking == {A: {1: 3}, B: {0: 4}}
 
 
-def test_what_it_does_not_want_and_does_not_own_is_simply_gone() -> None:
+def test_unsubscribed_topic_that_is_not_owned_is_removed_at_once() -> None:
     one = member(STABLE, 10, {A: {0: 3}, B: {0: 4}})
 
     two = reconcile(one, goal(10, {A: {0}}, wanted={A}, resubscribed=True, owned=owns(A, 0)))
@@ -190,7 +192,7 @@ def test_what_it_does_not_want_and_does_not_own_is_simply_gone() -> None:
     assert (two.epoch, two.state, two.assigned) == (10, STABLE, {A: {0: 3}})
 
 
-def test_what_it_has_given_back_before_it_was_told_to_is_gone() -> None:
+def test_partition_revoked_in_advance_is_removed_at_once() -> None:
     one = member(STABLE, 10, {A: {0: 3, 1: 3}})
 
     two = reconcile(one, goal(11, {A: {0}}, owned=owns(A, 0)))
@@ -198,13 +200,13 @@ def test_what_it_has_given_back_before_it_was_told_to_is_gone() -> None:
     assert (two.epoch, two.state, two.assigned) == (11, STABLE, {A: {0: 3}})
 
 
-def test_who_wants_something_else_and_has_nothing_of_the_old_stays() -> None:
+def test_changed_subscription_without_affected_partitions_changes_nothing() -> None:
     one = member(STABLE, 10, {A: {0: 3}})
 
     assert reconcile(one, goal(10, {A: {0}}, wanted={A}, resubscribed=True)) is one
 
 
-def test_in_a_state_of_the_future_it_is_fenced_until_it_owns_nothing() -> None:
+def test_member_in_an_unknown_state_is_fenced_while_owning_partitions() -> None:
     one = member(MemberState(5), 10, {A: {0: 3}})
     assert one.state is MemberState.UNKNOWN
 
@@ -217,7 +219,7 @@ def test_in_a_state_of_the_future_it_is_fenced_until_it_owns_nothing() -> None:
     assert (two.state, two.epoch, two.assigned) == (STABLE, 11, {A: {0: 3, 1: 11}})
 
 
-def test_nothing_that_was_given_is_changed_in_place() -> None:
+def test_reconciliation_does_not_modify_its_arguments() -> None:
     one = member(UNREVOKED, 10, {A: {0: 3}}, {A: {1: 4}})
     before = evolve(one)
 

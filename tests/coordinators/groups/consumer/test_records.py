@@ -25,7 +25,7 @@ def value_of(record: records.CoordinatorRecord) -> bytes | None:
     return encode_record(record)[1]
 
 
-def test_a_groups_epoch_has_its_hash_as_a_tag() -> None:
+def test_group_epoch_record_has_the_metadata_hash_as_a_tagged_field() -> None:
     key, value = encode_record(records.group_epoch("g", 7, -2))
 
     assert key == b"\x00\x03\x00\x01g"
@@ -33,7 +33,7 @@ def test_a_groups_epoch_has_its_hash_as_a_tag() -> None:
     assert value_of(records.group_epoch("g", 7, 0)) == b"\x00\x00\x00\x00\x00\x07\x00"
 
 
-def test_a_members_subscription_is_sorted_and_has_no_null_for_an_expression() -> None:
+def test_subscription_record_has_sorted_topics_and_an_empty_expression() -> None:
     key, value = encode_record(records.subscription("g", MEMBER))
 
     assert key == b"\x00\x05\x00\x01g\x00\x01m"
@@ -43,7 +43,7 @@ def test_a_members_subscription_is_sorted_and_has_no_null_for_an_expression() ->
     )
 
 
-def test_a_classic_member_has_its_protocols_as_a_tag() -> None:
+def test_subscription_record_of_a_classic_member_has_protocols_as_a_tagged_field() -> None:
     side = ClassicSide(9, (GroupProtocol("range", b"xy"),))
     value = value_of(records.subscription("g", Member(member_id="m", classic=side)))
 
@@ -51,7 +51,7 @@ def test_a_classic_member_has_its_protocols_as_a_tag() -> None:
     assert value.endswith(b"\x01\x00\x11\x01\x00\x00\x00\x09\x02\x06range\x03xy\x00\x00")
 
 
-def test_assignments_are_in_order_with_their_epochs() -> None:
+def test_assignment_record_has_sorted_partitions_with_their_epochs() -> None:
     record = records.assignment("g", MEMBER)
 
     assert encode_record(record)[0] == b"\x00\x08\x00\x01g\x00\x01m"
@@ -64,7 +64,7 @@ def test_assignments_are_in_order_with_their_epochs() -> None:
     assert record.value.partitions_pending_revocation[0].partitions == [5]
 
 
-def test_targets_are_in_order() -> None:
+def test_target_record_has_sorted_partitions() -> None:
     record = records.target("g", "m", {B: {2, 0}, A: {1}})
 
     assert encode_record(record)[0] == b"\x00\x07\x00\x01g\x00\x01m"
@@ -78,7 +78,7 @@ def test_targets_are_in_order() -> None:
     )
 
 
-def test_an_expression_has_its_topics_in_order() -> None:
+def test_expression_record_has_sorted_topics() -> None:
     key, value = encode_record(records.expression("g", "x", {"b", "a"}, 5, 6))
 
     assert key == b"\x00\x10\x00\x01g\x00\x01x"
@@ -86,7 +86,7 @@ def test_an_expression_has_its_topics_in_order() -> None:
     assert value_of(records.no_expression("g", "x")) is None
 
 
-def test_a_group_ends_in_the_order_that_replay_wants() -> None:
+def test_tombstones_of_a_group_are_in_the_order_that_replay_needs() -> None:
     ended = records.no_group("g", ["m", "n"], ["x"])
 
     assert [encode_record(one)[0][1] for one in ended] == [8, 8, 7, 7, 6, 5, 5, 16, 4, 3]
@@ -94,7 +94,7 @@ def test_a_group_ends_in_the_order_that_replay_wants() -> None:
     assert [encode_record(one)[0][1] for one in records.no_member("g", "m")] == [8, 7, 5]
 
 
-def test_a_group_that_comes_over_is_written_whole() -> None:
+def test_migrated_group_is_written_with_all_its_records() -> None:
     written = records.whole_group("g", {MEMBER: {A: {1}}}, 3, 9)
 
     assert [encode_record(one)[0][1] for one in written] == [5, 3, 7, 6, 8]

@@ -16,7 +16,7 @@ def test_an_expression_matches_whole_names() -> None:
     assert matches.names == {"a", "ab", "b"}
 
 
-def test_each_name_is_a_step() -> None:
+def test_each_topic_name_is_matched_in_a_step_of_its_own() -> None:
     assert len(list(matching("a", topics("a", "b", "c"), None))) == 1 + 3
 
 

@@ -22,7 +22,7 @@ TOMBSTONES: list[CoordinatorRecord] = [
 
 
 @pytest.mark.parametrize("record", TOMBSTONES, ids=lambda record: type(record.key).__name__)
-def test_a_tombstone_of_what_is_not_there_is_nothing(record: CoordinatorRecord) -> None:
+def test_tombstone_without_a_group_creates_no_group(record: CoordinatorRecord) -> None:
     scene = Scene()
 
     scene.driver.machine.replay(record)
@@ -42,7 +42,7 @@ def test_a_tombstone_of_what_is_not_there_is_nothing(record: CoordinatorRecord) 
     ],
     ids=lambda record: type(record.key).__name__,
 )
-def test_any_record_makes_the_group_and_its_tombstone_undoes_it(
+def test_every_record_type_creates_the_group_and_tombstones_remove_the_group(
     record: CoordinatorRecord,
 ) -> None:
     scene = Scene({"a": 1})
@@ -56,7 +56,7 @@ def test_any_record_makes_the_group_and_its_tombstone_undoes_it(
     assert scene.driver.machine.by_id == {}
 
 
-def test_epochs_are_taken_over() -> None:
+def test_replayed_epoch_records_set_the_epochs_of_the_group() -> None:
     scene = Scene()
     for record in (records.group_epoch(GROUP, 5, -3), records.target_epoch(GROUP, 4, 77)):
         scene.driver.machine.replay(record)
@@ -75,7 +75,7 @@ def test_targets_without_partitions_have_no_topics() -> None:
     assert scene.group.targets == {"m": {}}
 
 
-def test_a_record_of_a_group_of_another_kind_is_left_alone(
+def test_consumer_group_record_does_not_change_a_group_of_another_type(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     scene = Scene({"a": 1})

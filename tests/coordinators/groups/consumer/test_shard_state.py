@@ -7,14 +7,14 @@ from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import ErrorCode
 
 
-def test_a_shard_without_consumer_groups_says_so() -> None:
+def test_shard_without_consumer_groups_raises_unsupported_version() -> None:
     bare = Groups(simple=Scene().state.new)
 
     with refusal(ErrorCode.UNSUPPORTED_VERSION):
         ConsumerShardState.of(bare)
 
 
-def test_groups_are_told_apart_from_others() -> None:
+def test_lookup_of_an_unknown_or_other_group_type_raises_group_id_not_found() -> None:
     scene = Scene({"a": 1})
     scene.driver.machine.known("simple")
 

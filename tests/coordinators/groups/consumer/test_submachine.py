@@ -8,7 +8,7 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.stored.metadata.topics import PartitionChangeRecord
 
 
-def test_a_group_of_yet_another_kind_does_not_make_room() -> None:
+def test_heartbeat_does_not_replace_a_group_of_another_type() -> None:
     scene = Scene({"a": 1})
 
     class Share:
@@ -20,7 +20,7 @@ def test_a_group_of_yet_another_kind_does_not_make_room() -> None:
         scene.join("m1", "a")
 
 
-def test_a_group_that_only_had_offsets_makes_room() -> None:
+def test_group_with_only_offsets_becomes_a_consumer_group_by_a_heartbeat() -> None:
     scene = Scene({"a": 1})
     scene.driver.machine.known(GROUP)
 
@@ -29,7 +29,7 @@ def test_a_group_that_only_had_offsets_makes_room() -> None:
 
 
 @pytest.mark.parametrize("change", ["created", "grown", "deleted"])
-def test_only_groups_that_read_a_topic_look_at_it_again(change: str) -> None:
+def test_topic_change_refreshes_only_groups_subscribed_to_the_topic(change: str) -> None:
     scene = Scene({"a": 1, "b": 1})
     scene.join("m1", "a", "new")
     scene.beat("m1")
@@ -48,7 +48,7 @@ def test_only_groups_that_read_a_topic_look_at_it_again(change: str) -> None:
     assert ("a" in scene.state.hashes) is (change == "created")
 
 
-def test_a_change_that_is_none_for_the_group_gives_no_epoch() -> None:
+def test_irrelevant_topic_change_does_not_bump_the_group_epoch() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", "a")
     scene.beat("m1")
@@ -61,7 +61,7 @@ def test_a_change_that_is_none_for_the_group_gives_no_epoch() -> None:
     assert not scene.group.needs_refresh(scene.driver.now_ms)
 
 
-def test_the_newest_topic_is_remembered_by_its_image() -> None:
+def test_version_of_new_topics_is_the_offset_of_their_metadata_image() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", "a")
     first = scene.state.new_topics_version
@@ -76,7 +76,7 @@ def test_the_newest_topic_is_remembered_by_its_image() -> None:
     assert scene.state.new_topics_version == scene.image.offset
 
 
-def test_what_is_due_for_a_group_that_is_gone_is_nothing() -> None:
+def test_timers_of_a_removed_group_have_no_effect() -> None:
     scene = Scene({"a": 1})
 
     for key in ((SESSION, "x", "m"), (REGEX, "x")):
@@ -84,7 +84,7 @@ def test_what_is_due_for_a_group_that_is_gone_is_nothing() -> None:
         assert effects.records == []  # type: ignore[union-attr]
 
 
-def test_members_of_classic_groups_are_not_its_own() -> None:
+def test_loading_sets_session_timers_only_for_consumer_groups() -> None:
     scene = Scene({"a": 1})
     scene.driver.machine.known("simple")
     scene.join("m1", "a")
@@ -94,7 +94,7 @@ def test_members_of_classic_groups_are_not_its_own() -> None:
     ]
 
 
-def test_settings_of_a_group_go_over_those_of_the_broker() -> None:
+def test_settings_of_a_group_override_settings_of_the_broker() -> None:
     scene = Scene({"a": 1})
     own = Scene(consumer_session_timeout_ms=50_000, consumer_heartbeat_interval_ms=7_000)
     scene.driver.machine.own_settings = {GROUP: own.settings}

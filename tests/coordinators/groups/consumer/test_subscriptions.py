@@ -16,7 +16,7 @@ def member(*topics: str, regex: str = "") -> Member:
     return Member(member_id="m", topics=topics, regex=regex)
 
 
-def test_a_topic_is_there_from_its_first_subscriber_to_the_last() -> None:
+def test_topic_is_counted_from_its_first_subscriber_to_its_last() -> None:
     one = Subscriptions()
 
     one.replace(None, member("a", "b"))
@@ -33,7 +33,7 @@ def test_a_topic_is_there_from_its_first_subscriber_to_the_last() -> None:
     assert one.topics == {"a": Count(1, 0)}
 
 
-def test_what_would_be_is_counted_without_changing_what_is() -> None:
+def test_hypothetical_counts_do_not_change_the_subscriptions() -> None:
     one = Subscriptions()
     before = member("a", regex="x")
     one.replace(None, before)
@@ -54,7 +54,7 @@ def test_what_would_be_is_counted_without_changing_what_is() -> None:
     assert one.regexes == {"x": 1}
 
 
-def test_a_member_subscribes_to_what_it_names_and_to_what_its_expression_matches() -> None:
+def test_member_subscribes_to_named_topics_and_to_matches_of_its_expression() -> None:
     one = Subscriptions()
     one.resolve("x", Resolved(frozenset({"c", "a"}), 1, 1))
 
@@ -63,7 +63,7 @@ def test_a_member_subscribes_to_what_it_names_and_to_what_its_expression_matches
     assert one.names(member("b")) == ("b",)
 
 
-def test_the_last_look_is_the_newest_and_what_it_saw_the_oldest_image() -> None:
+def test_subscriptions_have_the_latest_refresh_time_and_the_oldest_image_version() -> None:
     one = Subscriptions()
     assert one.refreshed_ms < 0
     assert one.version == 0
@@ -74,7 +74,7 @@ def test_the_last_look_is_the_newest_and_what_it_saw_the_oldest_image() -> None:
     assert (one.refreshed_ms, one.version) == (100, 5)
 
 
-def test_members_are_alike_when_all_name_or_match_the_same() -> None:
+def test_group_is_homogeneous_when_all_members_subscribe_to_the_same_topics() -> None:
     def named(**counts: int) -> Counts:
         return {topic: Count(count, 0) for topic, count in counts.items()}
 
@@ -89,7 +89,7 @@ def test_members_are_alike_when_all_name_or_match_the_same() -> None:
     assert not homogeneous({"x": 3}, {"a": Count(0, 2)}, 3)
 
 
-def test_counts_of_nothing_are_left_out() -> None:
+def test_zero_counts_are_removed() -> None:
     counts: Counts = {}
     add(counts, "a", -1, 0)
     assert counts == {}

@@ -50,7 +50,7 @@ def scene_with(assignor: Mine) -> Scene:
     return scene
 
 
-def test_a_plugins_assignor_is_told_who_wants_and_has_what() -> None:
+def test_plugin_assignor_gets_subscriptions_owners_and_racks() -> None:
     mine = Mine({"m1": {A: {1}}})
     scene = scene_with(mine)
     scene.with_racks(b1="rack")
@@ -71,7 +71,7 @@ def test_a_plugins_assignor_is_told_who_wants_and_has_what() -> None:
     assert scene.has("m1") == {"a": [1]}
 
 
-def test_it_may_work_in_steps() -> None:
+def test_assignor_may_work_in_steps() -> None:
     scene = scene_with(InSteps({"m1": {A: {0, 1}}}))
 
     scene.join("m1", "a")
@@ -93,7 +93,7 @@ def test_it_may_work_in_steps() -> None:
     ],
     ids=str,
 )
-def test_where_it_finds_nothing_the_member_is_told_so(answer: Any, reason: str) -> None:
+def test_failed_or_invalid_assignment_is_an_error_for_the_member(answer: Any, reason: str) -> None:
     scene = scene_with(Mine(answer))
     message = f"Failed to compute a new target assignment for epoch 2: {reason}"
 
@@ -104,7 +104,7 @@ def test_where_it_finds_nothing_the_member_is_told_so(answer: Any, reason: str) 
     assert scene.join("m2", "a", assignor="uniform").epoch == 2
 
 
-def test_one_that_goes_with_its_plugin_leaves_the_default() -> None:
+def test_default_assignor_replaces_the_assignor_of_an_unloaded_plugin() -> None:
     mine = Mine({"m1": {A: {0, 1}}})
     scene = scene_with(mine)
     scene.join("m1", "a", assignor="mine")
@@ -116,7 +116,7 @@ def test_one_that_goes_with_its_plugin_leaves_the_default() -> None:
     assert (scene.has("m1"), scene.has("m2")) == ({"a": [0]}, {"a": [1]})
 
 
-def test_only_targets_that_change_are_written() -> None:
+def test_only_changed_target_assignments_are_written() -> None:
     scene = Scene({"a": 4})
     for name in ("m1", "m2", "m3"):
         scene.join(name, "a")
@@ -134,7 +134,7 @@ def test_only_targets_that_change_are_written() -> None:
     assert "m4" in changed
 
 
-def test_who_gets_nothing_has_that_written_too() -> None:
+def test_empty_target_assignment_of_a_member_is_written() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", "a")
     scene.join("m2", "a")
@@ -142,7 +142,7 @@ def test_who_gets_nothing_has_that_written_too() -> None:
     assert scene.group.targets == {"m1": {A: {0}}, "m2": {}}
 
 
-def test_members_with_different_wishes_are_assigned_what_they_want() -> None:
+def test_members_with_different_subscriptions_get_only_subscribed_topics() -> None:
     scene = Scene({"a": 2, "b": 3})
     scene.join("m1", "a")
     scene.join("m2", "a", "b")
@@ -152,7 +152,7 @@ def test_members_with_different_wishes_are_assigned_what_they_want() -> None:
     assert scene.has("m2") == {"b": [0, 1, 2]}
 
 
-def test_an_interval_of_zero_holds_nothing() -> None:
+def test_assignment_interval_of_zero_delays_no_assignment() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", "a")
     transition = Transition.begin(scene.state, scene.group, scene.driver.now_ms)
@@ -163,7 +163,7 @@ def test_an_interval_of_zero_holds_nothing() -> None:
     assert not may_assign(Transition.begin(held.state, held.group, held.driver.now_ms))
 
 
-def test_a_member_counts_with_what_it_asks_for_now() -> None:
+def test_preferred_assignor_is_the_assignor_requested_by_the_only_member() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", "a", assignor="uniform")
     transition = Transition.begin(scene.state, scene.group, scene.driver.now_ms)
@@ -172,7 +172,7 @@ def test_a_member_counts_with_what_it_asks_for_now() -> None:
     assert preferred_assignor(transition, member) == "uniform"
 
 
-def test_who_asks_for_another_one_no_longer_counts_for_the_first() -> None:
+def test_member_that_changes_its_assignor_no_longer_counts_for_the_old_assignor() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a", assignor="uniform")
     scene.join("m2", "a", assignor="range")

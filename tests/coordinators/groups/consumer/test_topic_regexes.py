@@ -24,7 +24,7 @@ def looks(scene: Scene) -> int:
 
 
 @pytest.mark.parametrize("regex", ["(", "a{2,1}", "(?=a)", r"a\1", "[z-a]"])
-def test_what_is_no_expression_is_refused(regex: str) -> None:
+def test_join_with_an_invalid_expression_is_refused(regex: str) -> None:
     scene = Scene({"a": 1})
 
     with refusal(ErrorCode.INVALID_REGULAR_EXPRESSION):
@@ -35,7 +35,9 @@ def test_what_is_no_expression_is_refused(regex: str) -> None:
     assert GROUP not in scene.driver.machine.by_id
 
 
-def test_a_member_joins_before_its_topics_are_known_and_gets_them_with_a_later_heartbeat() -> None:
+def test_member_with_an_expression_joins_first_and_gets_matched_topics_by_a_later_heartbeat() -> (
+    None
+):
     scene = Scene({"apple": 1, "anise": 1, "pear": 1})
 
     joined = scene.join("m1", regex="a.*")
@@ -50,7 +52,7 @@ def test_a_member_joins_before_its_topics_are_known_and_gets_them_with_a_later_h
     assert scene.group.state == "Stable"
 
 
-def test_a_first_member_that_could_not_be_stored_leaves_no_search_behind() -> None:
+def test_refused_records_of_the_first_member_leave_no_search() -> None:
     scene = Scene({"a": 1})
     scene.driver.refuse = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     with refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE):
@@ -72,7 +74,7 @@ def test_expressions_match_whole_names() -> None:
     assert found(scene) == {"a": ["a"]}
 
 
-def test_names_and_an_expression_add_up() -> None:
+def test_named_topics_and_matches_of_the_expression_are_both_assigned() -> None:
     scene = Scene({"a": 1, "b": 1, "c": 1})
     scene.join("m1", "c", regex="[ab]")
     scene.wait(0)
@@ -81,7 +83,7 @@ def test_names_and_an_expression_add_up() -> None:
     assert scene.has("m1") == {"a": [0], "b": [0], "c": [0]}
 
 
-def test_who_brings_an_expression_that_is_known_is_assigned_at_once() -> None:
+def test_member_with_a_known_expression_is_assigned_without_a_new_search() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", regex="a")
     scene.wait(0)
@@ -96,9 +98,7 @@ def test_who_brings_an_expression_that_is_known_is_assigned_at_once() -> None:
     assert scene.group.is_homogeneous
 
 
-def test_a_topic_that_is_created_is_found_but_no_sooner_than_ten_seconds_after_the_last_look() -> (
-    None
-):
+def test_created_topic_is_matched_at_the_earliest_ten_seconds_after_the_last_search() -> None:
     scene = Scene({"a1": 1})
     scene.join("m1", regex="a.*")
     scene.wait(0)
@@ -118,7 +118,7 @@ def test_a_topic_that_is_created_is_found_but_no_sooner_than_ten_seconds_after_t
     assert scene.has("m1") == {"a1": [0], "a2": [0]}
 
 
-def test_topics_are_looked_through_again_from_time_to_time() -> None:
+def test_expressions_are_searched_again_after_the_refresh_interval() -> None:
     scene = Scene({"a1": 1})
     scene.join("m1", regex="a.*")
     scene.wait(0)
@@ -138,7 +138,7 @@ def test_topics_are_looked_through_again_from_time_to_time() -> None:
     assert scene.group.epoch == epoch, "nothing has changed"
 
 
-def test_another_expression_takes_the_place_of_the_first() -> None:
+def test_new_expression_of_a_member_replaces_the_old_expression() -> None:
     scene = Scene({"a": 1, "b": 1})
     scene.join("m1", regex="a")
     scene.wait(0)
@@ -154,7 +154,7 @@ def test_another_expression_takes_the_place_of_the_first() -> None:
     assert scene.has("m1") == {"b": [0]}
 
 
-def test_an_expression_that_comes_soon_after_a_look_waits_for_the_next() -> None:
+def test_new_expression_soon_after_a_search_waits_for_the_next_search() -> None:
     scene = Scene({"a": 1, "b": 1})
     scene.join("m1", regex="a")
     scene.wait(0)
@@ -173,7 +173,7 @@ def test_an_expression_that_comes_soon_after_a_look_waits_for_the_next() -> None
     assert scene.has("m2") == {"b": [0]}
 
 
-def test_who_gives_its_expression_up_keeps_what_it_names() -> None:
+def test_member_that_drops_its_expression_keeps_its_named_topics() -> None:
     scene = Scene({"a": 1, "b": 1})
     scene.join("m1", "a", regex="b")
     scene.wait(0)
@@ -186,7 +186,7 @@ def test_who_gives_its_expression_up_keeps_what_it_names() -> None:
     assert found(scene) == {}
 
 
-def test_a_search_sees_the_topics_of_one_image() -> None:
+def test_search_uses_the_topics_of_a_single_metadata_image() -> None:
     scene = Scene({f"t{number:04}": 1 for number in range(1200)})
     scene.join("m1", regex="t.*")
     scene.driver.advance(0)
@@ -197,7 +197,7 @@ def test_a_search_sees_the_topics_of_one_image() -> None:
     assert len(found(scene)["t.*"]) == 1200
 
 
-def test_a_search_that_a_reloaded_shard_has_forgotten_changes_nothing() -> None:
+def test_result_of_a_search_unknown_to_a_reloaded_shard_is_ignored() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", regex="a")
     scene.driver.advance(0)
@@ -222,7 +222,7 @@ def test_a_failed_search_is_repeated_with_the_next_heartbeat() -> None:
     assert found(scene) == {"a": ["a"]}
 
 
-def test_a_search_that_is_one_too_many_starts_with_a_later_heartbeat() -> None:
+def test_search_above_the_limit_starts_with_a_later_heartbeat() -> None:
     scene = Scene({"a": 1})
     scene.searches.full = True
     scene.join("m1", regex="a")
@@ -236,7 +236,7 @@ def test_a_search_that_is_one_too_many_starts_with_a_later_heartbeat() -> None:
     assert found(scene) == {"a": ["a"]}
 
 
-def test_members_whose_expression_takes_too_long_are_told_so_and_match_nothing() -> None:
+def test_too_slow_expression_is_refused_and_matches_nothing() -> None:
     scene = Scene({"a": 1})
     scene.searches.too_slow["a"] = rejection("a", "matching takes longer than 5 s")
     with refusal(ErrorCode.INVALID_REGULAR_EXPRESSION):
@@ -252,7 +252,7 @@ def test_members_whose_expression_takes_too_long_are_told_so_and_match_nothing()
         scene.beat("m1")
 
 
-def test_an_expression_that_nobody_wants_any_more_is_not_written_down() -> None:
+def test_expression_without_members_is_not_written() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", regex="a")
     scene.join("m2", "a")
@@ -264,7 +264,7 @@ def test_an_expression_that_nobody_wants_any_more_is_not_written_down() -> None:
     assert found(scene) == {}
 
 
-def test_a_look_of_a_group_that_is_gone_is_over() -> None:
+def test_search_of_a_forgotten_group_writes_no_record() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", regex="a")
     scene.state.searches.clear()
@@ -275,7 +275,7 @@ def test_a_look_of_a_group_that_is_gone_is_over() -> None:
     assert isinstance(scene.submachine.timer((REGEX, "other"), 0), topic_regexes.Effects)
 
 
-def test_what_somebody_took_for_an_expression_matches_nothing(
+def test_invalid_expression_of_a_stored_member_matches_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     scene = Scene({"a": 1})
@@ -291,7 +291,7 @@ def test_what_somebody_took_for_an_expression_matches_nothing(
     assert "regular expression rejected" in caplog.text
 
 
-def test_a_member_that_matches_everything_by_a_long_way_is_answered_in_linear_time() -> None:
+def test_expression_with_nested_repetitions_is_matched_in_linear_time() -> None:
     scene = Scene({"a" * 200 + "!": 1})
 
     scene.join("m1", regex="(a*)*(a*)*(a|aa)+" * 3 + "b")
@@ -300,7 +300,7 @@ def test_a_member_that_matches_everything_by_a_long_way_is_answered_in_linear_ti
     assert list(found(scene).values()) == [[]]
 
 
-def test_an_expression_matches_what_the_member_that_caused_the_search_may_describe() -> None:
+def test_search_matches_only_topics_that_the_requesting_member_may_describe() -> None:
     scene = Scene({"apple": 1, "anise": 1})
     scene.join("m1", regex="a.*", may_describe=lambda topic: topic != "anise")
     scene.wait(0)
@@ -314,7 +314,7 @@ def test_an_expression_matches_what_the_member_that_caused_the_search_may_descri
     assert found(scene) == {"a.*": ["anise"]}
 
 
-def test_a_classic_member_that_joins_searches_with_its_own_permissions() -> None:
+def test_search_started_by_a_classic_member_uses_its_own_permissions() -> None:
     scene = Scene({"apple": 1, "anise": 1})
     scene.join("m1", regex="a.*")
     for _ in range(30):

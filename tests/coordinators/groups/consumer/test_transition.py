@@ -22,7 +22,7 @@ def an_act() -> Transition:
     return Transition.begin(scene.state, scene.group, 1000)
 
 
-def test_a_new_epoch_is_the_next_one_with_the_hash() -> None:
+def test_bump_writes_the_next_group_epoch_with_the_metadata_hash() -> None:
     transition = an_act()
 
     assert transition.bump(5) == 3
@@ -30,7 +30,7 @@ def test_a_new_epoch_is_the_next_one_with_the_hash() -> None:
     assert transition.effects.records == [group_epoch(GROUP, 3, 5)]
 
 
-def test_topics_are_hashed_as_they_are_now() -> None:
+def test_metadata_hash_is_that_of_the_current_topics() -> None:
     transition = an_act()
 
     assert whole(transition.metadata_hash({})) == 0
@@ -40,7 +40,7 @@ def test_topics_are_hashed_as_they_are_now() -> None:
     )
 
 
-def test_topics_that_have_been_looked_at_are_not_looked_at_soon() -> None:
+def test_refreshed_group_needs_no_refresh_unless_its_epoch_was_not_written() -> None:
     transition = an_act()
     transition.refreshed(2)
     assert not transition.group.needs_refresh(1000)
@@ -49,7 +49,7 @@ def test_topics_that_have_been_looked_at_are_not_looked_at_soon() -> None:
     assert transition.group.needs_refresh(1000)
 
 
-def test_a_session_is_the_groups_or_the_members_own() -> None:
+def test_session_timer_uses_the_timeout_of_the_group_or_of_the_member() -> None:
     transition = an_act()
 
     transition.renew_session("m")
@@ -61,7 +61,7 @@ def test_a_session_is_the_groups_or_the_members_own() -> None:
     ]
 
 
-def test_a_member_is_followed_while_it_is_to_give_back() -> None:
+def test_rebalance_timer_runs_while_a_member_has_partitions_to_revoke() -> None:
     transition, key = an_act(), (REBALANCE, GROUP, "m")
     gives = MEMBER.moved(MemberState.UNREVOKED_PARTITIONS, 3, {}, {})
 
@@ -75,7 +75,7 @@ def test_a_member_is_followed_while_it_is_to_give_back() -> None:
     assert transition.state.revoking == {}
 
 
-def test_a_member_is_awaited_from_the_first_time_on() -> None:
+def test_repeated_wait_for_a_rejoin_keeps_the_first_timer() -> None:
     transition = an_act()
 
     transition.await_join(MEMBER)
@@ -87,7 +87,7 @@ def test_a_member_is_awaited_from_the_first_time_on() -> None:
     assert len(transition.effects.timers) == 3
 
 
-def test_of_a_member_that_is_gone_nothing_is_due() -> None:
+def test_cancel_timers_cancels_all_timers_of_a_member() -> None:
     transition = an_act()
 
     transition.cancel_timers("m")

@@ -28,7 +28,7 @@ def two(scene: Scene) -> tuple[Member, Member]:
     return one, other
 
 
-def test_members_go_over_one_by_one_and_nothing_is_read_twice() -> None:
+def test_members_migrate_individually_and_no_partition_is_assigned_twice() -> None:
     scene = Scene({"a": 4})
     one, other = two(scene)
     generation = one.generation
@@ -62,7 +62,7 @@ def test_members_go_over_one_by_one_and_nothing_is_read_twice() -> None:
     assert sum(len(scene.has(name)["a"]) for name in ("new", "new1", "new2")) == 4
 
 
-def test_its_epochs_go_on_where_its_generations_were() -> None:
+def test_epochs_of_an_upgraded_group_continue_from_its_generation() -> None:
     scene = Scene({"a": 4})
     one, _ = two(scene)
     classic_group(scene).generation = 7
@@ -75,7 +75,7 @@ def test_its_epochs_go_on_where_its_generations_were() -> None:
     assert since == {0: 7, 1: 7}, "an older generation commits nothing for them"
 
 
-def test_who_waits_in_the_classic_group_is_told_to_join_again() -> None:
+def test_waiting_classic_join_is_answered_with_rebalance_in_progress_on_upgrade() -> None:
     scene = Scene({"a": 4})
     one, _ = two(scene)
     third = Member(scene, ["a"])
@@ -92,7 +92,7 @@ def test_who_waits_in_the_classic_group_is_told_to_join_again() -> None:
     one.live()
 
 
-def test_an_empty_classic_group_makes_room() -> None:
+def test_empty_classic_group_is_replaced_by_a_consumer_group() -> None:
     scene = Scene({"a": 1})
     one = Member(scene, ["a"])
     stable_classic(scene, one, given=[{"a": [0]}])
@@ -106,7 +106,7 @@ def test_an_empty_classic_group_makes_room() -> None:
 
 
 @pytest.mark.parametrize("policy", ["disabled", "downgrade"])
-def test_it_can_be_forbidden(policy: str) -> None:
+def test_migration_policy_can_forbid_the_upgrade(policy: str) -> None:
     scene = Scene({"a": 4}, consumer_migration_policy=policy)
     two(scene)
     message = "Cannot upgrade classic group g to consumer group because online upgrade is disabled."
@@ -117,7 +117,7 @@ def test_it_can_be_forbidden(policy: str) -> None:
     assert classic_group(scene).state == "Stable"
 
 
-def test_a_group_that_is_too_large_stays_classic() -> None:
+def test_group_above_the_maximum_size_of_consumer_groups_stays_classic() -> None:
     scene = Scene({"a": 4}, consumer_max_size=1)
     two(scene)
 
@@ -125,7 +125,7 @@ def test_a_group_that_is_too_large_stays_classic() -> None:
         scene.join("new", "a")
 
 
-def test_a_member_of_a_classic_group_cannot_only_heartbeat() -> None:
+def test_classic_group_refuses_kip_848_heartbeats_other_than_joins() -> None:
     scene = Scene({"a": 4})
     two(scene)
 
@@ -143,7 +143,7 @@ def test_a_member_of_a_classic_group_cannot_only_heartbeat() -> None:
         assignment({"a": [0]}),  # which the other one has too
     ],
 )
-def test_what_cannot_be_taken_over_stays_classic(given: bytes) -> None:
+def test_group_with_an_unconvertible_assignment_stays_classic(given: bytes) -> None:
     scene = Scene({"a": 4})
     one, other = two(scene)
     group = classic_group(scene)
@@ -156,7 +156,7 @@ def test_what_cannot_be_taken_over_stays_classic(given: bytes) -> None:
     assert one.beat() is ErrorCode.NONE
 
 
-def test_other_protocols_stay_classic() -> None:
+def test_group_of_another_protocol_type_stays_classic() -> None:
     scene = Scene({"a": 4})
     worker = Member(scene, ["a"])
     given: dict[str, Any] = {
@@ -170,7 +170,7 @@ def test_other_protocols_stay_classic() -> None:
         scene.join("new", "a")
 
 
-def test_members_that_say_what_nobody_can_read_stay_classic() -> None:
+def test_group_with_unreadable_subscriptions_stays_classic() -> None:
     scene = Scene({"a": 4})
     worker = Member(scene, ["a"])
     worker.ask_join(asks_for_id=False, protocols=(GroupProtocol("range", b"x"),))
@@ -179,7 +179,7 @@ def test_members_that_say_what_nobody_can_read_stay_classic() -> None:
         scene.join("new", "a")
 
 
-def test_a_group_whose_first_members_still_join_goes_over_too() -> None:
+def test_group_in_its_initial_rebalance_is_upgraded() -> None:
     scene = Scene({"a": 4})
     one = Member(scene, ["a"])
     waiting = one.ask_join(asks_for_id=False)
@@ -197,7 +197,7 @@ def test_a_group_whose_first_members_still_join_goes_over_too() -> None:
     assert sorted([*one.has["a"], *scene.has("new")["a"]]) == [0, 1, 2, 3]
 
 
-def test_where_nothing_can_be_written_it_stays_classic_and_goes_on() -> None:
+def test_group_stays_classic_and_stable_when_the_upgrade_records_are_refused() -> None:
     scene = Scene({"a": 4})
     one, other = two(scene)
     scene.driver.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
@@ -212,7 +212,7 @@ def test_where_nothing_can_be_written_it_stays_classic_and_goes_on() -> None:
     assert scene.join("new", "a").epoch == one.generation + 1
 
 
-def test_a_request_that_is_refused_leaves_the_classic_group_alone() -> None:
+def test_refused_join_does_not_change_the_classic_group() -> None:
     scene = Scene({"a": 4})
     one, _ = two(scene)
 

@@ -40,7 +40,7 @@ def asked(**said: Any) -> Heartbeat:
 
 
 @pytest.mark.parametrize("epoch", [1, -1])
-def test_members_of_the_first_version_have_ids_once_they_have_joined(epoch: int) -> None:
+def test_heartbeat_of_version_0_without_a_member_id_is_refused_after_the_join(epoch: int) -> None:
     with refusal(ErrorCode.INVALID_REQUEST, "MemberId can't be empty."):
         validation.check_heartbeat(asked(member_id="", epoch=epoch, version=0), ["uniform"])
 
@@ -55,12 +55,12 @@ def test_members_of_the_first_version_have_ids_once_they_have_joined(epoch: int)
     ],
 )
 @pytest.mark.parametrize("value", ["", " \t"])
-def test_what_is_said_is_not_empty(name: str, field: str, value: str) -> None:
+def test_empty_ids_in_a_heartbeat_are_refused(name: str, field: str, value: str) -> None:
     with refusal(ErrorCode.INVALID_REQUEST, f"{name} can't be empty."):
         validation.check_heartbeat(asked(**{field: value}), ["uniform"])
 
 
-def test_what_is_right_passes() -> None:
+def test_valid_heartbeats_pass_validation() -> None:
     joins = {"epoch": 0, "rebalance_timeout_ms": 5, "owned": [], "version": 0, "member_id": ""}
 
     for said in ({}, {"epoch": -1}, {"epoch": -2, "instance_id": "i"}, {"assignor": "uniform"}):
@@ -83,7 +83,7 @@ def offsets(topic: str, *numbers: int, topic_id: TopicId = ZERO_TOPIC_ID) -> lis
         (7, offsets("renamed", 0, topic_id=B)),
     ],
 )
-def test_an_epoch_since_which_it_has_had_the_partitions_commits(
+def test_commit_with_an_epoch_since_the_assignment_of_the_partitions_is_accepted(
     epoch: int, topics: list[TopicOffsets]
 ) -> None:
     validation.check_commit(MEMBER, epoch, 9, topics, IDS.get)
@@ -102,12 +102,14 @@ def test_an_epoch_since_which_it_has_had_the_partitions_commits(
         (9, offsets("x", 0), "Partition x-0 is not assigned or pending revocation for member."),
     ],
 )
-def test_other_epochs_are_stale(epoch: int, topics: list[TopicOffsets], message: str) -> None:
+def test_commit_with_another_epoch_or_partition_is_stale(
+    epoch: int, topics: list[TopicOffsets], message: str
+) -> None:
     with refusal(STALE, message):
         validation.check_commit(MEMBER, epoch, 9, topics, IDS.get)
 
 
-def test_classic_members_have_generations() -> None:
+def test_wrong_epoch_of_a_classic_member_is_an_illegal_generation() -> None:
     message = "Received generation id 11 is newer than current member epoch 10."
 
     with refusal(ErrorCode.ILLEGAL_GENERATION, message):
@@ -120,12 +122,12 @@ def test_classic_members_have_generations() -> None:
     validation.check_epoch(CLASSIC, 10)
 
 
-def test_members_of_kip_848_commit_in_versions_that_know_it() -> None:
+def test_commit_of_a_kip_848_member_in_an_old_version_is_refused() -> None:
     with refusal(ErrorCode.UNSUPPORTED_VERSION):
         validation.check_commit(MEMBER, 10, 8, [], IDS.get)
 
 
-def test_offsets_are_fetched_in_the_present_epoch() -> None:
+def test_offset_fetch_with_an_old_member_epoch_is_stale() -> None:
     message = "The received member epoch 9 does not match the expected member epoch 10."
 
     with refusal(STALE, message):

@@ -8,7 +8,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
 )
 
 
-def test_what_a_heartbeat_does_not_say_is_as_before() -> None:
+def test_omitted_heartbeat_fields_mean_no_change() -> None:
     asked = Heartbeat(group_id="g", member_id="m", epoch=1, client_id="c", client_host="h")
 
     assert asked.rebalance_timeout_ms == SAME
@@ -16,6 +16,6 @@ def test_what_a_heartbeat_does_not_say_is_as_before() -> None:
     assert (asked.instance_id, asked.rack_id) == (None, None)
 
 
-def test_an_answer_has_no_assignment_where_nothing_is_new() -> None:
+def test_heartbeat_answer_has_no_assignment_by_default() -> None:
     assert HeartbeatAnswer("m", 3).assignment is None
     assert OwnedTopic(b"x", [1]).partitions == [1]

@@ -7,7 +7,7 @@ from trio_kafka.coordinators.groups.consumer.xxh3 import xxh3_64
 from trio_kafka.scheduling.chunked_work import whole
 
 
-def test_a_groups_hash_is_kafkas() -> None:
+def test_metadata_hash_of_a_group_equals_that_of_kafka() -> None:
     data = b"".join(
         topic["hash"].to_bytes(8, "little", signed=True)
         for topic in sorted(hashes()["topics"], key=lambda topic: topic["name"])
@@ -17,7 +17,7 @@ def test_a_groups_hash_is_kafkas() -> None:
 
 
 @pytest.mark.parametrize("size", hashes()["lengths"], ids=lambda row: str(row["size"]))
-def test_each_length_is_hashed_as_kafkas_library_does(size: dict[str, int]) -> None:
+def test_hash_of_each_input_length_equals_that_of_kafka(size: dict[str, int]) -> None:
     data = bytes(number * 7 % 256 for number in range(size["size"]))
 
     assert whole(xxh3_64(data)) == size["hash"] % 2**64

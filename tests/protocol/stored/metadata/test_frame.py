@@ -21,7 +21,7 @@ METADATA = [
 ]
 
 
-def test_every_module_of_records_is_known_to_the_frame() -> None:
+def test_every_declared_metadata_record_is_registered_by_its_key() -> None:
     declared = [cls for cls in classes() if cls.__module__.startswith(metadata.__name__)]
 
     assert {message_of(cls).key: cls for cls in declared} == RECORDS
@@ -29,14 +29,14 @@ def test_every_module_of_records_is_known_to_the_frame() -> None:
     assert len(list(pkgutil.iter_modules(metadata.__path__))) == 10
 
 
-def test_a_frame_is_its_version_the_key_and_the_version_of_the_record() -> None:
+def test_a_metadata_frame_has_frame_version_key_and_record_version() -> None:
     record = FeatureLevelRecord("metadata.version", 33)
 
     assert encode_record(record, 0).hex() == "010c00" + "11" + b"metadata.version".hex() + "002100"
 
 
 @pytest.mark.parametrize("name", sorted({line["name"] for line in LINES}))
-def test_recorded_values_are_read_as_kafka_shows_them_and_written_back(name: str) -> None:
+def test_recorded_metadata_values_are_decoded_as_by_kafka_and_encoded_back(name: str) -> None:
     for line in LINES:
         if line["name"] == name:
             value = bytes.fromhex(line["value"])
@@ -48,7 +48,9 @@ def test_recorded_values_are_read_as_kafka_shows_them_and_written_back(name: str
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), st.sampled_from(METADATA))
-def test_every_record_comes_back(draw: st.DataObject, which: tuple[type, int]) -> None:
+def test_every_metadata_record_survives_a_round_trip(
+    draw: st.DataObject, which: tuple[type, int]
+) -> None:
     cls, version = which
     record = draw.draw(messages_of(cls, version))
 
@@ -71,11 +73,11 @@ def test_every_record_comes_back(draw: st.DataObject, which: tuple[type, int]) -
         ("010c000261002100ff", "1 bytes behind a FeatureLevelRecord"),
     ],
 )
-def test_a_value_that_is_not_understood_is_refused(value: str, complaint: str) -> None:
+def test_a_malformed_or_unknown_metadata_record_is_refused(value: str, complaint: str) -> None:
     with pytest.raises(DecodeError, match=complaint):
         decode_record(bytes.fromhex(value))
 
 
-def test_only_metadata_records_are_framed() -> None:
+def test_framing_a_message_that_is_not_a_metadata_record_is_refused() -> None:
     with pytest.raises(TypeError, match="MetadataRequest is no metadata record"):
         encode_record(MetadataRequest(), 0)

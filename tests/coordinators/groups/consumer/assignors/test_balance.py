@@ -21,7 +21,7 @@ TOPICS = [TopicId(bytes([number]) * 16) for number in (1, 2, 200, 255)]
 
 
 @pytest.mark.parametrize("case", cases("uniform", alike=False))
-def test_it_is_what_kafka_gives(case: Case) -> None:
+def test_uniform_assignment_with_different_subscriptions_equals_that_of_kafka(case: Case) -> None:
     assert assigned(UniformAssignor(), case.spec) == case.after
 
 
@@ -33,7 +33,7 @@ def test_it_is_what_kafka_gives(case: Case) -> None:
     ),
     st.lists(st.integers(1, 9), min_size=len(TOPICS), max_size=len(TOPICS)),
 )
-def test_everything_is_assigned_once_and_to_who_wants_it(
+def test_every_partition_is_assigned_once_to_a_subscribed_member(
     wants: dict[str, set[int]], counts: list[int]
 ) -> None:
     before: GroupAssignment = {}
@@ -55,7 +55,7 @@ def test_everything_is_assigned_once_and_to_who_wants_it(
         before = found
 
 
-def test_two_groups_of_equal_subscribers_are_each_balanced() -> None:
+def test_members_with_equal_subscriptions_get_balanced_assignments() -> None:
     one, two = TOPICS[:2]
     members = {
         **{f"a{number}": MemberSpec(topics={one: 10}) for number in range(3)},
@@ -68,7 +68,7 @@ def test_two_groups_of_equal_subscribers_are_each_balanced() -> None:
     assert [counts["b0"], counts["b1"]] == [2, 2]
 
 
-def test_partitions_move_only_for_balance() -> None:
+def test_only_partitions_needed_for_balance_are_moved() -> None:
     one, two = TOPICS[:2]
     members = {
         "a": MemberSpec(topics={one: 4}, assigned={one: {0, 1, 2, 3}}),

@@ -11,11 +11,11 @@ A, B = TopicId(b"a" * 16), TopicId(b"b" * 16)
 
 
 @pytest.mark.parametrize("case", cases("range"))
-def test_it_is_what_kafka_gives(case: Case) -> None:
+def test_range_assignment_equals_that_of_kafka(case: Case) -> None:
     assert assigned(RangeAssignor(), case.spec) == case.after
 
 
-def test_topics_of_one_size_are_assigned_alike_so_that_they_can_be_joined() -> None:
+def test_topics_with_equal_partition_counts_are_assigned_alike() -> None:
     members = {name: MemberSpec(topics={A: 5, B: 5}) for name in ("m2", "m1")}
 
     found = assigned(RangeAssignor(), group_of(members, homogeneous=True))
@@ -26,7 +26,7 @@ def test_topics_of_one_size_are_assigned_alike_so_that_they_can_be_joined() -> N
     }
 
 
-def test_static_members_come_first_by_their_instances() -> None:
+def test_static_members_are_assigned_first_in_order_of_instance_id() -> None:
     members = {
         "a": MemberSpec(topics={A: 3}),
         "b": MemberSpec(topics={A: 3}, instance_id="2"),
@@ -38,5 +38,5 @@ def test_static_members_come_first_by_their_instances() -> None:
     assert found == {"c": {A: {0}}, "b": {A: {1}}, "a": {A: {2}}}
 
 
-def test_nobody_gets_nothing() -> None:
+def test_group_without_members_gets_an_empty_assignment() -> None:
     assert assigned(RangeAssignor(), group_of({}, homogeneous=True)) == {}

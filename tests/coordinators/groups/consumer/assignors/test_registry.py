@@ -25,20 +25,20 @@ class Mine:
         return {}
 
 
-def test_kafka_has_two_and_the_first_is_the_default() -> None:
+def test_first_configured_assignor_is_the_default() -> None:
     assert Assignors().names == ("uniform", "range")
     assert Assignors().default == "uniform"
     assert Assignors(["range", "uniform"]).default == "range"
 
 
-def test_they_can_be_called_by_kafkas_classes() -> None:
+def test_assignors_can_be_configured_by_kafka_class_names() -> None:
     package = "org.apache.kafka.coordinator.group.assignor"
 
     assert Assignors([f"{package}.RangeAssignor"]).names == ("range",)
     assert Assignors([f"{package}.UniformAssignor", "range"]).names == ("uniform", "range")
 
 
-def test_a_plugin_brings_one_and_takes_it_away() -> None:
+def test_assignor_of_a_plugin_can_be_added_and_removed() -> None:
     assignors, mine = Assignors(), Mine()
 
     assignors.swap((), [mine])
@@ -51,7 +51,7 @@ def test_a_plugin_brings_one_and_takes_it_away() -> None:
     assert assignors.get("mine").name == "uniform"
 
 
-def test_one_generation_follows_another() -> None:
+def test_new_assignor_of_a_plugin_replaces_the_old_assignor() -> None:
     assignors, old, new = Assignors(), Mine(), Mine()
     assignors.swap((), [old])
 
@@ -62,7 +62,7 @@ def test_one_generation_follows_another() -> None:
     assert assignors.get("mine") is new
 
 
-def test_a_name_that_is_taken_changes_nothing() -> None:
+def test_duplicate_assignor_name_is_refused_without_any_change() -> None:
     assignors, old = Assignors(), Mine()
     assignors.swap((), [old])
 
@@ -74,12 +74,12 @@ def test_a_name_that_is_taken_changes_nothing() -> None:
     assert assignors.get("mine") is old
 
 
-def test_a_plugin_cannot_stand_in_for_one_that_is_built_in() -> None:
+def test_plugin_cannot_use_the_name_of_an_unconfigured_builtin_assignor() -> None:
     with pytest.raises(ValueError, match="range"):
         Assignors(["uniform"]).swap((), [Mine("range")])
 
 
-def test_the_setting_says_where_a_plugins_assignor_counts() -> None:
+def test_setting_determines_the_position_of_a_plugin_assignor() -> None:
     assignors = Assignors(["mine", "range"])
 
     assert assignors.default == "range"
@@ -88,11 +88,11 @@ def test_the_setting_says_where_a_plugins_assignor_counts() -> None:
     assert assignors.default == "mine"
 
 
-def test_uniform_is_left_where_nothing_else_is() -> None:
+def test_uniform_is_used_when_no_configured_assignor_exists() -> None:
     assert Assignors(["mine"]).names == ("uniform",)
 
 
-def test_most_members_decide_and_the_first_of_the_setting_between_equals() -> None:
+def test_assignor_with_the_most_members_wins_and_ties_go_to_the_first_configured() -> None:
     assignors = Assignors()
 
     assert assignors.preferred({}) == "uniform"
@@ -104,7 +104,7 @@ def test_most_members_decide_and_the_first_of_the_setting_between_equals() -> No
 
 @pytest.mark.parametrize("assignor", BUILTIN, ids=lambda assignor: assignor.name)
 @pytest.mark.parametrize("homogeneous", [True, False], ids=["alike", "different"])
-def test_who_is_built_in_pauses_now_and_then(assignor: Assignor, homogeneous: bool) -> None:
+def test_builtin_assignors_work_in_steps(assignor: Assignor, homogeneous: bool) -> None:
     topics = {TopicId(bytes([number]) * 16): 50 for number in range(40)}
     members = {f"m{number}": MemberSpec(topics=topics) for number in range(50)}
 

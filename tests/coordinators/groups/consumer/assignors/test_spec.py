@@ -4,13 +4,13 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import GroupSpec, Me
 from trio_kafka.model import TopicId
 
 
-def test_a_member_that_is_new_has_nothing_and_says_nothing_of_itself() -> None:
+def test_new_member_has_no_assignment_instance_or_rack() -> None:
     member = MemberSpec(topics={})
 
     assert (member.assigned, member.instance_id, member.rack_id) == ({}, None, None)
 
 
-def test_a_group_knows_no_racks_unless_told() -> None:
+def test_group_spec_has_no_owners_and_no_racks_by_default() -> None:
     group = GroupSpec(members={}, homogeneous=True)
 
     assert group.owners == {}

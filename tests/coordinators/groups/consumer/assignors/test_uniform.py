@@ -23,13 +23,13 @@ A, B = TopicId(b"a" * 16), TopicId(b"b" * 16)
 
 
 @pytest.mark.parametrize("case", [case for case in ALIKE if len(everything(case.spec)) < 15])
-def test_of_one_topic_it_is_what_kafka_gives(case: Case) -> None:
+def test_uniform_assignment_of_a_single_topic_equals_that_of_kafka(case: Case) -> None:
     if len(next(iter(case.spec.members.values())).topics) == 1:
         assert assigned(UniformAssignor(), case.spec) == case.after
 
 
 @pytest.mark.parametrize("case", ALIKE)
-def test_of_many_topics_each_has_and_keeps_as_many_as_with_kafka(case: Case) -> None:
+def test_members_get_and_keep_as_many_partitions_as_with_kafka(case: Case) -> None:
     # In which order topics are gone through is for Java's hash tables to say.
     found = assigned(UniformAssignor(), case.spec)
 
@@ -56,7 +56,7 @@ def members_before_and_after(draw: st.DrawFn) -> tuple[dict[str, MemberSpec], di
 
 
 @given(members_before_and_after())
-def test_it_is_balanced_whole_and_as_sticky_as_can_be(
+def test_uniform_assignment_is_complete_balanced_and_sticky(
     given: tuple[dict[str, MemberSpec], dict[str, int]],
 ) -> None:
     group = group_of(given[0], homogeneous=True)
@@ -72,7 +72,7 @@ def test_it_is_balanced_whole_and_as_sticky_as_can_be(
         assert count >= min(before[name], quota), "what it may keep it keeps"
 
 
-def test_nothing_moves_where_nothing_has_to() -> None:
+def test_partitions_stay_with_their_members_when_no_move_is_needed() -> None:
     first = assigned(
         UniformAssignor(),
         group_of({name: MemberSpec(topics={A: 7}) for name in "abc"}, homogeneous=True),
@@ -88,7 +88,7 @@ def test_nothing_moves_where_nothing_has_to() -> None:
     assert all(four[name][A] <= first[name][A] for name in "abc")
 
 
-def test_a_topic_that_nobody_wants_any_more_is_given_up() -> None:
+def test_topic_without_subscribers_is_no_longer_assigned() -> None:
     members = {"a": MemberSpec(topics={A: 2}, assigned={A: {0}, B: {0, 1, 2}})}
 
     found = assigned(UniformAssignor(), group_of(members, homogeneous=True))
@@ -96,7 +96,7 @@ def test_a_topic_that_nobody_wants_any_more_is_given_up() -> None:
     assert found == {"a": {A: {0, 1}}}
 
 
-def test_who_subscribes_to_nothing_gets_nothing() -> None:
+def test_member_without_subscriptions_gets_an_empty_assignment() -> None:
     members = {"a": MemberSpec(topics={}, assigned={A: {0}})}
 
     assert assigned(UniformAssignor(), group_of(members, homogeneous=True)) == {"a": {}}
