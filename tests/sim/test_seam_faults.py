@@ -1,8 +1,8 @@
 """Each call of the storage seam fails once and for good, while a broker serves and starts.
 
 One of two log directories has the fault. The other one must serve, and a start without the fault
-must find every acknowledged record in both. `test_every_call_of_the_storage_interface_is_covered_by_a_fault` holds the list
-of calls to the protocols of the seam.
+must find every acknowledged record in both. The list of calls is held to the protocols of the seam
+by `test_every_call_of_the_storage_interface_is_covered_by_a_fault`.
 """
 
 from collections import Counter
