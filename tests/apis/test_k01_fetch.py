@@ -27,13 +27,17 @@ from tests.apis.kit import (
 from trio_kafka.errors import ErrorCode
 from trio_kafka.log.rolling import roll
 from trio_kafka.model import NodeId
+from trio_kafka.pending import Work
 from trio_kafka.protocol.messages.k01_fetch import (
     FetchPartition,
     FetchRequest,
     ReplicaState,
 )
+from trio_kafka.replication.fetch import FetchAnswer
+from trio_kafka.replication.read import Isolation, PartitionRead
 from trio_kafka.testing.broker import ServedBroker, newest
 from trio_kafka.testing.scripted_client import ScriptedClient
+from trio_kafka_apis.k01_fetch import MANY, _respond
 
 UNKNOWN_ID = b"?" * 16
 BY_NAME = IDS_SINCE - 1
@@ -450,3 +454,27 @@ async def test_a_fetch_with_max_wait_0_still_waits_for_a_read_from_disk(
             segment.file.chill()  # type: ignore[attr-defined] # simulated: out of the page cache
 
         assert values_of(await fetch(served, "t", max_wait_ms=0)) == [b"a"]
+
+
+def test_ranges_of_a_wide_response_that_is_not_finished_are_released() -> None:
+    released: list[int] = []
+
+    class Range:
+        left = 10
+
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def release(self) -> None:
+            released.append(self.number)
+
+    count = MANY + 1
+    reads: Any = [(("t", n), PartitionRead(range=Range(n))) for n in range(count)]  # type: ignore[arg-type]
+    context: Any = None
+    work = _respond(Isolation.LOG_END, context, FetchAnswer(session_id=0, parts=reads))
+    assert isinstance(work, Work)
+    next(work.steps)
+
+    work.close()
+
+    assert released == list(range(count))

@@ -10,8 +10,10 @@ from trio_kafka.protocol.messages.k21_delete_records import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from trio_kafka.replication.delete_records import TimedOutDeletionError
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_apis.k21_delete_records import _refused
 
 Rows = dict[tuple[str, int], tuple[int, int]]
 
@@ -114,3 +116,9 @@ async def test_deleted_records_stay_hidden_after_a_restart(autojump_clock: MockC
 
     async with served_broker(world) as served:
         assert (await fetch(served, "t", 2)).log_start_offset == 2
+
+
+def test_a_deletion_that_times_out_has_the_lowest_start_of_its_replicas() -> None:
+    row = _refused(("t", {0: 5}), (0, 5), TimedOutDeletionError(3))
+
+    assert (row.error_code, row.low_watermark) == (ErrorCode.REQUEST_TIMED_OUT, 3)

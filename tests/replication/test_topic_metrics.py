@@ -152,3 +152,19 @@ def test_topic_deleted_during_the_sum_counts_once() -> None:
 
     assert whole(steps).bytes_in == 600
     assert whole(metrics.total()).bytes_in == 600
+
+
+async def test_a_refused_append_of_a_client_is_counted_unless_the_client_caused_it(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1, replicas=(1, 2))})
+    cluster.configure("t", min_insync_replicas="2")
+    partition = cluster.replicas.partition("t", 0)
+    corrupt = batch()
+    corrupt[-1] ^= 1
+
+    for acks, records in ((-1, batch()), (1, corrupt)):
+        with pytest.raises(KafkaError):
+            cluster.replicas.append(partition, records, acks=acks, zstd=True, timeout_s=1.0)
+
+    (metrics,) = dict(cluster.replicas.topic_metrics).values()
+    assert (metrics.produces, metrics.failed_produces) == (2, 1)
