@@ -1,7 +1,13 @@
 """A processor: a reader and a writer task over one edge-triggered selector.
 
-Connections are objects, not tasks. One request of a connection is in flight at a time, so answers
-keep their order. Neither reader nor writer ever waits for a full request channel.
+How it works. Connections are objects in a table, not tasks. An edge that the kernel reports only
+sets a flag and puts the connection into the ready queue. The reader takes ready connections in
+order, receives what is there and cuts it into frames. It serves a plain request at once, or hands
+it to the request channel. The connection is then muted: one request of it is in flight, so answers
+keep their order. The answer comes back as an event of the writer, which sends as much as the socket
+takes, keeps the rest until the socket is writable again, and unmutes the connection after the last
+byte. Neither task ever waits for a full request channel: the connection keeps its request until a
+handler makes room.
 """
 
 from typing import Any
