@@ -87,8 +87,8 @@ def _begin(
     request: FetchRequest, context: Context, wanted: dict[FetchKey, Wanted]
 ) -> Eventual[FetchResponse]:
     uses_ids = context.version >= IDS_SINCE
-    limits = _limits(request, context)
     isolation = isolation_of(request.isolation_level)
+    limits = _limits(request, isolation, context)
     forgotten = request.forgotten_topics_data
     answer = context[ReplicaManager].begin_fetch(
         wanted,
@@ -102,7 +102,7 @@ def _begin(
     return then(answer, partial(_respond, isolation, context))
 
 
-def _limits(request: FetchRequest, context: Context) -> FetchLimits:
+def _limits(request: FetchRequest, isolation: Isolation, context: Context) -> FetchLimits:
     """Return the limits of a consumer's or a follower's fetch."""
     replica = (
         request.replica_state.replica_id
@@ -121,7 +121,7 @@ def _limits(request: FetchRequest, context: Context) -> FetchLimits:
     return FetchLimits(
         min(request.min_bytes, most),
         most,
-        isolation_of(request.isolation_level) if replica < 0 else Isolation.LOG_END,
+        isolation if replica < 0 else Isolation.LOG_END,
         request.max_wait_ms / 1000,
         NodeId(replica) if replica >= 0 else None,
         admit,

@@ -84,7 +84,7 @@ def offset_fetch(request: OffsetFetchRequest, context: Context) -> Eventual[Offs
 
 
 def _chunks(numbers: list[int]) -> Sequence[list[int]]:
-    """Return numbers of partitions in lists that are not long; an empty one if there are none."""
+    """Return numbers of partitions in lists of at most PARTITIONS; one list if there are none."""
     if len(numbers) <= PARTITIONS:
         return (numbers,)
     return [numbers[at : at + PARTITIONS] for at in range(0, len(numbers), PARTITIONS)]
@@ -105,7 +105,7 @@ def _groups(request: OffsetFetchRequest, version: int) -> list[OffsetFetchReques
 
 @define(eq=False)
 class _Plan:
-    """What is asked of one group, and its part of the response.
+    """Plan for one group: the offsets to ask for, and its part of the response.
 
     named: partitions by topic; None: all topics.
     asked: topics for the coordinator; None: all. answered: rows that are known without it, or None

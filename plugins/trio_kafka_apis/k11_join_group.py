@@ -31,7 +31,6 @@ ID_FIRST_SINCE: Final = 4  # KIP-394
 NULL_PROTOCOL_SINCE: Final = 7
 SKIPS_SINCE: Final = 9  # KIP-814
 MOST_PROTOCOLS: Final = 1000  # of one member; clients send a few
-NO_GENERATION: Final = -1
 
 
 def say_error(_: JoinGroupRequest, code: ErrorCode, message: str | None) -> JoinGroupResponse:

@@ -8,7 +8,6 @@ Needs DESCRIBE on the cluster. Without it only groups are listed on which the cl
 """
 
 from functools import partial
-from typing import Final
 
 from trio_kafka.coordinators.groups.administration import GroupFilter
 from trio_kafka.coordinators.groups.administration import ListedGroup as Found
@@ -25,8 +24,6 @@ from trio_kafka.requests.context import Context
 from trio_kafka.requests.lazy_arrays import lazily
 from trio_kafka.requests.rows import for_each
 from trio_kafka.security.operations import Operation
-
-STEP: Final = 50  # groups in one step
 
 
 @api(ListGroupsRequest)

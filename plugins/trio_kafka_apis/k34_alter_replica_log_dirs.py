@@ -9,7 +9,6 @@ Needs ALTER on the cluster.
 """
 
 from functools import partial
-from typing import Final
 
 from trio_kafka.model import TopicPartition
 from trio_kafka.pending import Eventual
@@ -27,8 +26,6 @@ from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.rows import Pairs, for_each, rows
 from trio_kafka.security.operations import Operation
-
-STEP: Final = 1000  # partitions in one step; each that moves is a step
 
 
 @api(AlterReplicaLogDirsRequest)

@@ -31,7 +31,6 @@ from trio_kafka.requests.rows import Pairs, for_each, rows
 from trio_kafka.security.operations import Operation
 
 NO_TRANSACTION: Final = -1
-STEP: Final = 1000  # partitions in one step
 
 
 @api(DescribeProducersRequest)

@@ -10,6 +10,7 @@ from trio.testing import MockClock
 
 from tests.apis.kit import broker, write
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.introspect.tree_reader import KINDS, LONGEST, MOST, PASSED, choose, walk
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k49_alter_client_quotas import (
@@ -29,17 +30,7 @@ from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_apis import k10001_describe_tree as module
 from trio_kafka_apis.k18_api_versions import api_versions
-from trio_kafka_apis.k10001_describe_tree import (
-    KINDS,
-    LONGEST,
-    MOST,
-    PASSED,
-    SLICE,
-    choose,
-    describe_tree,
-    encode_row,
-    walk,
-)
+from trio_kafka_apis.k10001_describe_tree import SLICE, describe_tree, encode_row
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tests.project.tree import ROOT, tracked_files
 
 LONGEST = 95
-# People who are not there, and words that say nothing about what is tested.
+# Name the client, request, task or setting instead.
 WORDS = frozenset(
     [
         "who",

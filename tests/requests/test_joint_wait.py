@@ -67,7 +67,7 @@ def test_a_row_whose_keys_change_is_watched_by_its_new_keys(waits: Waits) -> Non
 
 
 def test_row_that_is_marked_directly_completes_the_response(waits: Waits) -> None:
-    """As the reply of a coordinator does, which knows no key."""
+    """A reply of a coordinator marks its operation directly, without a key."""
     operations = [Delayed((), 10.0, partial(waits._value, row), waits.purgatory) for row in (0, 1)]
     waits.park(answer_of([("t", [0, 1])], lambda _, row: operations[row]))
 

@@ -63,7 +63,7 @@ class Profile:
 
 
 class Progress(NamedTuple):
-    """What came of received bytes. to_send: bytes to send now. response: to the oldest request."""
+    """Result of received bytes. to_send: bytes to send now. response: to the oldest request."""
 
     to_send: bytes = b""
     response: object | None = None
