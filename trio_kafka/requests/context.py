@@ -21,6 +21,7 @@ from typing import (
     cast,
 )
 
+from trio_kafka.attributes import define
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import KafkaError
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
@@ -72,16 +73,17 @@ _TYPES: Final = {
 }
 
 
+@define(eq=False, repr=False)
 class Context:
-    """View of one request on the broker: its client, its permissions, and the broker's parts."""
+    """View of one request on the broker: its client, its permissions, and the broker's parts.
 
-    __slots__ = ("parts", "request", "slot", "version")
+    version: of the API. slot: place of an async handler.
+    """
 
-    def __init__(self, request: Request, parts: Parts, slot: HandlerSlot | None = None) -> None:
-        self.request = request
-        self.parts = parts
-        self.version = request.code & 0xFFFF  # of the API; no negative one is ever served
-        self.slot = slot
+    request: Request
+    parts: Parts
+    version: int
+    slot: HandlerSlot | None = None
 
     # --- the broker
 
