@@ -43,7 +43,7 @@ def exposed(bean: str, attribute: str = "Value") -> Exposed:
     bean: `domain:type=…,name=…,key={key}`.
     """
     domain, _, listed = bean.partition(":")
-    keys = dict(one.split("=", 1) for one in listed.split(","))
+    keys = dict(pair.split("=", 1) for pair in listed.split(","))
     kind, name = keys.pop("type"), keys.pop("name", None)
     labels = tuple(keys)
     if name is None:
