@@ -85,13 +85,13 @@ async def read_json(receive: Receive, most: int) -> Any:
         raise HttpError(400, f"the body is not JSON: {error}") from None
 
 
-def unknown_name(names: Iterable[str], known: Collection[str]) -> str:
+def unknown_name(names: Iterable[str], choices: Collection[str]) -> str:
     """Return what is wrong with the first of `names` that is not known; an empty text if none."""
     for name in names:
-        if name not in known:
-            near = get_close_matches(name[:_LONGEST_NAME], known, n=1, cutoff=0.5)
-            wanted = f"want some of {', '.join(known)}" if known else "want none"
-            hint = f"did you mean {near[0]!r}?" if near else wanted
+        if name not in choices:
+            near = get_close_matches(name[:_LONGEST_NAME], choices, n=1, cutoff=0.5)
+            expected = f"want some of {', '.join(choices)}" if choices else "want none"
+            hint = f"did you mean {near[0]!r}?" if near else expected
             return f"unknown name {name[:_LONGEST_NAME]!r}; {hint}"
     return ""
 
@@ -124,10 +124,10 @@ async def send_json(
     list, and any other value, is dumped in one step. The body must not change meanwhile.
     head_only: omit the body, for HEAD.
     """
-    told = [(b"cache-control", b"no-store"), *headers]
+    all_headers = [(b"cache-control", b"no-store"), *headers]
     if body is not None:
-        told.insert(0, (b"content-type", b"application/json"))
-    await send({"type": "http.response.start", "status": status, "headers": told})
+        all_headers.insert(0, (b"content-type", b"application/json"))
+    await send({"type": "http.response.start", "status": status, "headers": all_headers})
     for piece, more in [(b"", False)] if body is None or head_only else _pieces(body):
         await send({"type": "http.response.body", "body": piece, "more_body": more})
         if more:

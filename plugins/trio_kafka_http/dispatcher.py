@@ -155,8 +155,8 @@ class Dispatcher:
     def _authorize(self, headers: Mapping[bytes, bytes]) -> None:
         if not self._token:
             return
-        given = token_of(headers.get(b"authorization", b""))
-        if given is None or not hmac.compare_digest(given, self._token):
+        token = token_of(headers.get(b"authorization", b""))
+        if token is None or not hmac.compare_digest(token, self._token):
             raise RefusedError(401, _NEEDED, CHALLENGES)
 
     def _check(self, path: str, headers: Mapping[bytes, bytes], mount: Mount | None) -> Mount:
@@ -185,8 +185,8 @@ class Dispatcher:
         if method not in _READ:
             raise RefusedError(405, "only GET and HEAD", _ALLOW)
         mounts = list(self._mounts)
-        index = {"paths": sorted([*_OWN, *(one.path for one in mounts)])}
-        ui = next((one.path for one in mounts if one.owner == _UI), None)
+        index = {"paths": sorted([*_OWN, *(mount.path for mount in mounts)])}
+        ui = next((mount.path for mount in mounts if mount.owner == _UI), None)
         if ui is None:
             await cycle.answer(200, index)
         else:
@@ -205,9 +205,9 @@ class Dispatcher:
         def unlimited() -> None:
             limit.deadline = inf
             peer.answer_by(inf)
-            peer.when_left(left)
+            peer.when_left(end_app)
 
-        def left() -> None:
+        def end_app() -> None:
             # Nothing else would end an app that waits for events.
             cycle.leave()
             limit.cancel()
@@ -215,7 +215,7 @@ class Dispatcher:
         headers = scope["headers"]
         has_token = bool(self._token) and not mount.checks_tokens
         if has_token:
-            headers = [one for one in headers if one[0] != b"authorization"]
+            headers = [header for header in headers if header[0] != b"authorization"]
         extension = {
             "request_id": cycle.request_id,
             "unlimited": unlimited,
