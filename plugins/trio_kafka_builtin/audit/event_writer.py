@@ -146,7 +146,7 @@ class AuditTopic:
         await self._sink.write(lines)
 
     async def _create(self, name: str) -> None:
-        wanted = NewTopic(
+        topic = NewTopic(
             name=name,
             partitions=1,  # one at a time, so that events keep their order
             configs={
@@ -157,8 +157,8 @@ class AuditTopic:
             },
         )
         deadline = trio.current_time() + CREATION_S
-        made = await self._parts.controller.create_topics([wanted], deadline=deadline)
-        error = made[name]
+        results = await self._parts.controller.create_topics([topic], deadline=deadline)
+        error = results[name]
         if isinstance(error, KafkaError) and error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
             raise error
 

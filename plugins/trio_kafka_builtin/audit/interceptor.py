@@ -28,15 +28,15 @@ def apis_of(names: Iterable[str], registry: Registry) -> list[type[Any]]:
     """Return the request classes of the audited APIs. Raises PluginError for an unknown name."""
     served = {listed.key: registry.get(listed.key) for listed in registry}
     by_name = {api.name.lower(): api for api in served.values() if api is not None}
-    found: dict[int, type[Any]] = {}
+    requests: dict[int, type[Any]] = {}
     for name in names:
         if name.lower() == ALL_ADMIN:
-            found |= {key: api.request for key, api in served.items() if api and key in ADMIN}
+            requests |= {key: api.request for key, api in served.items() if api and key in ADMIN}
         elif (api := by_name.get(name.lower())) is not None:
-            found[api.key] = api.request
+            requests[api.key] = api.request
         else:
             raise PluginError(f"plugin.audit.apis: no API {name!r} is served: want `admin` or one")
-    return list(found.values())
+    return list(requests.values())
 
 
 class AuditInterceptor:
@@ -101,14 +101,14 @@ class AuditInterceptor:
         failed = [error for error in errors if error]
         event["outcome"] = "done" if done else _outcome(errors, failed)
         event["error"] = name_of(failed[0]) if failed else None
-        event["subjects"] = [one.plain() for one in subjects.found[:MOST]]
+        event["subjects"] = [subject.plain() for subject in subjects.subjects[:MOST]]
         if subjects.count > MOST:
             event["more_subjects"] = subjects.count - MOST
         self._writer.take(event)
 
     def _is_idle(self, subjects: Subjects) -> bool:
         """True for reads of the event topic, each of which would cause the next event."""
-        return all(one.name == self._own_topic for one in subjects.found)
+        return all(subject.name == self._own_topic for subject in subjects.subjects)
 
 
 def _outcome(errors: list[int], failed: list[int]) -> str:

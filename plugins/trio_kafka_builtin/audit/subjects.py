@@ -82,7 +82,7 @@ def _acl_filter(item: Any) -> Key:
 
 
 def _entity(item: Any) -> Key:
-    parts = (f"{one.entity_type}={one.entity_name or '<default>'}" for one in item.entity)
+    parts = (f"{part.entity_type}={part.entity_name or '<default>'}" for part in item.entity)
     return "quota", ",".join(parts)
 
 
@@ -116,7 +116,7 @@ def _configs(item: Any) -> list[str]:
     return [config.name for config in item.configs[:MOST]]
 
 
-def _one(message: Any) -> Iterable[Any]:
+def _whole_message(message: Any) -> Iterable[Any]:
     return (message,)
 
 
@@ -134,8 +134,8 @@ _CONFIGS: Final = Shape(
     response_items=lambda answer: answer.responses,
     settings=_configs,
 )
-_NAMED_GROUP: Final = Shape(request_items=_one, key=_of("group", "group_id"))
-_VOTER: Final = Shape(request_items=_one, key=_of("controller", "voter_id"))
+_NAMED_GROUP: Final = Shape(request_items=_whole_message, key=_of("group", "group_id"))
+_VOTER: Final = Shape(request_items=_whole_message, key=_of("controller", "voter_id"))
 _NONE: Final = Shape()
 # By key: the APIs that change the cluster. Records and offsets of consumers do not.
 ADMIN: Final[Mapping[int, Shape]] = {
@@ -209,13 +209,13 @@ ADMIN: Final[Mapping[int, Shape]] = {
         key=_of("feature", "feature"),
         response_items=lambda answer: answer.results,
     ),
-    64: Shape(request_items=_one, key=_of("broker", "broker_id")),
+    64: Shape(request_items=_whole_message, key=_of("broker", "broker_id")),
     80: _VOTER,
     81: _VOTER,
     91: _NAMED_GROUP,
     92: _NAMED_GROUP,
-    10003: Shape(request_items=_one, key=_of("plugin", "name")),
-    10004: Shape(request_items=_one, key=_of("job", "name")),
+    10003: Shape(request_items=_whole_message, key=_of("plugin", "name")),
+    10004: Shape(request_items=_whole_message, key=_of("job", "name")),
 }
 DATA: Final[Mapping[int, Shape]] = {
     0: Shape(
@@ -233,7 +233,7 @@ class Subjects:
     """Subjects of one request, taken before it is served, because a deletion loses names."""
 
     shape: Shape
-    found: list[Subject]
+    subjects: list[Subject]
     count: int
     _by_key: dict[Key, Subject]
     _image: MetadataImage
@@ -247,7 +247,7 @@ class Subjects:
                 break
             error = _error_of(item, self.shape.inner)
             if self.shape.in_order:
-                subject = self.found[number] if number < len(self.found) else None
+                subject = self.subjects[number] if number < len(self.subjects) else None
             else:
                 subject = self._by_key.get(key(item))
             if subject is None and self.shape.read:
@@ -262,7 +262,7 @@ class Subjects:
         key = self.shape.key(item)
         subject = Subject(key[0], _known_name(item, key[1], self._image))
         self._by_key[key] = subject
-        self.found.append(subject)
+        self.subjects.append(subject)
         self.count += 1
         return subject
 
@@ -270,7 +270,7 @@ class Subjects:
 def subjects_of(key: int, request: Any, image: MetadataImage) -> Subjects:
     """Return the subjects that a request names; none for an API without a shape."""
     shape = SHAPES.get(key, _NONE)
-    found: list[Subject] = []
+    subjects: list[Subject] = []
     by_key: dict[Key, Subject] = {}
     count = 0
     for item in shape.request_items(request):
@@ -279,9 +279,9 @@ def subjects_of(key: int, request: Any, image: MetadataImage) -> Subjects:
             continue
         type_, name = shape.key(item)
         subject = Subject(type_, _known_name(item, name, image), shape.settings(item))
-        found.append(subject)
+        subjects.append(subject)
         by_key[type_, name] = by_key[type_, subject.name] = subject
-    return Subjects(shape, found, count, by_key, image)
+    return Subjects(shape, subjects, count, by_key, image)
 
 
 def _known_name(item: Any, name: str, image: MetadataImage) -> str:
@@ -296,7 +296,7 @@ def _known_name(item: Any, name: str, image: MetadataImage) -> str:
 def _error_of(item: Any, inner: str) -> int:
     if not inner:
         return int(item.error_code)
-    return next((int(one.error_code) for one in getattr(item, inner) if one.error_code), 0)
+    return next((int(row.error_code) for row in getattr(item, inner) if row.error_code), 0)
 
 
 def name_of(error: int) -> str:

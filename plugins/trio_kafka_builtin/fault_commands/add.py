@@ -47,8 +47,8 @@ def add(*, fields: Sequence[str], file: str | None, at: str | None, json: bool) 
     if bool(fields) == bool(file):
         raise ControlError("give FIELD=VALUE words or --file, one of them")
     body = {"rules": rules_in(file)} if file else table_of(fields)
-    found = ask(at, "POST", body=body)
-    show(found["rules"] if file else [found], as_json=json)
+    answer = ask(at, "POST", body=body)
+    show(answer["rules"] if file else [answer], as_json=json)
     return 0
 
 

@@ -77,12 +77,12 @@ def ask(
 
 def show(rules: Iterable[Mapping[str, Any]], *, as_json: bool) -> None:
     """Print rules with their counts, as a table or as JSON."""
-    found = list(rules)
+    shown = list(rules)
     if as_json:
-        print_json({"rules": found})
+        print_json({"rules": shown})
         return
     rows = [
-        [rule["name"], *(str(rule[count]) for count in _COUNTS), _described(rule)] for rule in found
+        [rule["name"], *(str(rule[count]) for count in _COUNTS), _described(rule)] for rule in shown
     ]
     sides = (LEFT, *(RIGHT for _ in _COUNTS), LEFT)
     for line in columns(["NAME", *map(str.upper, _COUNTS), "RULE"], rows, sides):

@@ -68,8 +68,8 @@ class TestingApp:
             return 200, {"controls": sorted(self._controls)}
         control = self._controls.get(words[0])
         if control is None:
-            known = ", ".join(sorted(self._controls))
-            raise HttpError(404, f"no control {words[0][:40]!r}: there are {known}")
+            names = ", ".join(sorted(self._controls))
+            raise HttpError(404, f"no control {words[0][:40]!r}: there are {names}")
         query = dict(parse_qsl(scope.get("query_string", b"").decode("latin1"), True))
         return await control.answer(
             ControlRequest(

@@ -178,15 +178,15 @@ class RequestControl:
         except UnknownApiError as error:
             raise HttpError(400, str(error)) from None
 
-    def _list(self, found: list[RecordedRequest], request: ControlRequest) -> dict[str, Any]:
+    def _list(self, recorded: list[RecordedRequest], request: ControlRequest) -> dict[str, Any]:
         limit = read_number(request.query, "limit", _SHOWN, low=0, high=_SHOWN)
         with_message = request.query.get("message") == "true"
         return {
             **self._state(),
-            "count": len(found),
+            "count": len(recorded),
             "requests": [
-                _shown_request(one, with_message=with_message)
-                for one in found[max(len(found) - limit, 0) :]
+                _shown_request(entry, with_message=with_message)
+                for entry in recorded[max(len(recorded) - limit, 0) :]
             ],
         }
 
@@ -197,13 +197,13 @@ class RequestControl:
         request.unlimited()
         try:
             with trio.fail_after(timeout_s):
-                found = await self._recorder.wait(count, api, **conditions)
+                recorded = await self._recorder.wait(count, api, **conditions)
         except UnknownApiError as error:
             raise HttpError(400, str(error)) from None
         except trio.TooSlowError:
             have = len(self._select(request.query))
             raise HttpError(408, f"{have} of {count} requests after {timeout_s:g} s") from None
-        return 200, self._list(found, request)
+        return 200, self._list(recorded, request)
 
 
 @frozen
@@ -242,7 +242,7 @@ class VersionControl:
                 raise HttpError(400, 'want {"last": VERSION} or {"off": true}')
 
     def _shown(self) -> dict[str, Any]:
-        served = {one.api: {"first": one.first, "last": one.last} for one in self._limits.served}
+        served = {api.api: {"first": api.first, "last": api.last} for api in self._limits.served}
         limited = {api: list(versions) for api, versions in self._limits.limited.items()}
         return {"versions": served, "limits": limited}
 
@@ -274,23 +274,23 @@ def _shown_request(request: RecordedRequest, *, with_message: bool) -> dict[str,
 
 def _selection_of(query: Mapping[str, str]) -> tuple[str | None, dict[str, Any]]:
     """Return the API and the conditions of a query. Raises HttpError."""
-    known = ("api", "partition", "limit", "message", *_CONDITIONS)
+    allowed = ("api", "partition", "limit", "message", *_CONDITIONS)
     for name in query:
-        if name not in known:
-            raise HttpError(400, f"unknown condition {name[:40]!r}: want some of {known}")
+        if name not in allowed:
+            raise HttpError(400, f"unknown condition {name[:40]!r}: want some of {allowed}")
     conditions: dict[str, Any] = {name: query[name] for name in _CONDITIONS if name in query}
     if "partition" in query:
         conditions["partition"] = read_number(query, "partition", 0)
     return query.get("api"), conditions
 
 
-def _wait_of(body: Any, what: str) -> tuple[int, float]:
+def _wait_of(body: Any, count_field: str) -> tuple[int, float]:
     """Return the number to wait for, and the time limit. Raises HttpError."""
-    if not isinstance(body, dict) or not set(body) <= {what, "timeout_s"}:
-        raise HttpError(400, f'want {{"{what}": NUMBER, "timeout_s": SECONDS}}')
-    count, timeout_s = body.get(what, 1), body.get("timeout_s", _WAIT_S)
+    if not isinstance(body, dict) or not set(body) <= {count_field, "timeout_s"}:
+        raise HttpError(400, f'want {{"{count_field}": NUMBER, "timeout_s": SECONDS}}')
+    count, timeout_s = body.get(count_field, 1), body.get("timeout_s", _WAIT_S)
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise HttpError(400, f"{what}: {count!r}, want a number of at least 1")
+        raise HttpError(400, f"{count_field}: {count!r}, want a number of at least 1")
     is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
     if not is_number or not 0 <= timeout_s <= _LONGEST_WAIT_S:
         raise HttpError(400, f"timeout_s: {timeout_s!r}, want 0 to {_LONGEST_WAIT_S:g}")

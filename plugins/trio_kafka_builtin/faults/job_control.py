@@ -25,7 +25,7 @@ class JobControl:
         match request.method, *request.names:
             case ["GET"]:
                 await trio.lowlevel.checkpoint()
-                return 200, {"jobs": [attrs.asdict(one) for one in scheduler.statuses]}
+                return 200, {"jobs": [attrs.asdict(status) for status in scheduler.statuses]}
             case ["POST", name, "run"]:
                 request.unlimited()
                 try:

@@ -74,7 +74,9 @@ class GroupControl:
         """Answer a request. Raises HttpError."""
         match request.method, *request.names:
             case ["GET"]:
-                return 200, {"groups": [_shown(one) for one in await list_groups(self._context)]}
+                return 200, {
+                    "groups": [_shown(group) for group in await list_groups(self._context)]
+                }
             case ["GET", group_id]:
                 return 200, _shown(await describe_group(self._context, group_id))
             case ["POST", group_id, "wait"]:
@@ -83,15 +85,15 @@ class GroupControl:
 
     async def _wait(self, group_id: str, request: ControlRequest) -> dict[str, Any]:
         """Wait for `{"state": "Stable", "members": 2, "lag": 0, "timeout_s": 30}`."""
-        wanted = _wanted_of(await request.read_body())
-        timeout_s = float(wanted.pop("timeout_s", _WAIT_S))
+        conditions = _wanted_of(await request.read_body())
+        timeout_s = float(conditions.pop("timeout_s", _WAIT_S))
         request.unlimited()
         group = await describe_group(self._context, group_id)
         with trio.move_on_after(timeout_s):
-            while not group.matches(**wanted):
+            while not group.matches(**conditions):
                 await trio.sleep(_LOOK_S)
                 group = await describe_group(self._context, group_id)
-        if not group.matches(**wanted):
+        if not group.matches(**conditions):
             raise HttpError(408, f"group {group_id[:80]!r} after {timeout_s:g} s: {_shown(group)}")
         return _shown(group)
 

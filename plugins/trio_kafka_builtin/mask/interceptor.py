@@ -37,7 +37,7 @@ class _Part:
     topic: str
     data: Any
     masking: Masking
-    wanted: Wanted
+    limits: Wanted
 
 
 class MaskInterceptor:
@@ -60,14 +60,14 @@ class MaskInterceptor:
         if answer is None or self._may_see(request, context):
             return answer
         most = min(request.max_bytes, context.config.fetch_max_bytes)
-        left = most - sum(len(data.records or NOTHING) for _, data in _partitions(answer))
+        room = most - sum(len(data.records or NOTHING) for _, data in _partitions(answer))
         before = 0  # bytes in the response so far
         for topic, data in _partitions(answer):
             if data.records:
                 part = self._part(topic, data, request, context)
                 if part is not None:
-                    left += len(data.records)
-                    left -= await self._mask(part, request, context, left, first=not before)
+                    room += len(data.records)
+                    room -= await self._mask(part, request, context, room, first=not before)
                 before += len(data.records)
         return answer
 
@@ -88,19 +88,19 @@ class MaskInterceptor:
     def _part(self, topic: Any, data: Any, request: Any, context: Context) -> _Part | None:
         name = topic.topic
         if not name:
-            known = context.image.topic(TopicId(topic.topic_id))
-            if known is None:  # deleted meanwhile: its rules are unknown
+            registered = context.image.topic(TopicId(topic.topic_id))
+            if registered is None:  # deleted meanwhile: its rules are unknown
                 _refuse(data, ErrorCode.UNKNOWN_TOPIC_ID)
                 return None
-            name = known.name
+            name = registered.name
         masking = self._masking(name)
         if masking is None:
             return None
-        wanted = _wanted(topic, data, request, context)
-        if wanted is None:
+        limits = _limits_of(topic, data, request, context)
+        if limits is None:
             _refuse(data, ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return None
-        return _Part(topic=name, data=data, masking=masking, wanted=wanted)
+        return _Part(topic=name, data=data, masking=masking, limits=limits)
 
     def _masking(self, topic: str) -> Masking | None:
         try:
@@ -108,11 +108,11 @@ class MaskInterceptor:
         except KeyError:
             if len(self._maskings) >= _KNOWN_TOPICS:
                 self._maskings.clear()
-            made = self._maskings[topic] = masking_of(self._rules, topic, self._salt)
-            return made
+            masking = self._maskings[topic] = masking_of(self._rules, topic, self._salt)
+            return masking
 
     async def _mask(
-        self, part: _Part, request: Any, context: Context, left: int, *, first: bool
+        self, part: _Part, request: Any, context: Context, room: int, *, first: bool
     ) -> int:
         """Replace a partition's records by masked ones; return their bytes."""
         data = part.data
@@ -126,13 +126,13 @@ class MaskInterceptor:
         error: Exception | None
         try:
             log = context[ReplicaManager].partition(part.topic, data.partition_index).local_log()
-            stored = await read_bytes(log, part.wanted.offset, size, end)
+            stored = await read_bytes(log, part.limits.offset, size, end)
             batches, error = await masked_batches(
                 stored,
                 self._change(part.masking),
                 self._context.world,
                 context[ReplicaManager].decompression,
-                most=min(part.wanted.max_bytes, left),
+                most=min(part.limits.max_bytes, room),
                 at_least_one=first,
             )
         except KafkaError as failure:
@@ -159,7 +159,7 @@ class MaskInterceptor:
             if passes and not masking.may_concern(value):
                 return value
             try:
-                made = masked(value, masking, settings.max_value_bytes)
+                replaced = masked(value, masking, settings.max_value_bytes)
             except UnreadableError:
                 self._unreadable.value += 1
                 if passes:
@@ -167,8 +167,8 @@ class MaskInterceptor:
                 if drops:
                     return None
                 raise
-            self._masked.value += made is not value
-            return made
+            self._masked.value += replaced is not value
+            return replaced
 
         return change
 
@@ -179,13 +179,13 @@ def _partitions(answer: Any) -> Iterator[tuple[Any, Any]]:
             yield topic, data
 
 
-def _wanted(topic: Any, data: Any, request: Any, context: Context) -> Wanted | None:
+def _limits_of(topic: Any, data: Any, request: Any, context: Context) -> Wanted | None:
     """Return the client's limits for a partition, from this request or its session."""
-    for asked in request.topics:
-        if (asked.topic_id, asked.topic) == (topic.topic_id, topic.topic):
-            for one in asked.partitions:
-                if one.partition == data.partition_index:
-                    return Wanted(offset=one.fetch_offset, max_bytes=one.partition_max_bytes)
+    for topic_limits in request.topics:
+        if (topic_limits.topic_id, topic_limits.topic) == (topic.topic_id, topic.topic):
+            for limits in topic_limits.partitions:
+                if limits.partition == data.partition_index:
+                    return Wanted(offset=limits.fetch_offset, max_bytes=limits.partition_max_bytes)
     key = (topic.topic or TopicId(topic.topic_id), data.partition_index)
     return context[ReplicaManager].sessions.wanted(request.session_id, key)
 

@@ -36,7 +36,7 @@ def parse_rules(text: str | None) -> tuple[Rule, ...]:
         topic, colon, fields = part.partition(":")
         if not colon or not topic.strip() or not fields.strip():
             raise ValueError(f"{part!r}: want `topic: field=how ...`")
-        rules.append(Rule(topic.strip(), tuple(_field(one) for one in fields.split())))
+        rules.append(Rule(topic.strip(), tuple(_field(field) for field in fields.split())))
     return tuple(rules)
 
 
@@ -73,10 +73,10 @@ class Masking:
 
     def apply(self, document: Any) -> bool:
         """Mask the fields of a document, in place; True if there was one."""
-        found = False
+        changed = False
         for path, how in self.fields:
-            found |= _apply(document, path, how)
-        return found
+            changed |= _apply(document, path, how)
+        return changed
 
 
 def masking_of(rules: tuple[Rule, ...], topic: str, salt: str) -> Masking | None:
@@ -94,11 +94,11 @@ def masking_of(rules: tuple[Rule, ...], topic: str, salt: str) -> Masking | None
 
 
 def _apply(document: Any, path: Path, how: How) -> bool:
-    found = False
+    changed = False
     if isinstance(document, list):
         for item in document:
-            found |= _apply(item, path, how)
-        return found
+            changed |= _apply(item, path, how)
+        return changed
     if not isinstance(document, dict):
         return False
     name, rest = path[0], path[1:]
@@ -106,11 +106,11 @@ def _apply(document: Any, path: Path, how: How) -> bool:
         if key not in document:
             continue
         if rest:
-            found |= _apply(document[key], rest, how)
+            changed |= _apply(document[key], rest, how)
         elif document[key] is not None:
             document[key] = how(document[key])
-            found = True
-    return found
+            changed = True
+    return changed
 
 
 def _how(word: str, salt: str) -> How:

@@ -69,5 +69,5 @@ def client_of(context: PluginContext[GatewaySettings], scope: Mapping[str, Any])
 
 def refused(code: int, message: str | None) -> KafkaError:
     """Make the error of a response; an unknown code becomes UNKNOWN_SERVER_ERROR."""
-    known = set(ErrorCode)
-    return KafkaError(ErrorCode(code) if code in known else ErrorCode.UNKNOWN_SERVER_ERROR, message)
+    codes = set(ErrorCode)
+    return KafkaError(ErrorCode(code) if code in codes else ErrorCode.UNKNOWN_SERVER_ERROR, message)

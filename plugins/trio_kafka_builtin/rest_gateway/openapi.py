@@ -54,7 +54,7 @@ def _operation(
     summary: str, status: str, *parameters: dict[str, Any], body: str = ""
 ) -> dict[str, Any]:
     error = {"schema": {"$ref": "#/components/schemas/Error"}}
-    made: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "summary": summary,
         "parameters": list(parameters),
         "responses": {
@@ -64,8 +64,8 @@ def _operation(
     }
     if body:
         schema = {"schema": {"$ref": f"#/components/schemas/{body}"}}
-        made["requestBody"] = {"required": True, "content": {"application/json": schema}}
-    return made
+        operation["requestBody"] = {"required": True, "content": {"application/json": schema}}
+    return operation
 
 
 _TOPIC = {

@@ -22,16 +22,16 @@ _STEP: Final = 1000
 
 async def list_topics(client: Client, after: str, most: int) -> dict[str, Any]:
     """Return the topics that the client may see, sorted, after `after`, and where to go on."""
-    found: list[str] = []
+    names: list[str] = []
     for number, name in enumerate(client.context.parts.metadata.image.topics, 1):
         if name > after and client.may_describe(name):
-            found.append(name)
-        if len(found) >= 2 * _STEP:
-            found = sorted(found)[: most + 1]
+            names.append(name)
+        if len(names) >= 2 * _STEP:
+            names = sorted(names)[: most + 1]
         if not number % _STEP:
             await trio.lowlevel.checkpoint()
-    found = sorted(found)[: most + 1]
-    return {"topics": found[:most], "next": found[most - 1] if len(found) > most else None}
+    names = sorted(names)[: most + 1]
+    return {"topics": names[:most], "next": names[most - 1] if len(names) > most else None}
 
 
 async def describe_topic(client: Client, name: str) -> dict[str, Any]:
@@ -53,10 +53,12 @@ async def describe_topic(client: Client, name: str) -> dict[str, Any]:
 
 async def create_topic(client: Client, body: Any) -> dict[str, Any]:
     """Create a topic. Raises KafkaError."""
-    wanted = _wanted(body)
+    topic_request = _creatable(body)
     settings = client.context.settings
-    made = await client.ask(CreateTopicsRequest(topics=[wanted], timeout_ms=settings.timeout_ms))
-    (topic,) = made.topics
+    response = await client.ask(
+        CreateTopicsRequest(topics=[topic_request], timeout_ms=settings.timeout_ms)
+    )
+    (topic,) = response.topics
     if topic.error_code:
         raise refused(topic.error_code, topic.error_message)
     return {
@@ -71,13 +73,13 @@ async def delete_topic(client: Client, name: str) -> None:
     """Delete a topic. Raises KafkaError."""
     timeout_ms = client.context.settings.timeout_ms
     topics = [DeleteTopicState(name=name)]
-    made = await client.ask(DeleteTopicsRequest(topics=topics, timeout_ms=timeout_ms))
-    (topic,) = made.responses
+    response = await client.ask(DeleteTopicsRequest(topics=topics, timeout_ms=timeout_ms))
+    (topic,) = response.responses
     if topic.error_code:
         raise refused(topic.error_code, topic.error_message)
 
 
-def _wanted(body: Any) -> CreatableTopic:
+def _creatable(body: Any) -> CreatableTopic:
     """Parse a creation. Raises KafkaError(INVALID_REQUEST)."""
     shape = '{"name": text, "partitions": n, "replication_factor": n, "configs": {text: text}}'
     check_object(body, _KNOWN, "the body")
@@ -86,10 +88,12 @@ def _wanted(body: Any) -> CreatableTopic:
     partitions, factor = body.get("partitions", -1), body.get("replication_factor", -1)
     configs = body.get("configs", {})
     counts = all(
-        isinstance(one, int) and not isinstance(one, bool) and -(1 << 15) <= one < 1 << 15
-        for one in (partitions, factor)
+        isinstance(count, int) and not isinstance(count, bool) and -(1 << 15) <= count < 1 << 15
+        for count in (partitions, factor)
     )
-    texts = isinstance(configs, Mapping) and all(isinstance(one, str) for one in configs.values())
+    texts = isinstance(configs, Mapping) and all(
+        isinstance(value, str) for value in configs.values()
+    )
     if not counts or not texts:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"want {shape}")
     return CreatableTopic(
