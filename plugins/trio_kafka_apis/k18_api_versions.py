@@ -77,8 +77,8 @@ def make_response(context: Context, version: int) -> ApiVersionsResponse:
     ]
     return ApiVersionsResponse(
         api_keys=[
-            ApiVersion(one.key, 0 if one.key == PRODUCE else one.first, one.last)
-            for one in context[Registry]
+            ApiVersion(api.key, 0 if api.key == PRODUCE else api.first, api.last)
+            for api in context[Registry]
         ],
         supported_features=supported,
         finalized_features_epoch=features.epoch,
@@ -88,15 +88,15 @@ def make_response(context: Context, version: int) -> ApiVersionsResponse:
 
 def _note_software(request: ApiVersionsRequest, context: Context) -> None:
     name, version = request.client_software_name, request.client_software_version
-    known = name[:LONGEST], version[:LONGEST]
-    if context.connection.software == known:
+    software = name[:LONGEST], version[:LONGEST]
+    if context.connection.software == software:
         return
     if not (SOFTWARE.fullmatch(name) and SOFTWARE.fullmatch(version)):
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
             f"client software {name!r} {version!r}: expected letters, digits, - and .",
         )
-    context.connection.software = known
+    context.connection.software = software
 
 
 def _check_place(request: ApiVersionsRequest, context: Context) -> None:
