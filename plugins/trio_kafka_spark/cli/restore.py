@@ -33,12 +33,12 @@ def restore(*, parquet: str | None, master: str | None, json: bool, **arguments:
     return run_job("spark restore", master, job)
 
 
-def _reading(given: Input, parquet: str | None) -> Reading | None:
+def _reading(source: Input, parquet: str | None) -> Reading | None:
     """Return what is read; None: a table. Raises CommandFailedError."""
     if parquet is None:
-        return given.records(includeHeaders="true")
+        return source.records(includeHeaders="true")
     with refused():
-        if given.path or given.bootstrap:
+        if source.path or source.bootstrap:
             raise OptionError(
                 "parquet", "found another input too; give one of --path, --bootstrap, --parquet"
             )

@@ -138,18 +138,18 @@ class Connection:
         settings = self._settings
         address = (self.endpoint.host, self.endpoint.port)
         try:
-            made = socket.create_connection(address, left_s(deadline))
+            connected = socket.create_connection(address, left_s(deadline))
         except (OSError, ValueError, OverflowError) as error:  # a name, or a port, that is none
             raise self._broken("connecting", error) from error
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, size in (
             (socket.SO_SNDBUF, settings.send_buffer_bytes),
             (socket.SO_RCVBUF, settings.receive_buffer_bytes),
         ):
             if size >= 0:
-                made.setsockopt(socket.SOL_SOCKET, option, size)
-        return made
+                connected.setsockopt(socket.SOL_SOCKET, option, size)
+        return connected
 
     def _secure(
         self, plain: socket.socket, tls: ssl.SSLContext | None, deadline: float

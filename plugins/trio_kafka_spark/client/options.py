@@ -404,7 +404,7 @@ def _writing() -> Iterator[KafkaOption]:
 
 def _tls() -> Iterator[KafkaOption]:
     types = choice("JKS", "PKCS12", "PEM")
-    for store, what in (
+    for store, content in (
         ("truststore", "Certificates of the authorities that are trusted"),
         ("keystore", "Certificate and key of this client"),
     ):
@@ -421,7 +421,7 @@ def _tls() -> Iterator[KafkaOption]:
             f"security.tls.{store}_location",
             text,
             "",
-            f"{what}: a PEM or PKCS12 file, which every executor has.",
+            f"{content}: a PEM or PKCS12 file, which every executor has.",
         )
         yield from _honoured(
             f"ssl.{store}.password",
@@ -506,8 +506,8 @@ def _identification(value: str) -> str:
 
 
 def _protocols(value: str) -> tuple[str, ...]:
-    known = choice("TLSv1.2", "TLSv1.3")
-    return tuple(str(known(one)) for one in words(value))
+    version_of = choice("TLSv1.2", "TLSv1.3")
+    return tuple(str(version_of(name)) for name in words(value))
 
 
 def _sasl() -> Iterator[KafkaOption]:
@@ -644,13 +644,13 @@ def _sasl() -> Iterator[KafkaOption]:
 
 
 def _table() -> dict[str, KafkaOption]:
-    found: dict[str, KafkaOption] = {}
+    options: dict[str, KafkaOption] = {}
     for part in (_connection, _reading, _writing, _tls, _sasl):
         for option in part():
-            if option.name in found:
+            if option.name in options:
                 raise ValueError(f"{option.name} stands in the table twice")
-            found[option.name] = option
-    return dict(sorted(found.items()))
+            options[option.name] = option
+    return dict(sorted(options.items()))
 
 
 KAFKA_OPTIONS: Final[Mapping[str, KafkaOption]] = _table()

@@ -135,7 +135,7 @@ class Queue:
 
     def _follows_a_failure(self, batch: Batch, code: ErrorCode) -> bool:
         """True if the leader rejects a batch only because one before it was not appended."""
-        before = any(one.number < batch.number for one in self.waiting)
+        before = any(earlier.number < batch.number for earlier in self.waiting)
         return code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and before
 
 

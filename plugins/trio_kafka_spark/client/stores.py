@@ -25,14 +25,14 @@ def trusted(option: str, kind: str, location: str, password: Secret | None) -> s
     if _is_pem(option, kind, location, data):
         return _text(option, data)
     store = _pkcs12(option, location, data, password)
-    found = [one.certificate for one in store.additional_certs]
+    certificates = [bag.certificate for bag in store.additional_certs]
     if store.cert is not None:
-        found.append(store.cert.certificate)
-    if not found:
+        certificates.append(store.cert.certificate)
+    if not certificates:
         raise OptionError(option, f"{location} has no certificate")
     from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415
 
-    return "".join(one.public_bytes(Encoding.PEM).decode() for one in found)
+    return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in certificates)
 
 
 def identity(option: str, kind: str, location: str, password: Secret | None) -> str:
@@ -54,7 +54,7 @@ def identity(option: str, kind: str, location: str, password: Secret | None) -> 
 
     key = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     chain = [store.cert, *store.additional_certs]
-    certificates = [one.certificate.public_bytes(Encoding.PEM) for one in chain]
+    certificates = [certificate.certificate.public_bytes(Encoding.PEM) for certificate in chain]
     return b"".join([key, *certificates]).decode()
 
 

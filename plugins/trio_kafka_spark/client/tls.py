@@ -37,7 +37,7 @@ def _restrict(context: ssl.SSLContext, tls: Tls) -> None:
     """Versions and cipher suites."""
     chosen = set(tls.protocols or _VERSIONS)
     if tls.ciphers:
-        older = [one for one in tls.ciphers if not _OF_TLS_1_3.fullmatch(one)]
+        older = [suite for suite in tls.ciphers if not _OF_TLS_1_3.fullmatch(suite)]
         if len(older) == len(tls.ciphers):
             chosen.discard("TLSv1.3")
         if not older:
@@ -54,7 +54,7 @@ def _restrict(context: ssl.SSLContext, tls: Tls) -> None:
             raise OptionError(
                 "kafka.ssl.cipher.suites", f"{', '.join(older)}: OpenSSL knows none of them"
             ) from None
-    versions = sorted(_VERSIONS[one] for one in chosen)
+    versions = sorted(_VERSIONS[version] for version in chosen)
     context.minimum_version, context.maximum_version = versions[0], versions[-1]
 
 

@@ -84,9 +84,9 @@ class AvroSplit:
 
 def conformed(rows: pa.RecordBatch, schema: pa.Schema, *, prefix: str = "") -> pa.RecordBatch:
     """Return the columns of a schema, in its order and of its types, found under a prefix."""
-    columns = [rows.column(prefix + one.name) for one in schema]
+    columns = [rows.column(prefix + field.name) for field in schema]
     typed = [
-        column if column.type == one.type else column.cast(one.type)
-        for one, column in zip(schema, columns, strict=True)
+        column if column.type == field.type else column.cast(field.type)
+        for field, column in zip(schema, columns, strict=True)
     ]
     return pa.RecordBatch.from_arrays(typed, schema=schema)

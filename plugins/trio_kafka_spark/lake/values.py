@@ -93,8 +93,8 @@ ValueFormat = Raw | Json | Avro
 
 def record_fields(*names: str, headers: bool, prefix: str = "") -> list[StructField]:
     """Return fields of the record itself, with headers at the end if they are wanted."""
-    wanted = (*names, "headers") if headers else names
-    return [StructField(prefix + name, _RECORD[name]) for name in wanted]
+    chosen = (*names, "headers") if headers else names
+    return [StructField(prefix + name, _RECORD[name]) for name in chosen]
 
 
 def raw_schema(*, headers: bool) -> StructType:
@@ -113,11 +113,11 @@ def parsed_schema(value: StructType, *, headers: bool) -> StructType:
     """Return the columns of a table of parsed values. Raises OptionError for a name in use."""
     names = ("key", "topic", "partition", "offset", "timestamp")
     beside = record_fields(*names, headers=headers, prefix=PREFIX)
-    taken = {one.name for one in beside} | {PREFIX + ERROR, PREFIX + VALUE}
-    for one in value.fields:
-        if one.name.lower() in taken:
-            raise OptionError("schema", f"field {one.name} has the name of another column")
-        taken.add(one.name.lower())
+    taken = {field.name for field in beside} | {PREFIX + ERROR, PREFIX + VALUE}
+    for field in value.fields:
+        if field.name.lower() in taken:
+            raise OptionError("schema", f"field {field.name} has the name of another column")
+        taken.add(field.name.lower())
     return StructType([*map(_nullable, value.fields), *beside])
 
 
@@ -126,13 +126,13 @@ def json_of(schema: StructType) -> dict[str, Any]:
     return dict(json.loads(schema.json()))
 
 
-def _nullable(one: StructField) -> StructField:
-    return StructField(one.name, _all_nullable(one.dataType))
+def _nullable(field: StructField) -> StructField:
+    return StructField(field.name, _all_nullable(field.dataType))
 
 
 def _all_nullable(kind: DataType) -> DataType:
     if isinstance(kind, StructType):
-        return StructType([_nullable(one) for one in kind.fields])
+        return StructType([_nullable(field) for field in kind.fields])
     if isinstance(kind, ArrayType):
         return ArrayType(_all_nullable(kind.elementType))
     if isinstance(kind, MapType):

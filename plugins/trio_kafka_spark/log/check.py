@@ -184,8 +184,10 @@ def _time_index(segment: SegmentFile, seen: _Seen) -> Iterator[Finding]:
                 yield index.finding(place, text)
             elif timestamp not in (-1, seen.times.get(offset)):
                 latest = seen.times.get(offset)
-                what = "no batch ends there" if latest is None else f"the batch there has {latest}"
-                text = f"timestamp {timestamp} at offset {offset}, {what}"
+                reason = (
+                    "no batch ends there" if latest is None else f"the batch there has {latest}"
+                )
+                text = f"timestamp {timestamp} at offset {offset}, {reason}"
                 yield index.finding(place, text)
             before = (timestamp, relative)
         is_short = seen.ends and before[0] < seen.latest and not segment.is_active

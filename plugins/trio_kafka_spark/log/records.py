@@ -73,7 +73,11 @@ def _decode(
 ) -> Iterator[pa.RecordBatch]:
     """Decode the batches of a window from offset `first` on."""
     piece = window.piece
-    aborted = [one[:2] for one in piece.aborted if one[1] < window.next_offset and one[2] >= first]
+    aborted = [
+        transaction[:2]
+        for transaction in piece.aborted
+        if transaction[1] < window.next_offset and transaction[2] >= first
+    ]
     return decode(
         data,
         at=piece.at,
@@ -93,16 +97,16 @@ def _reason(error: CorruptBatchError) -> str:
 def read_errors(pieces: Iterable[Piece], options: LogOptions) -> Iterator[pa.RecordBatch]:
     """Yield a row for each place that mode=permissive skips: topic, partition, file, position."""
     for piece in pieces:
-        found: list[BadBytes] = []
-        for _ in read_records([piece], ("offset",), options, found.append):
+        bad: list[BadBytes] = []
+        for _ in read_records([piece], ("offset",), options, bad.append):
             pass
-        if found:
+        if bad:
             rows = {
-                "topic": [one.at.topic for one in found],
-                "partition": [one.at.partition for one in found],
-                "file": [one.path for one in found],
-                "position": [one.position for one in found],
-                "size": [one.size for one in found],
-                "error": [one.reason for one in found],
+                "topic": [place.at.topic for place in bad],
+                "partition": [place.at.partition for place in bad],
+                "file": [place.path for place in bad],
+                "position": [place.position for place in bad],
+                "size": [place.size for place in bad],
+                "error": [place.reason for place in bad],
             }
             yield pa.RecordBatch.from_pydict(rows, schema=ERRORS)

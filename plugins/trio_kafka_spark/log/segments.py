@@ -34,12 +34,12 @@ def plan_segments(ranges: Iterable[Range]) -> list[tuple[SegmentOf, ...]]:
     """Return the segments that hold offsets of the ranges, put together for tasks."""
     packs: list[tuple[SegmentOf, ...]] = []
     pack: list[SegmentOf] = []
-    for one in ranges:
-        for segment in one.partition.segments:
-            before = segment.next_base is not None and segment.next_base <= one.start
-            if before or segment.base_offset >= one.stop:
+    for range_ in ranges:
+        for segment in range_.partition.segments:
+            before = segment.next_base is not None and segment.next_base <= range_.start
+            if before or segment.base_offset >= range_.stop:
                 continue
-            pack.append(SegmentOf(at=one.partition.at, segment=segment))
+            pack.append(SegmentOf(at=range_.partition.at, segment=segment))
             size = sum(each.segment.size for each in pack)
             if len(pack) >= _SEGMENTS_A_TASK or size >= _BYTES_A_TASK:
                 packs.append(tuple(pack))
@@ -55,11 +55,11 @@ def read_segments(
     Headers are walked only for columns that need it (WALKED).
     """
     rows: list[dict[str, Any]] = []
-    for one in segments:
+    for placed in segments:
         try:
-            row = _files(one)
+            row = _files(placed)
             if not WALKED.isdisjoint(columns):
-                row.update(_walked(one.segment))
+                row.update(_walked(placed.segment))
         except FileNotFoundError:
             continue
         rows.append({name: row[name] for name in columns})
@@ -68,13 +68,13 @@ def read_segments(
         yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
-def _files(one: SegmentOf) -> dict[str, Any]:
-    segment = one.segment
+def _files(placed: SegmentOf) -> dict[str, Any]:
+    segment = placed.segment
     path = Path(segment.path)
     status = path.stat()
     return {
-        "topic": one.at.topic,
-        "partition": one.at.partition,
+        "topic": placed.at.topic,
+        "partition": placed.at.partition,
         "file": segment.path,
         "base_offset": segment.base_offset,
         "is_active": segment.is_active,

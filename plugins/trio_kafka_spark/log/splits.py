@@ -147,15 +147,15 @@ def indexed_cuts(file: FileReader, segment: SegmentFile, split_bytes: int) -> li
     """Return cuts from the offset index; all of them are dropped if one is wrong."""
     index = Path(segment.path.removesuffix(LOG) + INDEX)
     cuts: list[_Cut] = []
-    wanted = split_bytes
+    next_cut = split_bytes
     for relative, position in index_entries(index):
-        if position < wanted:
+        if position < next_cut:
             continue
         header = header_at(file, position)
         if header is None or header.last_offset != segment.base_offset + relative:
             return []
         cuts.append(_Cut(position=position, offset=header.base_offset))
-        wanted = position + split_bytes
+        next_cut = position + split_bytes
     return cuts
 
 
@@ -198,8 +198,8 @@ def packed(pieces: Iterable[Piece], split_bytes: int) -> list[tuple[Piece, ...]]
 def with_aborted(piece: Piece, aborted: Iterable[tuple[int, int, int]]) -> Piece:
     """Return the piece with those aborted transactions that have records in it."""
     inside = tuple(
-        one
-        for one in sorted(aborted, key=lambda one: one[1])
-        if one[1] < piece.stop and one[2] >= piece.start
+        transaction
+        for transaction in sorted(aborted, key=lambda transaction: transaction[1])
+        if transaction[1] < piece.stop and transaction[2] >= piece.start
     )
     return attrs.evolve(piece, aborted=inside)

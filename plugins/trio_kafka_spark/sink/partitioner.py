@@ -78,8 +78,8 @@ def _laid_out(keys: pa.Array) -> tuple[npt.NDArray[np.uint8], Ints, Ints]:
 def _words_at(buffer: npt.NDArray[np.uint8], at: Ints) -> _Words:
     """Return the little-endian word at each position."""
     unaligned: Any = np.ndarray((len(buffer) - 3,), "<u4", buffer, strides=(1,))
-    found: _Words = unaligned[at].astype(np.uint32, copy=False)
-    return found
+    words: _Words = unaligned[at].astype(np.uint32, copy=False)
+    return words
 
 
 def _plain_words(buffer: npt.NDArray[np.uint8], begin: int, first: int, stop: int, h: int) -> int:
@@ -91,12 +91,12 @@ def _plain_words(buffer: npt.NDArray[np.uint8], begin: int, first: int, stop: in
     return h
 
 
-def _tails(buffer: npt.NDArray[np.uint8], at: Ints, left: Ints, h: _Words) -> _Words:
+def _tails(buffer: npt.NDArray[np.uint8], at: Ints, sizes: Ints, h: _Words) -> _Words:
     """Mix the last one to three bytes of each key into its hash."""
     for number in (2, 1, 0):
-        rows = np.flatnonzero(left > number)
+        rows = np.flatnonzero(sizes > number)
         h[rows] ^= buffer[at[rows] + number].astype(np.uint32) << np.uint32(8 * number)
-    rows = np.flatnonzero(left)
+    rows = np.flatnonzero(sizes)
     h[rows] *= _M
     return h
 

@@ -66,14 +66,16 @@ class _Topics:
     """Partitions of the topics in use, asked once for each."""
 
     producer: Producer
-    known: dict[str, TopicPartitions] = field(factory=dict)
+    partitions_of: dict[str, TopicPartitions] = field(factory=dict)
 
     def look_up(self, topic: str) -> TopicPartitions:
-        found = self.known.get(topic)
-        if found is None:
+        partitions = self.partitions_of.get(topic)
+        if partitions is None:
             numbers = self.producer.partitions(topic)
-            found = self.known[topic] = TopicPartitions(max(numbers, default=-1) + 1, numbers)
-        return found
+            partitions = self.partitions_of[topic] = TopicPartitions(
+                max(numbers, default=-1) + 1, numbers
+            )
+        return partitions
 
 
 def write_rows(options: SinkOptions, batches: Iterable[pa.RecordBatch]) -> Written:
@@ -128,13 +130,13 @@ class StreamWriter(DataSourceStreamArrowWriter):
 def batch_writer(options: dict[str, str], schema: Any, *, overwrite: bool) -> BatchWriter:
     """Return the writer of a batch query. Raises OptionError and SourceError."""
     check_mode(overwrite=overwrite)
-    made = SinkOptions.from_options(options)
-    check_columns(schema, made)
-    return BatchWriter(made)
+    parsed = SinkOptions.from_options(options)
+    check_columns(schema, parsed)
+    return BatchWriter(parsed)
 
 
 def stream_writer(options: dict[str, str], schema: Any) -> StreamWriter:
     """Return the writer of a streaming query. Raises OptionError and SourceError."""
-    made = SinkOptions.from_options(options)
-    check_columns(schema, made)
-    return StreamWriter(made)
+    parsed = SinkOptions.from_options(options)
+    check_columns(schema, parsed)
+    return StreamWriter(parsed)

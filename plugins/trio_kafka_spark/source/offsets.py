@@ -29,13 +29,13 @@ Offsets = dict[TopicPartition, int]
 
 def parse_partitions(text: str) -> list[TopicPartition]:
     """Read `{"topic": [0, 1]}`, in order. ValueError says which form is expected."""
-    found: set[TopicPartition] = set()
+    partitions: set[TopicPartition] = set()
     for topic, numbers in _json_object(text, _PARTITIONS_FORM).items():
         if not isinstance(numbers, list):
             raise _unlike(_PARTITIONS_FORM, text)
         for number in numbers:
-            found.add(TopicPartition(topic, _partition(number, _PARTITIONS_FORM, text)))
-    return sorted(found)
+            partitions.add(TopicPartition(topic, _partition(number, _PARTITIONS_FORM, text)))
+    return sorted(partitions)
 
 
 def parse_offsets(text: str) -> Offsets:

@@ -129,7 +129,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._check_target(resolver, self._target, until)
         loss = LossPolicy(self.options.fail_on_data_loss)
         planned = plan_stream(resolver, loss, begin, until)
-        return [TopicRange(one) for one in planned]
+        return [TopicRange(task) for task in planned]
 
     def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
         """Yield the records of one task as Arrow batches."""
