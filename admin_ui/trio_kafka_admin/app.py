@@ -88,13 +88,13 @@ class AdminApp:
                 await send_static(scope, send, self._static[name])
             case ["api"]:
                 await self._send_data(scope, send, await self._index(place))
-            case ["api", name] if found := await self._registry.find(name):
+            case ["api", name] if entry := await self._registry.find(name):
                 query = Query(scope["query_string"])
                 await self._send_data(
-                    scope, send, await self._registry.read(found, self._reader(scope), query)
+                    scope, send, await self._registry.read(entry, self._reader(scope), query)
                 )
-            case [name] if found := await self._registry.find(name or await self._first()):
-                await self._show(found, scope, send, place)
+            case [name] if entry := await self._registry.find(name or await self._first()):
+                await self._show(entry, scope, send, place)
             case _:
                 raise HttpError(404, "nothing is here")
 
@@ -120,17 +120,17 @@ class AdminApp:
     async def _send_data(self, scope: Scope, send: Send, data: Data) -> None:
         await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
 
-    async def _show(self, one: AdminPage, scope: Scope, send: Send, place: Place) -> None:
+    async def _show(self, entry: AdminPage, scope: Scope, send: Send, place: Place) -> None:
         query = Query(scope["query_string"])
-        data = await self._registry.read(one, self._reader(scope), query)
-        pieces = await self._registry.show(one, data, place)
+        data = await self._registry.read(entry, self._reader(scope), query)
+        pieces = await self._registry.show(entry, data, place)
         begun = head(
-            one.page,
+            entry.page,
             await self._registry.listed(),
             place,
             query=scope["query_string"].decode(),
             refresh_ms=self._settings.refresh_ms,
-            asked=self._registry.ask(one, query, place),
+            controls=self._registry.ask(entry, query, place),
         )
         await send_page(scope, send, begun, chain(pieces, [foot()]))
 

@@ -65,8 +65,8 @@ class BrokerReader:
         self, which: int, keys: Sequence[int], client_id: str | None, most: int
     ) -> DescribeRequestsResponse:
         """List requests in flight, the latest or the slowest. Raises KafkaError."""
-        wanted = DescribeRequestsRequest(which, list(keys), client_id, most)
-        answer: DescribeRequestsResponse = await self._ask(wanted)
+        request = DescribeRequestsRequest(which, list(keys), client_id, most)
+        answer: DescribeRequestsResponse = await self._ask(request)
         return answer
 
     async def plugins(self) -> ListPluginsResponse:

@@ -28,8 +28,8 @@ class Place:
 
     def address(self, page: str, **query: str | int) -> str:
         """Return the address of a page."""
-        asked = f"?{urlencode(query, quote_via=quote)}" if query else ""
-        return f"{self.root}/{page}{asked}"
+        encoded = f"?{urlencode(query, quote_via=quote)}" if query else ""
+        return f"{self.root}/{page}{encoded}"
 
 
 @frozen(kw_only=True)

@@ -71,11 +71,17 @@ def table(
         if not begun:
             begun = True
             heads = [
-                tag("th", text(one.head), title=one.about or None, class_=_class(one), scope="col")
-                for one in columns
+                tag(
+                    "th",
+                    text(column.head),
+                    title=column.about or None,
+                    class_=_class(column),
+                    scope="col",
+                )
+                for column in columns
             ]
             yield join([begin("table", id=name), tag("thead", tag("tr", *heads)), begin("tbody")])
-        cells = [_cell(one, row) for one in columns]
+        cells = [_cell(column, row) for column in columns]
         yield tag("tr", *cells, data_key=str(key(row)))
     yield Html("</tbody></table>") if begun else tag("p", text(empty), class_="empty")
 

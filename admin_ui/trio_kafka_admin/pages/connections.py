@@ -19,13 +19,13 @@ _KINDS: Final = ("plane", "listener", "connection")
 
 async def read(reader: BrokerReader, query: Query) -> Data:
     most = query.limit(reader.max_rows)
-    wanted = query.text("of").lower()
+    search = query.text("of").lower()
     reading = await reader.tree(kinds=_KINDS)
-    rows = await _rows(reading, wanted)
+    rows = await _rows(reading, search)
     return {"truncated": reading.truncated, "total": len(rows), "connections": rows[:most]}
 
 
-async def _rows(reading: TreeReading, wanted: str) -> list[dict[str, Any]]:
+async def _rows(reading: TreeReading, search: str) -> list[dict[str, Any]]:
     """Return the rows. wanted: text that client id, software or peer contains."""
     rows = []
     above: list[tuple[str, str]] = []
@@ -46,7 +46,7 @@ async def _rows(reading: TreeReading, wanted: str) -> list[dict[str, Any]]:
                 "unsent": figures_of.pop("unsent", None),
                 "others": figures_of,
             }
-            if not wanted or any(wanted in str(row[key] or "").lower() for key in _LOOKED_AT):
+            if not search or any(search in str(row[key] or "").lower() for key in _LOOKED_AT):
                 rows.append(row)
         if not number % _A_STEP:
             await trio.lowlevel.checkpoint()

@@ -43,8 +43,8 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     )
     empty = "There are no jobs."
     yield from table("jobs", columns, data["jobs"], key=itemgetter("name"), empty=empty)
-    told = "To run a job now: trio-kafka jobs run NAME, on the machine of the broker."
-    yield tag("p", text(told), class_="more")
+    hint = "To run a job now: trio-kafka jobs run NAME, on the machine of the broker."
+    yield tag("p", text(hint), class_="more")
 
 
 def _next(row: Row) -> Html:

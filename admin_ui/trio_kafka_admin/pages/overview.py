@@ -34,11 +34,11 @@ async def read(reader: BrokerReader, query: Query) -> Data:
         "cluster_id": parts.cluster_id,
         "version": _version(),
         "seconds": None if before is None else after.at - before.at,
-        "findings": [attrs.asdict(one) for one in findings(before, after)],
+        "findings": [attrs.asdict(finding) for finding in findings(before, after)],
         "listeners": _listeners(after),
         "counts": _counts(after),
-        "loops": [attrs.asdict(one) for one in loops(before, after)],
-        "apis": [attrs.asdict(one) for one in api_loads(before, after)],
+        "loops": [attrs.asdict(loop) for loop in loops(before, after)],
+        "apis": [attrs.asdict(load) for load in api_loads(before, after)],
     }
 
 
@@ -49,13 +49,13 @@ def _version() -> str:
 
 
 def _counts(look: TreeSnapshot) -> dict[str, int]:
-    found = dict[str, int]()
+    counts = dict[str, int]()
     top = next(iter(look.nodes))
     for title, (name, figure) in _COUNTS.items():
         node = look.nodes.get((*top, name))
         if node is not None:
-            found[title] = int(node.number(figure))
-    return found
+            counts[title] = int(node.number(figure))
+    return counts
 
 
 def _listeners(look: TreeSnapshot) -> list[str]:
@@ -73,29 +73,34 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     of_api, empty = itemgetter("plane", "api"), "No request has been served yet."
     yield from table("apis", _APIS, data["apis"], key=of_api, empty=empty)
     seconds = data["seconds"]
-    told = "since the start" if seconds is None else f"of the last {seconds:.1f} s"
-    yield tag("p", text(f"Rates and means are {told}."), class_="more")
+    period = "since the start" if seconds is None else f"of the last {seconds:.1f} s"
+    yield tag("p", text(f"Rates and means are {period}."), class_="more")
 
 
-def _findings(found: list[Mapping[str, Any]], place: Place) -> Html:
-    if not found:
+def _findings(problems: list[Mapping[str, Any]], place: Place) -> Html:
+    if not problems:
         return tag("p", text("No problem found."), class_="good")
     items = [
-        tag("li", text(one["words"]), Html(" "), place.link("look", "tree", path=one["node"]))
-        for one in found
+        tag(
+            "li",
+            text(problem["words"]),
+            Html(" "),
+            place.link("look", "tree", path=problem["node"]),
+        )
+        for problem in problems
     ]
     return tag("ul", *items, class_="bad")
 
 
 def _facts(data: Data) -> Html:
-    told = {
+    facts = {
         "broker": data["node_id"],
         "cluster": data["cluster_id"],
         "trio-kafka": data["version"],
         "listeners": " ".join(data["listeners"]),
         **data["counts"],
     }
-    parts = [join([tag("dt", text(name)), tag("dd", text(one))]) for name, one in told.items()]
+    parts = [join([tag("dt", text(name)), tag("dd", text(fact))]) for name, fact in facts.items()]
     return tag("dl", *parts)
 
 

@@ -18,11 +18,11 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     before, after = await reader.queues.two()
     most = query.limit(reader.max_rows)
     top = next(iter(after.nodes))[0]
-    found = sorted(queues(before, after), key=lambda one: (-fill_of(one), -one.waiting))
-    rows = [_row(one, top) for one in found[:most]]
+    ranked = sorted(queues(before, after), key=lambda queue: (-fill_of(queue), -queue.waiting))
+    rows = [_row(queue, top) for queue in ranked[:most]]
     return {
         "seconds": None if before is None else after.at - before.at,
-        "total": len(found),
+        "total": len(ranked),
         "queues": rows,
     }
 
@@ -69,8 +69,8 @@ def _meter(row: Row) -> Html:
     if not row["bound"]:
         return DASH
     percent = round(100 * row["fill"])
-    told = f"{percent} %"
-    return tag("meter", text(told), value=percent, max=100, high=80, optimum=0, title=told)
+    label = f"{percent} %"
+    return tag("meter", text(label), value=percent, max=100, high=80, optimum=0, title=label)
 
 
 PAGE = Page(
