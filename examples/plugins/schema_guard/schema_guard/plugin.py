@@ -143,7 +143,7 @@ class Guard:
             if registry is None:
                 return "there is no registry to ask"
             number = int.from_bytes(value[1:PREFIX], "big")
-            judge = registry.known(number)
+            judge = registry.cached(number)
             if judge is None:
                 questions += 1
                 if questions > MOST_QUESTIONS:
@@ -173,8 +173,8 @@ def _name_of(topic: TopicProduceData, context: Context) -> str | None:
     """Return the name of a topic, or None if the broker does not know it."""
     if topic.name:
         return topic.name
-    found = context.image.topic(TopicId(topic.topic_id))
-    return None if found is None else found.name
+    topic_image = context.image.topic(TopicId(topic.topic_id))
+    return None if topic_image is None else topic_image.name
 
 
 def _without(request: ProduceRequest, refusals: Mapping[tuple[int, int], Refusal]) -> Any:
@@ -220,19 +220,19 @@ def _row(index: int, refusal: Refusal) -> PartitionProduceResponse:
         refusal.code,
         -1,
         error_message=refusal.message,
-        record_errors=[BatchIndexAndErrorMessage(*one) for one in refusal.records],
+        record_errors=[BatchIndexAndErrorMessage(*record) for record in refusal.records],
     )
 
 
 async def read_schemas(directory: Directory, most_repeated: int) -> dict[str, Judge]:
     """Return the schemas of a directory by topic. Raises SchemaError, OSError."""
-    found: dict[str, Judge] = {}
+    judges: dict[str, Judge] = {}
     for name in sorted(await directory.names_slow()):
         topic, dot, suffix = name.rpartition(".")
         kind = KINDS.get(dot + suffix)
         if kind is None:
             continue
-        if topic in found:
+        if topic in judges:
             raise SchemaError(f"{topic} has two schemas: {name} is one of them")
         file = directory.open(name)
         try:
@@ -241,10 +241,10 @@ async def read_schemas(directory: Directory, most_repeated: int) -> dict[str, Ju
         finally:
             file.close()
         try:
-            found[topic] = judge_of(kind, text.decode(), most_repeated)
+            judges[topic] = judge_of(kind, text.decode(), most_repeated)
         except (SchemaError, UnicodeDecodeError) as error:
             raise SchemaError(f"{name}: {error}") from error
-    return found
+    return judges
 
 
 def guarding(transport: httpx.AsyncBaseTransport | None = None) -> Plugin:
