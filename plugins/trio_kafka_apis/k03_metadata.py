@@ -57,7 +57,7 @@ DENIED: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 _cache: Final = ResponseCache()
 
 
-@frozen
+@frozen(kw_only=True)
 class _Visible:
     """Topics that a client named or may see, and what it is denied of them.
 
@@ -75,7 +75,7 @@ class _Visible:
         return name in self.denied or name in self.uncreatable
 
 
-@frozen
+@frozen(kw_only=True)
 class _View:
     """Brokers as one listener shows them: registered, with an address there, and in use."""
 
@@ -121,8 +121,13 @@ def _answer(names: Names, request: MetadataRequest, context: Context) -> Eventua
     operations = _cluster_operations(request, context)
 
     def make(names: Iterable[Name]) -> Eventual[Encoded]:
-        visible = _Visible(tuple(names), frozenset(), frozenset(), operations)
-        return _make(cache_key, visible, request, context)
+        visible = _Visible(
+            names=tuple(names),
+            denied=frozenset(),
+            uncreatable=frozenset(),
+            cluster_operations=operations,
+        )
+        return _make(cache_key, visible, request=request, context=context)
 
     return Work(sorted_in_steps(context.image.topics)).then(make) if names is None else make(names)
 
@@ -140,7 +145,7 @@ def _answer_visible(
         cached = _cache.get(context[Registry], context.image, cache_key)
         if cached is not None:
             return cached
-    return _make(cache_key, visible, request, context)
+    return _make(cache_key, visible, request=request, context=context)
 
 
 def _look(names: Names, request: MetadataRequest, context: Context) -> Eventual[_Visible]:
@@ -150,7 +155,12 @@ def _look(names: Names, request: MetadataRequest, context: Context) -> Eventual[
     if names is None:
         visible = context.authorized(Operation.DESCRIBE, topics=image.topics)
         return Work(sorted_in_steps(visible)).then(
-            lambda names: _Visible(tuple(names), frozenset(), frozenset(), operations)
+            lambda names: _Visible(
+                names=tuple(names),
+                denied=frozenset(),
+                uncreatable=frozenset(),
+                cluster_operations=operations,
+            )
         )
     creates = _creates(request, context) and not context.is_authorized(
         Operation.CREATE, cluster=True
@@ -172,7 +182,12 @@ def _look(names: Names, request: MetadataRequest, context: Context) -> Eventual[
             uncreatable.add(name)
 
     def finished() -> _Visible:
-        return _Visible(names, frozenset(denied), frozenset(uncreatable), operations)
+        return _Visible(
+            names=names,
+            denied=frozenset(denied),
+            uncreatable=frozenset(uncreatable),
+            cluster_operations=operations,
+        )
 
     return for_each(names, look_at, finished, at_once=STEP)
 
@@ -190,7 +205,7 @@ def _cluster_operations(request: MetadataRequest, context: Context) -> int:
 
 
 def _make(
-    cache_key: Hashable, visible: _Visible, request: MetadataRequest, context: Context
+    cache_key: Hashable, visible: _Visible, *, request: MetadataRequest, context: Context
 ) -> Eventual[Encoded]:
     """Make the response, and have missing topics created. asked: key in the cache, or None."""
     image = context.image
@@ -208,7 +223,7 @@ def _make(
     def encode() -> Eventual[Encoded]:
         if missing:
             context[TopicCreation].want(missing)
-        response = _describe(request, visible, image, context)
+        response = _describe(request, visible, image=image, context=context)
         return Work(encoded_in_steps(response, context.version)).then(keep)
 
     def keep(answer: Encoded) -> Encoded:
@@ -236,15 +251,15 @@ def _name(topic: MetadataRequestTopic, version: int) -> Name:
 
 
 def _describe(
-    request: MetadataRequest, visible: _Visible, image: MetadataImage, context: Context
+    request: MetadataRequest, visible: _Visible, *, image: MetadataImage, context: Context
 ) -> MetadataResponse:
     """Return the response; its topics are made when they are written."""
     brokers = endpoints_on(image, context.listener)
     view = _View(
-        context.version,
-        image.brokers.keys(),
-        frozenset(broker.node for broker in brokers),
-        online_directories(image, context.listener),
+        version=context.version,
+        registered=image.brokers.keys(),
+        placed=frozenset(broker.node for broker in brokers),
+        online=online_directories(image, context.listener),
     )
 
     def operations(name: str) -> int:

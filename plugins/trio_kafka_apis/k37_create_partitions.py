@@ -8,6 +8,7 @@ Needs ALTER on each topic.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import trio
@@ -56,7 +57,7 @@ async def create_partitions(
 
     await visit(request.topics, sort)
     charges = context[Throttle].mutations(context.request, strict=context.version >= STRICT_SINCE)
-    errors = await context.parked(_create, growths, request, context, charges)
+    errors = await context.parked(partial(_create, growths, request, context, charges=charges))
     return CreatePartitionsResponse(
         throttle_time_ms=charges.left_ms(),
         results=rows_of(named, lambda name: _result(name, failed.get(name) or errors[name])),
@@ -67,6 +68,7 @@ async def _create(
     growths: dict[str, Growth],
     request: CreatePartitionsRequest,
     context: Context,
+    *,
     charges: Charges,
 ) -> dict[str, KafkaError | None]:
     return await context[Controller].create_partitions(

@@ -53,11 +53,11 @@ def alter_partition_reassignments(
 def _alter(
     context: Context, topic: ReassignableTopic, partition: ReassignablePartition
 ) -> ReassignablePartitionResponse:
-    _check(topic.name, partition.partition_index, partition.replicas, context)
+    _check(topic.name, partition.partition_index, partition.replicas, context=context)
     return ReassignablePartitionResponse(partition.partition_index, 0, None)
 
 
-def _check(topic: str, number: int, replicas: list[int] | None, context: Context) -> None:
+def _check(topic: str, number: int, replicas: list[int] | None, *, context: Context) -> None:
     """Raise KafkaError unless a partition has these replicas."""
     image = context.image
     registered = image.topics.get(topic)

@@ -102,7 +102,7 @@ class _Page:
         cursor, count = self._request.cursor, len(topic.partitions)
         begin = 0 if cursor is None or cursor.topic_name != name else cursor.partition_index
         end = min(count, begin + self._room)
-        row = _topic(topic, range(begin, end), self._image, self._context)
+        row = _topic(topic, range(begin, end), image=self._image, context=self._context)
         self._response.topics.append(row)
         self._room -= max(end - begin, 0)
         if end < count:
@@ -133,7 +133,7 @@ def _unknown(name: str, context: Context) -> DescribeTopicPartitionsResponseTopi
 
 
 def _topic(
-    topic: TopicImage, numbers: range, image: MetadataImage, context: Context
+    topic: TopicImage, numbers: range, *, image: MetadataImage, context: Context
 ) -> DescribeTopicPartitionsResponseTopic:
     listener = context.listener
     online = online_directories(image, listener)
@@ -141,7 +141,7 @@ def _topic(
     def describe(number: int) -> DescribeTopicPartitionsResponsePartition:
         state = topic.partitions[number]
         led = endpoint_on(image, state.leader, listener) is not None
-        return _partition(number, state, led, online)
+        return _partition(number, state, led=led, online=online)
 
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
@@ -153,7 +153,7 @@ def _topic(
 
 
 def _partition(
-    number: int, state: PartitionState, led: bool, online: OnlineDirectories
+    number: int, state: PartitionState, *, led: bool, online: OnlineDirectories
 ) -> DescribeTopicPartitionsResponsePartition:
     """Return a partition. One without a leader on this listener is no error here."""
     return DescribeTopicPartitionsResponsePartition(
