@@ -76,7 +76,7 @@ class HttpPlane:
         with self._node.child(NAME, "plane", self._figures) as node:
             async with trio.open_nursery() as nursery:
                 try:
-                    await self._accept_all(endpoints, node, nursery, task_status)
+                    await self._accept_all(endpoints, node, nursery, task_status=task_status)
                     while self._connections:
                         await self._changed.wait()
                 finally:
@@ -96,6 +96,7 @@ class HttpPlane:
         endpoints: Sequence[Endpoint],
         node: Node,
         nursery: trio.Nursery,
+        *,
         task_status: trio.TaskStatus[list[Endpoint]],
     ) -> None:
         with ExitStack() as held, self._accepting:

@@ -66,7 +66,7 @@ class RequestCycle:
     """
 
     def __init__(
-        self, request_id: str, receive: Receive, send: Send, peer: Peer, most_body: int
+        self, *, request_id: str, receive: Receive, send: Send, peer: Peer, most_body: int
     ) -> None:
         self.request_id = request_id
         self.status: int | None = None

@@ -61,7 +61,7 @@ class DispatcherSetup:
     mounts: Mounts
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self.dispatcher.serve(scope, receive, send, self.caller)
+        await self.dispatcher.serve(scope, receive, send, peer=self.caller)
 
 
 def mounts_of(apps: Mapping[str, App], checking: Mapping[str, App]) -> Mounts:
