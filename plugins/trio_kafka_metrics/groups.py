@@ -58,7 +58,7 @@ def read_groups(parts: Parts, collected: MetricValues) -> Steps[None]:
             if group.group_id not in machine.by_id:
                 continue  # the group was deleted meanwhile, perhaps with its shard
             states[group.type][group.state] += 1
-            _read_group(machine, group, end_of, collected)
+            _read_group(machine, group, end_of=end_of, collected=collected)
             looked_at += 1
             if not looked_at % _A_STEP:
                 yield
@@ -77,7 +77,7 @@ def _collect_states(states: Mapping[str, Counter[str]], collected: MetricValues)
             collected.set(GROUPS, states[kind][state], kind, state)
 
 
-def _read_group(machine: Groups, group: Group, end_of: EndOf, collected: MetricValues) -> None:
+def _read_group(machine: Groups, group: Group, *, end_of: EndOf, collected: MetricValues) -> None:
     name = distinct(group.group_id)
     offset_sums: dict[str, int] = {}
     lag_sums: dict[str, int] = {}  # without topics of which no lag is known

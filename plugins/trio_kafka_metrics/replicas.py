@@ -118,7 +118,7 @@ EVICTIONS = of_bean(
 )
 
 
-@define
+@define(kw_only=True)
 class _Sums:
     leaders: int = 0
     offline: int = 0
