@@ -61,7 +61,13 @@ class AdminApp:
         """Serve one request."""
         del receive
         if self._in_flight.full:
-            await send_refusal(scope, send, self._place(scope), 503, "too many requests at once")
+            await send_refusal(
+                scope,
+                send,
+                place=self._place(scope),
+                status=503,
+                message="too many requests at once",
+            )
             return
         with self._in_flight:
             await self._serve(scope, send)
@@ -71,12 +77,14 @@ class AdminApp:
         try:
             await self._route(scope, send, place)
         except HttpError as error:
-            await send_refusal(scope, send, place, error.status, str(error))
+            await send_refusal(scope, send, place=place, status=error.status, message=str(error))
         except KafkaError as error:
             status = _STATUS.get(error.code, 503)
-            await send_refusal(scope, send, place, status, error.message or error.code.name)
+            await send_refusal(
+                scope, send, place=place, status=status, message=error.message or error.code.name
+            )
         except RefusedError as error:
-            await send_refusal(scope, send, place, 503, str(error))
+            await send_refusal(scope, send, place=place, status=503, message=str(error))
 
     async def _route(self, scope: Scope, send: Send, place: Place) -> None:
         """Serve a page, its twin or a file. Raises HttpError only before the answer begins."""
@@ -94,7 +102,7 @@ class AdminApp:
                     scope, send, await self._registry.read(entry, self._reader(scope), query)
                 )
             case [name] if entry := await self._registry.find(name or await self._first()):
-                await self._show(entry, scope, send, place)
+                await self._show(entry, scope, send, place=place)
             case _:
                 raise HttpError(404, "nothing is here")
 
@@ -120,7 +128,7 @@ class AdminApp:
     async def _send_data(self, scope: Scope, send: Send, data: Data) -> None:
         await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
 
-    async def _show(self, entry: AdminPage, scope: Scope, send: Send, place: Place) -> None:
+    async def _show(self, entry: AdminPage, scope: Scope, send: Send, *, place: Place) -> None:
         query = Query(scope["query_string"])
         data = await self._registry.read(entry, self._reader(scope), query)
         pieces = await self._registry.show(entry, data, place)
@@ -132,7 +140,7 @@ class AdminApp:
             refresh_ms=self._settings.refresh_ms,
             controls=self._registry.ask(entry, query, place),
         )
-        await send_page(scope, send, begun, chain(pieces, [foot()]))
+        await send_page(scope, send, begun=begun, pieces=chain(pieces, [foot()]))
 
     def _place(self, scope: Scope) -> Place:
         return Place(scope.get("root_path", "") or self._settings.path)

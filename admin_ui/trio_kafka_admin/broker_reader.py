@@ -62,7 +62,7 @@ class BrokerReader:
         )
 
     async def requests(
-        self, which: int, keys: Sequence[int], client_id: str | None, most: int
+        self, which: int, *, keys: Sequence[int], client_id: str | None, most: int
     ) -> DescribeRequestsResponse:
         """List requests in flight, the latest or the slowest. Raises KafkaError."""
         request = DescribeRequestsRequest(which, list(keys), client_id, most)
@@ -77,7 +77,9 @@ class BrokerReader:
     async def _read_overview(self) -> TreeSnapshot:
         look = (await self.tree(kinds=WORKING)).snapshot(trio.current_time())
         parts, (root, *_) = self.context.parts, next(iter(look.nodes))
-        in_flight = await self.requests(IN_FLIGHT, watched_keys(parts), None, _MOST_WAITS)
+        in_flight = await self.requests(
+            IN_FLIGHT, keys=watched_keys(parts), client_id=None, most=_MOST_WAITS
+        )
         waits = await long_waits(root, in_flight.requests)
         return TreeSnapshot(look.at, {**look.nodes, **waits, **await group_lags(root, parts)})
 

@@ -44,7 +44,7 @@ def is_head(scope: Scope) -> bool:
     return bool(scope["method"] == "HEAD")
 
 
-async def send_page(scope: Scope, send: Send, begun: Html, pieces: Iterable[Html]) -> None:
+async def send_page(scope: Scope, send: Send, *, begun: Html, pieces: Iterable[Html]) -> None:
     """Send a page: its head, then pieces that are rendered while other tasks run."""
     await send({"type": "http.response.start", "status": 200, "headers": [*_OF_A_PAGE]})
     if is_head(scope):
@@ -78,7 +78,9 @@ async def send_static(scope: Scope, send: Send, file: StaticFile) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def send_refusal(scope: Scope, send: Send, place: Place, status: int, message: str) -> None:
+async def send_refusal(
+    scope: Scope, send: Send, *, place: Place, status: int, message: str
+) -> None:
     """Send an error: as JSON below `api`, as a page elsewhere."""
     more = {405: [(b"allow", b"GET, HEAD")], 503: [(b"retry-after", b"1")]}.get(status, [])
     if f"{scope['path']}/".startswith(f"{place.root}/api/"):

@@ -30,7 +30,7 @@ def words(key: str, head: str, about: str = "") -> Column:
     return Column(head=head, show=lambda row: shown(row[key]), about=about)
 
 
-def figures(key: str, head: str, digits: int = 0, about: str = "") -> Column:
+def figures(key: str, head: str, *, digits: int = 0, about: str = "") -> Column:
     """Return a column of numbers with a number of decimals; None is a dash."""
     return Column(
         head=head,

@@ -36,7 +36,7 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         figures(_INTERVAL, "every s"),
         Column(head="next in s", show=_next, about="a dash: not before its owner arms it"),
         figures("last_ago_s", "last ago s"),
-        figures("last_took_s", "took s", 3),
+        figures("last_took_s", "took s", digits=3),
         figures("runs", "runs"),
         figures("failures", "failures"),
         Column(head="last error", show=_error),

@@ -116,19 +116,19 @@ def _hop(hop: str) -> Column:
 _LOOPS: Final = (
     words("plane", "plane"),
     figures("connections", "connections"),
-    figures("passes_per_s", "passes/s", 1),
-    figures("busy_percent", "busy %", 1, "share of time in which the loop was busy"),
-    figures("wake_ms", "wake ms", 3, "mean time from wake-up to run"),
-    figures("lag_ms", "lag ms", 1, "longest recent pass of the loop"),
+    figures("passes_per_s", "passes/s", digits=1),
+    figures("busy_percent", "busy %", digits=1, about="share of time in which the loop was busy"),
+    figures("wake_ms", "wake ms", digits=3, about="mean time from wake-up to run"),
+    figures("lag_ms", "lag ms", digits=1, about="longest recent pass of the loop"),
     figures("tasks", "tasks"),
 )
 _APIS: Final = (
     words("api", "API"),
     words("plane", "plane"),
-    figures("per_s", "/s", 1),
+    figures("per_s", "/s", digits=1),
     *(_hop(hop) for hop in HOPS),
-    figures("total_ms", "total ms", 3),
-    figures("total_max_ms", "max ms", 1, "since the start"),
+    figures("total_ms", "total ms", digits=3),
+    figures("total_max_ms", "max ms", digits=1, about="since the start"),
     figures("count", "count", about="since the start"),
 )
 PAGE = Page(

@@ -55,8 +55,8 @@ def show(data: Data, place: Place) -> Iterator[Html]:
             about="of a limiter: tokens in use",
         ),
         figures("most", "most", about="most that waited at once"),
-        figures("oldest_s", "oldest s", 3),
-        figures("done_per_s", "done/s", 1),
+        figures("oldest_s", "oldest s", digits=3),
+        figures("done_per_s", "done/s", digits=1),
     )
     empty = "There are no queues."
     yield from table("queues", columns, data["queues"], key=itemgetter("node"), empty=empty)

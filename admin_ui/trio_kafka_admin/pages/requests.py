@@ -34,7 +34,9 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     which = query.one_of("which", tuple(WHICH))
     most = query.limit(reader.max_rows)
     keys = _keys_of(reader, query.text("api"))
-    answer = await reader.requests(WHICH[which], keys, query.text("client") or None, most)
+    answer = await reader.requests(
+        WHICH[which], keys=keys, client_id=query.text("client") or None, most=most
+    )
     rows = []
     for at, life in enumerate(answer.requests, 1):
         rows.append(_row(life))

@@ -131,12 +131,12 @@ _QUERIES: Final = (
     Column(head="state", show=_query_state),
     figures("batch", "batch"),
     figures("rows", "rows"),
-    figures("input_rows_per_s", "in rows/s", 1),
-    figures("processed_rows_per_s", "processed rows/s", 1),
+    figures("input_rows_per_s", "in rows/s", digits=1),
+    figures("processed_rows_per_s", "processed rows/s", digits=1),
     figures("lag", "lag", about="records that it had not read at its last batch"),
     Column(head="offsets", show=_offsets),
     Column(head="phases, ms", show=_phases),
-    figures("age_s", "posted s ago", 1),
+    figures("age_s", "posted s ago", digits=1),
 )
 
 
