@@ -33,7 +33,7 @@ Key = tuple[str, str]
 Items = Callable[[Any], Iterable[Any]]
 
 
-@define
+@define(kw_only=True)
 class Subject:
     """One subject. error: the first that the response has for it."""
 
@@ -228,7 +228,7 @@ DATA: Final[Mapping[int, Shape]] = {
 SHAPES: Final = {**ADMIN, **DATA}
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Subjects:
     """Subjects of one request, taken before it is served, because a deletion loses names."""
 
@@ -260,7 +260,7 @@ class Subjects:
     def _add(self, item: Any) -> Subject:
         """Add a subject that the request did not name."""
         key = self.shape.key(item)
-        subject = Subject(key[0], _known_name(item, key[1], self._image))
+        subject = Subject(type=key[0], name=_known_name(item, key[1], self._image))
         self._by_key[key] = subject
         self.subjects.append(subject)
         self.count += 1
@@ -278,10 +278,12 @@ def subjects_of(key: int, request: Any, image: MetadataImage) -> Subjects:
         if count > MOST_EXAMINED:
             continue
         type_, name = shape.key(item)
-        subject = Subject(type_, _known_name(item, name, image), shape.settings(item))
+        subject = Subject(
+            type=type_, name=_known_name(item, name, image), settings=shape.settings(item)
+        )
         subjects.append(subject)
         by_key[type_, name] = by_key[type_, subject.name] = subject
-    return Subjects(shape, subjects, count, by_key, image)
+    return Subjects(shape=shape, subjects=subjects, count=count, by_key=by_key, image=image)
 
 
 def _known_name(item: Any, name: str, image: MetadataImage) -> str:

@@ -64,10 +64,10 @@ class MaskInterceptor:
         before = 0  # bytes in the response so far
         for topic, data in _partitions(answer):
             if data.records:
-                part = self._part(topic, data, request, context)
+                part = self._part(topic, data, request=request, context=context)
                 if part is not None:
                     room += len(data.records)
-                    room -= await self._mask(part, request, context, room, first=not before)
+                    room -= await self._mask(part, request, context, room=room, first=not before)
                 before += len(data.records)
         return answer
 
@@ -85,7 +85,7 @@ class MaskInterceptor:
         # Any consumer can claim to be a follower: only the brokers' own listener is trusted.
         return replica >= 0 and context.listener == settings.replica_listener != ""
 
-    def _part(self, topic: Any, data: Any, request: Any, context: Context) -> _Part | None:
+    def _part(self, topic: Any, data: Any, *, request: Any, context: Context) -> _Part | None:
         name = topic.topic
         if not name:
             registered = context.image.topic(TopicId(topic.topic_id))
@@ -96,7 +96,7 @@ class MaskInterceptor:
         masking = self._masking(name)
         if masking is None:
             return None
-        limits = _limits_of(topic, data, request, context)
+        limits = _limits_of(topic, data, request=request, context=context)
         if limits is None:
             _refuse(data, ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return None
@@ -112,7 +112,7 @@ class MaskInterceptor:
             return masking
 
     async def _mask(
-        self, part: _Part, request: Any, context: Context, room: int, *, first: bool
+        self, part: _Part, request: Any, context: Context, *, room: int, first: bool
     ) -> int:
         """Replace a partition's records by masked ones; return their bytes."""
         data = part.data
@@ -130,8 +130,8 @@ class MaskInterceptor:
             batches, error = await masked_batches(
                 stored,
                 self._change(part.masking),
-                self._context.world,
-                context[ReplicaManager].decompression,
+                world=self._context.world,
+                decompression=context[ReplicaManager].decompression,
                 most=min(part.limits.max_bytes, room),
                 at_least_one=first,
             )
@@ -179,7 +179,7 @@ def _partitions(answer: Any) -> Iterator[tuple[Any, Any]]:
             yield topic, data
 
 
-def _limits_of(topic: Any, data: Any, request: Any, context: Context) -> Wanted | None:
+def _limits_of(topic: Any, data: Any, *, request: Any, context: Context) -> Wanted | None:
     """Return the client's limits for a partition, from this request or its session."""
     for topic_limits in request.topics:
         if (topic_limits.topic_id, topic_limits.topic) == (topic.topic_id, topic.topic):

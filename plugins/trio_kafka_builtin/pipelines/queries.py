@@ -125,7 +125,7 @@ class Queries:
         posted_query = _field(posted, "query")
         query_id = _text(_field(posted_query, "id"), "id")
         before = self._queries.get(query_id)
-        query = _read(posted_query, event, query_id, before)
+        query = _read(posted_query, event=event, query_id=query_id, before=before)
         query.at = at
         self.posts += 1
         self._queries[query_id] = query
@@ -134,7 +134,7 @@ class Queries:
         return query.rows - (before.rows if before is not None else 0)
 
 
-def _read(posted: Any, event: str, query_id: str, before: Query | None) -> Query:
+def _read(posted: Any, *, event: str, query_id: str, before: Query | None) -> Query:
     old = before if before is not None else Query(id=query_id)
     query = Query(
         id=query_id,

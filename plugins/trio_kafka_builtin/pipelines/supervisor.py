@@ -99,7 +99,12 @@ class Supervisor:
             definition=definition,
             world=context.world,
             lines=Lines(self.settings.log_lines),
-            file=LogFile(self._logs, name, self.settings.log_bytes, context.logger),
+            file=LogFile(
+                self._logs,
+                name,
+                most_bytes=self.settings.log_bytes,
+                logger=context.logger,
+            ),
             logger=context.logger,
             environment=self._environment,
             restarted=context.counter("pipeline_restarts", pipeline=name),

@@ -49,8 +49,8 @@ async def produce(client: Client, topic: str, body: Any) -> list[dict[str, Any]]
     bodies: dict[int, BatchBody] = {}
     places: list[tuple[int, int]] = []
     for number, document in enumerate(body["records"]):
-        record = _record(document, format_, now_ms, f"records[{number}]")
-        partition = _partition(document, record.key, count, without_key)
+        record = _record(document, format_=format_, now_ms=now_ms, where=f"records[{number}]")
+        partition = _partition(document, key=record.key, count=count, without_key=without_key)
         batch = bodies.setdefault(partition, BatchBody())
         places.append((partition, batch.count))
         batch.add(record)
@@ -88,7 +88,7 @@ def _row(partition: int, index: int, response: PartitionProduceResponse) -> dict
     return row
 
 
-def _record(document: Any, format_: str, now_ms: int, where: str) -> Record:
+def _record(document: Any, *, format_: str, now_ms: int, where: str) -> Record:
     check_object(document, _RECORD, where)
     timestamp = document.get("timestamp", now_ms)
     if not _is_whole(timestamp) or not 0 <= timestamp < 1 << 62:
@@ -116,7 +116,9 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _partition(document: Mapping[str, Any], key: bytes | None, count: int, without_key: int) -> int:
+def _partition(
+    document: Mapping[str, Any], *, key: bytes | None, count: int, without_key: int
+) -> int:
     partition = document.get("partition")
     if partition is not None:
         if not _is_whole(partition) or not 0 <= partition < count:

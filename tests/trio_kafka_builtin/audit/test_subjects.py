@@ -104,7 +104,7 @@ def test_long_subject_names_are_cut_and_the_number_of_subjects_is_bounded() -> N
     assert subjects.count == MOST_EXAMINED + 7
     assert len(subjects.subjects) == MOST_EXAMINED
     assert len(subjects.subjects[0].plain()["name"]) == 256
-    assert len(Subject("t", "n", ["s"] * 1000).plain()["settings"]) == MOST
+    assert len(Subject(type="t", name="n", settings=["s"] * 1000).plain()["settings"]) == MOST
 
 
 def test_an_unknown_error_code_is_named_by_its_number() -> None:
