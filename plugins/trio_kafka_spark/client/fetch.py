@@ -72,9 +72,9 @@ class Fetched:
 def fetch(
     settings: ClientSettings,
     tp: TopicPartition,
+    *,
     start: int,
     stop: int,
-    *,
     epoch: int | None = None,
     cluster: Cluster | None = None,
 ) -> Iterator[Fetched]:

@@ -51,7 +51,7 @@ class Encoding:
         )
 
     def halves(
-        self, where: TopicPartition, data: bytes, count: int, sequence: int
+        self, where: TopicPartition, data: bytes, count: int, *, sequence: int
     ) -> list[EncodedBatch]:
         """Return the `count` records of a batch as two batches, with the same sequences."""
         decoded = decode(data, at=where, columns=_ENCODED, check_crcs=False, rows=count)

@@ -248,14 +248,14 @@ class Producer:
         except ValueError:
             code = ErrorCode.UNKNOWN_SERVER_ERROR
         retry_at_s = time.monotonic() + self._pause_s(batch.attempts)
-        if queue.answer(batch, code, row.base_offset, retry_at_s):
+        if queue.answer(batch, code, offset=row.base_offset, retry_at_s=retry_at_s):
             if code.refreshes_metadata:
                 self._metadata.forget(batch.where.topic)
             if code is not ErrorCode.NONE:
                 self._trouble = _reason_of(row)
         elif code in _TOO_LARGE and batch.count > 1:
             halves = self._known_encoding().halves(
-                batch.where, batch.data, batch.count, batch.sequence
+                batch.where, batch.data, batch.count, sequence=batch.sequence
             )
             queue.split(batch, ((half.data, half.count) for half in halves))
         elif code in _TOO_LARGE:

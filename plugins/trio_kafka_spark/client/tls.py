@@ -76,7 +76,12 @@ def _trust(context: ssl.SSLContext, tls: Tls) -> None:
         pem = tls.truststore_certificates.reveal()
     elif tls.truststore_location:
         option = "kafka.ssl.truststore.location"
-        pem = trusted(option, tls.truststore_type, tls.truststore_location, tls.truststore_password)
+        pem = trusted(
+            option,
+            kind=tls.truststore_type,
+            location=tls.truststore_location,
+            password=tls.truststore_password,
+        )
     else:
         context.load_default_certs()
         return
@@ -92,7 +97,12 @@ def _identify(context: ssl.SSLContext, tls: Tls) -> None:
         pem = f"{tls.keystore_key.reveal()}\n{tls.keystore_chain.reveal()}\n"
     elif tls.keystore_location:
         option = "kafka.ssl.keystore.location"
-        pem = identity(option, tls.keystore_type, tls.keystore_location, tls.keystore_password)
+        pem = identity(
+            option,
+            kind=tls.keystore_type,
+            location=tls.keystore_location,
+            password=tls.keystore_password,
+        )
     else:
         return
     # Without any password OpenSSL would ask for one on the terminal.

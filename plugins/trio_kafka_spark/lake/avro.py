@@ -71,7 +71,7 @@ def struct_of(schema: Any) -> t.StructType:
     """
     try:
         fastavro.parse_schema(plain(schema), _write_hint=False)
-        struct = _type_of(schema, "value", {}, ())
+        struct = _type_of(schema, "value", named={}, open_records=())
     except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
         raise OptionError("schema", f"is no Avro schema: {error}") from None
     except (KeyError, TypeError) as error:
@@ -82,35 +82,39 @@ def struct_of(schema: Any) -> t.StructType:
 
 
 def _type_of(
-    schema: Any, where: str, named: dict[str, Any], open_records: tuple[str, ...]
+    schema: Any, where: str, *, named: dict[str, Any], open_records: tuple[str, ...]
 ) -> t.DataType:
     if isinstance(schema, list):
-        return _union(schema, where, named, open_records)
+        return _union(schema, where, named=named, open_records=open_records)
     if isinstance(schema, dict):
-        return _complex(schema, where, named, open_records)
+        return _complex(schema, where, named=named, open_records=open_records)
     if schema in _PRIMITIVES:
         return _PRIMITIVES[schema]
     if schema not in named:
         raise OptionError("schema", f"{where}: type {schema} is not known")
-    return _type_of(named[schema], where, named, open_records)
+    return _type_of(named[schema], where, named=named, open_records=open_records)
 
 
 def _complex(
-    schema: dict[str, Any], where: str, named: dict[str, Any], open_records: tuple[str, ...]
+    schema: dict[str, Any], where: str, *, named: dict[str, Any], open_records: tuple[str, ...]
 ) -> t.DataType:
     kind = schema["type"]
     if "name" in schema:
         _name(schema, named)
     if kind in ("record", "error"):
-        return _record(schema, where, named, open_records)
+        return _record(schema, where, named=named, open_records=open_records)
     if kind == "array":
-        return t.ArrayType(_type_of(schema["items"], f"{where}[]", named, open_records))
+        return t.ArrayType(
+            _type_of(schema["items"], f"{where}[]", named=named, open_records=open_records)
+        )
     if kind == "map":
-        values = _type_of(schema["values"], f"{where}{{}}", named, open_records)
+        values = _type_of(schema["values"], f"{where}{{}}", named=named, open_records=open_records)
         return t.MapType(t.StringType(), values)
     if isinstance(kind, str):
-        return _logical(schema, kind, where) or _type_of(kind, where, named, open_records)
-    return _type_of(kind, where, named, open_records)
+        return _logical(schema, kind, where) or _type_of(
+            kind, where, named=named, open_records=open_records
+        )
+    return _type_of(kind, where, named=named, open_records=open_records)
 
 
 def _logical(schema: dict[str, Any], kind: str, where: str) -> t.DataType | None:
@@ -131,7 +135,7 @@ def _name(schema: Any, named: dict[str, Any]) -> None:
 
 
 def _record(
-    schema: Any, where: str, named: dict[str, Any], open_records: tuple[str, ...]
+    schema: Any, where: str, *, named: dict[str, Any], open_records: tuple[str, ...]
 ) -> t.StructType:
     name = schema["name"]
     if name in open_records:
@@ -139,7 +143,12 @@ def _record(
     fields = [
         t.StructField(
             field["name"],
-            _type_of(field["type"], f"{where}.{field['name']}", named, (*open_records, name)),
+            _type_of(
+                field["type"],
+                f"{where}.{field['name']}",
+                named=named,
+                open_records=(*open_records, name),
+            ),
         )
         for field in schema["fields"]
     ]
@@ -147,11 +156,11 @@ def _record(
 
 
 def _union(
-    branches: list[Any], where: str, named: dict[str, Any], open_records: tuple[str, ...]
+    branches: list[Any], where: str, *, named: dict[str, Any], open_records: tuple[str, ...]
 ) -> t.DataType:
     kinds = [branch for branch in branches if branch != "null"]
     if len(kinds) == 1:
-        return _type_of(kinds[0], where, named, open_records)
+        return _type_of(kinds[0], where, named=named, open_records=open_records)
     if set(map(str, kinds)) == {"int", "long"}:
         return t.LongType()
     if set(map(str, kinds)) == {"float", "double"}:

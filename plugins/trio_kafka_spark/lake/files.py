@@ -36,7 +36,7 @@ class DataFile:
     stats: str = field(default="{}", repr=False)
 
 
-@define
+@define(kw_only=True)
 class FileWriter:
     """Writes batches of one schema to files in `directory`, a new one after so many rows."""
 
@@ -94,7 +94,7 @@ class FileWriter:
         )
 
 
-@define
+@define(kw_only=True)
 class Bounds:
     """Rows, nulls and bounds of the columns of one file."""
 

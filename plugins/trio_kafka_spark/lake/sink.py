@@ -106,7 +106,7 @@ class TablePlan:
             return Whole(table)
         if self.kind == JSON:
             return ByError(table, dead)
-        return AvroSplit(table, dead, self.avro_schema, self.registry)
+        return AvroSplit(table, dead, schema=self.avro_schema, registry=self.registry)
 
 
 @frozen
@@ -127,8 +127,8 @@ class TableWriter(DataSourceStreamArrowWriter):
         """Write the rows of one task to new files."""
         table, dead = self.plan.schemas()
         split = self.plan.split()
-        good = FileWriter(self.plan.target().task_directory, table)
-        bad = FileWriter(self.plan.target(dead=True).task_directory, dead)
+        good = FileWriter(directory=self.plan.target().task_directory, schema=table)
+        bad = FileWriter(directory=self.plan.target(dead=True).task_directory, schema=dead)
         try:
             for rows in iterator:
                 kept, letters = split(rows)

@@ -54,7 +54,7 @@ class AvroSplit:
     """Records whose value is Avro; built in the task, as it holds a registry's client."""
 
     def __init__(
-        self, table: pa.Schema, dead: pa.Schema, schema: Any, registry: RegistrySettings | None
+        self, table: pa.Schema, dead: pa.Schema, *, schema: Any, registry: RegistrySettings | None
     ) -> None:
         from trio_kafka_spark.lake.avro import AvroParser  # noqa: PLC0415 - fastavro
 

@@ -77,7 +77,12 @@ def plan_pieces(options: LogOptions) -> list[tuple[Piece, ...]]:
     pieces: list[Piece] = []
     for range_ in plan_ranges(options):
         mine = list(
-            partition_pieces(range_.partition, range_.start, range_.stop, options.split_bytes)
+            partition_pieces(
+                range_.partition,
+                start=range_.start,
+                stop=range_.stop,
+                split_bytes=options.split_bytes,
+            )
         )
         if options.fail_on_data_loss:
             _check_end(range_, mine)
@@ -142,7 +147,9 @@ def _check_end(range_: Range, pieces: Sequence[Piece]) -> None:
 
 def _committed(range_: Range, pieces: list[Piece], options: LogOptions) -> list[Piece]:
     """Return the pieces up to the oldest open transaction, with the aborted ones noted."""
-    everything = list(partition_pieces(range_.partition, _FIRST, _ALL, options.split_bytes))
+    everything = list(
+        partition_pieces(range_.partition, start=_FIRST, stop=_ALL, split_bytes=options.split_bytes)
+    )
     transactions_ = transactions(everything, on_bad_of(options))
     stable = _ALL if transactions_.stable_offset is None else transactions_.stable_offset
     return [

@@ -25,6 +25,7 @@ def read_records(
     pieces: Iterable[Piece],
     columns: Sequence[str],
     options: LogOptions,
+    *,
     on_bad: OnBad | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of some pieces, with these columns in this order.
@@ -49,7 +50,7 @@ def decoded(window: Window, columns: Sequence[str], on_bad: OnBad) -> Iterator[p
     view, begin, first = memoryview(window.data), 0, window.least
     while begin < len(view):
         try:
-            yield from _decode(window, view[begin:], columns, first)
+            yield from _decode(window, view[begin:], columns=columns, first=first)
         except CorruptBatchError as error:
             # The CRC matches, or the window would not have it: its header can be trusted.
             position = begin + error.position
@@ -69,7 +70,7 @@ def decoded(window: Window, columns: Sequence[str], on_bad: OnBad) -> Iterator[p
 
 
 def _decode(
-    window: Window, data: memoryview, columns: Sequence[str], first: int
+    window: Window, data: memoryview, *, columns: Sequence[str], first: int
 ) -> Iterator[pa.RecordBatch]:
     """Decode the batches of a window from offset `first` on."""
     piece = window.piece
@@ -98,7 +99,7 @@ def read_errors(pieces: Iterable[Piece], options: LogOptions) -> Iterator[pa.Rec
     """Yield a row for each place that mode=permissive skips: topic, partition, file, position."""
     for piece in pieces:
         bad: list[BadBytes] = []
-        for _ in read_records([piece], ("offset",), options, bad.append):
+        for _ in read_records([piece], ("offset",), options, on_bad=bad.append):
             pass
         if bad:
             rows = {

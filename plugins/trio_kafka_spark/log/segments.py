@@ -93,7 +93,7 @@ def _size(segment: SegmentFile, suffix: str) -> int | None:
         return None
 
 
-@define
+@define(kw_only=True)
 class _Tally:
     """Totals of the batch headers of a segment."""
 
@@ -125,8 +125,8 @@ def _walked(segment: SegmentFile) -> dict[str, Any]:
     with open_reader(segment.path, HEADERS) as file:
         end = file.size
         if segment.is_active:
-            end, _ = measure_end(file, 0, segment.base_offset, end)
-        for piece in walk_headers(file, 0, end, segment.base_offset):
+            end, _ = measure_end(file, begin=0, least=segment.base_offset, size=end)
+        for piece in walk_headers(file, 0, end, least=segment.base_offset):
             if isinstance(piece, Batch):
                 tally.add(piece.header)
                 at = piece.position + piece.header.size

@@ -105,7 +105,9 @@ def _searched(piece: Piece, start: int, *, fail_on_data_loss: bool) -> list[Piec
         after = segment.next_base
         if segment.base_offset < piece.stop and (after is None or after > start):
             try:
-                pieces += segment_pieces(piece.at, segment, start, piece.stop, WHOLE_SEGMENT)
+                pieces += segment_pieces(
+                    piece.at, segment, start=start, stop=piece.stop, split_bytes=WHOLE_SEGMENT
+                )
             except FileNotFoundError:
                 continue
     lost = not pieces or pieces[-1].stop < piece.stop or segments[0].base_offset > start

@@ -90,7 +90,9 @@ def run(
         return _fail(f"{command[0]} cannot be run: set SPARK_HOME to Spark 4.1 or later")
     os.chdir(directory)
     local = {"SPARK_LOCAL_IP": "127.0.0.1"} if is_local(remote) else {}
-    variables = environment(os.environ, home, java, bootstrap, local=is_local(remote))
+    variables = environment(
+        os.environ, home=home, java=java, bootstrap=bootstrap, local=is_local(remote)
+    )
     return _become(command, {**local, **variables})
 
 
@@ -147,7 +149,7 @@ def command_line(
 
 
 def environment(
-    variables: Mapping[str, str], home: str, java: str | None, bootstrap: str, *, local: bool
+    variables: Mapping[str, str], *, home: str, java: str | None, bootstrap: str, local: bool
 ) -> dict[str, str]:
     """Return the variables of the command: workers run this interpreter, whatever the PATH has."""
     child_variables = {**variables, "SPARK_HOME": home}

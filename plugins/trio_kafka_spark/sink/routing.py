@@ -91,7 +91,9 @@ class Router:
         chosen = np.full(records.num_rows, -1, np.int64)
         if partition is not None and partition.null_count < len(partition):
             chosen = np.asarray(partition.cast(pa.int64()).fill_null(-1), np.int64).copy()
-            _check_partitions(topic, chosen, np.asarray(partition.is_valid()), partitions.count)
+            _check_partitions(
+                topic, chosen, is_set=np.asarray(partition.is_valid()), count=partitions.count
+            )
         if "key" in records.schema.names and not self.ignore_keys:
             keys = records.column("key")
             if keys.null_count < len(keys):
@@ -124,7 +126,7 @@ def records_of(rows: pa.RecordBatch, timestamp_column: str | None = None) -> pa.
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _check_partitions(topic: str, chosen: Ints, is_set: Any, count: int) -> None:
+def _check_partitions(topic: str, chosen: Ints, *, is_set: Any, count: int) -> None:
     wrong = chosen[is_set & ((chosen < 0) | (chosen >= count))]
     if len(wrong):
         raise SourceError(

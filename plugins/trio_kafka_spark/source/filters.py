@@ -45,7 +45,7 @@ _TESTS: Final[Mapping[type[Filter], Callable[[Any, Any], bool]]] = {
 }
 
 
-@define
+@define(kw_only=True)
 class Bounds:
     """Bounds that the filters of a query set: partitions, start <= offset < stop, a time."""
 

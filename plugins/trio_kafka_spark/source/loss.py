@@ -33,7 +33,7 @@ class LossPolicy:
             raise SourceError(f"{DATA_LOSS}.{kind}", f"{loss}; {REMEDY}")
         log.warning("records lost: %s: %s", kind, loss)
 
-    def not_read(self, tp: TopicPartition, start: int, stop: int, held: str) -> None:
+    def not_read(self, tp: TopicPartition, *, start: int, stop: int, held: str) -> None:
         """Report offsets of a task's range that the partition does not hold."""
         self.report(
             NOT_READ, f"offsets [{start}, {stop}) of {tp} cannot be read: the partition has {held}"

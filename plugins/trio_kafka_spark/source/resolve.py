@@ -67,14 +67,16 @@ class Resolver:
         if position.at in (At.EARLIEST, At.LATEST):
             return dict.fromkeys(assigned, EARLIEST if position.at is At.EARLIEST else LATEST)
         if position.at is At.OFFSETS:
-            self._check_same(OFFSETS_MISMATCH, "offsets", position, assigned)
+            self._check_same(
+                OFFSETS_MISMATCH, offsets="offsets", position=position, assigned=assigned
+            )
             return dict(position.numbers)
         if position.at is At.TIMESTAMPS:
             self._check_same(
                 TIMES_MISMATCH,
-                f"{'starting' if starting else 'ending'} timestamps",
-                position,
-                assigned,
+                offsets=f"{'starting' if starting else 'ending'} timestamps",
+                position=position,
+                assigned=assigned,
             )
             times = position.numbers
         else:
@@ -82,7 +84,7 @@ class Resolver:
         return self._by_time(times, starting=starting)
 
     def _check_same(
-        self, condition: str, offsets: str, position: Position, assigned: set[TopicPartition]
+        self, condition: str, *, offsets: str, position: Position, assigned: set[TopicPartition]
     ) -> None:
         if position.numbers.keys() != assigned:
             raise SourceError(

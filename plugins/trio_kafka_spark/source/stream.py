@@ -128,7 +128,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._target is not None:
             self._check_target(resolver, self._target, until)
         loss = LossPolicy(self.options.fail_on_data_loss)
-        planned = plan_stream(resolver, loss, begin, until)
+        planned = plan_stream(resolver, loss, start=begin, end=until)
         return [TopicRange(task) for task in planned]
 
     def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
