@@ -19,7 +19,13 @@ def test_a_stream_counts_a_topic_into_another(
 ) -> None:
     kafka.produce("lines", "to be or not to be")
 
-    count_topic(spark, kafka.bootstrap, "lines", "counts", str(tmp_path / "checkpoint"))
+    count_topic(
+        spark,
+        kafka.bootstrap,
+        source="lines",
+        target="counts",
+        checkpoint=str(tmp_path / "checkpoint"),
+    )
 
     written = {record.key: record.value for record in kafka.records("counts")}
     assert written == {b"to": b"2", b"be": b"2", b"or": b"1", b"not": b"1"}

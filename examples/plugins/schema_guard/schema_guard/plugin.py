@@ -95,7 +95,7 @@ class Guard:
                     continue
                 self.checked.value += 1
                 refusal = await look_at(
-                    data.records, check, self.world, self.settings.largest_batch
+                    data.records, check, world=self.world, most_bytes=self.settings.largest_batch
                 )
                 if refusal is not None:
                     self.refused.value += 1

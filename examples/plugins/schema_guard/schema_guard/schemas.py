@@ -74,7 +74,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _avro_judge(schema: Any, most_repeated: int) -> Judge:
-    _check_avro(schema, {}, (), 0)
+    _check_avro(schema, sizeless={}, within=(), depth=0)
     try:
         parsed = fastavro.parse_schema(schema)
     except Exception as error:
@@ -97,7 +97,7 @@ def _avro_judge(schema: Any, most_repeated: int) -> Judge:
 
 
 def _check_avro(
-    schema: Any, sizeless: dict[str, bool], within: tuple[str, ...], depth: int
+    schema: Any, *, sizeless: dict[str, bool], within: tuple[str, ...], depth: int
 ) -> bool:
     """Return True if a value may have no bytes at all. Raises SchemaError.
 
@@ -109,7 +109,7 @@ def _check_avro(
         raise SchemaError(f"an Avro schema of more than {_DEEPEST} levels")
     if isinstance(schema, list):
         for branch in schema:
-            _check_avro(branch, sizeless, within, depth + 1)
+            _check_avro(branch, sizeless=sizeless, within=within, depth=depth + 1)
         return False
     if isinstance(schema, str):
         name = schema.rpartition(".")[2]
@@ -118,11 +118,11 @@ def _check_avro(
         return sizeless.get(name, schema == _SIZELESS)
     if not isinstance(schema, Mapping):
         raise SchemaError(f"no Avro type: {type(schema).__name__}")
-    return _check_complex(schema, sizeless, within, depth + 1)
+    return _check_complex(schema, sizeless=sizeless, within=within, depth=depth + 1)
 
 
 def _check_complex(
-    schema: Mapping[str, Any], sizeless: dict[str, bool], within: tuple[str, ...], depth: int
+    schema: Mapping[str, Any], *, sizeless: dict[str, bool], within: tuple[str, ...], depth: int
 ) -> bool:
     kind = schema.get("type")
     name = str(schema.get("name", "")).rpartition(".")[2]
@@ -131,20 +131,23 @@ def _check_complex(
         if not isinstance(fields, list):
             raise SchemaError(f"the Avro record {name} has no fields")
         parts = [field.get("type") if isinstance(field, Mapping) else None for field in fields]
-        empty = [_check_avro(part, sizeless, (*within, name), depth) for part in parts]
+        empty = [
+            _check_avro(part, sizeless=sizeless, within=(*within, name), depth=depth)
+            for part in parts
+        ]
         sizeless[name] = sizeless.get(name, False) or all(empty)
     elif kind == "array":
-        if _check_avro(schema.get("items"), sizeless, within, depth):
+        if _check_avro(schema.get("items"), sizeless=sizeless, within=within, depth=depth):
             raise SchemaError("an Avro array of what has no bytes")
         return False
     elif kind == "map":
-        _check_avro(schema.get("values"), sizeless, within, depth)
+        _check_avro(schema.get("values"), sizeless=sizeless, within=within, depth=depth)
         return False
     elif kind in ("enum", "fixed"):
         none = kind == "fixed" and not schema.get("size")
         sizeless[name] = sizeless.get(name, False) or none
     else:
-        return _check_avro(kind, sizeless, within, depth)
+        return _check_avro(kind, sizeless=sizeless, within=within, depth=depth)
     return sizeless[name]
 
 

@@ -8,7 +8,7 @@ import trio
 from attrs import define, field
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class RegistryApp:
     """schemas: answers by id. It waits `delay_s` before each, and answers `broken` if that is set.
 

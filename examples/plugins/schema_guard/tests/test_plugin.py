@@ -85,7 +85,7 @@ async def guarded(
 
 
 def with_schema() -> RegistryApp:
-    return RegistryApp({7: {"schema": json.dumps(NUMBER), "schemaType": "JSON"}})
+    return RegistryApp(schemas={7: {"schema": json.dumps(NUMBER), "schemaType": "JSON"}})
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -310,7 +310,7 @@ async def test_batches_are_allowed_or_refused_as_configured_while_the_registry_i
 async def test_records_with_an_unusable_registry_schema_are_refused(
     autojump_clock: MockClock, answer: dict[str, Any], why: str
 ) -> None:
-    async with await guarded(app=RegistryApp({7: answer}), **REGISTRY) as harness:
+    async with await guarded(app=RegistryApp(schemas={7: answer}), **REGISTRY) as harness:
         await harness.served.create_topic("orders")
         [row] = await rows(harness, produce("orders", batch(FRAMED + GOOD)))
         assert (row.error_code, why in row.error_message) == (INVALID_RECORD, True)
