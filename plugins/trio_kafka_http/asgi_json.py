@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Final
 
 import trio
 
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.plugin_host.mounts import Receive, Send
+from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.strict_json import dump_json, parse_json
 
@@ -18,7 +18,7 @@ _SIZE: Final = 50_000
 _LONGEST_NAME: Final = 80
 
 
-def principal_of(scope: Mapping[str, Any]) -> Principal:
+def principal_of(scope: Scope) -> Principal:
     """Return the principal of an HTTP request, which the HTTP plane adds to its scope."""
     plane = scope.get("extensions", {}).get("trio_kafka", {})
     principal: Principal = plane.get("principal", NOBODY)
@@ -64,7 +64,7 @@ class InFlight:
         }
 
 
-async def read_json(receive: Receive, most: int) -> Any:
+async def read_json(receive: Receive, most: int) -> object:
     """Read and parse the body of a request, in one step. most: bytes.
 
     Raises HttpError.
@@ -113,7 +113,7 @@ def read_number(
 async def send_json(
     send: Send,
     status: int,
-    body: Mapping[str, Any] | None,
+    body: Mapping[str, object] | None,
     *,
     headers: Iterable[tuple[bytes, bytes]] = (),
     head_only: bool = False,
@@ -134,7 +134,7 @@ async def send_json(
             await trio.lowlevel.checkpoint()
 
 
-def _pieces(body: Mapping[str, Any]) -> Iterator[tuple[bytes, bool]]:
+def _pieces(body: Mapping[str, object]) -> Iterator[tuple[bytes, bool]]:
     """Yield the bytes to send, and True if more follow."""
     waiting, size = list[str](), 0
     for text in _texts(body):
@@ -146,7 +146,7 @@ def _pieces(body: Mapping[str, Any]) -> Iterator[tuple[bytes, bool]]:
     yield "".join([*waiting, "}"]).encode(), False
 
 
-def _texts(body: Mapping[str, Any]) -> Iterator[str]:
+def _texts(body: Mapping[str, object]) -> Iterator[str]:
     """Yield a text for each item of a list and each other value, without the closing bracket."""
     begin = "{"
     for name, value in body.items():
