@@ -6,7 +6,7 @@ appended to the partition directly, without a request, so writing them is not au
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -23,7 +23,7 @@ LOGGER: Final = "kafka.authorizer.audit"
 SLICE: Final = 16  # events formatted per step: about 0.3 ms
 WRITTEN: Final = 500  # lines per write
 CREATION_S: Final = 10.0
-Event = dict[str, Any]
+Event = dict[str, object]
 
 
 class EventWriter:

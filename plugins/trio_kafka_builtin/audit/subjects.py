@@ -42,9 +42,9 @@ class Subject:
     settings: list[str] = field(factory=list)
     error: int = 0
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, object]:
         """Return the subject as in an event."""
-        plain: dict[str, Any] = {"type": self.type, "name": self.name[:LONGEST]}
+        plain: dict[str, object] = {"type": self.type, "name": self.name[:LONGEST]}
         if self.settings:
             plain["settings"] = [name[:LONGEST] for name in self.settings[:MOST]]
         if self.error:

@@ -7,13 +7,19 @@ may be larger than the stored one: a response that would exceed `max_bytes`, or 
 """
 
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from attrs import define
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.read import read_bytes
 from trio_kafka.plugin import Context, PluginContext, TopicId
+from trio_kafka.protocol.messages.k01_fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
 from trio_kafka.records.values import Change
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.read import Wanted
@@ -27,7 +33,7 @@ REPLICA_STATE_SINCE: Final = 15  # KIP-903
 READ_COMMITTED: Final = 1
 _KNOWN_TOPICS: Final = 10_000
 PASS, DROP = "pass", "drop"
-Forward = Callable[[Any], Awaitable[Any]]
+Forward = Callable[[FetchRequest], Awaitable[FetchResponse | None]]
 
 
 @define(eq=False, kw_only=True)
@@ -35,7 +41,7 @@ class _Part:
     """One partition of a response that needs masking."""
 
     topic: str
-    data: Any
+    data: PartitionData
     masking: Masking
     limits: Wanted
 
@@ -54,7 +60,9 @@ class MaskInterceptor:
         self._masked = context.counter("mask_values")
         self._unreadable = context.counter("mask_unreadable_values")
 
-    async def around(self, request: Any, context: Context, forward: Forward) -> Any:
+    async def around(
+        self, request: FetchRequest, context: Context, forward: Forward
+    ) -> FetchResponse | None:
         """Forward the request, and mask the response unless the client is exempt."""
         answer = await forward(request)
         if answer is None or self._may_see(request, context):
@@ -71,7 +79,7 @@ class MaskInterceptor:
                 before += len(data.records)
         return answer
 
-    def _may_see(self, request: Any, context: Context) -> bool:
+    def _may_see(self, request: FetchRequest, context: Context) -> bool:
         settings = self._settings
         if context.principal in settings.except_principals:
             return True
@@ -85,7 +93,14 @@ class MaskInterceptor:
         # Any consumer can claim to be a follower: only the brokers' own listener is trusted.
         return replica >= 0 and context.listener == settings.replica_listener != ""
 
-    def _part(self, topic: Any, data: Any, *, request: Any, context: Context) -> _Part | None:
+    def _part(
+        self,
+        topic: FetchableTopicResponse,
+        data: PartitionData,
+        *,
+        request: FetchRequest,
+        context: Context,
+    ) -> _Part | None:
         name = topic.topic
         if not name:
             registered = context.image.topic(TopicId(topic.topic_id))
@@ -112,11 +127,11 @@ class MaskInterceptor:
             return masking
 
     async def _mask(
-        self, part: _Part, request: Any, context: Context, *, room: int, first: bool
+        self, part: _Part, request: FetchRequest, context: Context, *, room: int, first: bool
     ) -> int:
         """Replace a partition's records by masked ones; return their bytes."""
         data = part.data
-        promised = data.records
+        promised = data.records or NOTHING
         size = len(promised)
         data.records = NOTHING
         if hasattr(promised, "release"):
@@ -173,13 +188,17 @@ class MaskInterceptor:
         return change
 
 
-def _partitions(answer: Any) -> Iterator[tuple[Any, Any]]:
+def _partitions(
+    answer: FetchResponse,
+) -> Iterator[tuple[FetchableTopicResponse, PartitionData]]:
     for topic in answer.responses:
         for data in topic.partitions:
             yield topic, data
 
 
-def _limits_of(topic: Any, data: Any, *, request: Any, context: Context) -> Wanted | None:
+def _limits_of(
+    topic: FetchableTopicResponse, data: PartitionData, *, request: FetchRequest, context: Context
+) -> Wanted | None:
     """Return the client's limits for a partition, from this request or its session."""
     for topic_limits in request.topics:
         if (topic_limits.topic_id, topic_limits.topic) == (topic.topic_id, topic.topic):
@@ -190,10 +209,11 @@ def _limits_of(topic: Any, data: Any, *, request: Any, context: Context) -> Want
     return context[ReplicaManager].sessions.wanted(request.session_id, key)
 
 
-def _refuse(data: Any, code: ErrorCode) -> None:
+def _refuse(data: PartitionData, code: ErrorCode) -> None:
     """Replace a partition's records by an error."""
-    if hasattr(data.records, "release"):
-        data.records.release()
+    stored = data.records
+    if stored is not None and hasattr(stored, "release"):
+        stored.release()
     data.records = NOTHING
     data.error_code = code
     data.high_watermark = data.last_stable_offset = data.log_start_offset = -1

@@ -10,14 +10,14 @@ import hmac
 import json
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Final
 
 from attrs import frozen
 
 REDACTED: Final = "***"
 EVERY: Final = "*"
 _LAST: Final = "last:"
-How = Callable[[Any], Any]
+How = Callable[[object], object]
 Path = tuple[str, ...]
 
 
@@ -71,7 +71,7 @@ class Masking:
             return True
         return any(name in value for name in self.names)
 
-    def apply(self, document: Any) -> bool:
+    def apply(self, document: object) -> bool:
         """Mask the fields of a document, in place; True if there was one."""
         changed = False
         for path, how in self.fields:
@@ -93,7 +93,7 @@ def masking_of(rules: tuple[Rule, ...], topic: str, salt: str) -> Masking | None
     return Masking(fields, () if "" in last else tuple(name.encode() for name in last))
 
 
-def _apply(document: Any, path: Path, how: How) -> bool:
+def _apply(document: object, path: Path, how: How) -> bool:
     changed = False
     if isinstance(document, list):
         for item in document:
@@ -121,7 +121,7 @@ def _how(word: str, salt: str) -> How:
         return lambda value: hmac.digest(key, _text(value).encode(), "sha256").hex()
     kept = int(word.removeprefix(_LAST))
 
-    def keep_last(value: Any) -> str:
+    def keep_last(value: object) -> str:
         if isinstance(value, dict | list):
             return REDACTED
         text = _text(value)
@@ -131,7 +131,7 @@ def _how(word: str, salt: str) -> How:
     return keep_last
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return a canonical text, independent of the order of fields."""
     if isinstance(value, str):
         return value

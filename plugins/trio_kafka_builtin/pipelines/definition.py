@@ -4,14 +4,14 @@ import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, TypeGuard, get_args
 
 from attrs import Factory
 
 from trio_kafka.attributes import frozen
 
 Restart = Literal["on-failure", "always", "never"]
-RESTARTS: Final = get_args(Restart)
+RESTARTS: Final[tuple[Restart, ...]] = get_args(Restart)
 ENDING: Final = ".toml"
 # Set by the broker for each child.
 OURS: Final = "TRIO_KAFKA_PIPELINE"
@@ -90,7 +90,7 @@ def read_definition(name: str, text: str, directory: str) -> Definition:
     return definition
 
 
-def _command(value: Any) -> tuple[str, ...]:
+def _command(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not value or not all(map(_is_word, value)) or not value[0]:
         raise DefinitionError(
             f'command is {_shown(value)}, want a list of texts, such as ["python", "app.py"]'
@@ -98,20 +98,20 @@ def _command(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _is_word(value: Any) -> bool:
+def _is_word(value: object) -> TypeGuard[str]:
     """Return True for a text that can be an argument or a variable."""
     return isinstance(value, str) and "\0" not in value
 
 
-def _below(directory: str, path: Any) -> str:
+def _below(directory: str, path: object) -> str:
     if not _is_word(path) or not path:
         raise DefinitionError(f"directory is {_shown(path)}, want a path")
     if path.startswith("/"):
-        return str(path)
+        return path
     return directory if path == "." else f"{directory}/{path}"
 
 
-def _environment(variables: Any) -> Mapping[str, str]:
+def _environment(variables: object) -> Mapping[str, str]:
     if not isinstance(variables, dict):
         raise DefinitionError(f"environment is {_shown(variables)}, want a table of texts")
     for key, value in variables.items():
@@ -125,25 +125,24 @@ def _environment(variables: Any) -> Mapping[str, str]:
     return variables
 
 
-def _restart(policy: Any) -> Restart:
-    if policy not in RESTARTS:
-        raise DefinitionError(f"restart is {_shown(policy)}, want one of {', '.join(RESTARTS)}")
-    restart: Restart = policy
-    return restart
+def _restart(policy: object) -> Restart:
+    for restart in RESTARTS:
+        if restart == policy:
+            return restart
+    raise DefinitionError(f"restart is {_shown(policy)}, want one of {', '.join(RESTARTS)}")
 
 
-def _enabled(value: Any) -> bool:
+def _enabled(value: object) -> bool:
     if not isinstance(value, bool):
         raise DefinitionError(f"enabled is {_shown(value)}, want true or false")
     return value
 
 
-def _seconds(key: str, value: Any) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= _LONGEST_S:
-        raise DefinitionError(f"{key} is {_shown(value)}, want seconds from 0 to {_LONGEST_S:g}")
-    return float(value)
+def _seconds(key: str, value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _LONGEST_S:
+        return float(value)
+    raise DefinitionError(f"{key} is {_shown(value)}, want seconds from 0 to {_LONGEST_S:g}")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return "not set" if value is None else repr(value)[:80]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -26,7 +26,7 @@ def make_page(supervisor: Supervisor) -> Page:
         del reader
         lines = query.number("lines", _LINES, low=1, high=_MOST_LINES)
         only = query.text("name")
-        rows = list[dict[str, Any]]()
+        rows = list[dict[str, object]]()
         for pipeline in supervisor:
             if only in ("", pipeline.name):
                 rows.append(pipeline.shown(lines))
@@ -140,7 +140,7 @@ _QUERIES: Final = (
 )
 
 
-def _lines(pipeline: Mapping[str, Any]) -> Iterator[Html]:
+def _lines(pipeline: Row) -> Iterator[Html]:
     """Render the last lines, folded unless the pipeline failed."""
     name, is_open = pipeline["name"], pipeline["state"] in ("paused", "failed")
     head = tag("summary", text(f"{name}: last lines"))

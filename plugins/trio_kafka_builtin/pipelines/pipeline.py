@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from hmac import compare_digest
-from typing import Any, Final
+from typing import Final
 
 import trio
 from attrs import field
@@ -226,7 +226,7 @@ class Pipeline:
             "lag": sum(lags) if lags else None,
         }
 
-    def shown(self, most_lines: int) -> dict[str, Any]:
+    def shown(self, most_lines: int) -> dict[str, object]:
         """Return the pipeline as a JSON-ready row of the page."""
         return {
             "name": self.name,

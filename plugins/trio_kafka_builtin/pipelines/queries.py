@@ -44,7 +44,7 @@ class Source:
     partitions: int = 0
     lag: int | None = None
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, object]:
         return {
             "description": self.description,
             "rows": self.rows,
@@ -81,7 +81,7 @@ class Query:
         lags = [source.lag for source in self.sources if source.lag is not None]
         return sum(lags) if lags else None
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, object]:
         """Return the row of the page, ready for JSON."""
         names = ("id", "name", "state", "batch", "batches", "rows", "input_rows_per_s")
         fields = {name: getattr(self, name) for name in names}
@@ -114,7 +114,7 @@ class Queries:
         """Remove all queries when another child starts."""
         self._queries.clear()
 
-    def take(self, posted: Any, at: float) -> int:
+    def take(self, posted: object, at: float) -> int:
         """Take a post and return the rows that it adds.
 
         Raises ProgressError, and then changes nothing.
@@ -125,7 +125,8 @@ class Queries:
         posted_query = _field(posted, "query")
         query_id = _text(_field(posted_query, "id"), "id")
         before = self._queries.get(query_id)
-        query = _read(posted_query, event=event, query_id=query_id, before=before)
+        fields = _mapping(posted_query, "query")
+        query = _read(fields, event=event, query_id=query_id, before=before)
         query.at = at
         self.posts += 1
         self._queries[query_id] = query
@@ -134,7 +135,9 @@ class Queries:
         return query.rows - (before.rows if before is not None else 0)
 
 
-def _read(posted: Any, *, event: str, query_id: str, before: Query | None) -> Query:
+def _read(
+    posted: Mapping[str, object], *, event: str, query_id: str, before: Query | None
+) -> Query:
     old = before if before is not None else Query(id=query_id)
     query = Query(
         id=query_id,
@@ -166,7 +169,7 @@ def _read(posted: Any, *, event: str, query_id: str, before: Query | None) -> Qu
     return query
 
 
-def _sources(posted: Any) -> list[Source]:
+def _sources(posted: object) -> list[Source]:
     if posted is None:
         return []
     if not isinstance(posted, list):
@@ -174,7 +177,7 @@ def _sources(posted: Any) -> list[Source]:
     return [_source(_mapping(source, "source")) for source in posted[:_MOST_SOURCES]]
 
 
-def _source(posted: Mapping[str, Any]) -> Source:
+def _source(posted: Mapping[str, object]) -> Source:
     start = _offsets(posted.get("startOffset"), "startOffset")
     end = _offsets(posted.get("endOffset"), "endOffset")
     latest = _offsets(posted.get("latestOffset"), "latestOffset")
@@ -238,18 +241,18 @@ def _some(offsets: Offsets) -> dict[str, int]:
     return dict(islice(named, _SHOWN_PARTITIONS))
 
 
-def _phases(posted: Any) -> dict[str, float]:
+def _phases(posted: object) -> dict[str, float]:
     phases = list(_mapping(posted, "durationMs").items())[:_MOST_PHASES]
     return {_cut(name): _number(value, "durationMs") or 0.0 for name, value in phases}
 
 
-def _field(posted: Any, name: str) -> Any:
+def _field(posted: object, name: str) -> object:
     if not isinstance(posted, dict) or name not in posted:
         raise ProgressError(f"want an object with {name!r}")
     return posted[name]
 
 
-def _mapping(posted: Any, name: str) -> Mapping[str, Any]:
+def _mapping(posted: object, name: str) -> Mapping[str, object]:
     if posted is None:
         return {}
     if not isinstance(posted, dict):
@@ -257,24 +260,23 @@ def _mapping(posted: Any, name: str) -> Mapping[str, Any]:
     return posted
 
 
-def _text(value: Any, name: str, longest: int = _LONGEST) -> str:
+def _text(value: object, name: str, longest: int = _LONGEST) -> str:
     if not isinstance(value, str):
         raise ProgressError(f"{name} is a {type(value).__name__}, want a text")
     return value[:longest]
 
 
-def _cut(value: Any) -> str:
+def _cut(value: object) -> str:
     return str(value)[:_LONGEST]
 
 
-def _whole(value: Any, name: str) -> int:
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    if not is_whole or not -2 <= value <= _LARGEST:
-        raise ProgressError(f"{name} is {_cut(value)[:40]}, want a whole number of 64 bits")
-    return int(value)
+def _whole(value: object, name: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and -2 <= value <= _LARGEST:
+        return value
+    raise ProgressError(f"{name} is {_cut(value)[:40]}, want a whole number of 64 bits")
 
 
-def _number(posted: Any, name: str) -> float | None:
+def _number(posted: object, name: str) -> float | None:
     """Parse a rate or a time; Spark writes NaN, also as text, for a rate over no time."""
     if posted is None or isinstance(posted, str):
         return None

@@ -1,7 +1,7 @@
 """The ASGI app: routes, limits, and HTTP statuses of Kafka errors."""
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qsl, unquote
 
 from attrs import frozen
@@ -66,7 +66,7 @@ class Answer:
     """Status and JSON body of a response."""
 
     status: int
-    body: Mapping[str, Any] | None = None
+    body: Mapping[str, object] | None = None
 
 
 class Gateway:
@@ -142,7 +142,7 @@ class Gateway:
             format=check_format(query.get("format", "json")),
         )
 
-    async def _body(self, receive: Receive) -> Any:
+    async def _body(self, receive: Receive) -> object:
         """Read a JSON object. Raises HttpError."""
         return await read_json(receive, self._settings.max_body_bytes)
 
@@ -172,6 +172,6 @@ def _is_known(names: list[str]) -> bool:
     return False
 
 
-def _error(status: int, message: str, code: ErrorCode | None = None) -> dict[str, Any]:
+def _error(status: int, message: str, code: ErrorCode | None = None) -> dict[str, object]:
     body = {"error_code": status, "message": message}
     return body if code is None else {**body, "kafka_error": code.name, "kafka_code": int(code)}

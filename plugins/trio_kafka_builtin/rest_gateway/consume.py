@@ -4,7 +4,7 @@ Reads like a consumer with read_uncommitted. Control records are omitted.
 """
 
 from collections.abc import AsyncIterator
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import trio
 from attrs import frozen
@@ -44,7 +44,7 @@ class ReadRequest:
     format: str
 
 
-async def consume(client: Client, read: ReadRequest) -> dict[str, Any]:
+async def consume(client: Client, read: ReadRequest) -> dict[str, object]:
     """Return records and the next offset. Raises KafkaError."""
     context = client.context
     topic = client.topic(read.topic)
@@ -70,23 +70,28 @@ async def consume(client: Client, read: ReadRequest) -> dict[str, Any]:
 
 async def _answer(
     data: PartitionData, read: ReadRequest, context: PluginContext[GatewaySettings]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     if data.error_code:
         error = refused(data.error_code, None)
         raise KafkaError(error.code, f"{read.topic}-{read.partition} from {read.offset} on")
-    answer: dict[str, Any] = {"records": [], "next_offset": read.offset}
-    answer |= {"start_offset": data.log_start_offset, "high_watermark": data.high_watermark}
+    records: list[dict[str, object]] = []
+    next_offset = read.offset
     stored = whole_batches(cast("memoryview", data.records or memoryview(b"")))
     async for offset, row in _rows(stored, read, context):
-        answer["next_offset"] = max(answer["next_offset"], offset + 1)
+        next_offset = max(next_offset, offset + 1)
         if row is not None:
-            answer["records"].append(row)
-    return answer
+            records.append(row)
+    return {
+        "records": records,
+        "next_offset": next_offset,
+        "start_offset": data.log_start_offset,
+        "high_watermark": data.high_watermark,
+    }
 
 
 async def _rows(
     data: bytes, read: ReadRequest, context: PluginContext[GatewaySettings]
-) -> AsyncIterator[tuple[int, dict[str, Any] | None]]:
+) -> AsyncIterator[tuple[int, dict[str, object] | None]]:
     """Yield offset and row of each record; None for a hidden one.
 
     Ends early if decoded records exceed the limit of a response; the client continues there.

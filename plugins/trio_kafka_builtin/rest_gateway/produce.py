@@ -1,7 +1,7 @@
 """Produce the records of a body, one batch per partition."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, TypeGuard
 
 import trio
 
@@ -27,28 +27,29 @@ _HEADERS: Final = 'headers: want [{"name": text, "value": base64 or null}]'
 _ACKS: Final = {"all": -1, -1: -1, 1: 1}
 
 
-async def produce(client: Client, topic: str, body: Any) -> list[dict[str, Any]]:
+async def produce(client: Client, topic: str, body: object) -> list[dict[str, object]]:
     """Append records; return partition and offset of each, or its partition's error.
 
     Raises KafkaError for a malformed body; nothing is appended then.
     """
-    check_object(body, _BODY, "the body")
-    if not isinstance(body.get("records"), list):
+    fields = check_object(body, _BODY, "the body")
+    documents = fields.get("records")
+    if not isinstance(documents, list):
         raise _bad('want {"records": [...]}')
-    if len(body["records"]) > MOST:
+    if len(documents) > MOST:
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"more than {MOST} records")
-    acks = body.get("acks", "all")
+    acks = fields.get("acks", "all")
     if isinstance(acks, bool) or not isinstance(acks, str | int) or acks not in _ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, 'acks: want "all" or 1')
     context = client.context
     topic_image = client.topic(topic)
-    format_ = check_format(body.get("format", "json"))
+    format_ = check_format(fields.get("format", "json"))
     now_ms = int(context.world.clock.wall() * 1000)
     count = len(topic_image.partitions)
     without_key = context.world.random.randrange(count)
     bodies: dict[int, BatchBody] = {}
     places: list[tuple[int, int]] = []
-    for number, document in enumerate(body["records"]):
+    for number, document in enumerate(documents):
         record = _record(document, format_=format_, now_ms=now_ms, where=f"records[{number}]")
         partition = _partition(document, key=record.key, count=count, without_key=without_key)
         batch = bodies.setdefault(partition, BatchBody())
@@ -77,8 +78,8 @@ async def produce(client: Client, topic: str, body: Any) -> list[dict[str, Any]]
     return [_row(partition, index, rows[partition]) for partition, index in places]
 
 
-def _row(partition: int, index: int, response: PartitionProduceResponse) -> dict[str, Any]:
-    row: dict[str, Any] = {"partition": partition, "offset": None}
+def _row(partition: int, index: int, response: PartitionProduceResponse) -> dict[str, object]:
+    row: dict[str, object] = {"partition": partition, "offset": None}
     if not response.error_code:
         row["offset"] = response.base_offset + index
     else:
@@ -88,12 +89,12 @@ def _row(partition: int, index: int, response: PartitionProduceResponse) -> dict
     return row
 
 
-def _record(document: Any, *, format_: str, now_ms: int, where: str) -> Record:
-    check_object(document, _RECORD, where)
-    timestamp = document.get("timestamp", now_ms)
+def _record(document: object, *, format_: str, now_ms: int, where: str) -> Record:
+    fields = check_object(document, _RECORD, where)
+    timestamp = fields.get("timestamp", now_ms)
     if not _is_whole(timestamp) or not 0 <= timestamp < 1 << 62:
         raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {shown(timestamp)}: want ms")
-    headers = document.get("headers", [])
+    headers = fields.get("headers", [])
     if not isinstance(headers, list):
         raise _bad(_HEADERS)
     for header in headers:
@@ -102,29 +103,29 @@ def _record(document: Any, *, format_: str, now_ms: int, where: str) -> Record:
             raise _bad(_HEADERS)
     return Record(
         timestamp=timestamp,
-        key=encode(format_, document.get("key")),
-        value=encode(format_, document.get("value")),
+        key=encode(format_, fields.get("key")),
+        value=encode(format_, fields.get("value")),
         headers=[(header["name"], encode("binary", header.get("value"))) for header in headers],
     )
 
 
-def _is_name(name: Any) -> bool:
+def _is_name(name: object) -> bool:
     return isinstance(name, str) and name.isprintable()
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _partition(
-    document: Mapping[str, Any], *, key: bytes | None, count: int, without_key: int
+    document: Mapping[str, object], *, key: bytes | None, count: int, without_key: int
 ) -> int:
     partition = document.get("partition")
     if partition is not None:
         if not _is_whole(partition) or not 0 <= partition < count:
             reason = f"partition {shown(partition)}: there are {count}"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, reason)
-        return int(partition)
+        return partition
     return without_key if key is None else partition_of(key, count)
 
 
