@@ -6,7 +6,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import PluginContext, RefusedError
@@ -117,7 +117,7 @@ class AdminApp:
         """Return the name of the page at the root."""
         return (await self._registry.listed())[0].name
 
-    async def _index(self, place: Place) -> dict[str, Any]:
+    async def _index(self, place: Place) -> dict[str, object]:
         """List the pages and their addresses."""
         pages = [
             {"title": page.title, "about": page.about, "path": place.address(f"api/{page.name}")}

@@ -24,7 +24,7 @@ class PageRegistry:
     """Loaded pages. owner: name of the plugin that the app belongs to."""
 
     def __init__(
-        self, pages: AdminPages, run_in_thread: Callable[..., Awaitable[Any]], owner: str
+        self, pages: AdminPages, run_in_thread: Callable[..., Awaitable[object]], owner: str
     ) -> None:
         self._pages = pages
         self._run_in_thread = run_in_thread

@@ -1,8 +1,8 @@
 """The page of connections: clients, their software, and why a connection is muted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -11,7 +11,7 @@ from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, begin, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
-from trio_kafka_admin.table import figures, table, words
+from trio_kafka_admin.table import Row, figures, table, words
 
 _A_STEP: Final = 32  # rows between two checkpoints
 _KINDS: Final = ("plane", "listener", "connection")
@@ -25,7 +25,7 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     return {"truncated": reading.truncated, "total": len(rows), "connections": rows[:most]}
 
 
-async def _rows(reading: TreeReading, search: str) -> list[dict[str, Any]]:
+async def _rows(reading: TreeReading, search: str) -> Sequence[Row]:
     """Return the rows. wanted: text that client id, software or peer contains."""
     rows = []
     above: list[tuple[str, str]] = []

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.introspect.tree_reader import TreeRow
 from trio_kafka_admin.broker_reader import BrokerReader
@@ -22,7 +22,7 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     return {"jobs": sorted((row for row in rows if _INTERVAL in row), key=itemgetter("name"))}
 
 
-def _row(row: TreeRow) -> dict[str, Any]:
+def _row(row: TreeRow) -> dict[str, object]:
     return {"name": row.name, **row.figures}
 
 

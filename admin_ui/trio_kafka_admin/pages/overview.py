@@ -1,10 +1,10 @@
 """The overview: identity of the broker, current problems, load of the loops, requests by API."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -14,7 +14,7 @@ from trio_kafka_admin.findings import findings
 from trio_kafka_admin.markup import Html, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
-from trio_kafka_admin.table import Column, figures, number, table, words
+from trio_kafka_admin.table import Column, Row, figures, number, table, words
 
 _COUNTS: Final = {
     "partitions": ("replica-manager", "partitions"),
@@ -77,7 +77,7 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     yield tag("p", text(f"Rates and means are {period}."), class_="more")
 
 
-def _findings(problems: list[Mapping[str, Any]], place: Place) -> Html:
+def _findings(problems: list[Row], place: Place) -> Html:
     if not problems:
         return tag("p", text("No problem found."), class_="good")
     items = [

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.protocol.messages.k10002_list_plugins import ListedPlugin
 from trio_kafka.protocol.schema import fields_of
@@ -19,7 +19,7 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     return {"plugins": [_row(plugin) for plugin in answer.plugins]}
 
 
-def _row(plugin: ListedPlugin) -> dict[str, Any]:
+def _row(plugin: ListedPlugin) -> dict[str, object]:
     row = {name: getattr(plugin, name) for name in _FIELDS}
     row["settings"] = {setting.name: setting.value for setting in plugin.settings}
     return row

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any
 
 import attrs
 
@@ -34,7 +33,7 @@ def fill_of(queue: QueueLoad) -> float:
     return (queue.waiting if queue.taken is None else queue.taken) / queue.bound
 
 
-def _row(queue: QueueLoad, top: str) -> dict[str, Any]:
+def _row(queue: QueueLoad, top: str) -> dict[str, object]:
     return {**attrs.asdict(queue), "fill": fill_of(queue), "node": f"{top}/{queue.path}"}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -56,7 +56,7 @@ def _keys_of(reader: BrokerReader, api: str) -> list[int]:
     return keys
 
 
-def _row(life: RequestLife) -> dict[str, Any]:
+def _row(life: RequestLife) -> dict[str, object]:
     row = {name: getattr(life, name) for name in _FIELDS}
     row["error"] = _ERRORS.get(life.error_code, f"error {life.error_code}")
     return row
