@@ -44,7 +44,7 @@ class Poster:
     def __repr__(self) -> str:
         return f"Poster({self.url!r})"
 
-    def post(self, event: str, query: Mapping[str, Any]) -> None:
+    def post(self, event: str, query: Mapping[str, object]) -> None:
         """Queue a post. Never waits, never raises for what the broker does."""
         body = encode(event, query)
         with self._more:

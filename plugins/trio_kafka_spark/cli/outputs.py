@@ -6,8 +6,9 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -87,7 +88,7 @@ def show(frame: DataFrame, *, json: bool, rows: int, save: str | None) -> int:
     return len(all_rows)
 
 
-def _first(column: Any) -> object:
+def _first(column: pa.ChunkedArray) -> object:
     """Return a value of a column as it is shown: text, or not (numbers go to the right)."""
     for value in column:
         if value.is_valid:

@@ -1,7 +1,6 @@
 """`trio-kafka spark restore`: records back into their partitions, from logs or from a table."""
 
 from argparse import ArgumentParser
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -20,7 +19,7 @@ def declare(parser: ArgumentParser) -> None:
     declare_writing(parser, topic_required=False)
 
 
-def restore(*, parquet: str | None, master: str | None, json: bool, **arguments: Any) -> int:
+def restore(*, parquet: str | None, master: str | None, json: bool, **arguments: object) -> int:
     """Write records back into the partitions that they came from, in order, with their times."""
     reading, output = _reading(Input.taken(arguments), parquet), Output.taken(arguments)
 

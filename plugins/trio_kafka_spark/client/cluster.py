@@ -10,10 +10,11 @@ import ssl
 import time
 from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self, TypeVar
 
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import ZERO_TOPIC_ID, Endpoint, TopicPartition
+from trio_kafka.peers.session import Request
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -26,6 +27,8 @@ from trio_kafka_spark.client.metadata import Metadata, PartitionLeader, Topic
 from trio_kafka_spark.client.offsets import find_offsets
 from trio_kafka_spark.client.retry import Attempts, is_retriable, named, rejected
 from trio_kafka_spark.client.settings import ClientSettings
+
+A = TypeVar("A")  # class of an answer
 
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -163,11 +166,11 @@ class Cluster:
     def ask_leader(
         self,
         tp: TopicPartition,
-        request: object,
+        request: Request[A],
         *,
-        error_of: Callable[[Any], int] = lambda _: 0,
+        error_of: Callable[[A], int] = lambda _: 0,
         timeout_ms: int | None = None,
-    ) -> Any:
+    ) -> A:
         """The answer of a partition's leader. Lost connections and new leaders are retried.
 
         error_of: finds the partition's error code in an answer; 0 ends the attempts.
@@ -195,7 +198,7 @@ class Cluster:
             self.forget(tp.topic)
             attempts.failed(reason)
 
-    def ask_any(self, request: object, *, timeout_ms: int | None = None) -> Any:
+    def ask_any(self, request: Request[A], *, timeout_ms: int | None = None) -> A:
         """The answer of any broker: one that is connected, that is known, or a bootstrap one."""
         name = message_of(type(request)).name
         attempts = self._attempts(name, timeout_ms or self.settings.api_timeout_ms)
@@ -236,7 +239,7 @@ class Cluster:
     def _attempts(self, request: str, timeout_ms: int) -> Attempts:
         return Attempts(settings=self.settings, request=request, timeout_ms=timeout_ms)
 
-    def _ask_any(self, request: object, attempts: Attempts) -> Any:
+    def _ask_any(self, request: Request[A], attempts: Attempts) -> A:
         reason: object = None
         while True:
             for endpoint in self._candidates():

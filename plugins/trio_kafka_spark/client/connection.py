@@ -9,13 +9,13 @@ import socket
 import ssl
 import time
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from trio_kafka.errors import KafkaError, ProtocolError
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.blocking import BlockingConnection, left_s
 from trio_kafka.peers.errors import StreamEndedError
-from trio_kafka.peers.session import Handshake, Profile, Session
+from trio_kafka.peers.session import Handshake, Profile, Request, Session
 from trio_kafka.protocol.errors import EncodeError
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.wire.client import LARGEST
@@ -26,6 +26,8 @@ from trio_kafka_spark.client.errors import (
     SourceError,
 )
 from trio_kafka_spark.client.settings import ClientSettings
+
+A = TypeVar("A")  # class of an answer
 
 _ENDED: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 _SOFTWARE: Final = ("trio-kafka-spark", "1")
@@ -124,11 +126,12 @@ class Connection:
             raise self._broken("waiting for an answer", error) from error
 
     def ask(
-        self, request: object, *, at_most: int | None = None, timeout_ms: int | None = None
-    ) -> Any:
+        self, request: Request[A], *, at_most: int | None = None, timeout_ms: int | None = None
+    ) -> A:
         """Send a request and return its answer. Nothing else may be in flight."""
         self.send(request, at_most=at_most)
-        return self.receive(timeout_ms)
+        answer: A = self.receive(timeout_ms)
+        return answer
 
     def is_ready(self, timeout_s: float = 0.0) -> bool:
         """An answer has begun to arrive, or the connection has ended, within this time."""

@@ -57,7 +57,7 @@ def bearer_token(sasl: Sasl, login: Login) -> tuple[str, Mapping[str, str]]:
 
 def unsecured_token(options: Mapping[str, str], now_s: float) -> str:
     """A token without a signature, of the claims that the JAAS options name."""
-    claims: dict[str, Any] = {}
+    claims: dict[str, object] = {}
     for key, value in options.items():
         if key.startswith(_STRING):
             claims[key.removeprefix(_STRING)] = value

@@ -3,7 +3,7 @@
 The encoder is trio_kafka.records.columnar; this module decides when it runs and on what.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -117,5 +117,5 @@ def sizes_of(records: pa.RecordBatch) -> npt.NDArray[np.int64]:
     return sizes
 
 
-def _lengths(column: Any) -> npt.NDArray[np.int64]:
+def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
     return np.asarray(pc.binary_length(column).fill_null(0), np.int64)

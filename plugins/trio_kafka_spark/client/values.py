@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.model import Endpoint
 
-Parser = Callable[[str], Any]
+Parser = Callable[[str], object]
 """The value of a text. Raises ValueError, whose text says what was expected."""
 
 LARGEST_INT: Final = (1 << 31) - 1

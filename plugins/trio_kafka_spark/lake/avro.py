@@ -54,7 +54,7 @@ _BAD_VALUE: Final = (  # what fastavro raises for bytes of another schema, or cu
 )
 
 
-def read_schema(path: str) -> Any:
+def read_schema(path: str) -> object:
     """Return the schema of a file. Raises OptionError."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ def struct_of(schema: Any) -> t.StructType:
 
 
 def _type_of(
-    schema: Any, where: str, *, named: dict[str, Any], open_records: tuple[str, ...]
+    schema: object, where: str, *, named: dict[str, object], open_records: tuple[str, ...]
 ) -> t.DataType:
     if isinstance(schema, list):
         return _union(schema, where, named=named, open_records=open_records)
@@ -96,7 +96,11 @@ def _type_of(
 
 
 def _complex(
-    schema: dict[str, Any], where: str, *, named: dict[str, Any], open_records: tuple[str, ...]
+    schema: dict[str, object],
+    where: str,
+    *,
+    named: dict[str, object],
+    open_records: tuple[str, ...],
 ) -> t.DataType:
     kind = schema["type"]
     if "name" in schema:
@@ -156,7 +160,7 @@ def _record(
 
 
 def _union(
-    branches: list[Any], where: str, *, named: dict[str, Any], open_records: tuple[str, ...]
+    branches: list[object], where: str, *, named: dict[str, object], open_records: tuple[str, ...]
 ) -> t.DataType:
     kinds = [branch for branch in branches if branch != "null"]
     if len(kinds) == 1:
@@ -211,7 +215,7 @@ class AvroParser:
         """Return a parser with a registry client of its own."""
         return cls(schema, None if registry is None else Registry(registry))
 
-    def parse(self, values: pa.Array) -> tuple[list[dict[str, Any] | None], list[str | None]]:
+    def parse(self, values: pa.Array) -> tuple[list[dict[str, object] | None], list[str | None]]:
         """Return the row of each value and why it has none; both are None for a null value."""
         rows: list[dict[str, Any] | None] = []
         reasons: list[str | None] = []
@@ -250,7 +254,7 @@ class AvroParser:
 
 
 def columns_of(
-    rows: Sequence[dict[str, Any] | None], struct: pa.StructType
+    rows: Sequence[dict[str, object] | None], struct: pa.StructType
 ) -> tuple[list[pa.Array], dict[int, str]]:
     """Return a column for each field, and the rows that do not fit, which are null in all of them.
 

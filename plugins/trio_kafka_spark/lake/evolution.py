@@ -38,7 +38,7 @@ def added_columns(
     return [column for column in query["fields"] if column["name"].lower() not in there]
 
 
-def bare(kind: Any) -> Any:
+def bare(kind: object) -> object:
     """Return a type without nullability and metadata, which make no difference here."""
     if not isinstance(kind, Mapping):
         return kind
@@ -49,7 +49,7 @@ def bare(kind: Any) -> Any:
     return ("map", bare(kind["keyType"]), bare(kind["valueType"]))
 
 
-def shown(kind: Any) -> str:
+def shown(kind: object) -> str:
     """Return a type as in SQL."""
     if not isinstance(kind, Mapping):
         return str(kind)

@@ -78,7 +78,7 @@ class Registry:
     settings: RegistrySettings
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], object] = time.sleep
-    _schemas: dict[int, Any] = field(factory=dict, init=False)
+    _schemas: dict[int, object] = field(factory=dict, init=False)
     _unknown: dict[int, tuple[float, str]] = field(factory=dict, init=False)
 
     def schema(self, number: int) -> Any:
@@ -100,12 +100,12 @@ class Registry:
         self._schemas[number] = schema
         return schema
 
-    def latest(self, subject: str) -> Any:
+    def latest(self, subject: str) -> object:
         """Return the newest schema of a subject. Raises as `schema`."""
         quoted = urllib.parse.quote(subject, safe="")
         return _avro(self._get(f"/subjects/{quoted}/versions/latest"), f"subject {subject}")
 
-    def _get(self, path: str) -> Any:
+    def _get(self, path: str) -> object:
         url = self.settings.url.rstrip("/") + path
         request = urllib.request.Request(url, headers={"Accept": _ACCEPT})  # noqa: S310
         secret = self._secret()
@@ -132,7 +132,7 @@ class Registry:
             " check its address, its credentials, and that tasks can reach it",
         )
 
-    def _answer(self, request: urllib.request.Request, path: str) -> Any:
+    def _answer(self, request: urllib.request.Request, path: str) -> object:
         with urllib.request.urlopen(request, timeout=self.settings.timeout_s) as answer:  # noqa: S310
             body = answer.read(_LARGEST + 1)
         if len(body) > _LARGEST:
@@ -151,7 +151,7 @@ class Registry:
         return f"Basic {base64.b64encode(text.encode()).decode()}"
 
 
-def _avro(answer: Any, name: str) -> Any:
+def _avro(answer: object, name: str) -> object:
     """Return the schema of a registry's answer. Raises UnknownSchemaError if it is no Avro."""
     if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
         raise UnknownSchemaError(f"{name}: the registry's answer has no schema")

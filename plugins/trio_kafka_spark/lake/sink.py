@@ -59,7 +59,7 @@ class TablePlan:
     table: Any = field(repr=False)
     dead: Any = field(repr=False)
     fail: bool = False
-    avro_schema: Any = field(default=None, repr=False)
+    avro_schema: object = field(default=None, repr=False)
     registry: RegistrySettings | None = None
 
     @classmethod

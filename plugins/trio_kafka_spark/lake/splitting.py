@@ -5,7 +5,7 @@ JSON is parsed by Spark, which leaves the reason in the column `kafka_error` and
 columns, and nulls for all fields.
 """
 
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -54,7 +54,12 @@ class AvroSplit:
     """Records whose value is Avro; built in the task, as it holds a registry's client."""
 
     def __init__(
-        self, table: pa.Schema, dead: pa.Schema, *, schema: Any, registry: RegistrySettings | None
+        self,
+        table: pa.Schema,
+        dead: pa.Schema,
+        *,
+        schema: object,
+        registry: RegistrySettings | None,
     ) -> None:
         from trio_kafka_spark.lake.avro import AvroParser  # noqa: PLC0415 - fastavro
 

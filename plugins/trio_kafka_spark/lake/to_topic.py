@@ -8,7 +8,7 @@ that an expression gives.
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -167,7 +167,7 @@ def _write(records: DataFrame, options: dict[str, str]) -> int:
     return int(written.get["rows"])
 
 
-def _files(spark: SparkSession, schema: dict[str, Any], files: list[str]) -> DataFrame:
+def _files(spark: SparkSession, schema: dict[str, object], files: list[str]) -> DataFrame:
     struct = StructType.fromJson(schema)
     if not files:
         return spark.createDataFrame([], struct)

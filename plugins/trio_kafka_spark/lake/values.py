@@ -5,7 +5,7 @@ record's own columns beside them, as `kafka_key`, `kafka_topic` and so on.
 """
 
 import json
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql.types import (
     ArrayType,
@@ -55,7 +55,7 @@ class Json:
     options: of Spark's JSON reader, for example `timestampFormat`.
     """
 
-    schema: Any
+    schema: str | StructType
     options: dict[str, str] = {}  # noqa: RUF012 - a frozen field
 
 
@@ -68,11 +68,11 @@ class Avro:
         newest one of `subject` is used; it stays for as long as the query runs.
     """
 
-    schema: Any = None
+    schema: object = None
     registry: RegistrySettings | None = None
     subject: str | None = None
 
-    def reader_schema(self) -> Any:
+    def reader_schema(self) -> object:
         """Return the schema that values are read with. Raises OptionError, SourceError."""
         from trio_kafka_spark.lake.avro import read_schema  # noqa: PLC0415 - fastavro
 
@@ -121,7 +121,7 @@ def parsed_schema(value: StructType, *, headers: bool) -> StructType:
     return StructType([*map(_nullable, value.fields), *beside])
 
 
-def json_of(schema: StructType) -> dict[str, Any]:
+def json_of(schema: StructType) -> dict[str, object]:
     """Return Spark's JSON of a struct."""
     return dict(json.loads(schema.json()))
 

@@ -129,7 +129,7 @@ def assigned(value: str) -> tuple[TopicPartition, ...]:
     return tuple(partitions)
 
 
-def _object(value: str, form: str) -> dict[str, Any]:
+def _object(value: str, form: str) -> dict[str, object]:
     try:
         parsed = json.loads(value)
     except ValueError:
@@ -166,7 +166,7 @@ def _unknown(name: str) -> str:
 _OFFSETS_FORM: Final = 'earliest, latest, or JSON such as {"orders": {"0": 23, "1": -2}}'
 _ASSIGN_FORM: Final = 'JSON such as {"orders": [0, 1]}'
 _SELECTIONS: Final = "subscribe, subscribePattern and assign"
-_SPELLED: Final[Mapping[str, tuple[str, Callable[[str], Any]]]] = {
+_SPELLED: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = {
     "path": ("path", words),
     "view": ("view", choice(*VIEWS)),
     "subscribe": ("subscribe", _some(words)),

@@ -6,7 +6,7 @@ which are then never made.
 
 import difflib
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -57,7 +57,7 @@ ERRORS: Final = pa.schema(
     [*_PLACE, ("position", pa.int64()), ("size", pa.int64()), ("error", pa.string())]
 )
 
-_NAMES: Final[Mapping[Any, str]] = {
+_NAMES: Final[Mapping[object, str]] = {
     pa.binary(): "binary",
     pa.bool_(): "boolean",
     pa.int16(): "smallint",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -54,7 +54,7 @@ def read_segments(
 
     Headers are walked only for columns that need it (WALKED).
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for placed in segments:
         try:
             row = _files(placed)
@@ -68,7 +68,7 @@ def read_segments(
         yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
-def _files(placed: SegmentOf) -> dict[str, Any]:
+def _files(placed: SegmentOf) -> dict[str, object]:
     segment = placed.segment
     path = Path(segment.path)
     status = path.stat()
@@ -118,7 +118,7 @@ class _Tally:
         self.latest = max(self.latest or 0, header.max_timestamp)
 
 
-def _walked(segment: SegmentFile) -> dict[str, Any]:
+def _walked(segment: SegmentFile) -> dict[str, object]:
     tally = _Tally()
     error: str | None = None
     at = 0

@@ -7,11 +7,14 @@ Source: KafkaSourceProvider and KafkaWriter of spark-sql-kafka-0-10 4.2.0.
 
 import difflib
 from collections.abc import Mapping
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from trio_kafka.attributes import frozen
 from trio_kafka_spark.client.errors import OptionError, SourceError
 from trio_kafka_spark.client.settings import ClientSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 BAD_QUERY: Final = "_LEGACY_ERROR_TEMP_3080"
 BAD_MODE: Final = "_LEGACY_ERROR_TEMP_3081"
@@ -99,7 +102,7 @@ class SinkOptions:
         )
 
 
-def check_columns(schema: Any, options: SinkOptions) -> None:
+def check_columns(schema: "StructType", options: SinkOptions) -> None:
     """Check the columns of the rows. schema: a StructType of Spark.
 
     Raises SourceError with the condition of the connector, the column, its type and those wanted.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from attrs import field
 
@@ -126,7 +127,9 @@ def records_of(rows: pa.RecordBatch, timestamp_column: str | None = None) -> pa.
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _check_partitions(topic: str, chosen: Ints, *, is_set: Any, count: int) -> None:
+def _check_partitions(
+    topic: str, chosen: Ints, *, is_set: npt.NDArray[np.bool_], count: int
+) -> None:
     wrong = chosen[is_set & ((chosen < 0) | (chosen >= count))]
     if len(wrong):
         raise SourceError(

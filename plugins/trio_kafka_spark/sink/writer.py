@@ -6,7 +6,7 @@ does nothing, and an abort cannot take records back. Rows arrive as Arrow batche
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from attrs import field
@@ -21,6 +21,9 @@ from trio_kafka.model import TopicPartition
 from trio_kafka_spark.client.producer import Producer
 from trio_kafka_spark.sink.options import SinkOptions, check_columns, check_mode
 from trio_kafka_spark.sink.routing import Router, TopicPartitions
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 _SLICES_PER_S: Final = 10  # of a paced write: records go out this often
 
@@ -127,7 +130,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return write_rows(self.options, iterator)
 
 
-def batch_writer(options: dict[str, str], schema: Any, *, overwrite: bool) -> BatchWriter:
+def batch_writer(options: dict[str, str], schema: "StructType", *, overwrite: bool) -> BatchWriter:
     """Return the writer of a batch query. Raises OptionError and SourceError."""
     check_mode(overwrite=overwrite)
     parsed = SinkOptions.from_options(options)
@@ -135,7 +138,7 @@ def batch_writer(options: dict[str, str], schema: Any, *, overwrite: bool) -> Ba
     return BatchWriter(parsed)
 
 
-def stream_writer(options: dict[str, str], schema: Any) -> StreamWriter:
+def stream_writer(options: dict[str, str], schema: "StructType") -> StreamWriter:
     """Return the writer of a streaming query. Raises OptionError and SourceError."""
     parsed = SinkOptions.from_options(options)
     check_columns(schema, parsed)

@@ -89,7 +89,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Spark compares texts, and the end of a first batch has more in it than offsets.
         return start if end == begin else as_json(end)
 
-    def _begins(self, start: dict[str, Any]) -> bool:
+    def _begins(self, start: dict[str, object]) -> bool:
         """Return whether the batch from `start` on is the first one of the stream.
 
         A reader that has planned a batch may be at its own beginning by chance: after a first batch
@@ -140,7 +140,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
             yield from read_range(self.options, self.columns, partition)
 
-    def commit(self, end: dict[str, Any]) -> None:
+    def commit(self, end: dict[str, object]) -> None:
         """Do nothing: the checkpoint holds the offsets, and no consumer group does."""
 
     def stop(self) -> None:
