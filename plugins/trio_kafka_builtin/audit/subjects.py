@@ -30,7 +30,10 @@ _RESOURCES: Final = {
 }
 _ACL_RESOURCES: Final = {**_RESOURCES, 4: "cluster"}
 Key = tuple[str, str]
-Items = Callable[[Any], Iterable[Any]]
+Item = Any
+"""A message or a struct of any API. Their fields differ; `SHAPES` says which are read."""
+
+Items = Callable[[Item], Iterable[Item]]
 
 
 @define(kw_only=True)
@@ -52,41 +55,41 @@ class Subject:
         return plain
 
 
-def _nothing(message: Any) -> Iterable[Any]:
+def _nothing(message: Item) -> Iterable[Item]:
     del message
     return ()
 
 
-def _topic(item: Any) -> Key:
+def _topic(item: Item) -> Key:
     name = getattr(item, "name", None) or getattr(item, "topic", None)
     topic_id = getattr(item, "topic_id", ZERO_TOPIC_ID)
     return "topic", name or (show_uuid(topic_id) if topic_id != ZERO_TOPIC_ID else "")
 
 
-def _topic_name(item: Any) -> Key:
+def _topic_name(item: Item) -> Key:
     return "topic", item.topic_name
 
 
-def _resource(item: Any) -> Key:
+def _resource(item: Item) -> Key:
     kind = item.resource_type
     return _RESOURCES.get(kind, str(kind)), item.resource_name
 
 
-def _acl(item: Any) -> Key:
+def _acl(item: Item) -> Key:
     return _ACL_RESOURCES.get(item.resource_type, "acl"), item.resource_name
 
 
-def _acl_filter(item: Any) -> Key:
+def _acl_filter(item: Item) -> Key:
     kind = item.resource_type_filter
     return _ACL_RESOURCES.get(kind, "acl"), item.resource_name_filter or "*"
 
 
-def _entity(item: Any) -> Key:
+def _entity(item: Item) -> Key:
     parts = (f"{part.entity_type}={part.entity_name or '<default>'}" for part in item.entity)
     return "quota", ",".join(parts)
 
 
-def _of(type_: str, attribute: str) -> Callable[[Any], Key]:
+def _of(type_: str, attribute: str) -> Callable[[Item], Key]:
     return lambda item: (type_, str(getattr(item, attribute)))
 
 
@@ -103,24 +106,24 @@ class Shape:
     """
 
     request_items: Items = _nothing
-    key: Callable[[Any], Key] = _topic
+    key: Callable[[Item], Key] = _topic
     response_items: Items = _nothing
-    response_key: Callable[[Any], Key] | None = None
+    response_key: Callable[[Item], Key] | None = None
     inner: str = ""
     in_order: bool = False
     read: bool = False
-    settings: Callable[[Any], list[str]] = lambda item: []  # noqa: ARG005
+    settings: Callable[[Item], list[str]] = lambda item: []  # noqa: ARG005
 
 
-def _configs(item: Any) -> list[str]:
+def _configs(item: Item) -> list[str]:
     return [config.name for config in item.configs[:MOST]]
 
 
-def _whole_message(message: Any) -> Iterable[Any]:
+def _whole_message(message: Item) -> Iterable[Item]:
     return (message,)
 
 
-def _deleted_topics(request: Any) -> Iterable[Any]:
+def _deleted_topics(request: Item) -> Iterable[Item]:
     from trio_kafka.protocol.messages.k20_delete_topics import (  # noqa: PLC0415 - imported by now
         DeleteTopicState,
     )
@@ -238,7 +241,7 @@ class Subjects:
     _by_key: dict[Key, Subject]
     _image: MetadataImage
 
-    def record_outcomes(self, answer: Any) -> list[int]:
+    def record_outcomes(self, answer: Item) -> list[int]:
         """Record outcomes; return all errors of the response, the top-level one first."""
         errors = [getattr(answer, "error_code", 0)]
         key = self.shape.response_key or self.shape.key
@@ -257,7 +260,7 @@ class Subjects:
             errors.append(error)
         return errors
 
-    def _add(self, item: Any) -> Subject:
+    def _add(self, item: Item) -> Subject:
         """Add a subject that the request did not name."""
         key = self.shape.key(item)
         subject = Subject(type=key[0], name=_known_name(item, key[1], self._image))
@@ -267,7 +270,7 @@ class Subjects:
         return subject
 
 
-def subjects_of(key: int, request: Any, image: MetadataImage) -> Subjects:
+def subjects_of(key: int, request: Item, image: MetadataImage) -> Subjects:
     """Return the subjects that a request names; none for an API without a shape."""
     shape = SHAPES.get(key, _NONE)
     subjects: list[Subject] = []
@@ -286,7 +289,7 @@ def subjects_of(key: int, request: Any, image: MetadataImage) -> Subjects:
     return Subjects(shape=shape, subjects=subjects, count=count, by_key=by_key, image=image)
 
 
-def _known_name(item: Any, name: str, image: MetadataImage) -> str:
+def _known_name(item: Item, name: str, image: MetadataImage) -> str:
     """Return the name of a topic given by its id."""
     topic_id = getattr(item, "topic_id", ZERO_TOPIC_ID)
     if topic_id == ZERO_TOPIC_ID:
@@ -295,7 +298,7 @@ def _known_name(item: Any, name: str, image: MetadataImage) -> str:
     return name if topic is None else topic.name
 
 
-def _error_of(item: Any, inner: str) -> int:
+def _error_of(item: Item, inner: str) -> int:
     if not inner:
         return int(item.error_code)
     return next((int(row.error_code) for row in getattr(item, inner) if row.error_code), 0)
