@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Final, Protocol
 
 import httpx
 import trio
@@ -39,7 +39,7 @@ from trio_kafka.protocol.messages.k00_produce import (
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
-Forward = Callable[[Any], Awaitable[Any]]
+Forward = Callable[[ProduceRequest], Awaitable[ProduceResponse]]
 MAGIC: Final = 0
 PREFIX: Final = 5  # bytes: the magic, and the schema's id, big-endian
 KINDS: Final[Mapping[str, str]] = {".json": "JSON", ".avsc": "AVRO"}
@@ -71,6 +71,12 @@ class GuardSettings:
     largest_batch: int = integer(33_554_432, "Largest batch in bytes, after decompression.", low=1)
 
 
+class Count(Protocol):
+    """Counter of the broker."""
+
+    value: int
+
+
 @define(eq=False, kw_only=True)
 class Guard:
     """The interceptor. schemas: by topic. registry: for topics that fit a pattern, or None."""
@@ -79,11 +85,13 @@ class Guard:
     schemas: Mapping[str, Judge]
     registry: Registry | None
     world: World
-    checked: Any  # counters
-    refused: Any
-    unchecked: Any
+    checked: Count
+    refused: Count
+    unchecked: Count
 
-    async def around(self, request: ProduceRequest, context: Context, forward: Forward) -> Any:
+    async def around(
+        self, request: ProduceRequest, context: Context, forward: Forward
+    ) -> ProduceResponse:
         """Forward the batches that fit, and answer for the others."""
         refusals: dict[tuple[int, int], Refusal] = {}
         for number, topic in enumerate(request.topic_data):
@@ -177,7 +185,9 @@ def _name_of(topic: TopicProduceData, context: Context) -> str | None:
     return None if topic_image is None else topic_image.name
 
 
-def _without(request: ProduceRequest, refusals: Mapping[tuple[int, int], Refusal]) -> Any:
+def _without(
+    request: ProduceRequest, refusals: Mapping[tuple[int, int], Refusal]
+) -> ProduceRequest:
     """Return the request without rejected batches; all topics stay, so answers keep their order."""
     return ProduceRequest(
         request.transactional_id,

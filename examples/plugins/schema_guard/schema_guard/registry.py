@@ -6,7 +6,7 @@ that batches do not wait for a registry that is down.
 
 import json
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Final
 
 import httpx
 import trio
@@ -102,7 +102,7 @@ class Registry:
             return refusing(f"the registry knows no schema {number}"), later
         if status != httpx.codes.OK:
             raise ValueError(f"status {status}")
-        answer: Any = json.loads(body)
+        answer: object = json.loads(body)
         if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
             raise ValueError("an answer without a schema")  # noqa: TRY004 - as any other bad one
         try:

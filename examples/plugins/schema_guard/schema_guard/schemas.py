@@ -8,7 +8,7 @@ without end is rejected.
 import io
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import fastavro
 import jsonschema_rs
@@ -69,7 +69,7 @@ def _json_judge(schema: Any) -> Judge:
     return judge
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
@@ -97,7 +97,7 @@ def _avro_judge(schema: Any, most_repeated: int) -> Judge:
 
 
 def _check_avro(
-    schema: Any, *, sizeless: dict[str, bool], within: tuple[str, ...], depth: int
+    schema: object, *, sizeless: dict[str, bool], within: tuple[str, ...], depth: int
 ) -> bool:
     """Return True if a value may have no bytes at all. Raises SchemaError.
 
@@ -122,7 +122,7 @@ def _check_avro(
 
 
 def _check_complex(
-    schema: Mapping[str, Any], *, sizeless: dict[str, bool], within: tuple[str, ...], depth: int
+    schema: Mapping[str, object], *, sizeless: dict[str, bool], within: tuple[str, ...], depth: int
 ) -> bool:
     kind = schema.get("type")
     name = str(schema.get("name", "")).rpartition(".")[2]
