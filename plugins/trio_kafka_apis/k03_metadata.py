@@ -59,10 +59,10 @@ _cache: Final = ResponseCache()
 
 @frozen(kw_only=True)
 class _Visible:
-    """Topics that a client named or may see, and what it is denied of them.
+    """Topics of a response, and which of them the client may not describe or create.
 
-    denied: those it may not describe. uncreatable: those that do not exist and that it may not
-    create. cluster_operations: as the response has them.
+    denied: topics not to be described. uncreatable: missing topics not to be created.
+    cluster_operations: as the response has them.
     """
 
     names: tuple[Name, ...]
@@ -135,7 +135,7 @@ def _answer(names: Names, request: MetadataRequest, context: Context) -> Eventua
 def _answer_visible(
     request: MetadataRequest, context: Context, visible: "_Visible"
 ) -> Eventual[Encoded]:
-    """Return the response for what the client may see.
+    """Return the response with the topics that the client may describe.
 
     It is cached by that, unless it tells the operations that this client may perform.
     """
@@ -149,7 +149,7 @@ def _answer_visible(
 
 
 def _look(names: Names, request: MetadataRequest, context: Context) -> Eventual[_Visible]:
-    """Return what the client may see of all topics, or of those that it named."""
+    """Return the topics to describe: those that were named, or all that the client may see."""
     image = context.image
     operations = _cluster_operations(request, context)
     if names is None:
@@ -299,7 +299,7 @@ def _describe(
 
 
 def _denied(name: Name) -> MetadataResponseTopic:
-    """Return the row of a topic that may not be described: what the client named, no more."""
+    """Return the row of a topic that may not be described: the name or id of the request only."""
     if isinstance(name, str):
         return MetadataResponseTopic(error_code=DENIED, name=name)
     return MetadataResponseTopic(error_code=DENIED, name=None, topic_id=name)

@@ -64,7 +64,10 @@ def api_versions(request: ApiVersionsRequest, context: Context) -> Encoded:
 
 
 def make_response(context: Context, version: int) -> ApiVersionsResponse:
-    """Return what is served now. Before version 4 a feature with level 0 cannot be told."""
+    """Return the APIs and features that are served now.
+
+    Before version 4 a feature whose lowest level is 0 is left out: clients cannot parse it.
+    """
     features = context[Features]
     supported = [
         SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
