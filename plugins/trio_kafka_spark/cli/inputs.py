@@ -38,7 +38,7 @@ class Reading:
     options: Mapping[str, str]
 
     def load(self, spark: SparkSession) -> DataFrame:
-        """Return what they name."""
+        """Return the DataFrame of the view that the arguments name."""
         return spark.read.format(self.kind).options(**self.options).load()
 
 

@@ -33,7 +33,7 @@ def restore(*, parquet: str | None, master: str | None, json: bool, **arguments:
 
 
 def _reading(source: Input, parquet: str | None) -> Reading | None:
-    """Return what is read; None: a table. Raises CommandFailedError."""
+    """Return the reading of records; None if a Parquet table is read. Raises CommandFailedError."""
     if parquet is None:
         return source.records(includeHeaders="true")
     with refused():

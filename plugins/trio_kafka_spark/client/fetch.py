@@ -275,7 +275,7 @@ class _Reader:
         self._attempts.failed(f"{named(code)} from {connection}")
 
     def _named(self, connection: Connection | None) -> str:
-        """The request, for an error."""
+        """Return the request and its broker, for an error message."""
         where = f" at broker {connection.endpoint}" if connection is not None else ""
         return f"Fetch of {self.tp}, offset {self.position}{where}"
 

@@ -53,7 +53,7 @@ class Login:
     options: Mapping[str, str] = field(repr=lambda _: HIDDEN)
 
     def need(self, name: str) -> str:
-        """The value of an option. Raises OptionError if it is missing."""
+        """Return the value of a login option. Raises OptionError if it is missing."""
         value = self.options.get(name)
         if value is None:
             raise OptionError(OPTION, f'{self.module} needs {name}="..."')

@@ -24,7 +24,7 @@ class Leaders(Protocol):
     def settings(self) -> ClientSettings: ...
 
     def leader_of(self, tp: TopicPartition) -> PartitionLeader:
-        """Return what the metadata say of a partition."""
+        """Return leader, epoch and topic id of a partition, by metadata that may be old."""
 
     def leader(self, tp: TopicPartition, *, idle: bool = False) -> Connection:
         """Return a connection to the leader. Raises BrokerConnectionError."""

@@ -46,7 +46,10 @@ def is_retriable(code: int) -> bool:
 
 
 def rejected(request: str, code: int) -> SourceError:
-    """The error of an answer that no retry changes. what: names API, topic and broker."""
+    """Return the error of an answer that no retry changes.
+
+    request: API, topic and broker, for the message.
+    """
     condition = REJECTED
     if code in ErrorCode.__members__.values():
         condition = _CONDITIONS.get(ErrorCode(code), REJECTED)
@@ -61,7 +64,7 @@ def rejected(request: str, code: int) -> SourceError:
 class Attempts:
     """Attempts at one piece of work: each failure waits longer, until the deadline has passed.
 
-    what: names the work in the error that ends it. timeout_ms: counts from the start, and again
+    request: names the work in the error that ends it. timeout_ms: counts from the start, and again
     from each `succeeded`. most: failures in a row that are too many; None: the deadline decides.
     """
 

@@ -83,7 +83,7 @@ class ParquetTarget:
         return None if described is None else dict(described["schema"])
 
     def description(self) -> dict[str, Any] | None:
-        """Return what the table says of itself: its query's id and its columns."""
+        """Return the table's description (id of its query, columns); None if there is none."""
         try:
             description = json.loads((self.path / _DESCRIPTION).read_text(encoding="utf-8"))
         except FileNotFoundError:

@@ -100,7 +100,7 @@ class TablePlan:
         return table, dead
 
     def split(self) -> Split:
-        """Return what splits rows; it is built in the task."""
+        """Return the splitter of good rows and dead letters; called in the task."""
         table, dead = self.schemas()
         if self.kind == RAW:
             return Whole(table)

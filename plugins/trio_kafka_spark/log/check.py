@@ -122,7 +122,7 @@ class _Index:
         return Finding(file=self.path, position=position, kind=self.kind, error=error)
 
     def check_size(self, *, is_needed: bool) -> Iterator[Finding]:
-        """Yield what is wrong with the file as a whole."""
+        """Yield the finding of a missing file, or of a size that is no multiple of its entries."""
         if self.file is None:
             if is_needed:
                 yield self.finding(0, "the file is missing")

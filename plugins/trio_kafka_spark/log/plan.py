@@ -55,7 +55,7 @@ def skip(bad: BadBytes) -> None:
 
 
 def on_bad_of(options: LogOptions) -> OnBad:
-    """Return what to do with damage."""
+    """Return the function that takes damaged places, by the option `mode`."""
     return skip if options.permissive or options.view == "errors" else refuse
 
 

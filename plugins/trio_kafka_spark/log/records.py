@@ -91,7 +91,7 @@ def _decode(
 
 
 def _reason(error: CorruptBatchError) -> str:
-    """Return what is wrong, without the position in the window, which means nothing to users."""
+    """Return the reason of an error, without its position, which counts from the window."""
     return _PLACE.sub("", error.message or error.code.name)
 
 

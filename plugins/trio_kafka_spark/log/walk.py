@@ -21,7 +21,7 @@ def walk_headers(file: FileReader, begin: int, end: int, *, least: int = 0) -> I
 
 
 def reason_of(damage: Damage) -> str:
-    """Return what stands in the place of a batch."""
+    """Return a description of the bytes that were found instead of a batch."""
     header = damage.header
     if damage.left < HEADER_SIZE:
         return f"{len(damage.head)} bytes, want a header of {HEADER_SIZE}"

@@ -182,7 +182,7 @@ def bad_bytes(piece: Piece, gap: Gap, reason: str) -> BadBytes:
 
 
 def _reason(damage: Damage) -> str:
-    """Return what stands in the place of a batch that was to be read whole."""
+    """Return a description of the bytes that were found instead of a whole batch."""
     header, size = damage.header, damage.left
     if size < HEADER_SIZE:
         return f"{size} bytes, want a batch of {HEADER_SIZE}"

@@ -34,7 +34,7 @@ class TopicPartitions:
 
 @define(kw_only=True)
 class Router:
-    """Destinations of rows.
+    """Topic and partition of each row.
 
     topic: where all rows go; None: the column `topic` says. partitions_of: looks a topic up.
     sticky_bytes: after so many bytes without a key the next partition is used.
@@ -112,7 +112,7 @@ class Router:
 
 
 def records_of(rows: pa.RecordBatch, timestamp_column: str | None = None) -> pa.RecordBatch:
-    """Return what is written of rows: key, value and headers, as binary, and timestamps."""
+    """Return the columns to write: key, value and headers as binary, and timestamps."""
     columns: dict[str, Any] = {}
     for name in ("key", "value"):
         if name in rows.schema.names:

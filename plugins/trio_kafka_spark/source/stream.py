@@ -45,7 +45,7 @@ _AGAIN = "run the query again; if that fails too, see whether the topic was crea
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """One stream of topics."""
+    """Streaming read of topics, in micro-batches of offset ranges."""
 
     def __init__(self, options: ReadOptions, columns: tuple[str, ...]) -> None:
         self.options = options
@@ -144,7 +144,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Do nothing: the checkpoint holds the offsets, and no consumer group does."""
 
     def stop(self) -> None:
-        """Close the connections."""
+        """Close the connections to the brokers."""
         if self._cluster is not None:
             self._cluster.close()
             self._cluster = None

@@ -57,7 +57,10 @@ class Topics:
 
 
 def parse_topics(option: Callable[[str], str | None]) -> Topics:
-    """Return what the three options say; exactly one must be given. Raises OptionError."""
+    """Parse the one of `subscribe`, `subscribePattern`, `assign` that is set.
+
+    Raises OptionError if none or several are set.
+    """
     named = [name for name in TOPIC_OPTIONS if option(name) is not None]
     if len(named) != 1:
         names = "none" if not named else " and ".join(named)
