@@ -26,7 +26,7 @@ def principal_of(scope: Scope) -> Principal:
 
 
 class HttpError(Exception):
-    """An error response."""
+    """Request refused: the HTTP status and the message of its response."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -86,7 +86,7 @@ async def read_json(receive: Receive, most: int) -> object:
 
 
 def unknown_name(names: Iterable[str], choices: Collection[str]) -> str:
-    """Return what is wrong with the first of `names` that is not known; an empty text if none."""
+    """Return the error of the first name that is not among `choices`; an empty text if none."""
     for name in names:
         if name not in choices:
             near = get_close_matches(name[:_LONGEST_NAME], choices, n=1, cutoff=0.5)

@@ -187,7 +187,7 @@ class Dispatcher:
             await cycle.answer(200, {"status": "ready"})
 
     async def _answer_root(self, method: str, cycle: RequestCycle) -> None:
-        """Redirect to the admin UI, if it is mounted; otherwise list what is here."""
+        """Redirect to the admin UI, if it is mounted; otherwise list the mount paths."""
         if method not in _READ:
             raise RefusedError(405, "only GET and HEAD", _ALLOW)
         mounts = list(self._mounts)

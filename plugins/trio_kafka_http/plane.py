@@ -40,7 +40,7 @@ _REFUSAL: Final = (
 
 
 class HttpPlane:
-    """The plane. node: parent of its listeners and connections in the tree."""
+    """Listeners and connections of the HTTP plane. node: their parent in the tree."""
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ MOVED = of_bean(
 
 
 def read_cleaner(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics."""
+    """Read the metrics of the cleaner, in chunks."""
     cleaner = parts.cleaner
     cleaners = cleaner.cleaners
     stats = [run.stats for run in cleaners if run.stats is not None]

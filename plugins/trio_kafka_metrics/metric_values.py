@@ -74,7 +74,7 @@ class MetricValues:
         return family
 
     def set(self, metric: Metric, value: float, *labels: str) -> None:
-        """Set one sample."""
+        """Add a sample of a metric, with its label values."""
         self.family(metric).add(value, metric.with_values(*labels))
 
     def column(self, metric: Metric, labels: list[Labels]) -> list[float]:

@@ -25,7 +25,10 @@ class _Making:
 
 
 class Scrapes:
-    """The app. run_in_thread: World's. process: include the system's process metrics."""
+    """ASGI app of `/metrics`.
+
+    run_in_thread: World's. process: include the system's process metrics.
+    """
 
     def __init__(
         self,
