@@ -42,7 +42,7 @@ def prepare() -> Callable[[PluginContext[AdminSettings]], "AdminApp"]:
 
 
 class AdminApp:
-    """The app of one broker. The HTTP plane checks host names, tokens and deadlines before it."""
+    """ASGI app of the admin UI. The HTTP plane checks host names, tokens and deadlines first."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class AdminApp:
         context.node.add("admin-requests", "channel", self._in_flight.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Answer a request, or send a refusal."""
         del receive
         if self._in_flight.full:
             await send_refusal(

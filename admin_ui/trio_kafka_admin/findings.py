@@ -35,7 +35,10 @@ _STUCK_LAG: Final = 10_000  # records: a group with members that does not reduce
 
 @frozen
 class Finding:
-    """One problem. words: a sentence without its full stop. node: path of the node concerned."""
+    """Problem that the overview shows.
+
+    words: a sentence without its full stop. node: path of the node concerned.
+    """
 
     words: str
     node: str
@@ -43,7 +46,7 @@ class Finding:
 
 @frozen(kw_only=True)
 class Place:
-    """One node in two snapshots."""
+    """Node of the tree in the latest snapshot and the one before."""
 
     path: Path
     now: NodeSnapshot

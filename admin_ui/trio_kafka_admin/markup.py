@@ -21,7 +21,7 @@ def text(value: object) -> Html:
 
 
 def join(parts: Iterable[Html]) -> Html:
-    """Concatenate pieces."""
+    """Concatenate pieces of HTML."""
     return Html("".join(parts))
 
 

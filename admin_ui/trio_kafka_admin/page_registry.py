@@ -75,7 +75,7 @@ class PageRegistry:
         return iter(pieces)
 
     def ask(self, entry: AdminPage, query: Query, place: Place) -> Html:
-        """Render what stands above the data, such as a form. Raises HttpError."""
+        """Render the controls above the data, such as a form. Raises HttpError."""
         if entry.page.ask is None:
             return Html("")
         try:

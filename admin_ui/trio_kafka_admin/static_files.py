@@ -15,7 +15,7 @@ _KINDS: Final = {
 
 @frozen
 class StaticFile:
-    """One file. content_type, etag: values of the headers."""
+    """Static file of the UI. content_type, etag: values of the headers."""
 
     content: bytes
     content_type: bytes

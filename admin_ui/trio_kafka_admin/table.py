@@ -16,7 +16,7 @@ DASH: Final = Html("&ndash;")
 
 @frozen(kw_only=True)
 class Column:
-    """One column. show: renders a cell. sort: returns its sort key; None: the text."""
+    """Column of a table. show: renders a cell. sort: returns its sort key; None: the text."""
 
     head: str
     show: Callable[[Row], Html]

@@ -78,7 +78,7 @@ def show(data: Data, place: Place) -> Iterator[Html]:
 
 
 def ask(query: Query, place: Place) -> Html:
-    """Render the filter."""
+    """Render the search field for client id, software and peer."""
     value = query.text("of")
     return tag(
         "form",
