@@ -27,7 +27,7 @@ Event = dict[str, object]
 
 
 class EventWriter:
-    """The writer: `take` queues events, `run` writes them."""
+    """Writer of audit events: `take` queues them, `run` appends them to their topic."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class EventWriter:
         self._came.set()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Write until cancelled."""
+        """Append queued events to their topic until cancelled."""
         task_status.started()
         while True:
             self._idle.set()
@@ -107,7 +107,7 @@ class EventWriter:
 
 
 def line_of(event: Event) -> str:
-    """Format an event."""
+    """Return an event as one line of JSON."""
     return as_json(event)
 
 

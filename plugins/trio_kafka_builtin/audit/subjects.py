@@ -38,7 +38,7 @@ Items = Callable[[Item], Iterable[Item]]
 
 @define(kw_only=True)
 class Subject:
-    """One subject. error: the first that the response has for it."""
+    """Resource that a request names. error: first error of the response for it."""
 
     type: str
     name: str

@@ -40,20 +40,20 @@ class ControlRequest:
 
 
 class Control(Protocol):
-    """One control. Returns the status, and the body as JSON types or None. Raises HttpError."""
+    """Control of the running broker below one path. `answer` raises HttpError."""
 
     async def answer(self, request: ControlRequest) -> Answer: ...
 
 
 class TestingApp:
-    """One app. controls: by the first word of the path."""
+    """ASGI app of the test controls. controls: by the first word of the path."""
 
     def __init__(self, settings: FaultSettings, controls: Mapping[str, Control]) -> None:
         self._settings = settings
         self._controls = controls
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Answer a request of a test control, or send its error."""
         try:
             status, body = await self._answer(scope, receive)
         except HttpError as error:

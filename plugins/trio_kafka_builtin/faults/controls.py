@@ -36,7 +36,7 @@ _CONDITIONS: Final = ("topic", "group", "client_id", "principal")
 def open_controls(
     context: PluginContext[FaultSettings], node: Node
 ) -> Iterator[Mapping[str, Control]]:
-    """Give the controls by name, and undo at the end what they have done."""
+    """Yield the controls by name; at the end remove rules, records and limits."""
     settings = context.settings
     controls = Controls(
         context,

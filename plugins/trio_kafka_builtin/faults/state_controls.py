@@ -125,7 +125,7 @@ def _move_of(body: object) -> tuple[float, bool | None]:
 
 
 def _conditions_of(body: object) -> dict[str, Any]:
-    """Return what to wait for. Raises HttpError."""
+    """Return the state, members, lag and time limit to wait for. Raises HttpError."""
     if not isinstance(body, dict) or not set(body) <= set(_CONDITIONS):
         raise HttpError(400, f"want an object with some of {', '.join(_CONDITIONS)}")
     for name, value in body.items():

@@ -38,7 +38,7 @@ Forward = Callable[[FetchRequest], Awaitable[FetchResponse | None]]
 
 @define(eq=False, kw_only=True)
 class _Part:
-    """One partition of a response that needs masking."""
+    """Partition of a response whose records must be masked, with the client's limits."""
 
     topic: str
     data: PartitionData

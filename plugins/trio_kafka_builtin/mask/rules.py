@@ -23,7 +23,10 @@ Path = tuple[str, ...]
 
 @frozen
 class Rule:
-    """One rule. topic: a pattern (`*`, `?`, `[ab]`). fields: paths, each with its operation."""
+    """Fields to mask in some topics.
+
+    topic: a pattern (`*`, `?`, `[ab]`). fields: paths, each with its operation.
+    """
 
     topic: str
     fields: tuple[tuple[Path, str], ...]

@@ -26,7 +26,7 @@ class ProgressApp:
         self.in_flight = InFlight(MOST_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Take a progress post of a child, or send the reason for its refusal."""
         try:
             if self.in_flight.full:
                 raise HttpError(503, "too many requests at once")

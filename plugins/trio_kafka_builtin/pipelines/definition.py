@@ -26,7 +26,7 @@ class DefinitionError(ValueError):
 
 @frozen(kw_only=True)
 class Definition:
-    """One pipeline.
+    """Command of a pipeline, its environment, and when it restarts.
 
     directory: where the command runs, absolute. pause_s: before the first restart; each further
     pause is twice as long, up to longest_pause_s, until a run lasts healthy_s. grace_s: from

@@ -48,7 +48,7 @@ def make_page(supervisor: Supervisor) -> Page:
 
 
 def show(data: Data, place: Place) -> Iterator[Html]:
-    """Render the page."""
+    """Render the tables of pipelines and queries, and the last lines of each pipeline."""
     if data["refused"]:
         items = [
             tag("li", text(f"{file['file']}: {file['error']}: not started"))

@@ -60,7 +60,7 @@ class Backoff:
 
 @define(kw_only=True, eq=False)
 class Pipeline:
-    """One supervised pipeline.
+    """Child process of one pipeline: started, restarted by its policy, and stopped.
 
     environment: variables for a child, by its token. restarted, rows: counters.
 

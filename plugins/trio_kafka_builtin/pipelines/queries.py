@@ -32,8 +32,9 @@ class ProgressError(ValueError):
 
 @define(kw_only=True, eq=False)
 class Source:
-    """One source of a query. start, end: offsets by `topic-partition`, of some of its partitions.
+    """Source that a query reads.
 
+    start, end: offsets by `topic-partition`, of some of its partitions.
     lag: records not read at its last batch; None: it does not report the latest offsets.
     """
 

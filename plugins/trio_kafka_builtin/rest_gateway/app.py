@@ -70,7 +70,7 @@ class Answer:
 
 
 class Gateway:
-    """The app. The HTTP plane checks host names, tokens and deadlines before it."""
+    """ASGI app of the gateway. The HTTP plane checks host names, tokens and deadlines before it."""
 
     def __init__(self, context: PluginContext[GatewaySettings]) -> None:
         self._context = context
@@ -79,7 +79,7 @@ class Gateway:
         context.node.add("rest-requests", "channel", self._in_flight.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Answer a request, or send the HTTP error of its Kafka error."""
         if self._in_flight.full:
             body = _error(503, "too many requests at once")
             await send_json(send, 503, body, headers=_RETRY)
