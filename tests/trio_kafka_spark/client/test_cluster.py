@@ -173,7 +173,7 @@ def test_metadata_is_requested_again_only_after_its_maximum_age() -> None:
             cluster.leader(TP)
             cluster.leader(TP)
         assert len(broker.requests(MetadataRequest)) >= 2
-        broker.asked.clear()
+        broker.received.clear()
         with Cluster(quick(broker.endpoint)) as cluster:
             cluster.leader(TP)
             cluster.leader(TP)

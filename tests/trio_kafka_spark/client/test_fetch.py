@@ -646,7 +646,7 @@ def test_corrupted_fetch_responses_are_read_or_fail_with_a_typed_error(
     def answer(request: Any) -> bytes:
         nonlocal number
         number += 1
-        version = garbage.asked[-1][1]
+        version = garbage.received[-1][1]
         good = log(request) if isinstance(request, FetchRequest) else offsets_answer(request)
         fault = planned[number % len(planned)]
         body = spoiled(to_bytes(good, version), fault)
@@ -658,7 +658,7 @@ def test_corrupted_fetch_responses_are_read_or_fail_with_a_typed_error(
         at = planned[0]["metadata"]
         if at is None:
             return garbage.metadata(request)
-        whole = to_bytes(garbage.metadata(request), garbage.asked[-1][1])
+        whole = to_bytes(garbage.metadata(request), garbage.received[-1][1])
         return small_answer(garbage.correlations[-1], whole[:at], flexible=True)
 
     garbage.handlers[MetadataRequest] = metadata
