@@ -13,7 +13,7 @@ from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import find_slice, perform_now, read_bytes
 from trio_kafka.log.recovery.partition import create_log, open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.records.file_range import FileRange
@@ -69,9 +69,9 @@ async def sample_log(
     directory = world.directory(f"/{folder}", create=True)
     files = sample(archive)[folder]
     await fill(directory, {k: v for k, v in files.items() if not drop or not k.endswith(drop)})
-    known = Known(clean=clean, start_offset=start, cleaned_until=24)
+    recovery = Recovery(clean=clean, start_offset=start, cleaned_until=24)
     config = LogConfig(index_interval_bytes=SAMPLE_INTERVAL)
-    return await open_log(world, directory, PARTITION, config, known=known)
+    return await open_log(world, directory, PARTITION, config, recovery=recovery)
 
 
 def new_log(world: World, path: str = "/t-0", *, files: OpenFiles | None = None, **settings) -> Log:

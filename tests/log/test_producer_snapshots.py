@@ -21,7 +21,7 @@ from trio_kafka.log.producer_snapshots import (
     write_snapshot,
 )
 from trio_kafka.log.recovery.partition import open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.rolling import roll
 
 
@@ -126,8 +126,8 @@ async def test_each_close_leaves_one_snapshot_at_the_end_offset(autojump_clock, 
     for number in range(3):
         append(log, batch(producer_id=7, producer_epoch=0, base_sequence=number))
         await close(log)
-        known = Known(clean=True)
-        log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+        recovery = Recovery(clean=True)
+        log = await open_log(world, log.directory, PARTITION, log.config, recovery=recovery)
         assert await snapshots(log.directory) == [number + 1]
         assert log.producers.get(7).last_sequence == number
 
@@ -161,7 +161,9 @@ async def test_last_five_batches_of_a_producer_are_duplicates_after_a_crash(auto
     await sync(log)
     log.abandon()
 
-    log = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=False))
+    log = await open_log(
+        world, log.directory, PARTITION, log.config, recovery=Recovery(clean=False)
+    )
 
     for number in range(2, 7):
         sent = batch(2, producer_id=7, producer_epoch=0, base_sequence=2 * number)
@@ -171,16 +173,16 @@ async def test_last_five_batches_of_a_producer_are_duplicates_after_a_crash(auto
 
 async def test_close_of_an_idle_log_writes_no_snapshot(autojump_clock, world):
     log = new_log(world)
-    known = Known(clean=True)
+    recovery = Recovery(clean=True)
     await close(log)
     assert await snapshots(log.directory) == []
 
-    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    log = await open_log(world, log.directory, PARTITION, log.config, recovery=recovery)
     append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
     await close(log)
     assert await snapshots(log.directory) == [1]
 
-    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    log = await open_log(world, log.directory, PARTITION, log.config, recovery=recovery)
     log.directory.open(f"{1:020}.snapshot").truncate(0)  # so that writing it again is noticed
     await close(log)
     assert await content_of(log.directory, f"{1:020}.snapshot") == b""
@@ -193,8 +195,8 @@ async def test_clean_close_after_a_crash_writes_the_snapshot_again(autojump_cloc
     await sync(log)
     log.abandon()
 
-    known = Known(clean=False, recovery_point=1)
-    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    recovery = Recovery(clean=False, recovery_point=1)
+    log = await open_log(world, log.directory, PARTITION, log.config, recovery=recovery)
     assert log.segments.active.base_offset == 1
     log.directory.open(f"{1:020}.snapshot").truncate(0)
     await close(log)
@@ -211,7 +213,7 @@ async def test_close_right_after_a_roll_writes_no_second_snapshot(autojump_clock
     await close(log)
     assert (await content_of(log.directory, f"{1:020}.snapshot")) == b""  # not written twice
 
-    log = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    log = await open_log(world, log.directory, PARTITION, log.config, recovery=Recovery(clean=True))
     assert log.producers.get(7).last_sequence == 0  # of the batches: what is torn is passed over
     await close(log)
     assert (await content_of(log.directory, f"{1:020}.snapshot")) == encode(log.producers)

@@ -18,7 +18,7 @@ from trio_kafka.log.durability.sync import close
 from trio_kafka.log.files.operations import ReadBytes
 from trio_kafka.log.read import find_slice, perform_in_threads, perform_now, read_bytes
 from trio_kafka.log.recovery.partition import open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.rolling import skip_in_thread
 from trio_kafka.log.timestamp_search import largest_timestamp, offset_for_timestamp
 from trio_kafka.records.batch import read_records
@@ -186,7 +186,9 @@ async def test_offset_of_a_later_segment_in_an_earlier_segment_is_damage(autojum
     name = f"{0:020}.log"
     await log.directory.unlink(name)
     await fill(log.directory, {name: bytes(content)})
-    again = await open_log(world, log.directory, log.partition, log.config, known=Known(clean=True))
+    again = await open_log(
+        world, log.directory, log.partition, log.config, recovery=Recovery(clean=True)
+    )
 
     with pytest.raises(KafkaError) as caught:
         await slice_of(again, 2, 1 << 20, 20)

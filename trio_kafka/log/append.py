@@ -111,8 +111,8 @@ def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHea
     expected = log.end_offset
     for header in headers:
         if header.base_offset < expected:
-            found = f"{log.partition}: batch at {header.base_offset}, want {expected} or more"
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
+            message = f"{log.partition}: batch at {header.base_offset}, want {expected} or more"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
         expected = header.base_offset + header.last_offset_delta + 1
     _write_now(log, records, headers, log.now_ms())
 
@@ -258,16 +258,16 @@ def check_sizes(size: int, headers: Sequence[BatchHeader], config: LogConfig) ->
     """Raise KafkaError: MESSAGE_TOO_LARGE for a batch, RECORD_LIST_TOO_LARGE for all together."""
     for header in headers:
         if header.length + LENGTH_END > config.max_message_bytes:
-            found = f"batch of {header.size} bytes, want at most {config.max_message_bytes}"
-            raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found)
+            message = f"batch of {header.size} bytes, want at most {config.max_message_bytes}"
+            raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message)
     check_segment_size(size, config)
 
 
 def check_segment_size(size: int, config: LogConfig) -> None:
     """Raise KafkaError(RECORD_LIST_TOO_LARGE) for batches that exceed a segment together."""
     if size > config.segment_bytes:
-        found = f"batches of {size} bytes, want at most a segment of {config.segment_bytes}"
-        raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, found)
+        message = f"batches of {size} bytes, want at most a segment of {config.segment_bytes}"
+        raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
 
 
 def check_producers(

@@ -128,10 +128,12 @@ class Segment(SegmentFile):
         """
         files = files or OpenFiles()
         file = files.open(directory, offset_file(base_offset, LOG) + suffix)
-        found = cls(directory, base_offset, file=file, sealed=True, created_ms=now_ms, files=files)
+        segment = cls(
+            directory, base_offset, file=file, sealed=True, created_ms=now_ms, files=files
+        )
         if suffix:
-            found._use_suffix(suffix)
-        return found
+            segment._use_suffix(suffix)
+        return segment
 
     def _use_suffix(self, suffix: str) -> None:
         self._name += suffix
@@ -235,8 +237,8 @@ class Segment(SegmentFile):
         except CorruptIndexError:  # the batch of a correct entry is damaged
             return (yield from find_batch(self.file, 0, offset))
         except CutBatchError as cut:
-            found = f"{self.file.size} bytes, want {cut.position + cut.size}"
-            self.report("segment file ends within a batch", found)
+            message = f"{self.file.size} bytes, want {cut.position + cut.size}"
+            self.report("segment file ends within a batch", message)
             return None
         except KafkaError as error:
             if error.code is ErrorCode.CORRUPT_MESSAGE:
@@ -263,13 +265,13 @@ class Segment(SegmentFile):
         file = self.file
         if file.size > BULK:
             yield ReadBytes(file, 0, BULK, BULK)  # too large to read in the loop: scan in a thread
-        found: list[tuple[int, int]] = []
+        entries: list[tuple[int, int]] = []
         indexed = 0
 
         def see(position: int, header: BatchHeader) -> None:
             nonlocal indexed
             if position - indexed > _REBUILT_INTERVAL and self.reaches(header.last_offset):
-                found.append((header.last_offset, position))
+                entries.append((header.last_offset, position))
                 indexed = position
 
         end = yield from walk(file, 0, see, chunk=BULK)
@@ -277,19 +279,19 @@ class Segment(SegmentFile):
         self.report("offset index rebuilt in memory", str(error))
         if end == file.size or not self.offsets.entries.loaded:
             self.offsets.entries.reset()
-            for last_offset, position in found:
+            for last_offset, position in entries:
                 self.offsets.append(last_offset, position)
 
     def find_recent(self, offset: int) -> Spot | None:
         """Find a batch as `find` does, from memory; None if it is not there."""
         recent = self._recent
-        found = bisect_left(recent, (offset,))
-        if found == len(recent):
+        index = bisect_left(recent, (offset,))
+        if index == len(recent):
             return None
-        last, base, position = recent[found]
-        if found == 0 and position != 0:
+        last, base, position = recent[index]
+        if index == 0 and position != 0:
             return None
-        after = recent[found + 1][2] if found + 1 < len(recent) else self.size
+        after = recent[index + 1][2] if index + 1 < len(recent) else self.size
         return Spot(position, after - position, base, last)
 
     def modified_ms(self) -> int:

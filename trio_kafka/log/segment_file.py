@@ -73,8 +73,8 @@ class SegmentFile:
             if file.size > self._size:  # space that was reserved
                 file.truncate(self._size)
             if file.size < self._size:
-                found = f"{self._name}: {file.size} bytes, want {self._size}"
-                raise OSError(errno.EIO, f"another program has cut the file, {found}")
+                message = f"{self._name}: {file.size} bytes, want {self._size}"
+                raise OSError(errno.EIO, f"another program has cut the file, {message}")
         except BaseException:
             file.close()
             raise

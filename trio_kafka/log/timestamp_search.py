@@ -110,16 +110,16 @@ def first_record(
 def _first_batch(
     segment: Segment, position: int, timestamp: int
 ) -> FileWork[tuple[int, BatchHeader] | None]:
-    found: list[tuple[int, BatchHeader]] = []
+    matches: list[tuple[int, BatchHeader]] = []
 
     def see(here: int, header: BatchHeader) -> object:
         if header.max_timestamp < timestamp:
             return None
-        found.append((here, header))
+        matches.append((here, header))
         return STOP
 
     yield from walk(segment.file, position, see)
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def _candidate(segment: Segment, position: int, header: BatchHeader) -> FileWork[Candidate]:
@@ -143,9 +143,9 @@ async def offset_for_timestamp(
         )
         if candidate is None:
             return None
-        found = await _look_into(log, candidate, timestamp_ms, start, decompression)
-        if found is not None:
-            return found
+        timed_offset = await _look_into(log, candidate, timestamp_ms, start, decompression)
+        if timed_offset is not None:
+            return timed_offset
         offset = candidate.header.next_offset  # its header may claim a later time
 
 
@@ -186,10 +186,10 @@ async def _look_into(
                         return done.value
                     await trio.lowlevel.checkpoint()
     except (trio.WouldBlock, trio.TooSlowError):
-        found = (
+        message = (
             f"offset {candidate.header.base_offset}: the memory for large batches is in use, retry"
         )
-        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, found) from None
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, message) from None
 
 
 def _first_message(candidate: Candidate, timestamp: int, start_offset: int) -> TimedOffset | None:

@@ -179,7 +179,7 @@ def bad_bytes(piece: Piece, gap: Gap, reason: str) -> BadBytes:
 
 def _reason(damage: Damage) -> str:
     """Return what stands in the place of a batch that was to be read whole."""
-    header, left = damage.header, damage.left
+    header, left = damage.header, damage.remaining
     if left < HEADER_SIZE:
         return f"{left} bytes, want a batch of {HEADER_SIZE}"
     if header is None or header.last_offset_delta < 0 or header.base_offset < (damage.least or 0):

@@ -55,8 +55,9 @@ class CleaningPlan:
 
     def end_of(self, group: CleanedGroup) -> int:
         """Return where the segments of a group end."""
-        after = [one for one in self.segments if one.base_offset > group.replaced[-1]]
-        return after[0].base_offset if after else self.end_offset
+        last = group.replaced[-1]
+        later = [segment for segment in self.segments if segment.base_offset > last]
+        return later[0].base_offset if later else self.end_offset
 
 
 async def plan(dirty: DirtyLog, settings: CleanerSettings, suffix: str) -> CleaningPlan:
@@ -94,13 +95,13 @@ async def plan(dirty: DirtyLog, settings: CleanerSettings, suffix: str) -> Clean
 
 async def _active_producers(log: Log) -> dict[int, LastRecord]:
     await trio.lowlevel.checkpoint()
-    found: dict[int, LastRecord] = {}
+    producers: dict[int, LastRecord] = {}
     for some in in_slices(tuple(log.producers), _PRODUCERS):
-        for one in some:
-            last = one.batches[-1].last_offset if one.batches else None
-            found[one.producer_id] = LastRecord(last, one.epoch)
+        for producer in some:
+            last = producer.batches[-1].last_offset if producer.batches else None
+            producers[producer.producer_id] = LastRecord(last, producer.epoch)
         await trio.lowlevel.checkpoint()
-    return found
+    return producers
 
 
 async def _sealed_file(log: Log, segment: Segment) -> SealedFile:
@@ -112,10 +113,10 @@ async def _sealed_file(log: Log, segment: Segment) -> SealedFile:
 async def _aborted(log: Log) -> tuple[AbortedTransaction, ...]:
     """Return the aborted transactions of the whole log."""
     await trio.lowlevel.checkpoint()
-    found: list[AbortedTransaction] = []
+    aborted: list[AbortedTransaction] = []
     for segment in log.segments:
-        found += await perform_in_threads(log, segment.transactions.all)
-    return tuple(found)
+        aborted += await perform_in_threads(log, segment.transactions.all)
+    return tuple(aborted)
 
 
 async def clean_log(

@@ -78,7 +78,7 @@ class _Run:
     def __attrs_post_init__(self) -> None:
         size = max(self._job.rules.io_buffer_bytes, _SMALLEST_BUFFER)
         self._buffer = memoryview(bytearray(size + PADDING))
-        bases = [one.base_offset for one in self._job.segments]
+        bases = [segment.base_offset for segment in self._job.segments]
         bases.append(self._job.first_uncleanable_offset)
         self._ends = dict(pairwise(bases))
 
@@ -111,7 +111,7 @@ class _Run:
                 map_utilization=self._records.utilization,
                 bytes_read=self._bytes_read,
                 messages_read=filtering.messages_read,
-                bytes_written=sum(one.size for one in groups),
+                bytes_written=sum(group.size for group in groups),
                 messages_written=filtering.messages_written,
                 invalid_messages=filtering.invalid,
                 unreadable_batches=filtering.unreadable_batches,
@@ -158,7 +158,7 @@ class _Run:
         self, reader: SegmentReader, batches: Sequence[Batch], transactions: Transactions
     ) -> Work[Indexed]:
         """Add the keys of some batches. Return how many batches were added."""
-        wanted: list[int] = []
+        indexable: list[int] = []
         for number, batch in enumerate(batches):
             header = batch.header
             if batch.is_old:
@@ -170,13 +170,13 @@ class _Run:
                     raise reader.damaged(batch.position, str(error.message)) from None
                 transactions.see_control(header, kind)
             elif not transactions.see_data(header):
-                wanted.append(number)
+                indexable.append(number)
             if self._pace.due(_PLAN_US):
                 yield self._pace.pause()
         count, part_end = yield from self._records.index(
-            [batches[number] for number in wanted], self._job.first_dirty_offset
+            [batches[number] for number in indexable], self._job.first_dirty_offset
         )
-        whole = len(batches) if count == len(wanted) else wanted[count]
+        whole = len(batches) if count == len(indexable) else indexable[count]
         self._map_bytes += total(batches[:whole])
         self._map_messages += sum(batch.header.count for batch in batches[:whole])
         return Indexed(whole, part_end)
@@ -202,7 +202,7 @@ class _Run:
                     reader.close()
             return (
                 yield from new.finish(
-                    [one.base_offset for one in group],
+                    [segment.base_offset for segment in group],
                     transactions.retained,
                     unchanged=len(group) == 1 and not filtering.changed,
                     unreadable=filtering.unreadable,

@@ -100,11 +100,11 @@ class Filter:
                 yield from action
                 continue
             if not rest:
-                found = yield from self._records.filter(
+                results = yield from self._records.filter(
                     data, self._last_indexed, self._rules.now_ms
                 )
-                rest.extend(zip(data, found, strict=False))
-                del data[: len(found)]
+                rest.extend(zip(data, results, strict=False))
+                del data[: len(results)]
             batch, survivors = rest.popleft()
             if survivors.kept and survivors.content is not None:
                 yield from self._rebuild(batch, survivors, new, begins=survivors.tombstones)

@@ -209,7 +209,7 @@ class Compute(NamedTuple):
     Run `call` in a thread, and send its result or throw its error.
     """
 
-    call: Callable[[], Any]
+    call: Callable[[], object]
 
 
 # An Operation is a call to a file or a directory, see `operations`: perform it in a thread, or at
@@ -233,7 +233,7 @@ def in_worker(
 
     Simulated reads cannot block: there, perform the steps in the loop.
     """
-    result: Any = None
+    result: object = None
     failed: BaseException | None = None
     moved = 0
     while True:

@@ -84,8 +84,11 @@ class LogCleaner:
             if directory.logs.get(log.partition) is log:
                 count += 1
                 first = directory.cleaned(log.partition) or 0
-                dirty = (one for one in log.segments if one.sealed and one.base_offset >= first)
-                size += sum(segment.size for segment in dirty)
+                size += sum(
+                    segment.size
+                    for segment in log.segments
+                    if segment.sealed and segment.base_offset >= first
+                )
         return count, size
 
     def configure(self, settings: CleanerSettings) -> None:

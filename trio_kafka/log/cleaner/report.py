@@ -26,13 +26,13 @@ def report_run(dirty: DirtyLog, cleaned: Cleaned, took_s: float) -> None:
         took_ms=round(took_s * 1000),
     )
     if stats.unreadable_batches:
-        found = [batch for group in cleaned.groups for batch in group.unreadable]
+        batches = [batch for group in cleaned.groups for batch in group.unreadable]
         _logger.warning(
             "unreadable batches found",
             partition=str(log.partition),
             batches=stats.unreadable_batches,
-            removed="; ".join(str(batch) for batch in found if batch.removed)[:_LONGEST],
-            kept="; ".join(str(batch) for batch in found if not batch.removed)[:_LONGEST],
+            removed="; ".join(str(batch) for batch in batches if batch.removed)[:_LONGEST],
+            kept="; ".join(str(batch) for batch in batches if not batch.removed)[:_LONGEST],
         )
     if stats.invalid_messages:
         _logger.warning(

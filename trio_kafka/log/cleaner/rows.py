@@ -140,16 +140,16 @@ class Rows:
         if self._room < header.count:  # counting the keys of all tables takes 5 µs
             self._room = self._map.capacity - len(self._map)
         limit = min(self._room, MOST_KEYS)
-        left, end = header.count, header.next_offset
-        while left:
-            number = min(left, _STEP)
+        remaining, end = header.count, header.next_offset
+        while remaining:
+            number = min(remaining, _STEP)
             if end == header.next_offset:
                 number = min(number, limit - len(keys))
                 if not number:  # the rest must be sound, too
                     end, start = header.base_offset + cursor.delta + 1, _NEVER
-                    number = min(left, _STEP)
+                    number = min(remaining, _STEP)
             _collect_keys(cursor, number, start, keys, self._map)
-            left -= number
+            remaining -= number
             if self._pace.due(_BATCH_US + number * _KEY_US):
                 yield self._pace.pause()
         cursor.check_end()
@@ -168,18 +168,18 @@ class Rows:
         self, batches: Sequence[Batch], last_indexed: int, now_ms: int
     ) -> Work[list[Survivors]]:
         """See `Records`."""
-        found: list[Survivors] = []
+        results: list[Survivors] = []
         held = 0
         for batch in batches:
             try:
                 survivors = yield from self._filter_batch(batch, last_indexed, now_ms)
             except MALFORMED as error:
                 survivors = all_of(batch, error)
-            found.append(survivors)
+            results.append(survivors)
             held += len(survivors.content or b"")
             if held > MOST_HELD:
                 break
-        return found
+        return results
 
     def _filter_batch(self, batch: Batch, last_indexed: int, now_ms: int) -> Work[Survivors]:
         header = batch.header
@@ -187,11 +187,11 @@ class Rows:
         sieve = _Sieve(
             data, header, last_indexed, keeps_tombstones=keeps_tombstones(header, now_ms)
         )
-        left = header.count
-        while left:
-            number = min(left, _STEP)
+        remaining = header.count
+        while remaining:
+            number = min(remaining, _STEP)
             _sift(sieve, number, self._map)
-            left -= number
+            remaining -= number
             if self._pace.due(_BATCH_US + number * _RECORD_US):
                 yield self._pace.pause()
         sieve.check_end()

@@ -9,7 +9,7 @@ steps run in the loop, a millisecond at a time; reads and codecs go to threads.
 
 from collections.abc import Generator
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Final
 
 import trio
 from attrs import field
@@ -72,7 +72,7 @@ async def _run_in_slices(
     world: World, run: Cleaning, bytes_per_second: float | None, progress: Progress
 ) -> Cleaned:
     started = trio.current_time()
-    result: Any = None
+    result: object = None
     failed: Exception | None = None
     while True:
         try:

@@ -188,12 +188,12 @@ async def _most_due_ms(log: Log, first_dirty: int) -> int:
 
 def _dirty_segments(log: Log, first_dirty: int) -> list[Segment]:
     """Return the sealed segments that hold `first_dirty` or later offsets."""
-    found = []
+    segments = []
     number = log.segments.floor(first_dirty)
     while (segment := log.segments.at(number)) is not None and segment.sealed:
-        found.append(segment)
+        segments.append(segment)
         number += 1
-    return found
+    return segments
 
 
 def _load_first(segment: Segment) -> FileWork[None]:

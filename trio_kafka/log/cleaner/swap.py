@@ -183,8 +183,9 @@ def _retire(log: Log, old: Sequence[Segment]) -> None:
 
 async def _remove_old(log: Log, old: Sequence[Segment]) -> None:
     """Remove the files of replaced segments, and the snapshots at which none begins. OSError."""
-    names = [offset_file(one.base_offset, kind) + DELETED for one in old for kind in SEGMENT_FILES]
-    names += [offset_file(segment.base_offset, SNAPSHOT) for segment in old[1:]]
+    bases = [segment.base_offset for segment in old]
+    names = [offset_file(base, kind) + DELETED for base in bases for kind in SEGMENT_FILES]
+    names += [offset_file(base, SNAPSHOT) for base in bases[1:]]
     for name in names:
         if log.closed:
             return  # all of the directory is removed later

@@ -99,10 +99,10 @@ class OpenFiles:
         before = self.evicted + self.given_up
         if len(self._files) > len(self._growing) // 4:
             self._evict(count)
-        left = count - (self.evicted + self.given_up - before)
-        left -= self._give_up(left)
-        if left > 0:
-            self._evict(left)
+        remaining = count - (self.evicted + self.given_up - before)
+        remaining -= self._give_up(remaining)
+        if remaining > 0:
+            self._evict(remaining)
         closed = self.evicted + self.given_up - before
         if closed < count:
             self._bell.set()

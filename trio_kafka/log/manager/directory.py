@@ -28,7 +28,7 @@ from trio_kafka.log.files.names import CLEAN, LOCK
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
 from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.retention import REMOVAL
 from trio_kafka.model import TopicPartition
 from trio_kafka.scheduling.yield_point import UNBOUND, YieldPoint
@@ -132,9 +132,9 @@ class LogDirectory:
                 )
         self._known = {name: dict(offsets) for name, offsets in self._durable.items()}
 
-    def known(self, partition: TopicPartition) -> Known:
+    def recovery_of(self, partition: TopicPartition) -> Recovery:
         """Return what the checkpoints state about a partition."""
-        return Known(
+        return Recovery(
             clean=self.clean,
             recovery_point=self._known[RECOVERY_POINTS].get(partition, 0),
             start_offset=self._known[START_OFFSETS].get(partition, 0),
@@ -238,9 +238,9 @@ class LogDirectory:
         """Write the offset up to which a log was compacted. OSError."""
         async with self._writing:
             cleaned = self._durable[CLEANER_OFFSETS]
-            here = self.logs | self.futures
-            offsets = {at: one for at, one in cleaned.items() if at in here}
-            if here.get(log.partition) is log:
+            logs = self.logs | self.futures
+            offsets = {partition: end for partition, end in cleaned.items() if partition in logs}
+            if logs.get(log.partition) is log:
                 offsets[log.partition] = offset
             log.compacted_until = max(log.compacted_until, offset)
             await self._write_cleaned(offsets)

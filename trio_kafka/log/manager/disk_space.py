@@ -54,7 +54,7 @@ class DiskSpace:
 
     def figures(self) -> Figures:
         """Return the free space by path, in percent, for the tree."""
-        return {path: round(one.free_percent, 1) for path, one in self._watched.items()}
+        return {path: round(disk.free_percent, 1) for path, disk in self._watched.items()}
 
     async def check(self) -> None:
         """Measure the space of each directory; log a warning for one that is nearly full."""

@@ -43,7 +43,7 @@ def _retained_s(log: Log) -> float:
 
 def checkpoint_idle_s(logs: LogManager, name: str) -> float:
     """Seconds until a checkpoint has to be written: 0 if it is out of date."""
-    return inf if all(one.is_current(name) for one in logs.online) else 0.0
+    return inf if all(directory.is_current(name) for directory in logs.online) else 0.0
 
 
 def flush_idle_s(logs: LogManager) -> float:

@@ -133,13 +133,13 @@ class _Load:
         self, directory: LogDirectory, names: Sequence[str], progress: DirectoryProgress
     ) -> None:
         """Load the logs of a directory, some at a time."""
-        left = iter(names)
+        remaining = iter(names)
         async with trio.open_nursery() as nursery:
             for number in range(min(self.at_once, len(names))):
                 nursery.start_soon(
                     self._load_some,
                     directory,
-                    left,
+                    remaining,
                     progress,
                     nursery.cancel_scope,
                     name=f"log-recovery-{directory.path}-{number}",
@@ -152,10 +152,12 @@ class _Load:
             without a file of epochs was never synced.
         """
         rebuilt = [log for log in directory.logs.values() if log.epochs.dirty]
-        left = iter(rebuilt)
+        remaining = iter(rebuilt)
         async with trio.open_nursery() as nursery:
             for number in range(min(self.at_once, len(rebuilt))):
-                nursery.start_soon(_sync_some, left, name=f"log-epochs-{directory.path}-{number}")
+                nursery.start_soon(
+                    _sync_some, remaining, name=f"log-epochs-{directory.path}-{number}"
+                )
         if rebuilt:
             await directory.checkpoint(RECOVERY_POINTS)
 
@@ -223,20 +225,19 @@ class _Load:
         names: Sequence[str],
     ) -> Log:
         folder = directory.root.directory(name)
-        known, config = directory.known(partition), self.config_of(partition)
-        known.silent_since = self.silent_since
-        known.progress, known.worker_bytes = loading, self.worker_bytes
-        listed = [names]  # a second attempt lists them itself
+        recovery, config = directory.recovery_of(partition), self.config_of(partition)
+        recovery.silent_since = self.silent_since
+        recovery.progress, recovery.worker_bytes = loading, self.worker_bytes
+        recovery.names = names  # a second attempt lists them itself
         log = await when_free(
             lambda: open_log(
                 self.logs.world,
                 folder,
                 partition,
                 config,
-                known=known,
+                recovery=recovery,
                 latency=directory.latency,
                 files=self.logs.files,
-                names=listed.pop() if listed else None,
             )
         )
         try:
@@ -274,8 +275,8 @@ class _Load:
         if other is None:
             self.logs.take(directory, log)
             return
-        wanted = self.topic_id_of(partition.topic)
-        better = _rank(log, wanted) > _rank(other, wanted)
+        topic_id = self.topic_id_of(partition.topic)
+        better = _rank(log, topic_id) > _rank(other, topic_id)
         if log.topic_id == other.topic_id:
             # Without topic ids, one of them may be of a deleted topic of the same name.
             better = directory.has_id(self.directory_of(partition))
@@ -293,14 +294,15 @@ class _Load:
 
 
 def _settle_move(
-    logs: LogManager, partition: TopicPartition, topic_id: TopicId | None, wanted: str | None
+    logs: LogManager, partition: TopicPartition, topic_id: TopicId | None, directory_id: str | None
 ) -> None:
     """Promote a future log if a crash came between the steps of its promotion.
 
     Either the metadata name its directory already, or the log is gone. A future log that does not
     have all of the log stays one, and the move goes on. The log of a future log may be in an
     offline directory. A future log that was never synced may be that of another topic.
-    topic_id: of the current topic of this name; None: there is none. wanted: id of a directory.
+    topic_id: of the current topic of this name; None: there is none.
+    directory_id: of the directory that the metadata name for the replica.
     """
     log, future = logs.get(partition), logs.futures.get(partition)
     directory = logs.futures.directory_of(partition)
@@ -315,7 +317,7 @@ def _settle_move(
     has_all = log is not None and (
         future.start_offset <= log.start_offset and log.end_offset <= future.end_offset
     )
-    if lost or (has_all and directory.has_id(wanted)):
+    if lost or (has_all and directory.has_id(directory_id)):
         if lost and logs.get(partition) is not None:
             logs.make_stray(partition)
         logs.promote(partition)
@@ -364,8 +366,8 @@ def _ignore(directory: LogDirectory, name: str, reason: str) -> None:
     _logger.warning("foreign file ignored", path=f"{directory.path}/{name}", reason=reason)
 
 
-def _rank(log: Log, wanted: TopicId | None) -> int:
+def _rank(log: Log, topic_id: TopicId | None) -> int:
     """Rank a log by how likely it is that of the topic id. Without an id it was not synced."""
     if log.topic_id is None:
         return 1
-    return 2 if log.topic_id == wanted else 0
+    return 2 if log.topic_id == topic_id else 0

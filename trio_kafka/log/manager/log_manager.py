@@ -84,7 +84,8 @@ class LogManager:
         """Return figures for the tree."""
         return {
             "directories": len(self.directories),
-            "offline": sum(1 for one in self.directories if one.offline) + len(self.offline_paths),
+            "offline": sum(1 for directory in self.directories if directory.offline)
+            + len(self.offline_paths),
             "threads": self.threads,
             "logs": len(self._logs),
             "futures": len(self.futures),
@@ -155,7 +156,7 @@ class LogManager:
     def by_path(self) -> dict[str, LogDirectory | None]:
         """Return all configured directories by absolute path; None: it could not be opened."""
         whole = self.world.absolute_path
-        opened = {whole(one.path): one for one in self.directories}
+        opened = {whole(directory.path): directory for directory in self.directories}
         return {whole(path): opened.get(whole(path)) for path in self._paths}
 
     def cordon(self, paths: Sequence[str]) -> None:
@@ -243,8 +244,9 @@ class LogManager:
 
         Source: KIP-1066; the controller places no replica on a broker whose directories all are.
         """
-        open_to_new = [one for one in online if not self.is_cordoned(one)]
-        return min(open_to_new or online, key=lambda one: len(one.logs) + len(one.futures))
+        open_to_new = [directory for directory in online if not self.is_cordoned(directory)]
+        candidates = open_to_new or online
+        return min(candidates, key=lambda directory: len(directory.logs) + len(directory.futures))
 
     def _create(
         self,
@@ -314,16 +316,16 @@ class LogManager:
 
     def drop_future(self, partition: TopicPartition) -> None:
         """Stop a move: the future log is deleted, as `delete` does."""
-        found = self.futures.pop(partition)
-        if found is not None:
-            directory, future = found
+        entry = self.futures.pop(partition)
+        if entry is not None:
+            directory, future = entry
             self._set_aside(directory, future, DELETE, directory.sync_names)
 
     def make_future_stray(self, partition: TopicPartition) -> None:
         """Set a future log aside whose partition is not this broker's. Its files stay."""
-        found = self.futures.pop(partition)
-        if found is not None:
-            directory, future = found
+        entry = self.futures.pop(partition)
+        if entry is not None:
+            directory, future = entry
             self._set_aside(directory, future, STRAY, directory.sync_names)
 
     def promote(self, partition: TopicPartition) -> None:
@@ -333,10 +335,10 @@ class LogManager:
         when the new name of the future log is durable. After a crash in between, the directory that
         the metadata name for the replica decides (`loading`).
         """
-        found = self.futures.pop(partition)
-        if found is None:
+        entry = self.futures.pop(partition)
+        if entry is None:
             raise InvariantError(f"{partition} has no future log")
-        directory, future = found
+        directory, future = entry
         try:
             directory.root.move(future.directory, str(partition))
         except OSError as error:

@@ -57,9 +57,9 @@ class DirectoryProgress:
 
     def begin(self, name: str) -> LogProgress:
         """Return the progress of a log whose load begins."""
-        made = LogProgress(name)
-        self._running[made] = None
-        return made
+        progress = LogProgress(name)
+        self._running[progress] = None
+        return progress
 
     def end(self, log: LogProgress) -> None:
         """Count a log that is loaded, or whose load has failed."""

@@ -159,6 +159,6 @@ def _candidates(content: bytes, high: bytes, last: int) -> Iterator[int]:
 
 def _common_begin(first: int, last: int) -> bytes:
     """Return the high bytes that all offsets from `first` to `last` have."""
-    one, other = first.to_bytes(8, "big"), last.to_bytes(8, "big")
-    same = next((n for n in range(8) if one[n] != other[n]), 8)
-    return one[:same]
+    low, high = first.to_bytes(8, "big"), last.to_bytes(8, "big")
+    same = next((n for n in range(8) if low[n] != high[n]), 8)
+    return low[:same]
