@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from functools import partial
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import cramjam
 
@@ -59,7 +59,8 @@ _FIRST_GUESS: Final = 64 << 10
 _GROWTH: Final = 4
 _HARD: Final = 7  # incompressible data grows by less than its size shifted by this
 _LONGEST_FRAME: Final = 1 << 10  # bytes around the data in any format
-_DECOMPRESSORS: Final[dict[Codec, Callable[[Buffer, Any], int]]] = {
+Decompressor: TypeAlias = Callable[[Buffer, bytearray | memoryview], int]
+_DECOMPRESSORS: Final[dict[Codec, Decompressor]] = {
     Codec.GZIP: cramjam.gzip.decompress_into,
     Codec.LZ4: cramjam.lz4.decompress_into,
     Codec.ZSTD: cramjam.zstd.decompress_into,
@@ -129,8 +130,8 @@ def compress_lz4(data: Buffer, level: int | None = None, most: int = sys.maxsize
 
 
 def _too_large(codec: Codec, most: int) -> KafkaError:
-    found = f"records of more than {most} bytes when packed with {codec.name.lower()}"
-    return KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found)
+    message = f"records of more than {most} bytes when packed with {codec.name.lower()}"
+    return KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message)
 
 
 def decompress(codec: Codec, data: Buffer, limit: int) -> bytes:
@@ -187,7 +188,9 @@ def _unpacked(codec: Codec, data: Buffer, output: bytearray | memoryview) -> int
 
 
 def _attempt(
-    into: Callable[[Buffer, Any], int], data: Buffer, output: bytearray | memoryview
+    into: Decompressor,
+    data: Buffer,
+    output: bytearray | memoryview,
 ) -> int | str:
     """Return the bytes written, or the library's message, as its error would keep `output`
     alive.
@@ -213,8 +216,8 @@ def _corrupt(message: str) -> KafkaError:
 
 def _check_limit(size: int, limit: int) -> None:
     if size > limit:
-        found = f"block of {size} bytes when decompressed, want at most {limit}"
-        raise TooLargeError(ErrorCode.CORRUPT_MESSAGE, found)
+        message = f"block of {size} bytes when decompressed, want at most {limit}"
+        raise TooLargeError(ErrorCode.CORRUPT_MESSAGE, message)
 
 
 def _first_frame(data: memoryview) -> memoryview:

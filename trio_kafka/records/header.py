@@ -170,9 +170,10 @@ def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:
     """Raise KafkaError(CORRUPT_MESSAGE) unless the batch is whole and matches its checksum."""
     if header.length > len(buffer) - position - LENGTH_END:
         raise corrupt(f"batch of {header.size} bytes at position {position} of {len(buffer)}")
-    found = checksum(buffer, position, header)
-    if found != header.crc:
-        raise corrupt(f"crc {found:08x} of the batch at position {position}, want {header.crc:08x}")
+    actual = checksum(buffer, position, header)
+    if actual != header.crc:
+        where = f"of the batch at position {position}"
+        raise corrupt(f"crc {actual:08x} {where}, want {header.crc:08x}")
 
 
 def stamp_append_time(

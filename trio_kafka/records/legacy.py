@@ -124,14 +124,14 @@ def read_legacy_records(
         raise corrupt(f"wrapper at offset {message.offset} without messages")
     shift = message.offset - inner[-1].offset if message.magic else 0
     before = -1
-    for one in inner:
-        if one.magic != message.magic or one.attributes & CODEC_MASK:
+    for entry in inner:
+        if entry.magic != message.magic or entry.attributes & CODEC_MASK:
             raise corrupt(f"wrapper at offset {message.offset} with another one, or another magic")
-        if not before < one.offset + shift <= message.offset:
-            raise corrupt(f"offset {one.offset + shift} after {before} in a wrapper")
-        before = one.offset + shift
-        time = message.timestamp if message.is_log_append_time else one.timestamp
-        yield _record(one, before, time)
+        if not before < entry.offset + shift <= message.offset:
+            raise corrupt(f"offset {entry.offset + shift} after {before} in a wrapper")
+        before = entry.offset + shift
+        time = message.timestamp if message.is_log_append_time else entry.timestamp
+        yield _record(entry, before, time)
 
 
 def _messages(data: bytes) -> Iterator[LegacyMessage]:

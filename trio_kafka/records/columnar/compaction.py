@@ -75,14 +75,14 @@ class Compaction:
         if parsed is None:
             return len(headers)
         keys = parsed.records.keys
-        wanted = np.flatnonzero((keys.length >= 0) & (parsed.offsets >= start))
-        first, second = self._hash(parsed, wanted)
-        offsets = parsed.offsets[wanted]
+        keyed = np.flatnonzero((keys.length >= 0) & (parsed.offsets >= start))
+        first, second = self._hash(parsed, keyed)
+        offsets = parsed.offsets[keyed]
         if self._has_room(first, second):
             self._table.put(first, second, offsets)
             return len(headers)
         # One batch after the other: where each batch begins among the wanted records.
-        bounds = np.searchsorted(wanted, np.append(parsed.firsts, len(parsed.offsets))).tolist()
+        bounds = np.searchsorted(keyed, np.append(parsed.firsts, len(parsed.offsets))).tolist()
         place = 0
         for number, header in enumerate(headers):
             if not header.count:
@@ -103,10 +103,10 @@ class Compaction:
         if parsed is None:
             return header.next_offset
         keys = parsed.records.keys
-        wanted = np.flatnonzero((keys.length >= 0) & (parsed.offsets >= start))
-        some = wanted[: self._table.capacity]
+        keyed = np.flatnonzero((keys.length >= 0) & (parsed.offsets >= start))
+        some = keyed[: self._table.capacity]
         self._table.put(*self._hash(parsed, some), parsed.offsets[some])
-        return header.next_offset if len(some) == len(wanted) else int(parsed.offsets[some[-1]]) + 1
+        return header.next_offset if len(some) == len(keyed) else int(parsed.offsets[some[-1]]) + 1
 
     @staticmethod
     def check(header: BatchHeader, block: Buffer) -> None:
@@ -141,9 +141,9 @@ class Compaction:
         records, offsets = parsed.records, parsed.offsets
         keyed = records.keys.length >= 0
         covered = offsets <= last_indexed
-        asked = np.flatnonzero(keyed & covered)
+        candidates = np.flatnonzero(keyed & covered)
         latest = np.full(len(offsets), -1, np.int64)
-        latest[asked] = self._table.get(*self._hash(parsed, asked))
+        latest[candidates] = self._table.get(*self._hash(parsed, candidates))
         lasting = np.array([_keeps_tombstones(header, now_ms) for header in full])
         dead = records.values.length < 0
         keep = keyed & (offsets >= latest)
@@ -214,11 +214,11 @@ def _survived(
     unkeyed = np.add.reduceat(invalid, firsts, dtype=np.int64).tolist()
     dead = np.logical_or.reduceat(tombstones, firsts).tolist()
     latest = np.maximum.reduceat(_times(parsed, headers, keep), firsts).tolist()
-    found: list[Survived] = []
+    survivors: list[Survived] = []
     rows = zip(firsts.tolist(), parsed.counts.tolist(), kept, unkeyed, dead, latest, strict=True)
     for header in headers:
         if not header.count:
-            found.append(Survived(0, 0, False, NO_TIMESTAMP, None))
+            survivors.append(Survived(0, 0, False, NO_TIMESTAMP, None))
             continue
         first, count, number, bad, tombstone, time = next(rows)
         content = None
@@ -228,8 +228,8 @@ def _survived(
             time = header.max_timestamp
         elif not number:
             time = NO_TIMESTAMP
-        found.append(Survived(number, bad, tombstone, time, content))
-    return found
+        survivors.append(Survived(number, bad, tombstone, time, content))
+    return survivors
 
 
 def _times(

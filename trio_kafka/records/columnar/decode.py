@@ -95,13 +95,13 @@ class _Decoder:
         headers = gather_headers(self.data, walked.positions)
         base = headers["base_offset"]
         last = base + headers["last_offset_delta"]
-        wanted = (last >= self.start) | (last < base)  # detects an overflow of the sum, too
+        mask = (last >= self.start) | (last < base)  # detects an overflow of the sum, too
         if aborted:
             skipped, lie = find_aborted(self.data, walked.positions, headers, aborted)
-            wanted &= ~skipped
+            mask &= ~skipped
             if lie is not None:
                 error = lie
-                wanted[walked.positions.index(lie.position) :] = False
+                mask[walked.positions.index(lie.position) :] = False
         source = Source(
             data=self.data,
             positions=walked.positions,
@@ -109,7 +109,7 @@ class _Decoder:
             check_crcs=check_crcs,
             limit=DECOMPRESSED_LIMIT,
         )
-        for window in source.windows(wanted):
+        for window in source.windows(mask):
             yield from self.decode_window(window, headers, walked.positions)
         if error is not None:
             raise error
@@ -150,9 +150,9 @@ class _Decoder:
         ends = np.cumsum(headers["count"].astype(np.int64)).tolist()
         begins = [0, *ends[:-1]]
         for batch, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-            one = slice(batch, batch + 1)
+            part = slice(batch, batch + 1)
             try:
-                self.make_columns(window.part(batch, batch + 1), headers[one], starts[begin:end])
+                self.make_columns(window.part(batch, batch + 1), headers[part], starts[begin:end])
             except (MalformedRecordsError, IndexError):
                 break
         good: dict[str, pa.Array] = {}

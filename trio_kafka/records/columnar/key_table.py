@@ -81,18 +81,18 @@ class KeyTable:
         values = offsets.astype(np.uint64) + np.uint64(1)
         places, strides = self._probe(first, second)
         while places.size:
-            found = table.take(places, axis=0)
-            free = found[:, _OFFSET] == 0
-            same = (found[:, _FIRST] == first) & (found[:, _SECOND] == second) & ~free
+            slots = table.take(places, axis=0)
+            free = slots[:, _OFFSET] == 0
+            same = (slots[:, _FIRST] == first) & (slots[:, _SECOND] == second) & ~free
             table[places[same], _OFFSET] = values[same]
             claims = np.flatnonzero(free)
             if claims.size:
                 self._claim(places[claims], first[claims], second[claims], values[claims])
             taken = ~same & ~free
             places = np.where(taken, (places + strides) % self._slots, places)
-            left = np.flatnonzero(~same)  # claimed slots are looked at once more
-            places, strides = places[left], strides[left]
-            first, second, values = first[left], second[left], values[left]
+            rest = np.flatnonzero(~same)  # claimed slots are looked at once more
+            places, strides = places[rest], strides[rest]
+            first, second, values = first[rest], second[rest], values[rest]
 
     def _claim(self, places: Longs, first: Words, second: Words, values: Words) -> None:
         """Give free slots to one of the keys that want them."""
@@ -112,11 +112,11 @@ class KeyTable:
         rows = np.arange(len(first))
         places, strides = self._probe(first, second)
         while rows.size:
-            found = self._table.take(places, axis=0)
-            stored = found[:, _OFFSET]
-            same = (found[:, _FIRST] == first) & (found[:, _SECOND] == second) & (stored != 0)
+            slots = self._table.take(places, axis=0)
+            stored = slots[:, _OFFSET]
+            same = (slots[:, _FIRST] == first) & (slots[:, _SECOND] == second) & (stored != 0)
             result[rows[same]] = stored[same].astype(np.int64) - 1
-            left = np.flatnonzero(~same & (stored != 0))
-            places = (places[left] + strides[left]) % self._slots
-            rows, strides, first, second = rows[left], strides[left], first[left], second[left]
+            rest = np.flatnonzero(~same & (stored != 0))
+            places = (places[rest] + strides[rest]) % self._slots
+            rows, strides, first, second = rows[rest], strides[rest], first[rest], second[rest]
         return result

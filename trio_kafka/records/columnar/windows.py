@@ -7,7 +7,7 @@ If no batch is compressed a window is a part of the buffer: nothing is copied, a
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +50,7 @@ class Window:
     """
 
     data: Bytes
-    arrow: Any  # the same memory, a pyarrow.Buffer
+    arrow: pa.Buffer  # the same memory
     batches: NDArray[np.intp]
     begin: Longs
     end: Longs
@@ -81,13 +81,13 @@ class Source:
     limit: int
     size: int = WINDOW
 
-    def windows(self, wanted: NDArray[np.bool_]) -> Iterator[Window]:
+    def windows(self, mask: NDArray[np.bool_]) -> Iterator[Window]:
         """Yield windows with the wanted batches, without control batches and empty ones.
 
         The latter are only checked. Raises CorruptBatchError at the first invalid batch, after the
         windows before it.
         """
-        picked = np.flatnonzero(wanted)
+        picked = np.flatnonzero(mask)
         if (self.headers["attributes"][picked] & CODEC_MASK).any():
             yield from self._filled(picked)
         else:
