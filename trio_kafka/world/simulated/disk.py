@@ -53,9 +53,9 @@ class FileNode:
 
     def fill(self) -> None:
         """Fill the reserved space with zeros."""
-        left, self.reserved = self.reserved - self.size, 0
-        if left > 0:
-            self.append(bytes(left))
+        padding, self.reserved = self.reserved - self.size, 0
+        if padding > 0:
+            self.append(bytes(padding))
 
     def truncate(self, size: int) -> None:
         self.reserved = 0

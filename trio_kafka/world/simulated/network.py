@@ -141,7 +141,7 @@ class SimulatedNetwork:
 
     def _machine(self, host: str, port: int) -> Machine | None:
         """Return the machine that has a host."""
-        machines: dict[str, Machine] = self._world.universe.machines
+        machines = self._world.universe.machines
         if host in _LOOPBACK or host in _EVERYWHERE:
             return self._world
         if host in machines:

@@ -24,12 +24,12 @@ def _error(number: int, path: str) -> OSError:
 
 def find_directory(node: DirectoryNode, name: str) -> DirectoryNode:
     """Return a directory by name. Raises FileNotFoundError, NotADirectoryError."""
-    found = node.names.get(check_name(name))
-    if found is None:
+    entry = node.names.get(check_name(name))
+    if entry is None:
         raise _error(errno.ENOENT, name)
-    if isinstance(found, FileNode):
+    if isinstance(entry, FileNode):
         raise _error(errno.ENOTDIR, name)
-    return found
+    return entry
 
 
 def check_worker(world: DiskMachine, path: str) -> None:
