@@ -70,7 +70,7 @@ def keys_of(names: Sequence[str], context: Context) -> list[int]:
         return []
     known = dict(context[Registry].names)
     for plane in context.parts.planes:
-        known |= {key: plane.request_metrics.name_of(key) for key in plane.request_metrics.known}
+        known |= {key: plane.request_metrics.name_of(key) for key in plane.request_metrics.by_key}
     by_name = {name.lower(): key for key, name in known.items()}
     by_name |= {str(key): key for key in known}
     for name in names:

@@ -59,8 +59,8 @@ class Counters:
     def figures(self) -> Figures:
         """Return figures `name.label.label`, labels in the order of their names."""
         return {
-            ".".join((one.name, *(text for _, text in one.labels))).replace(" ", "-"): one.value
-            for one in self
+            ".".join((row.name, *(text for _, text in row.labels))).replace(" ", "-"): row.value
+            for row in self
         }
 
     def __iter__(self) -> Iterator[Reading]:

@@ -94,7 +94,7 @@ class QueueLoad:
 
 def loops(before: TreeSnapshot | None, after: TreeSnapshot) -> list[LoopLoad]:
     """Return the load of the loop for each plane."""
-    found = []
+    loads = []
     for path, node in after.nodes.items():
         if path[-1] != "loop" or len(path) < 2:
             continue
@@ -108,13 +108,13 @@ def loops(before: TreeSnapshot | None, after: TreeSnapshot) -> list[LoopLoad]:
             lag_ms=node.number("lag_ms"),
             tasks=int(node.number("tasks")),
         )
-        found.append(loop)
-    return found
+        loads.append(loop)
+    return loads
 
 
 def api_loads(before: TreeSnapshot | None, after: TreeSnapshot) -> list[ApiLoad]:
     """Return the load of each API, the most requested between the snapshots first."""
-    found = []
+    counted = []
     for path, node in after.nodes.items():
         if len(path) < 3 or path[-2] != "requests":
             continue
@@ -129,9 +129,9 @@ def api_loads(before: TreeSnapshot | None, after: TreeSnapshot) -> list[ApiLoad]
             total_ms=_mean(past, node, "total_ms", "count"),
             total_max_ms=node.number("total_max_ms"),
         )
-        found.append((count, load))
-    found.sort(key=lambda one: -one[0])
-    return [load for _, load in found]
+        counted.append((count, load))
+    counted.sort(key=lambda row: -row[0])
+    return [load for _, load in counted]
 
 
 _WAITING: Final = {"channel": "depth", "purgatory": "waiting", "limiter": "waiting"}
@@ -189,12 +189,12 @@ def _past(before: TreeSnapshot | None, path: Path) -> NodeSnapshot | None:
 
 
 def _connections(look: TreeSnapshot, plane: Path) -> int:
-    found = (
+    counts = (
         node.number("connections")
         for path, node in look.nodes.items()
         if node.kind == "selector" and path[: len(plane)] == plane
     )
-    return int(sum(found))
+    return int(sum(counts))
 
 
 def _busy_percent(before: TreeSnapshot | None, after: TreeSnapshot, path: Path) -> float | None:

@@ -7,7 +7,7 @@ has taken all of it). Throttling is a pause after the answer, not a hop. All rea
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from attrs import field
 
@@ -63,7 +63,7 @@ class Stamps:
     response_bytes: int = 0
     client_id: str = ""
     errors: Mapping[int, int] = field(init=False)
-    body: Any = field(init=False)
+    body: object = field(init=False)
 
     @property
     def key(self) -> int:

@@ -189,8 +189,8 @@ class Watchdog:
         """Describe the running task; keeps no frame."""
         # An import puts many frames between the modules of a plugin.
         frames = list(islice(_frames(frame), _SEARCHED))
-        modules = [str(one.f_globals.get("__name__")) for one in frames]
-        owned = ((owner, one) for one in modules if (owner := self._owner_of(one)))
+        modules = [str(caller.f_globals.get("__name__")) for caller in frames]
+        owned = ((owner, module) for module in modules if (owner := self._owner_of(module)))
         owner, module = next(owned, ("", ""))
         frames = frames[:_FRAMES]
         return Block(
