@@ -2,8 +2,7 @@
 
 Descriptors and leases, handler tokens, room in channels, memory, timers and parked operations are
 plain counts of their ledgers, which the tree shows. A test observes the ledgers that are made while
-it runs, and looks afterwards whether all of them are empty. Making a ledger costs one comparison
-more without an observer, taking and giving back nothing.
+it runs, and checks afterwards that all of them are empty.
 """
 
 from collections import Counter

@@ -68,7 +68,7 @@ class _RequestedRun:
     run: JobRun | None = None
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Job:
     """A job, as its owner arms, disarms and cancels it."""
 
@@ -224,7 +224,14 @@ class Scheduler:
             raise ValueError(f"job {name} exists already: use another name")
         if not 0 <= early_s < interval_s:
             raise ValueError(f"job {name}: interval {interval_s} s, want more than {early_s} s")
-        job = self._jobs[name] = Job(self, name, interval_s, early_s, action, idle_s)
+        job = self._jobs[name] = Job(
+            scheduler=self,
+            name=name,
+            interval_s=interval_s,
+            early_s=early_s,
+            action=action,
+            idle_s=idle_s,
+        )
         if armed:
             job.arm(delay_s)
         return job

@@ -102,9 +102,15 @@ def test_appends_in_the_loop_in_pieces_and_in_threads_leave_the_same_log(
                 sequence += count * idempotent
             copies = [bytearray(content) for _ in logs]
             at = [
-                append_as_leader(logs[0], memoryview(copies[0]), headers(content), epoch),
                 append_as_leader(
-                    logs[1], memoryview(copies[1]), headers(content), epoch, in_pieces=True
+                    logs[0], memoryview(copies[0]), headers(content), leader_epoch=epoch
+                ),
+                append_as_leader(
+                    logs[1],
+                    memoryview(copies[1]),
+                    headers(content),
+                    leader_epoch=epoch,
+                    in_pieces=True,
                 ),
                 await slowly(logs[2], copies[2], epoch),
             ]

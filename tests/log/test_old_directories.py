@@ -23,7 +23,7 @@ async def old_log(world, content, *, recovery=None):
     directory = world.directory("/t-0", create=True)
     if not directory.exists(NAME):
         await fill(directory, {NAME: content})
-    return await open_log(world, directory, PARTITION, CONFIG, recovery=recovery)
+    return await open_log(world, directory, PARTITION, config=CONFIG, recovery=recovery)
 
 
 def records(content):
@@ -107,7 +107,7 @@ async def test_read_of_old_messages_begins_with_the_message_of_the_offset(autoju
     (position, message) = messages(content)[2]
 
     found = await perform_in_threads(
-        log, lambda: find_slice(log, message.offset, 1 << 20, log.end_offset)
+        log, lambda: find_slice(log, message.offset, 1 << 20, end_offset=log.end_offset)
     )
 
     assert (found.position, found.first_offset) == (position, message.offset)

@@ -104,7 +104,9 @@ def test_a_crash_leaves_zeros_and_recovery_cuts_them(power, count):
 
         await run_until_crash(universe.machine("broker"), life, 100.0, power=power)
         world = universe.machine("broker")
-        log = await open_log(world, world.directory("/t-0"), PARTITION, LogConfig(**SETTINGS))
+        log = await open_log(
+            world, world.directory("/t-0"), PARTITION, config=LogConfig(**SETTINGS)
+        )
 
         assert offsets(await read_all(log)) == list(range(count))
         append(log, batch())

@@ -75,7 +75,7 @@ class Lives:
             clean=clean, start_offset=old.start_offset, recovery_point=old.recovery_point
         )
         self.log = await open_log(
-            self.world, old.directory, PARTITION, old.config, recovery=recovery
+            self.world, old.directory, PARTITION, config=old.config, recovery=recovery
         )
         self.log.high_watermark = self.log.end_offset
 

@@ -65,7 +65,11 @@ async def test_truncated_log_is_the_same_after_a_restart(autojump_clock, filled_
     await close(filled_log)
 
     again = await open_log(
-        world, filled_log.directory, PARTITION, filled_log.config, recovery=Recovery(clean=True)
+        world,
+        filled_log.directory,
+        PARTITION,
+        config=filled_log.config,
+        recovery=Recovery(clean=True),
     )
 
     assert offsets(await read_all(again)) == list(range(17))
@@ -197,7 +201,7 @@ class Life:
         config = LogConfig(segment_bytes=1500, index_interval_bytes=200)
         recovery = Recovery(recovery_point=self.point)
         log = await open_log(
-            world, root, PARTITION, config, recovery=recovery, parent=world.directory("/")
+            world, root, PARTITION, config=config, recovery=recovery, parent=world.directory("/")
         )
         log.high_watermark = log.end_offset
         self.written = {r.offset: r.value for r in await read_all(log)}
@@ -238,7 +242,7 @@ def test_truncated_records_never_reappear_between_synced_records_after_crashes(s
         root = world.directory("/t-0", create=True)
         recovery = Recovery(recovery_point=life.point)
         config = LogConfig(segment_bytes=1500)
-        log = await open_log(world, root, PARTITION, config, recovery=recovery)
+        log = await open_log(world, root, PARTITION, config=config, recovery=recovery)
         found = await read_all(log)
         return life, log, found
 

@@ -1,7 +1,7 @@
 """Counters for operators, by name and labels.
 
-Code that counts often keeps the `Counter` and adds to its `value` (0.03 µs). Labels come from
-closed sets, never from a peer: each combination is kept for good.
+Code that counts often keeps the `Counter` and adds to its `value`. Labels come from closed sets,
+never from a peer: each combination is kept for good.
 """
 
 from collections.abc import Iterator

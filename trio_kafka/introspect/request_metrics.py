@@ -19,7 +19,7 @@ TOGETHER: Final = 32  # requests of an API that are added in one batch, at most
 class ApiMetrics:
     """Count, sums and longest times of the hops of one API, and some of its recent requests.
 
-    Requests are added in batches, which costs less than one by one: call `settle` before reading.
+    Requests are added in batches: call `settle` before reading.
     """
 
     recent: RecentRequests = field(factory=lambda: RecentRequests(RECENT))
@@ -101,10 +101,7 @@ class RequestMetrics:
         return metrics
 
     def follow(self, call: Callable[[Stamps], None]) -> None:
-        """Call `call`, which must not raise, with each request that is over. Idempotent.
-
-        Without followers, a request costs a comparison.
-        """
+        """Call `call`, which must not raise, with each request that is over. Idempotent."""
         if call not in self._followers:
             self._tell((*self._followers, call))
 

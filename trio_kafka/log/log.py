@@ -62,9 +62,9 @@ class Log:
         world: World,
         directory: Directory,
         partition: TopicPartition,
+        *,
         config: LogConfig,
         state: LogState,
-        *,
         parent: Directory | None = None,
         latency: DiskLatency | None = None,
     ) -> None:

@@ -40,7 +40,7 @@ def snapshots_among(names: Iterable[str]) -> list[int]:
 
 
 def write_snapshot(
-    directory: Directory, files: OpenFiles, offset: int, producers: ProducerState
+    directory: Directory, files: OpenFiles, offset: int, *, producers: ProducerState
 ) -> FileWork[File]:
     """Write the producers as they are at `offset`; return the file, which is not durable yet.
 
@@ -87,9 +87,9 @@ async def load_producers(
     directory: Directory,
     segments: Segments,
     upto: int,
+    *,
     end_offset: int,
     rebuilt: set[Segment],
-    *,
     offsets: Sequence[int] | None = None,
     without: Collection[Segment] = (),
     silent_since: int | None = None,
@@ -126,7 +126,7 @@ async def load_producers(
     while (segment := segments.at(number)) is not None:
         if segment not in without:
             into = segment if segment in rebuilt else None
-            await run_in_threads(_replay(segment, begin, producers, into))
+            await run_in_threads(_replay(segment, begin, producers, into=into))
         number += 1
     return producers
 
@@ -140,7 +140,7 @@ async def _decoded(content: bytes) -> ProducerState:
 
 
 def _replay(
-    segment: Segment, begin: int, producers: ProducerState, into: Segment | None
+    segment: Segment, begin: int, producers: ProducerState, *, into: Segment | None
 ) -> FileWork[None]:
     """Note the batches of one segment from offset `begin` on, a window at a time."""
     spot = yield from segment.find(begin)
@@ -155,12 +155,12 @@ def _replay(
 
     while position < file.size:
         seen.clear()
-        after = yield from walk(file, position, see, position + _WINDOW, BULK)
+        after = yield from walk(file, position, see, end=position + _WINDOW, chunk=BULK)
         for at, header in seen:
             whole: bytes | memoryview = b""
             if header.is_control:
                 whole = yield ReadBytes(file, at, header.size, header.size)
-            aborted = note_batch(producers, header, whole, 0)
+            aborted = note_batch(producers, header, whole, position=0)
             if aborted is not None and into is not None:
                 into.transactions.append(aborted)
         if after == position:

@@ -99,8 +99,8 @@ class Segment(SegmentFile):
         directory: Directory,
         base_offset: int,
         now_ms: int,
-        files: OpenFiles | None = None,
         *,
+        files: OpenFiles | None = None,
         reserve: int = 0,
     ) -> "FileWork[Segment]":
         """Create an empty active segment. Errors as `OpenFiles.create`.
@@ -118,8 +118,8 @@ class Segment(SegmentFile):
         directory: Directory,
         base_offset: int,
         now_ms: int,
-        files: OpenFiles | None = None,
         *,
+        files: OpenFiles | None = None,
         suffix: str = "",
     ) -> "Segment":
         """Open an existing segment as a sealed one. OSError, KafkaError as `OpenFiles.open`.
@@ -180,6 +180,7 @@ class Segment(SegmentFile):
         config: LogConfig,
         jitter_ms: int,
         now_ms: int,
+        *,
         records: Buffer,
         headers: Sequence[BatchHeader],
     ) -> bool:
@@ -349,7 +350,10 @@ class Segment(SegmentFile):
             spot = yield from self.find(self.max_timestamp_offset)
             position = spot.position if spot else self.file.size
         yield from walk(
-            self.file, position, lambda _, header: seen.append(header.max_timestamp), position + 1
+            self.file,
+            position,
+            lambda _, header: seen.append(header.max_timestamp),
+            end=position + 1,
         )
         if self.file.size and seen[:1] != [self.max_timestamp]:
             raise CorruptIndexError(f"timestamp {self.max_timestamp}, its batch has {seen[:1]}")
@@ -423,7 +427,7 @@ class Segment(SegmentFile):
         self._since_index = 0
         covered = yield from self.offsets.position(self.max_timestamp_offset)
         yield from walk(self.file, covered, self._note_timestamp)
-        yield from walk(self.file, 0, self._note_first, 1)
+        yield from walk(self.file, 0, self._note_first, end=1)
 
     def _note_first(self, position: int, header: BatchHeader) -> None:
         del position

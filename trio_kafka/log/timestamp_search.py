@@ -89,7 +89,7 @@ def find_largest_time(segments: Segments) -> FileWork[tuple[Candidate, int] | No
 
 
 def first_record(
-    candidate: Candidate, plain: Buffer, timestamp: int, start_offset: int
+    candidate: Candidate, plain: Buffer, timestamp: int, *, start_offset: int
 ) -> Steps[TimedOffset | None]:
     """Find the first record from `start_offset` on with `timestamp` or a later one, in steps.
 
@@ -143,7 +143,9 @@ async def offset_for_timestamp(
         )
         if candidate is None:
             return None
-        timed_offset = await _look_into(log, candidate, timestamp_ms, start, decompression)
+        timed_offset = await _look_into(
+            log, candidate, timestamp_ms, start_offset=start, decompression=decompression
+        )
         if timed_offset is not None:
             return timed_offset
         offset = candidate.header.next_offset  # its header may claim a later time
@@ -155,13 +157,16 @@ async def largest_timestamp(log: Log, decompression: Decompression) -> TimedOffs
     if best is None:
         return None
     candidate, timestamp_ms = best
-    return await _look_into(log, candidate, timestamp_ms, log.start_offset, decompression)
+    return await _look_into(
+        log, candidate, timestamp_ms, start_offset=log.start_offset, decompression=decompression
+    )
 
 
 async def _look_into(
     log: Log,
     candidate: Candidate,
     timestamp_ms: int,
+    *,
     start_offset: int,
     decompression: Decompression,
 ) -> TimedOffset | None:
@@ -179,7 +184,7 @@ async def _look_into(
             async with decompression.unpacked(
                 codec, block, DECOMPRESSED_LIMIT, wait=False
             ) as plain:
-                steps = first_record(candidate, plain, timestamp_ms, start_offset)
+                steps = first_record(candidate, plain, timestamp_ms, start_offset=start_offset)
                 while True:
                     done = advance(steps, elapsed, elapsed() + _SLICE_S)
                     if done is not None:

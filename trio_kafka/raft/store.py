@@ -104,7 +104,7 @@ class Store:
 
         At least one: InvariantError if there is none.
         """
-        content = memoryview(await read_bytes(self.log, offset, _READ, end))
+        content = memoryview(await read_bytes(self.log, offset, _READ, end_offset=end))
         found = list(iterate_headers(content))
         if not found:
             raise InvariantError(f"no batch at {offset} of the metadata log, it ends at {end}")
@@ -172,7 +172,7 @@ async def open_store(
     expected = Recovery(start_offset=start, high_watermark=start, judge=judge.judge)
     cleaner = SnapshotCleaner(directory, retention)
     log = await when_free(
-        partial(open_log, world, directory, METADATA_PARTITION, config, recovery=expected)
+        partial(open_log, world, directory, METADATA_PARTITION, config=config, recovery=expected)
     )
     try:
         store = await _read_store(

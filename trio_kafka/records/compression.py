@@ -69,7 +69,7 @@ _FULL: Final = "failed to write whole buffer"  # how cramjam says that the outpu
 
 
 def compress(
-    codec: Codec, data: Buffer, level: int | None = None, most: int = sys.maxsize
+    codec: Codec, data: Buffer, level: int | None = None, *, most: int = sys.maxsize
 ) -> bytes:
     """Compress `data` as the records block of a batch. level: None is Kafka's default; snappy has
         none.
@@ -156,7 +156,7 @@ def decompress(codec: Codec, data: Buffer, limit: int) -> bytes:
             return bytes(memoryview(output)[:written])
         del output  # the error's traceback keeps this frame
         if written != _FULL or size >= limit:
-            raise _unreadable(codec, data, written, limit)
+            raise _unreadable(codec, data, written, limit=limit)
         size = min(limit, _GROWTH * size)
 
 
@@ -175,7 +175,7 @@ def decompress_into(codec: Codec, data: Buffer, output: memoryview) -> int:
     written = _unpacked(codec, data, output)
     if isinstance(written, int):
         return written
-    raise _unreadable(codec, data, written, limit)
+    raise _unreadable(codec, data, written, limit=limit)
 
 
 def _unpacked(codec: Codec, data: Buffer, output: bytearray | memoryview) -> int | str:
@@ -201,7 +201,7 @@ def _attempt(
         return str(error)
 
 
-def _unreadable(codec: Codec, data: Buffer, message: str, limit: int) -> KafkaError:
+def _unreadable(codec: Codec, data: Buffer, message: str, *, limit: int) -> KafkaError:
     block = f"{codec.name.lower()} block of {len(data)} bytes"
     if message == _FULL:
         return TooLargeError(

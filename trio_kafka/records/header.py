@@ -177,26 +177,39 @@ def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:
 
 
 def stamp_append_time(
-    buffer: bytearray | memoryview, position: int, header: BatchHeader, now_ms: int
+    buffer: bytearray | memoryview, position: int, header: BatchHeader, *, now_ms: int
 ) -> None:
     """Set the append time of all records of a batch, in header and CRC, compressed or not.
 
     Updates `header` too. Costs a pass over the batch for the CRC.
     """
-    _stamp_time(buffer, position, header, header.attributes & KNOWN | LOG_APPEND_TIME, now_ms)
+    _stamp_time(
+        buffer,
+        position,
+        header,
+        attributes=header.attributes & KNOWN | LOG_APPEND_TIME,
+        timestamp=now_ms,
+    )
 
 
 def stamp_create_time(
-    buffer: bytearray | memoryview, position: int, header: BatchHeader, latest: int
+    buffer: bytearray | memoryview, position: int, header: BatchHeader, *, latest: int
 ) -> None:
     """Set the largest create time of a batch, in header and CRC. Costs and updates as above."""
-    _stamp_time(buffer, position, header, header.attributes & KNOWN & ~LOG_APPEND_TIME, latest)
+    _stamp_time(
+        buffer,
+        position,
+        header,
+        attributes=header.attributes & KNOWN & ~LOG_APPEND_TIME,
+        timestamp=latest,
+    )
 
 
 def _stamp_time(
     buffer: bytearray | memoryview,
     position: int,
     header: BatchHeader,
+    *,
     attributes: int,
     timestamp: int,
 ) -> None:

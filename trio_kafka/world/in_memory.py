@@ -83,7 +83,9 @@ class MemoryDisk:
                 node.change(Link(name, DirectoryNode()))
                 node.sync(node.changes)
             node = find_directory(node, name)
-        return SimulatedDirectory(self, node, path.rstrip("/"), Writes(), blocking=blocking)
+        return SimulatedDirectory(
+            world=self, node=node, path=path.rstrip("/"), writes=Writes(), blocking=blocking
+        )
 
     # --- the machine of the files
 

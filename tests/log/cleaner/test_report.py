@@ -58,7 +58,13 @@ async def test_run_that_removed_records_without_a_key_logs_their_number(
 
 async def test_offsets_of_unreadable_batches_are_logged(autojump_clock, world, caplog):
     batches = tuple(
-        UnreadableBatch(at, at + 1, "the records end early", malformed=True, removed=at > 10)
+        UnreadableBatch(
+            base_offset=at,
+            last_offset=at + 1,
+            reason="the records end early",
+            malformed=True,
+            removed=at > 10,
+        )
         for at in range(0, 20, 4)
     )
 

@@ -43,7 +43,7 @@ def get(files, root, *numbers):
 
 
 async def slice_of(log, offset, size=SIZE, end=SEGMENTS):
-    return await perform_in_threads(log, lambda: find_slice(log, offset, size, end))
+    return await perform_in_threads(log, lambda: find_slice(log, offset, size, end_offset=end))
 
 
 def is_open(file) -> bool:
@@ -360,7 +360,12 @@ async def test_load_of_a_log_keeps_within_the_budget_of_open_files(autojump_cloc
     files = OpenFiles(4)
 
     again = await open_log(
-        world, log.directory, PARTITION, log.config, recovery=Recovery(clean=clean), files=files
+        world,
+        log.directory,
+        PARTITION,
+        config=log.config,
+        recovery=Recovery(clean=clean),
+        files=files,
     )
 
     assert opened(files) <= 4
@@ -420,7 +425,7 @@ async def test_a_truncation_without_a_descriptor_changes_nothing(autojump_clock,
     log = await sealed_log(world, OpenFiles(), segments=20)
     await close(log)
     recovery = Recovery(clean=True, high_watermark=21)
-    log = await open_log(world, log.directory, PARTITION, log.config, recovery=recovery)
+    log = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
     ends = (log.end_offset, log.recovery_point, log.high_watermark, log.flush_end)
     refuse(world, suffix)
 
@@ -476,7 +481,9 @@ async def test_lookup_fails_and_scans_no_segment_when_its_index_gets_no_descript
 ):
     log = await sealed_log(world, OpenFiles(), segments=20)
     await close(log)
-    log = await open_log(world, log.directory, PARTITION, log.config, recovery=Recovery(clean=True))
+    log = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
+    )
     refuse(world, ".index")
 
     with pytest.raises(KafkaError, match="REPLICA_NOT_AVAILABLE"):
@@ -490,7 +497,12 @@ async def test_log_loaded_after_a_clean_close_opens_one_file(autojump_clock, wor
     files = OpenFiles()
 
     again = await open_log(
-        world, log.directory, PARTITION, log.config, recovery=Recovery(clean=True), files=files
+        world,
+        log.directory,
+        PARTITION,
+        config=log.config,
+        recovery=Recovery(clean=True),
+        files=files,
     )
 
     assert opened(files) == 0
@@ -595,7 +607,7 @@ async def test_a_file_is_not_closed_between_the_pieces_of_an_append(autojump_clo
 
     header = [header for _, header in iterate_headers(large)]
     log.latency.yield_point.bind(lambda: closed.append(files.close_idle(1)))
-    append_as_leader(log, memoryview(large), header, 0, in_pieces=True)
+    append_as_leader(log, memoryview(large), header, leader_epoch=0, in_pieces=True)
 
     assert closed
     assert set(closed) == {0}
@@ -749,7 +761,12 @@ async def test_file_opened_by_a_load_can_be_closed_as_idle(autojump_clock, world
     files = OpenFiles()
     for clean in (True, False):
         again = await open_log(
-            world, log.directory, PARTITION, log.config, recovery=Recovery(clean=clean), files=files
+            world,
+            log.directory,
+            PARTITION,
+            config=log.config,
+            recovery=Recovery(clean=clean),
+            files=files,
         )
         assert files.close_idle(1) == 1
         assert offsets(await read_all(again)) == [0]

@@ -21,7 +21,7 @@ async def test_segment_check_in_a_worker_process_equals_the_check_in_the_loop(tm
     content = b"".join(BATCHES)
     await fill(root, {NAME: content + BATCHES[0][:70]})
     segment, checked, seen = Segment.open(root, 0, 0), Checked(0), []
-    end = await check_segment(segment, checked, 100, lambda _, header: seen.append(header))
+    end = await check_segment(segment, checked, 100, see=lambda _, header: seen.append(header))
 
     async with world.kept_workers():
         found = await world.run_in_process(check_in_job, str(tmp_path), 0, Checked(0), 100)

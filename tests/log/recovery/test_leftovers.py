@@ -33,7 +33,7 @@ async def test_deleted_temporary_and_cleaned_files_are_removed_at_load(autojump_
         directory, {"00000000000000000003.log.deleted": b"x", "a.tmp": b"", "b.cleaned": b""}
     )
 
-    await open_log(world, directory, PARTITION, LogConfig())
+    await open_log(world, directory, PARTITION, config=LogConfig())
 
     assert directory.names() == ["00000000000000000000.log"]
 
@@ -49,7 +49,7 @@ async def test_swap_file_replaces_its_segments_at_load(autojump_clock, world):
     await fill(log.directory, {f"{0:020}.log.swap": merged, f"{0:020}.index.swap": b""})
 
     recovery = Recovery(clean=True)
-    again = await open_log(world, log.directory, PARTITION, log.config, recovery=recovery)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert [segment.base_offset for segment in again.segments] == [0, *bases[2:]]
     assert offsets(await read_all(again)) == list(range(24))
@@ -67,7 +67,7 @@ async def test_damaged_swap_file_replaces_no_segment(autojump_clock, world, dama
     await fill(log.directory, {f"{0:020}.log.swap": swap})
 
     again = await open_log(
-        world, log.directory, PARTITION, log.config, recovery=Recovery(clean=True)
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
     )
 
     assert offsets(await read_all(again)) == list(range(24))
@@ -87,7 +87,7 @@ async def test_empty_swap_file_with_its_index_replaces_a_segment(autojump_clock,
     await fill(log.directory, swap)
 
     again = await open_log(
-        world, log.directory, PARTITION, log.config, recovery=Recovery(clean=True)
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
     )
 
     assert [segment.base_offset for segment in again.segments] == bases
@@ -105,7 +105,7 @@ async def test_indexes_of_a_swap_file_are_used_without_rebuilding(autojump_clock
     await fill(log.directory, contents)
 
     again = await open_log(
-        world, log.directory, PARTITION, log.config, recovery=Recovery(clean=True)
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
     )
 
     assert offsets(await read_all(again)) == list(range(24))

@@ -117,7 +117,7 @@ async def test_segments_after_a_torn_segment_are_dropped_in_a_compacted_log_too(
     damaged.close()
 
     recovery = Recovery(cleaned_until=100)
-    again = await open_log(world, log.directory, PARTITION, log.config, recovery=recovery)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert len(again.segments) == 1
     assert offsets(await read_all(again)) == list(range(again.end_offset))
@@ -129,7 +129,7 @@ async def test_batches_of_an_older_epoch_after_a_newer_epoch_are_cut(autojump_cl
     append(log, batch(), epoch=4)
     log.abandon()
 
-    again = await open_log(world, log.directory, PARTITION, log.config)
+    again = await open_log(world, log.directory, PARTITION, config=log.config)
 
     assert again.end_offset == 1
 
@@ -142,7 +142,7 @@ async def test_load_after_a_clean_stop_reads_few_bytes_of_segments(autojump_cloc
     world.universe.trace.clear()
 
     again = await open_log(
-        world, log.directory, PARTITION, log.config, recovery=Recovery(clean=True)
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
     )
 
     assert again.end_offset == 10
@@ -160,7 +160,7 @@ async def test_a_torn_tail_is_cut_even_after_a_clean_stop(autojump_clock, world)
     damaged.close()
 
     again = await open_log(
-        world, log.directory, PARTITION, log.config, recovery=Recovery(clean=True)
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
     )
 
     assert again.end_offset == 2
@@ -178,7 +178,7 @@ async def test_recovery_point_rises_only_when_the_rebuilt_epochs_are_durable(
     log.abandon()
 
     recovery = Recovery(recovery_point=checkpoint)
-    again = await open_log(world, log.directory, PARTITION, log.config, recovery=recovery)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert again.recovery_point == min(checkpoint, 3)
     await sync(again)
@@ -196,7 +196,7 @@ async def test_rebuilt_leader_epochs_equal_to_their_file_are_not_written_again(
     await sync(log)
     log.abandon()
 
-    again = await open_log(world, log.directory, PARTITION, log.config)
+    again = await open_log(world, log.directory, PARTITION, config=log.config)
 
     assert not again.epochs.dirty
     assert again.recovery_point == again.end_offset == 3
@@ -210,7 +210,7 @@ async def test_log_that_ends_below_its_start_offset_restarts_at_the_start_offset
     await close(log)
 
     recovery = Recovery(clean=True, start_offset=7, high_watermark=7)
-    again = await open_log(world, log.directory, PARTITION, log.config, recovery=recovery)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert (again.start_offset, again.end_offset) == (7, 7)
     assert append(again, batch()).first_offset == 7
@@ -226,7 +226,7 @@ async def test_start_offset_above_the_high_watermark_and_the_log_end_is_ignored(
     await close(log)
 
     recovery = Recovery(clean=clean, start_offset=1 << 40, high_watermark=4)
-    again = await open_log(world, log.directory, PARTITION, log.config, recovery=recovery)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert (again.start_offset, again.end_offset) == (0, 4)
     assert offsets(await read_all(again)) == [0, 1, 2, 3]
@@ -242,7 +242,7 @@ async def test_start_offset_inside_the_last_segment_is_used_without_a_high_water
     await close(log)
 
     recovery = Recovery(clean=True, start_offset=2)
-    again = await open_log(world, log.directory, PARTITION, log.config, recovery=recovery)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert (again.start_offset, again.end_offset) == (2, 4)
 
@@ -258,7 +258,7 @@ async def test_missing_index_is_rebuilt_and_leader_epochs_are_unchanged(autojump
     await log.directory.unlink(name)
 
     recovery = Recovery(clean=True)
-    again = await open_log(world, log.directory, PARTITION, log.config, recovery=recovery)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert again.epochs.rows == rows
     assert await content_of(log.directory, name) == before
@@ -279,7 +279,7 @@ async def test_leader_epochs_are_rebuilt_from_batches_if_their_file_is_lost(
         await fill(log.directory, {"leader-epoch-checkpoint": damage})
 
     again = await open_log(
-        world, log.directory, PARTITION, log.config, recovery=Recovery(clean=True)
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
     )
 
     assert again.epochs.rows == rows
@@ -289,7 +289,7 @@ async def write_for_ever(world, acked):
     """A life that appends batches of all sizes, rolls, and notes what a sync has answered for."""
     root = world.directory("/t-0", create=True)
     config = LogConfig(segment_bytes=3000, index_interval_bytes=300)
-    log = await open_log(world, root, PARTITION, config, parent=world.directory("/"))
+    log = await open_log(world, root, PARTITION, config=config, parent=world.directory("/"))
     log.high_watermark = log.end_offset
     while True:
         for _ in range(world.random.randrange(1, 6)):
@@ -311,7 +311,7 @@ def test_synced_records_survive_any_crash_and_the_log_has_no_gaps(power, size):
         world = universe.machine("broker")
         root = world.directory("/t-0", create=True)
         config = LogConfig(segment_bytes=3000, index_interval_bytes=300)
-        log = await open_log(world, root, PARTITION, config)
+        log = await open_log(world, root, PARTITION, config=config)
         found = offsets(await read_all(log))
         batches = await scan(log)
         return acked[0], found, log, batches
@@ -335,7 +335,7 @@ async def test_producer_snapshot_is_ignored_if_the_batches_before_are_lost(autoj
     await log.directory.unlink("00000000000000000000.log")
     log.abandon()
 
-    again = await open_log(world, log.directory, PARTITION, LogConfig())
+    again = await open_log(world, log.directory, PARTITION, config=LogConfig())
 
     assert (again.start_offset, again.end_offset) == (1, 2)
     assert again.producers.get(7) is None

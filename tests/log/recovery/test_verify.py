@@ -14,7 +14,7 @@ async def check(world, content, checked=None):
     segment = Segment.open(root, 0, 0)
     checked = checked or Checked(0)
     seen = []
-    end = await check_segment(segment, checked, 100, lambda at, header: seen.append(at))
+    end = await check_segment(segment, checked, 100, see=lambda at, header: seen.append(at))
     return end, checked, seen, segment
 
 

@@ -75,7 +75,7 @@ def test_compaction_skips_empty_batches() -> None:
     header.count = 0
 
     assert compaction.index([header], [b""], 0) == 1
-    assert compaction.filter([header], [b""], 0, 0) == [NOTHING]
+    assert compaction.filter([header], [b""], 0, now_ms=0) == [NOTHING]
 
 
 @pytest.mark.parametrize("count", [-1, 2, 1 << 30])
@@ -91,4 +91,4 @@ def test_compaction_filter_refuses_a_truncated_record() -> None:
     header, block = batch(0, (b"a", b"1" * 20))
 
     with pytest.raises(ValueError, match="malformed"):
-        Compaction(1 << 16, 0.9).filter([header], [block[:-1]], 0, 0)
+        Compaction(1 << 16, 0.9).filter([header], [block[:-1]], 0, now_ms=0)

@@ -69,7 +69,7 @@ class ReadInto(NamedTuple):
         return await self.file.read(self.position, self.buffer)
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class SegmentReader:
     """Reader of one segment file. path: in errors. The views of a chunk end with the next one."""
 
@@ -98,7 +98,14 @@ class SegmentReader:
         """Open a segment whose offsets are below `end_offset`. OSError."""
         name = offset_file(base_offset, LOG)
         file: File = yield OpenFile(directory, name)
-        return cls(f"{directory.path}/{name}", file, base_offset, end_offset, pace, buffer)
+        return cls(
+            path=f"{directory.path}/{name}",
+            file=file,
+            base_offset=base_offset,
+            end_offset=end_offset,
+            pace=pace,
+            buffer=buffer,
+        )
 
     def close(self) -> None:
         self._file.close()

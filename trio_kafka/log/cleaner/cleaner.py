@@ -107,7 +107,12 @@ async def _active_producers(log: Log) -> dict[int, LastRecord]:
 async def _sealed_file(log: Log, segment: Segment) -> SealedFile:
     await trio.lowlevel.checkpoint()
     offsets, times = await perform_in_threads(log, segment.index_sizes)
-    return SealedFile(segment.base_offset, segment.size, offsets, times)
+    return SealedFile(
+        base_offset=segment.base_offset,
+        size=segment.size,
+        index_size=offsets,
+        time_index_size=times,
+    )
 
 
 async def _aborted(log: Log) -> tuple[AbortedTransaction, ...]:
@@ -120,7 +125,7 @@ async def _aborted(log: Log) -> tuple[AbortedTransaction, ...]:
 
 
 async def clean_log(
-    dirty: DirtyLog, directory: LogDirectory, settings: CleanerSettings, progress: Progress
+    dirty: DirtyLog, directory: LogDirectory, settings: CleanerSettings, *, progress: Progress
 ) -> Cleaned:
     """Compact a log.
 
@@ -138,7 +143,11 @@ async def clean_log(
             planned = await plan(dirty, settings, suffix)
             await _make_durable(log, directory, planned.end_offset)
             cleaned = await run_job(
-                log.world, log.directory, planned.job, settings.bytes_per_second, progress
+                log.world,
+                log.directory,
+                planned.job,
+                bytes_per_second=settings.bytes_per_second,
+                progress=progress,
             )
             for group in cleaned.groups:
                 if group.unchanged:
@@ -146,7 +155,7 @@ async def clean_log(
                 else:
                     await trio.lowlevel.checkpoint()  # a revoked run ends before its next swap
                     old, end = planned.replaced_by(group), planned.end_of(group)
-                    await swap_in(log, planned.job, group, old, end)
+                    await swap_in(log, planned.job, group, old=old, end_offset=end)
                     generation += 1
             await directory.write_cleaned(log, cleaned.end_offset)
     except (CleaningError, WorkerLostError, KafkaError, OSError) as error:

@@ -46,7 +46,7 @@ def clean(directory: Directory, job: CleaningJob) -> Cleaning:
     pace = Pace()
     records = _records(job, pace)
     try:
-        cleaned = yield from _Run(directory, job, pace, records).clean()
+        cleaned = yield from _Run(directory=directory, job=job, pace=pace, records=records).clean()
     except Exception:
         yield from records.release()
         raise
@@ -61,7 +61,7 @@ def _records(job: CleaningJob, pace: Pace) -> Records:
     return Rows(KeyMap(rules.dedupe_buffer_bytes, rules.load_factor, job.salt), pace)
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class _Run:
     """State of one run. ends: end of each segment, by its base offset."""
 
@@ -88,12 +88,12 @@ class _Run:
         self._pace.indexing = False
         transactions = Transactions.since(job.aborted, 0)
         filtering = Filter(
-            job.rules,
-            self._records,
-            transactions,
-            self._pace,
-            end_offset - 1,
-            job.first_uncleanable_offset,
+            rules=job.rules,
+            records=self._records,
+            transactions=transactions,
+            pace=self._pace,
+            last_indexed=end_offset - 1,
+            upper_bound=job.first_uncleanable_offset,
         )
         groups: list[CleanedGroup] = []
         for group in group_segments(job, end_offset):
@@ -189,7 +189,7 @@ class _Run:
         filtering.changed = False
         filtering.unreadable.clear()
         transactions.retained.clear()
-        new = yield from NewSegment.create(self._directory, self._job, base_offset, self._pace)
+        new = yield from NewSegment.create(self._directory, self._job, base_offset, pace=self._pace)
         try:
             for segment in group:
                 reader = yield from self._open(segment)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _RECORD_US: Final = 0.5
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class _Window:
     """Batches that are treated at once. blocks: decompressed records of the readable ones.
 
@@ -43,7 +43,7 @@ class _Window:
 
     def without_malformed(self, compaction: "Compaction") -> "_Window":
         """Return the window with malformed batches as unreadable ones."""
-        window = _Window(self.batches, survivors=self.survivors)
+        window = _Window(batches=self.batches, survivors=self.survivors)
         for number, block in zip(self.readable, self.blocks, strict=True):
             batch = self.batches[number]
             try:

@@ -22,7 +22,7 @@ def group_segments(job: CleaningJob, end_offset: int) -> list[list[SealedFile]]:
     groups: list[list[SealedFile]] = []
     for number, segment in enumerate(segments):
         last = _last_offset(job, segments, number)
-        if groups and _fits(job, groups[-1], segment, last):
+        if groups and _fits(job, groups[-1], segment, last=last):
             groups[-1].append(segment)
         else:
             groups.append([segment])
@@ -36,7 +36,7 @@ def _last_offset(job: CleaningJob, segments: Sequence[SealedFile], number: int) 
     return job.first_uncleanable_offset - 1
 
 
-def _fits(job: CleaningJob, group: Sequence[SealedFile], segment: SealedFile, last: int) -> bool:
+def _fits(job: CleaningJob, group: Sequence[SealedFile], segment: SealedFile, *, last: int) -> bool:
     rules = job.rules
     most_index = rules.segment_index_bytes
     return (

@@ -35,7 +35,7 @@ class LastRecord:
     epoch: int
 
 
-@frozen
+@frozen(kw_only=True)
 class SealedFile:
     """A segment to clean: its base offset, and the sizes of its files in bytes."""
 
@@ -116,7 +116,7 @@ class CleaningStats:
     unreadable_batches: int = 0
 
 
-@frozen
+@frozen(kw_only=True)
 class UnreadableBatch:
     """Batch with a valid checksum whose records the run could not read.
 

@@ -179,8 +179,10 @@ class LogCleaner:
         cleaned: Cleaned | Failure = Failure.PASSING
         try:
             with self.states.running(log):
-                call = partial(clean_log, dirty, directory, self.settings, cleaner.progress)
-                cleaned = await attempt(self.states, log, directory, call)
+                call = partial(
+                    clean_log, dirty, directory, self.settings, progress=cleaner.progress
+                )
+                cleaned = await attempt(self.states, log, directory, call=call)
         finally:
             cleaner.took_s, cleaner.dirty = trio.current_time() - cleaner.since, None
             if cleaned is Failure.PASSING:
@@ -216,7 +218,7 @@ class LogCleaner:
         expiry_ms: int | Failure | None = Failure.PASSING
         with self.states.retaining(log):
             call = partial(_retain, log, directory)
-            expiry_ms = await attempt(self.states, log, directory, call)
+            expiry_ms = await attempt(self.states, log, directory, call=call)
         return expiry_ms  # noqa: RET504 - a claim that is revoked ends the block before
 
     async def clean_now(self, log: Log) -> Cleaned | None:

@@ -148,7 +148,7 @@ class Rows:
                 if not number:  # the rest must be sound, too
                     end, start = header.base_offset + cursor.delta + 1, _NEVER
                     number = min(remaining, _STEP)
-            _collect_keys(cursor, number, start, keys, self._map)
+            _collect_keys(cursor, number, start, keys=keys, map_of=self._map)
             remaining -= number
             if self._pace.due(_BATCH_US + number * _KEY_US):
                 yield self._pace.pause()
@@ -287,7 +287,7 @@ class _Sieve(_Cursor):
 
 
 def _collect_keys(  # noqa: C901, PLR0912, PLR0915 - calls would double its time
-    cursor: _Cursor, number: int, start: int, keys: dict[bytes | int, int], map_of: KeyMap
+    cursor: _Cursor, number: int, start: int, *, keys: dict[bytes | int, int], map_of: KeyMap
 ) -> None:
     """Collect the keys of the next records. IndexError, ValueError for malformed ones."""
     data, at, delta, most = cursor.data, cursor.at, cursor.delta, cursor.most
@@ -353,7 +353,7 @@ def _collect_keys(  # noqa: C901, PLR0912, PLR0915 - calls would double its time
         if length > 0:
             at += length
         if at + 1 != end or data[at] or key_length < -1 or length < -1:
-            _check_rest(data, at, end, key_length, length)
+            _check_rest(data, at, end, key_length=key_length, value=length)
         at = end
         if key_length >= 0 and delta >= first:
             key: bytes | int = data[key_at : key_at + key_length]
@@ -436,7 +436,7 @@ def _sift(  # noqa: C901, PLR0912, PLR0915 - calls would double its time
         if value > 0:
             at += value
         if at + 1 != end or data[at] or key_length < -1 or value < -1:
-            _check_rest(data, at, end, key_length, value)
+            _check_rest(data, at, end, key_length=key_length, value=value)
         at = end
         if delta <= last:
             if key_length < 0:
@@ -465,7 +465,7 @@ def _sift(  # noqa: C901, PLR0912, PLR0915 - calls would double its time
     sieve.max_timestamp = sieve.base_timestamp + max_delta
 
 
-def _check_rest(data: bytes, at: int, end: int, key_length: int, value: int) -> None:
+def _check_rest(data: bytes, at: int, end: int, *, key_length: int, value: int) -> None:
     """Check the headers of a record at `at`, or say what else is wrong with it."""
     if key_length < -1 or value < -1:
         raise ValueError(f"key of {key_length} bytes and value of {value} bytes")

@@ -55,6 +55,7 @@ async def run_job(
     world: World,
     directory: Directory,
     job: CleaningJob,
+    *,
     bytes_per_second: float | None,
     progress: Progress,
 ) -> Cleaned:
@@ -63,13 +64,13 @@ async def run_job(
         return await world.run_in_process(_work, directory.path, job, bytes_per_second)
     run = clean(directory, job)
     try:
-        return await _run_in_slices(world, run, bytes_per_second, progress)
+        return await _run_in_slices(world, run, bytes_per_second, progress=progress)
     finally:
         run.close()
 
 
 async def _run_in_slices(
-    world: World, run: Cleaning, bytes_per_second: float | None, progress: Progress
+    world: World, run: Cleaning, bytes_per_second: float | None, *, progress: Progress
 ) -> Cleaned:
     started = trio.current_time()
     result: object = None

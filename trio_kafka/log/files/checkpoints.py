@@ -80,9 +80,9 @@ async def replace_file(directory: Directory, name: str, content: bytes) -> None:
 async def read_lines(
     directory: Directory, name: str, fields: int, *, may_be_empty: bool = False
 ) -> list[list[str]]:
-    """Return the lines of a checkpoint, split into `fields` fields; none without a file.
+    """Read a checkpoint, and return its lines, each split into `fields` fields.
 
-    may_be_empty: a file without any byte is none, too.
+    Without a file there are no lines. may_be_empty: an empty file is valid and has no lines.
     Raises LogDirError with the file and the line.
     """
     try:

@@ -77,6 +77,7 @@ class LogDirectory:
         world: World,
         root: Directory,
         on_offline: Callable[[], None],
+        *,
         yield_point: YieldPoint = UNBOUND,
     ) -> None:
         self.root = root
@@ -282,7 +283,7 @@ class LogDirectory:
             self.fail(error)
 
     async def checkpoint(self, *names: str) -> None:
-        """Write these checkpoints, without names all. An error takes the directory offline."""
+        """Write the checkpoints of these names, or all; an error takes the directory offline."""
         if self.offline is None:
             try:
                 # High watermarks before start offsets: see `write_start_offsets`.

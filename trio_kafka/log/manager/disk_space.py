@@ -23,7 +23,7 @@ _MIB: Final = 1 << 20
 _logger: Final = get_logger(__name__)
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class _Watched:
     """One directory. warned_at: free bytes at the last warning; None: there is enough space."""
 
@@ -69,7 +69,7 @@ class DiskSpace:
 
     def _note(self, path: str, space: Space) -> None:
         now = trio.current_time()
-        watched = self._watched.setdefault(path, _Watched(space, now))
+        watched = self._watched.setdefault(path, _Watched(space=space, at=now))
         watched.note(space, now)
         least = self.least_percent()
         soon = watched.full_in_s is not None and watched.full_in_s < _SOON_S

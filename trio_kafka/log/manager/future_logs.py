@@ -40,7 +40,7 @@ class FutureLogs:
     """Future logs of all directories, at most one for each partition."""
 
     def __init__(
-        self, world: World, files: OpenFiles, wants_sync: Callable[[Log], None], node: Node
+        self, world: World, files: OpenFiles, wants_sync: Callable[[Log], None], *, node: Node
     ) -> None:
         self._world = world
         self._files = files
@@ -72,6 +72,7 @@ class FutureLogs:
         directory: LogDirectory,
         partition: TopicPartition,
         topic_id: TopicId,
+        *,
         config: LogConfig,
         start_offset: int,
     ) -> Log:
@@ -86,7 +87,7 @@ class FutureLogs:
                 self._world,
                 directory.root.directory(name, create=True),
                 partition,
-                config,
+                config=config,
                 parent=directory.root,
                 start_offset=start_offset,
                 latency=directory.latency,

@@ -66,14 +66,14 @@ async def load_logs(
     async with AsyncExitStack() as stack:
         with_workers = await _keep_workers(logs, stack)
         load = _Load(
-            logs,
-            config_of,
-            delete_delay_ms,
-            topic_id_of,
-            directory_of,
-            since,
-            at_once,
-            worker_bytes if with_workers else None,
+            logs=logs,
+            config_of=config_of,
+            delete_delay_ms=delete_delay_ms,
+            topic_id_of=topic_id_of,
+            directory_of=directory_of,
+            silent_since=since,
+            at_once=at_once,
+            worker_bytes=worker_bytes if with_workers else None,
         )
         nursery = await stack.enter_async_context(trio.open_nursery())
         for directory in logs.online:
@@ -81,7 +81,7 @@ async def load_logs(
     logs.check_online()
     for partition in logs.futures.partitions:
         topic_id = topic_id_of(partition.topic)
-        _settle_move(logs, partition, topic_id, directory_of(partition))
+        _settle_move(logs, partition, topic_id, directory_id=directory_of(partition))
 
 
 async def _keep_workers(logs: LogManager, stack: AsyncExitStack) -> bool:
@@ -95,7 +95,7 @@ async def _keep_workers(logs: LogManager, stack: AsyncExitStack) -> bool:
     return True
 
 
-@frozen
+@frozen(kw_only=True)
 class _Load:
     """One load of all directories."""
 
@@ -203,7 +203,7 @@ class _Load:
         else:
             loading = progress.begin(name)
             try:
-                log = await self._open(directory, name, partition, loading, inside)
+                log = await self._open(directory, name, partition, loading=loading, names=inside)
             finally:
                 progress.end(loading)
             self._take_opened(directory, log, future=mark == FUTURE)
@@ -221,6 +221,7 @@ class _Load:
         directory: LogDirectory,
         name: str,
         partition: TopicPartition,
+        *,
         loading: LogProgress,
         names: Sequence[str],
     ) -> Log:
@@ -234,7 +235,7 @@ class _Load:
                 self.logs.world,
                 folder,
                 partition,
-                config,
+                config=config,
                 recovery=recovery,
                 latency=directory.latency,
                 files=self.logs.files,
@@ -269,7 +270,7 @@ class _Load:
         self.logs.found_stray(f"{directory.path}/{marked}")
 
     def _take(self, directory: LogDirectory, log: Log) -> None:
-        """Serve the log, unless another one of the same partition has the better claim."""
+        """Serve a loaded log. Of two logs of a partition, serve one and set the other aside."""
         partition = log.partition
         other = self.logs.get(partition)
         if other is None:
@@ -294,7 +295,11 @@ class _Load:
 
 
 def _settle_move(
-    logs: LogManager, partition: TopicPartition, topic_id: TopicId | None, directory_id: str | None
+    logs: LogManager,
+    partition: TopicPartition,
+    topic_id: TopicId | None,
+    *,
+    directory_id: str | None,
 ) -> None:
     """Promote a future log if a crash came between the steps of its promotion.
 

@@ -53,8 +53,8 @@ class LogManager:
         world: World,
         paths: Sequence[str],
         node: Node,
-        on_offline: Callable[[LogDirectory], None] = lambda _: None,
         *,
+        on_offline: Callable[[LogDirectory], None] = lambda _: None,
         open_files: int = SMALLEST,
         threads: int = 4,
         yield_point: YieldPoint | None = None,
@@ -74,7 +74,7 @@ class LogManager:
         self._syncing = SyncQueue()
         self.node = node.add("log-manager", "part", self.figures)
         self.node.add("open-files", "file", self.files.figures)
-        self.futures = FutureLogs(world, self.files, self._syncing.ask, self.node)
+        self.futures = FutureLogs(world, self.files, self._syncing.ask, node=self.node)
         self.cordoned: frozenset[str] = frozenset()
         # Directories that were named for replicas before they exist (KIP-113).
         self.preferred: dict[TopicPartition, str] = {}
@@ -127,7 +127,7 @@ class LogManager:
         try:
             root = self.world.directory(path, create=True, threads=self.threads)
             directory = LogDirectory(
-                self.world, root, lambda: self._on_offline(directory), self.yield_point
+                self.world, root, lambda: self._on_offline(directory), yield_point=self.yield_point
             )
             await self._lock(directory)
         except LogDirError as error:
@@ -184,7 +184,7 @@ class LogManager:
     def loading(self, progress: DirectoryProgress) -> Iterator[None]:
         """Show the load of a directory in the tree while the block runs."""
         name = f"loading {progress.path}"
-        node = self.node.add(name, "part", progress.figures, progress.nodes)
+        node = self.node.add(name, "part", progress.figures, transient=progress.nodes)
         try:
             yield
         finally:
@@ -217,6 +217,7 @@ class LogManager:
         partition: TopicPartition,
         topic_id: TopicId,
         config: LogConfig,
+        *,
         directory: LogDirectory | None = None,
     ) -> Log:
         """Return the log of a partition; create it in the directory with the fewest logs if
@@ -231,7 +232,7 @@ class LogManager:
             raise self._all_offline()
         directory = directory or self._least_loaded(online)
         try:
-            log = self._create(partition, topic_id, config, directory)
+            log = self._create(partition, topic_id, config, directory=directory)
         except (KafkaError, OSError) as error:
             if isinstance(error, OSError):  # not for want of a free descriptor
                 directory.fail(error)
@@ -253,6 +254,7 @@ class LogManager:
         partition: TopicPartition,
         topic_id: TopicId,
         config: LogConfig,
+        *,
         directory: LogDirectory,
     ) -> Log:
         """Create a log. OSError; KafkaError(REPLICA_NOT_AVAILABLE) without a free descriptor."""
@@ -261,7 +263,7 @@ class LogManager:
             self.world,
             folder,
             partition,
-            config,
+            config=config,
             parent=directory.root,
             latency=directory.latency,
             files=self.files,
@@ -319,14 +321,14 @@ class LogManager:
         entry = self.futures.pop(partition)
         if entry is not None:
             directory, future = entry
-            self._set_aside(directory, future, DELETE, directory.sync_names)
+            self._set_aside(directory, future, DELETE, names=directory.sync_names)
 
     def make_future_stray(self, partition: TopicPartition) -> None:
         """Set a future log aside whose partition is not this broker's. Its files stay."""
         entry = self.futures.pop(partition)
         if entry is not None:
             directory, future = entry
-            self._set_aside(directory, future, STRAY, directory.sync_names)
+            self._set_aside(directory, future, STRAY, names=directory.sync_names)
 
     def promote(self, partition: TopicPartition) -> None:
         """Let the future log take the place of the log, which is deleted. LogDirError.
@@ -347,7 +349,9 @@ class LogManager:
             raise LogDirError(directory.path, str(error)) from error
         before, log = self._pop(partition)
         if before is not None and log is not None:
-            self._set_aside(before, log, DELETE, partial(self._end_move, directory, before, log))
+            self._set_aside(
+                before, log, DELETE, names=partial(self._end_move, directory, before, log)
+            )
         self.take(directory, future)
 
     async def _end_move(self, target: LogDirectory, source: LogDirectory, log: Log) -> None:
@@ -361,7 +365,7 @@ class LogManager:
     def _retire(self, partition: TopicPartition, mark: str) -> None:
         directory, log = self._pop(partition)
         if directory is not None and log is not None:
-            self._set_aside(directory, log, mark, directory.sync_names)
+            self._set_aside(directory, log, mark, names=directory.sync_names)
 
     def _pop(self, partition: TopicPartition) -> tuple[LogDirectory | None, Log | None]:
         """Remove a log from memory, and return it with its directory."""
@@ -371,7 +375,7 @@ class LogManager:
             self._nodes.pop(partition).remove()
         return directory, log
 
-    def _set_aside(self, directory: LogDirectory, log: Log, mark: str, names: SyncNames) -> None:
+    def _set_aside(self, directory: LogDirectory, log: Log, mark: str, *, names: SyncNames) -> None:
         """Close a log and mark the name of its directory.
 
         names: makes the name durable; for a log that was moved, also that of the other one.

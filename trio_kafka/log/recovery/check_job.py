@@ -38,7 +38,7 @@ def check_in_job(
             epochs.append((header.leader_epoch, header.base_offset))
 
     try:
-        end = yield from run_in_steps(checking(segment, checked, index_interval_bytes, see))
+        end = yield from run_in_steps(checking(segment, checked, index_interval_bytes, see=see))
         return CheckedSegment(
             end=end, checked=checked, epochs=tuple(epochs), summary=segment.summary()
         )

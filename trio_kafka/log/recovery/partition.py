@@ -46,8 +46,8 @@ def create_log(
     world: World,
     directory: Directory,
     partition: TopicPartition,
-    config: LogConfig,
     *,
+    config: LogConfig,
     parent: Directory | None = None,
     start_offset: int = 0,
     latency: DiskLatency | None = None,
@@ -58,7 +58,7 @@ def create_log(
     """
     now_ms = int(world.clock.wall() * 1000)
     segment = run_now(
-        Segment.create(directory, start_offset, now_ms, files, reserve=config.reserve)
+        Segment.create(directory, start_offset, now_ms, files=files, reserve=config.reserve)
     )
     state = LogState(
         segments=Segments([segment]),
@@ -67,15 +67,17 @@ def create_log(
         recovery_point=start_offset,
     )
     state.producers.loads_at = start_offset
-    return Log(world, directory, partition, config, state, parent=parent, latency=latency)
+    return Log(
+        world, directory, partition, config=config, state=state, parent=parent, latency=latency
+    )
 
 
 async def open_log(
     world: World,
     directory: Directory,
     partition: TopicPartition,
-    config: LogConfig,
     *,
+    config: LogConfig,
     recovery: Recovery | None = None,
     parent: Directory | None = None,
     latency: DiskLatency | None = None,
@@ -88,7 +90,14 @@ async def open_log(
     Raises LogDirError.
     """
     now_ms = int(world.clock.wall() * 1000)
-    loader = _Loader(world, directory, config, recovery or Recovery(), files or OpenFiles(), now_ms)
+    loader = _Loader(
+        world=world,
+        directory=directory,
+        config=config,
+        recovery=recovery or Recovery(),
+        files=files or OpenFiles(),
+        now_ms=now_ms,
+    )
     try:
         state = await loader.load()
     except BaseException as error:
@@ -96,10 +105,12 @@ async def open_log(
         if isinstance(error, OSError):
             raise LogDirError(directory.path, f"{partition}: {error}") from error
         raise
-    return Log(world, directory, partition, config, state, parent=parent, latency=latency)
+    return Log(
+        world, directory, partition, config=config, state=state, parent=parent, latency=latency
+    )
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class _Loader:
     """One load.
 
@@ -147,12 +158,12 @@ class _Loader:
         epochs_lost = await self._load_epochs()
         saved = self.epochs.rows
         loader = SegmentLoader(
-            self.world,
-            self.directory,
-            self.config,
-            self.recovery,
-            self.files,
-            self.epochs,
+            world=self.world,
+            directory=self.directory,
+            config=self.config,
+            recovery=self.recovery,
+            files=self.files,
+            epochs=self.epochs,
             epochs_lost=epochs_lost,
             now_ms=self.now_ms,
         )
@@ -179,8 +190,8 @@ class _Loader:
             self.directory,
             segments,
             self.rebuilt[0].base_offset if self.rebuilt else self.end_offset,
-            self.end_offset,
-            set(self.rebuilt),
+            end_offset=self.end_offset,
+            rebuilt=set(self.rebuilt),
             offsets=snapshots,
             without=loader.plain,
             silent_since=silent_since,
@@ -234,7 +245,11 @@ class _Loader:
         return not rows
 
     async def _settle_range(self) -> None:
-        """Restart a log that ends before its start offset. Create the segment of a new one."""
+        """Make the start offset and the segments agree.
+
+        Segments that end before the start offset are removed. A log without a segment gets an empty
+        one, which begins at the start offset.
+        """
         first = self._segments[0].base_offset if self._segments else 0
         if self._segments and self.doubtful > self.end_offset:
             _logger.warning(
@@ -258,7 +273,7 @@ class _Loader:
                     self.directory,
                     self.start_offset,
                     self.now_ms,
-                    self.files,
+                    files=self.files,
                     reserve=self.config.reserve,
                 )
             )

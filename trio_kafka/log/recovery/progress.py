@@ -84,7 +84,7 @@ class DirectoryProgress:
 
     def nodes(self, parent: Node) -> Iterable[Node]:
         """Make nodes of the logs that are being loaded."""
-        return [Node(log.name, "log", log.figures, parent) for log in self._running]
+        return [Node(log.name, "log", log.figures, parent=parent) for log in self._running]
 
     async def report(self) -> None:
         """Log the progress every few seconds until cancelled."""

@@ -59,7 +59,7 @@ def _see_nothing(position: int, header: BatchHeader) -> None:
     """Ignore a batch: epochs come from their file."""
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class SegmentLoader:
     """One load of the segments of a partition.
 
@@ -96,7 +96,7 @@ class SegmentLoader:
                 _logger.warning("segment dropped", path=self.directory.path, base_offset=base)
                 await unlink_segment(self.directory, base)
                 continue
-            segment = Segment.open(self.directory, base, self.now_ms, self.files)
+            segment = Segment.open(self.directory, base, self.now_ms, files=self.files)
             self.segments.append(segment)
             trusted = self.recovery.clean or (
                 not last and bases[number + 1] <= self.recovery.recovery_point
@@ -167,7 +167,7 @@ class SegmentLoader:
         checked.producers = False
         end = await self._check_in_process(segment, checked, assign=assign)
         if end is None:
-            end = await check_segment(segment, checked, interval, see)
+            end = await check_segment(segment, checked, interval, see=see)
         self.recovery.progress.bytes_checked += end
         self.rebuilt.append(segment)
         file = segment.file
@@ -195,7 +195,7 @@ class SegmentLoader:
                 return False
             if after is None:
                 break
-            end = await check_segment(segment, checked, interval, see, after)
+            end = await check_segment(segment, checked, interval, see=see, position=after)
         if gaps > _GAPS_LOGGED:
             path = f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}"
             _logger.error("more damaged batches kept", path=path, count=gaps - _GAPS_LOGGED)

@@ -59,14 +59,16 @@ class Checked:
 
 
 async def check_segment(
-    segment: Segment, checked: Checked, index_interval_bytes: int, see: See, position: int = 0
+    segment: Segment, checked: Checked, index_interval_bytes: int, *, see: See, position: int = 0
 ) -> int:
     """Check a segment in threads, see `checking`. OSError."""
-    return await run_in_threads(checking(segment, checked, index_interval_bytes, see, position))
+    return await run_in_threads(
+        checking(segment, checked, index_interval_bytes, see=see, position=position)
+    )
 
 
 def checking(
-    segment: Segment, checked: Checked, index_interval_bytes: int, see: See, position: int = 0
+    segment: Segment, checked: Checked, index_interval_bytes: int, *, see: See, position: int = 0
 ) -> FileWork[int]:
     """Rebuild the indexes in memory and call `see` for every whole batch. Return where the last one
     ends.

@@ -20,6 +20,7 @@ def find_aborted(
     data: memoryview,
     positions: Sequence[int],
     headers: NDArray[np.void],
+    *,
     aborted: Sequence[tuple[int, int]],
 ) -> tuple[NDArray[np.bool_], CorruptBatchError | None]:
     """Mark which of the batches at `positions` belong to aborted transactions.

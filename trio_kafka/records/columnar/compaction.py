@@ -131,6 +131,7 @@ class Compaction:
         headers: Sequence[BatchHeader],
         blocks: Sequence[Buffer],
         last_indexed: int,
+        *,
         now_ms: int,
     ) -> list[Survived]:
         """Find the survivors of each batch. Records after `last_indexed` stay. ValueError."""
@@ -150,7 +151,7 @@ class Compaction:
         if dead.any():
             keep &= ~dead | np.repeat(lasting, parsed.counts)
         keep |= ~covered
-        return _survived(headers, parsed, keep, covered & ~keyed, keep & dead)
+        return _survived(headers, parsed, keep, invalid=covered & ~keyed, tombstones=keep & dead)
 
 
 def _keeps_tombstones(header: BatchHeader, now_ms: int) -> bool:
@@ -178,7 +179,7 @@ def _parse_sound(headers: Sequence[BatchHeader], blocks: Sequence[Buffer]) -> _P
     end = np.cumsum([len(block) for _, block in full])
     begin = np.append(0, end[:-1])
     counts = np.array([header.count for header, _ in full], np.int64)
-    starts = locate_records(data, begin, end, counts)
+    starts = locate_records(data, begin, end, counts=counts)
     records = parse_records(
         data,
         starts,
@@ -206,6 +207,7 @@ def _survived(
     headers: Sequence[BatchHeader],
     parsed: _Parsed,
     keep: NDArray[np.bool_],
+    *,
     invalid: NDArray[np.bool_],
     tombstones: NDArray[np.bool_],
 ) -> list[Survived]:

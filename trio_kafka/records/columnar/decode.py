@@ -97,7 +97,7 @@ class _Decoder:
         last = base + headers["last_offset_delta"]
         mask = (last >= self.start) | (last < base)  # detects an overflow of the sum, too
         if aborted:
-            skipped, lie = find_aborted(self.data, walked.positions, headers, aborted)
+            skipped, lie = find_aborted(self.data, walked.positions, headers, aborted=aborted)
             mask &= ~skipped
             if lie is not None:
                 error = lie
@@ -120,7 +120,7 @@ class _Decoder:
         """Decode a window in pieces of whole batches with about `rows` records."""
         picked = headers[window.batches]
         counts = picked["count"].astype(np.int64)
-        starts = locate_records(window.data, window.begin, window.end, counts)
+        starts = locate_records(window.data, window.begin, window.end, counts=counts)
         ends = np.cumsum(counts)
         first, done = 0, 0
         while first < len(counts):
@@ -132,7 +132,7 @@ class _Decoder:
                 columns = self.make_columns(piece, picked[first:last], starts[done:until])
             except (MalformedRecordsError, IndexError):
                 good, error = self.find_malformed(
-                    piece, picked[first:last], starts[done:until], positions
+                    piece, picked[first:last], starts[done:until], positions=positions
                 )
                 yield from self.cut(good)
                 raise error from None
@@ -144,6 +144,7 @@ class _Decoder:
         window: Window,
         headers: NDArray[np.void],
         starts: Longs,
+        *,
         positions: Sequence[int],
     ) -> tuple[dict[str, pa.Array], CorruptBatchError]:
         """Return columns of the batches before the first malformed one, and its error."""
@@ -164,7 +165,7 @@ class _Decoder:
         """Return the error of the row codec for the malformed batch at `position`."""
         try:
             header = read_header(self.data, position)
-            for _ in read_records(self.data, position, header, DECOMPRESSED_LIMIT):
+            for _ in read_records(self.data, position, header, limit=DECOMPRESSED_LIMIT):
                 pass
         except KafkaError as error:
             return corrupt_batch(error, position)

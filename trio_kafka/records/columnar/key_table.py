@@ -87,14 +87,14 @@ class KeyTable:
             table[places[same], _OFFSET] = values[same]
             claims = np.flatnonzero(free)
             if claims.size:
-                self._claim(places[claims], first[claims], second[claims], values[claims])
+                self._claim(places[claims], first[claims], second[claims], values=values[claims])
             taken = ~same & ~free
             places = np.where(taken, (places + strides) % self._slots, places)
             rest = np.flatnonzero(~same)  # claimed slots are looked at once more
             places, strides = places[rest], strides[rest]
             first, second, values = first[rest], second[rest], values[rest]
 
-    def _claim(self, places: Longs, first: Words, second: Words, values: Words) -> None:
+    def _claim(self, places: Longs, first: Words, second: Words, *, values: Words) -> None:
         """Give free slots to one of the keys that want them."""
         table = self._table
         numbers = np.arange(1, len(places) + 1, dtype=np.uint64)

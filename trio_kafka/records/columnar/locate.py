@@ -19,7 +19,7 @@ _FEW: Final = 32
 _SMALLEST: Final = 6
 
 
-def locate_records(data: Bytes, begin: Longs, end: Longs, counts: Longs) -> Longs:
+def locate_records(data: Bytes, begin: Longs, end: Longs, *, counts: Longs) -> Longs:
     """Return the position of each record of some batches, in order: `counts.sum()` in all.
 
     begin, end: of the records of each batch, within `data`. counts: at least 1 each. Positions in a
@@ -35,7 +35,7 @@ def locate_records(data: Bytes, begin: Longs, end: Longs, counts: Longs) -> Long
     view, slots = data.data, starts.data
     for chain, done, at in open_chains:
         slot = int(first[chain])
-        _follow(view, at, int(end[chain]), slots[slot + done : slot + int(counts[chain])])
+        _follow(view, at, int(end[chain]), slots=slots[slot + done : slot + int(counts[chain])])
     return starts
 
 
@@ -91,7 +91,7 @@ def _advances() -> Longs:
     return np.where(fits, (number >> 1) + np.where(is_single, 1, 2), 0)
 
 
-def _follow(data: memoryview, at: int, end: int, slots: memoryview) -> None:
+def _follow(data: memoryview, at: int, end: int, *, slots: memoryview) -> None:
     """Fill `slots` with the records from `at` on. Stop at an invalid length."""
     last = end - _SMALLEST
     for slot in range(len(slots)):

@@ -45,12 +45,12 @@ def pack_varints(columns: Sequence[Longs], sizes: Sequence[Longs]) -> pa.Array:
     at = offsets[:-1].copy()
     for numbers, size in zip(columns, sizes, strict=True):
         if numbers.any():
-            _write(packed, at, numbers, size)
+            _write(packed, at, numbers, size=size)
         at += size
     return as_binary(offsets, pa.py_buffer(packed))
 
 
-def _write(packed: NDArray[np.uint8], at: Longs, numbers: Longs, size: Longs) -> None:
+def _write(packed: NDArray[np.uint8], at: Longs, numbers: Longs, *, size: Longs) -> None:
     longest = int(size.max())
     if longest == 1:
         small = numbers.astype(np.int8)

@@ -115,7 +115,7 @@ def parse_records(
     number, at = read_varints(data, at)
     headers = None
     if number.any():
-        headers, at = _read_headers(data, at, ends, number)
+        headers, at = _read_headers(data, at, ends, counts=number)
     if (at != ends).any():
         raise MalformedRecordsError
     return Records(
@@ -149,7 +149,7 @@ def _empty(size: int) -> Slices:
 
 
 def _read_headers(
-    data: Bytes, at: Longs, ends: Longs, counts: Longs
+    data: Bytes, at: Longs, ends: Longs, *, counts: Longs
 ) -> tuple[RecordHeaders, Longs]:
     """Return the headers of the records, and the positions after them.
 
@@ -178,11 +178,15 @@ def _read_headers(
     for record, position, number, place in zip(
         row.tolist(), at.tolist(), remaining.tolist(), slot.tolist(), strict=True
     ):
-        after[record] = _follow_headers(data.data, position, range(place, place + number), headers)
+        after[record] = _follow_headers(
+            data.data, position, range(place, place + number), headers=headers
+        )
     return headers, after
 
 
-def _follow_headers(data: memoryview, position: int, slots: range, headers: RecordHeaders) -> int:
+def _follow_headers(
+    data: memoryview, position: int, slots: range, *, headers: RecordHeaders
+) -> int:
     """Fill the slots with the headers at `position`. Return the position after them."""
     for slot in slots:
         for slices in (headers.keys, headers.values):

@@ -114,7 +114,7 @@ class SimulatedChild:
 
 
 def start_child(
-    world: Machine, command: Sequence[str], environment: Mapping[str, str], directory: str
+    world: Machine, command: Sequence[str], environment: Mapping[str, str], *, directory: str
 ) -> SimulatedChild:
     """See `World.start_child`."""
     process = SimulatedProcess(tuple(command), dict(environment), directory)

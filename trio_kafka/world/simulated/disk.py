@@ -26,12 +26,12 @@ class Write:
 
 @frozen
 class Truncate:
-    """A cut to a size."""
+    """Change of a file: it was cut to `size` bytes."""
 
     size: int
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class FileNode:
     """Content of a file.
 

@@ -77,7 +77,7 @@ class CallFault:
         return OSError(number, os.strerror(number), target)
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class ActiveFault:
     """A rule in force. seen: matching calls. hits: calls that got the fault."""
 
@@ -103,7 +103,7 @@ class ActiveFault:
         changed.set()
 
     async def wait(self, hits: int = 1) -> None:
-        """Wait for so many faults in all."""
+        """Wait until `hits` calls have got the fault, since the rule was added."""
         while self.hits < hits:
             await self._changed.wait()
 
@@ -121,7 +121,7 @@ class CallFaults:
 
     def add(self, rule: CallFault) -> ActiveFault:
         """Put a rule in force, behind the others."""
-        fault = ActiveFault(rule, self._remove)
+        fault = ActiveFault(rule=rule, remove=self._remove)
         self.rules.append(fault)
         return fault
 

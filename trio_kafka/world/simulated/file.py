@@ -44,7 +44,7 @@ class SimulatedLease:
             raise OSError(errno.EBADF, "the lease was released")
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class SimulatedFile:
     """See `protocols.File`."""
 

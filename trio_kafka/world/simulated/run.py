@@ -89,7 +89,7 @@ class SimulatedRun:
             if socket.other.world.name == second and not socket.lost:
                 socket.lose()
                 count += 1
-        self.note(first, "half_open", second, count)
+        self.note(first, "half_open", second, data=count)
         return count
 
     def at(self, when: float, act: Callable[[], None]) -> None:
@@ -115,7 +115,7 @@ class SimulatedRun:
             raise TypeError(f"slow calls need a SkippingClock, not {type(clock).__name__}")
         clock.skip(seconds)
 
-    def note(self, machine: str, call: str, target: str, data: object = None) -> None:
+    def note(self, machine: str, call: str, target: str, *, data: object = None) -> None:
         """Add a line to the trace: never a hash, an id or the repr of an object."""
         body = data if isinstance(data, bytes | bytearray | memoryview) else repr(data).encode()
         task = trio.lowlevel.current_task().name
@@ -160,7 +160,7 @@ class DiskMachine(Protocol):
         """Raise Crashed unless the machine is in this life."""
 
     def free_space(self) -> int:
-        """Return how many bytes files may still grow by."""
+        """Return the number of bytes that can still be written to the disk."""
 
 
 class OpenSocket(Protocol):
@@ -182,7 +182,7 @@ class RunningChild(Protocol):
     def die(self, status: int) -> None: ...
 
 
-@define(eq=False, slots=False)
+@define(eq=False, slots=False, kw_only=True)
 class Machine:
     """One life of a simulated machine, as its files, sockets and processes see it.
 
@@ -222,7 +222,7 @@ class Machine:
 
     def _judge(self, call: str, target: str, data: object) -> float:
         self.check()
-        self.universe.note(self.name, call, target, data)
+        self.universe.note(self.name, call, target, data=data)
         verdict = self.universe.fault(self.name, call, target)
         if isinstance(verdict, PowerLoss):
             self.crash(kept=verdict.kept)
@@ -263,7 +263,7 @@ class Machine:
             self.disk.lose_power(self.universe.disk_chance, kept)
 
     def free_space(self) -> int:
-        """Return how many bytes files may still grow by."""
+        """Return the number of bytes that can still be written to the disk."""
         return _PLENTY if self.capacity is None else max(self.capacity - self.disk.size, 0)
 
     def take_key(self) -> int:

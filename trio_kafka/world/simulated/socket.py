@@ -39,7 +39,7 @@ class EdgeReceiver(Protocol):
     def forget(self, socket: "MemorySocket") -> None: ...
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class MemorySocket:
     """See `protocols.Socket`.
 
@@ -77,7 +77,7 @@ class MemorySocket:
         self.world.sockets[self] = None
 
     def accept(self) -> None:
-        """Count it: a listener gives it to its machine."""
+        """Count the socket as open: a listener of its machine has accepted it."""
         self.accepted = True
         self.world.descriptors.sockets += 1
 

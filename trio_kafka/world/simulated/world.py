@@ -90,7 +90,9 @@ class SimulatedWorld(Machine):
                 node.change(Link(name, DirectoryNode()))
                 node.sync(node.changes)
             node = find_directory(node, name)
-        return SimulatedDirectory(self, node, path.rstrip("/"), Writes(), blocking=blocking)
+        return SimulatedDirectory(
+            world=self, node=node, path=path.rstrip("/"), writes=Writes(), blocking=blocking
+        )
 
     async def run_in_thread(self, call: Callable[[*Ts], T], *args: *Ts) -> T:
         with trio.CancelScope(shield=True):
@@ -140,4 +142,4 @@ class SimulatedWorld(Machine):
     ) -> SimulatedChild:
         self.call("start_child", command[0])
         await self.pause(1e-4, 1e-3)
-        return start_child(self, command, environment, directory)
+        return start_child(self, command, environment, directory=directory)
