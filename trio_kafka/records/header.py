@@ -29,7 +29,7 @@ LOG_APPEND_TIME: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 DELETE_HORIZON: Final = 0x40
-KNOWN: Final = 0x7F  # the bits above; a leader clears others when it stamps a batch
+DEFINED_BITS: Final = 0x7F  # the bits above; a leader clears others when it stamps a batch
 SMALLEST_RECORD: Final = 7  # bytes
 
 NO_TIMESTAMP: Final = -1
@@ -187,7 +187,7 @@ def stamp_append_time(
         buffer,
         position,
         header,
-        attributes=header.attributes & KNOWN | LOG_APPEND_TIME,
+        attributes=header.attributes & DEFINED_BITS | LOG_APPEND_TIME,
         timestamp=now_ms,
     )
 
@@ -200,7 +200,7 @@ def stamp_create_time(
         buffer,
         position,
         header,
-        attributes=header.attributes & KNOWN & ~LOG_APPEND_TIME,
+        attributes=header.attributes & DEFINED_BITS & ~LOG_APPEND_TIME,
         timestamp=latest,
     )
 

@@ -80,10 +80,6 @@ async def content(log: Log) -> dict[str, str | None]:
 async def all_pairs(log: Log) -> list[tuple[int, str, str | None]]:
     """Offset, key and value of every record."""
     return [
-        (
-            record.offset,
-            record.key.decode(),
-            None if record.value is None else record.value.decode(),
-        )
+        (record.offset, record.key.decode(), record.value and record.value.decode())
         for record in await read_all(log)
     ]
