@@ -23,7 +23,9 @@ STALL_S = 0.5
 async def slowly(log, content, epoch=0):
     """One append as a writer makes it."""
     async with log.writer.turn("append"):
-        return await append_in_thread(log, memoryview(content), headers(content), epoch)
+        return await append_in_thread(
+            log, memoryview(content), headers(content), leader_epoch=epoch
+        )
 
 
 def stall(world, seconds=STALL_S):

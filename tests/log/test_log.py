@@ -89,7 +89,9 @@ async def test_random_appends_in_a_thread_and_in_the_loop_write_the_same_log(
         copy = bytearray(content)
         appended = append(log, content, epoch)
         of_copy = headers(copy)
-        assert await append_in_thread(other, memoryview(copy), of_copy, epoch) == appended
+        assert (
+            await append_in_thread(other, memoryview(copy), of_copy, leader_epoch=epoch) == appended
+        )
         other.high_watermark = other.end_offset
 
         assert copy == content

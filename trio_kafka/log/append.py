@@ -87,7 +87,7 @@ def append_as_leader(
 
 
 async def append_in_thread(
-    log: Log, records: memoryview, headers: Sequence[BatchHeader], leader_epoch: int
+    log: Log, records: memoryview, headers: Sequence[BatchHeader], *, leader_epoch: int
 ) -> Appended:
     """Append as `append_as_leader` does, in a thread. Shielded: a started write completes.
 

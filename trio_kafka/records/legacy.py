@@ -29,7 +29,7 @@ _MASK: Final = 0xFFFFFFFF
 _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
 
 
-@define
+@define(kw_only=True)
 class LegacyMessage:
     """One message of a set. The offset of a wrapper is that of its last message."""
 
@@ -82,7 +82,16 @@ def read_message(buffer: Buffer, position: int = 0) -> LegacyMessage:
     value, at = _read_bytes(buffer, at, end)
     if at != end:
         raise corrupt(f"{end - at} bytes after the value of the message at {position}")
-    return LegacyMessage(offset, length, crc, magic, attributes, timestamp, key, value)
+    return LegacyMessage(
+        offset=offset,
+        length=length,
+        crc=crc,
+        magic=magic,
+        attributes=attributes,
+        timestamp=timestamp,
+        key=key,
+        value=value,
+    )
 
 
 def _read_bytes(buffer: Buffer, at: int, end: int) -> tuple[bytes | None, int]:

@@ -1,5 +1,6 @@
 import errno
 import os
+from functools import partial
 from random import Random
 from tempfile import TemporaryDirectory
 
@@ -621,7 +622,9 @@ async def test_file_is_not_closed_during_an_append_in_a_thread(autojump_clock, w
     closed = []
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(append_in_thread, log, memoryview(content), headers, 0)
+        nursery.start_soon(
+            partial(append_in_thread, log, memoryview(content), headers, leader_epoch=0)
+        )
         await trio.testing.wait_all_tasks_blocked()
         closed.append(files.close_idle(1))
 

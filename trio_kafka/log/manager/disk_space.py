@@ -5,7 +5,7 @@ know before. The check is cheap: one `statvfs` for each directory.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import trio
 from attrs import field
@@ -83,7 +83,13 @@ class DiskSpace:
             _logger.info("disk has space again", path=path, **_fields(watched))
 
 
-def _fields(watched: _Watched) -> dict[str, Any]:
+class _Fields(TypedDict):
+    free_mib: int
+    free_percent: str
+    full_in: str
+
+
+def _fields(watched: _Watched) -> _Fields:
     full_in_s = watched.full_in_s
     return {
         "free_mib": watched.space.usable // _MIB,

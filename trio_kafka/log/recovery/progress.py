@@ -1,7 +1,7 @@
 """Progress of the load of a log directory: figures for the tree, and lines in the broker's log."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import trio
 from attrs import field
@@ -39,6 +39,14 @@ class LogProgress:
 
     def __str__(self) -> str:
         return f"{self.name}({self.checked}/{self.segments})"
+
+
+class _Fields(TypedDict):
+    path: str
+    loaded: int
+    logs: int
+    recovered: int
+    checked_mib: int
 
 
 @define(eq=False)
@@ -97,7 +105,7 @@ class DirectoryProgress:
         """Log that the directory is loaded. began: reading of `elapsed`."""
         _logger.info("logs loaded", **self._fields(), ms=round((elapsed() - began) * 1000))
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> _Fields:
         return {
             "path": self.path,
             "loaded": self.loaded,
