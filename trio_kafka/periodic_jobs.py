@@ -146,7 +146,7 @@ class Job:
         if not early:
             self._due = started + self._interval_s
         self._runs += 1
-        failed: str | None = None
+        reason: str | None = None
         try:
             with trio.CancelScope() as self._scope:
                 waiting = self._action()
@@ -156,7 +156,7 @@ class Job:
             if _is_fatal(error):
                 raise
             self._failures += 1
-            failed = self._last_error = f"{type(error).__name__}: {error}"
+            reason = self._last_error = f"{type(error).__name__}: {error}"
             _log.exception("job failed", job=self.name, failures=self._failures)
         finally:
             self._scope = None
@@ -164,7 +164,7 @@ class Job:
             self._last_s = ended - started
             if self._due is not None:  # after jobs that became due meanwhile
                 self._due = max(self._due, ended)
-        return JobRun(name=self.name, took_s=ended - started, error=failed)
+        return JobRun(name=self.name, took_s=ended - started, error=reason)
 
     def status(self) -> JobStatus:
         """Return what it is doing, and how its last run ended."""

@@ -218,8 +218,8 @@ class ProducerState:
 
         Batches may be noted between two steps.
         """
-        for some in in_slices(tuple(self._producers.values()), _EXPIRED):
-            for producer in some:
+        for chunk in in_slices(tuple(self._producers.values()), _EXPIRED):
+            for producer in chunk:
                 if producer.timestamp > before or producer.transaction_first_offset is not None:
                     continue
                 if self._producers.get(producer.producer_id) is producer:

@@ -141,10 +141,10 @@ def find_slice(
         message = f"offset {offset}, want {log.start_offset} to {log_end}"
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
     end_offset = min(end_offset, log_end)
-    there = (yield from _first_batch(log, offset)) if offset < end_offset else None
-    if there is None:
+    location = (yield from _first_batch(log, offset)) if offset < end_offset else None
+    if location is None:
         return None
-    segment, first, segment_end = there
+    segment, first, segment_end = location
     if first.last_offset >= segment_end:
         message = f"last offset {first.last_offset} in the batch at position {first.position}"
         segment.report("damaged batch in a segment file", message)

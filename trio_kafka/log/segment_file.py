@@ -170,14 +170,14 @@ class SegmentFile:
         if not self.sealed:
             return before
         try:
-            there = self.file.measure()
+            size = self.file.measure()
         except FileNotFoundError:
-            there = 0
-        if there < before:
-            reason = f"{there} bytes, want {before}"
+            size = 0
+        if size < before:
+            reason = f"{size} bytes, want {before}"
             self.report("segment file truncated by another program", reason)
-        self._size = there
-        return there
+        self._size = size
+        return size
 
     def report(self, event: str, reason: str) -> None:
         """Log damage of this segment, each event once."""

@@ -112,10 +112,10 @@ def _first_batch(
 ) -> FileWork[tuple[int, BatchHeader] | None]:
     matches: list[tuple[int, BatchHeader]] = []
 
-    def see(here: int, header: BatchHeader) -> object:
+    def see(at: int, header: BatchHeader) -> object:
         if header.max_timestamp < timestamp:
             return None
-        matches.append((here, header))
+        matches.append((at, header))
         return STOP
 
     yield from walk(segment.file, position, see)

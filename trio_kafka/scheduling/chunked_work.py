@@ -67,8 +67,8 @@ def in_slices(items: Iterable[T], size: int = 100) -> Iterator[list[T]]:
 def counted(items: Iterable[K]) -> Steps[Counter[K]]:
     """Count how often each item occurs, in steps."""
     counts: Counter[K] = Counter()
-    for some in in_slices(items, _COUNTED):
-        counts.update(some)
+    for chunk in in_slices(items, _COUNTED):
+        counts.update(chunk)
         yield
     return counts
 
@@ -93,8 +93,8 @@ def sorted_in_steps(texts: Iterable[str]) -> Steps[list[str]]:
     A sample divides the texts into parts of about a thousand, which are sorted one by one.
     """
     rest, collected = iter(texts), list[str]()
-    while some := list(islice(rest, _SORTED)):
-        collected += some
+    while chunk := list(islice(rest, _SORTED)):
+        collected += chunk
         yield
     return (yield from _sorted(collected))
 

@@ -7,8 +7,8 @@ from attrs import evolve, field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.log.cleaner.cleaning import clean
 from trio_kafka.log.cleaner.job import (
-    Cleaned,
     CleaningJob,
+    CleaningResult,
     CleaningRules,
     LastRecord,
     SealedFile,
@@ -82,7 +82,7 @@ def write_segments(
     return tuple(files)
 
 
-def run(directory: Directory, job: CleaningJob) -> Cleaned:
+def run(directory: Directory, job: CleaningJob) -> CleaningResult:
     """Run a job to its end."""
     return whole(in_worker(clean(directory, job)))
 
@@ -96,7 +96,7 @@ def read_file(directory: Directory, name: str) -> bytes:
     return bytes(buffer)
 
 
-def cleaned_batches(directory: Directory, job: CleaningJob, done: Cleaned) -> list[bytes]:
+def cleaned_batches(directory: Directory, job: CleaningJob, done: CleaningResult) -> list[bytes]:
     """All batches of all new segments."""
     batches = []
     for group in done.groups:
@@ -110,7 +110,7 @@ def cleaned_batches(directory: Directory, job: CleaningJob, done: Cleaned) -> li
 
 
 def cleaned_transactions(
-    directory: Directory, job: CleaningJob, done: Cleaned
+    directory: Directory, job: CleaningJob, done: CleaningResult
 ) -> list[AbortedTransaction]:
     """All entries of all new transaction indexes."""
     transactions = []

@@ -2,7 +2,7 @@ from attrs import evolve
 
 from tests.log.cleaner.logs import fill_log, managed, new_log
 from trio_kafka.introspect.log import fields_of
-from trio_kafka.log.cleaner.job import Cleaned, CleanedGroup, CleaningStats, UnreadableBatch
+from trio_kafka.log.cleaner.job import CleanedGroup, CleaningResult, CleaningStats, UnreadableBatch
 from trio_kafka.log.cleaner.report import report_run
 from trio_kafka.log.cleaner.selection import examine
 
@@ -36,7 +36,7 @@ async def reported(world, caplog, stats, group=GROUP):
     dirty = await examine(log, None, log.now_ms())
     caplog.clear()
     with caplog.at_level("INFO"):
-        report_run(dirty, Cleaned(end_offset=9, groups=(group,), stats=stats), 1.5)
+        report_run(dirty, CleaningResult(end_offset=9, groups=(group,), stats=stats), 1.5)
     return {record.getMessage(): fields_of(record) for record in caplog.records}
 
 

@@ -13,10 +13,10 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.cleaner.job import (
     CLEANED,
-    Cleaned,
     CleanedGroup,
     CleaningError,
     CleaningJob,
+    CleaningResult,
     CleaningRules,
     LastRecord,
     SealedFile,
@@ -96,8 +96,8 @@ async def plan(dirty: DirtyLog, settings: CleanerSettings, suffix: str) -> Clean
 async def _active_producers(log: Log) -> dict[int, LastRecord]:
     await trio.lowlevel.checkpoint()
     producers: dict[int, LastRecord] = {}
-    for some in in_slices(tuple(log.producers), _PRODUCERS):
-        for producer in some:
+    for chunk in in_slices(tuple(log.producers), _PRODUCERS):
+        for producer in chunk:
             last = producer.batches[-1].last_offset if producer.batches else None
             producers[producer.producer_id] = LastRecord(last, producer.epoch)
         await trio.lowlevel.checkpoint()
@@ -126,7 +126,7 @@ async def _aborted(log: Log) -> tuple[AbortedTransaction, ...]:
 
 async def clean_log(
     dirty: DirtyLog, directory: LogDirectory, settings: CleanerSettings, *, progress: Progress
-) -> Cleaned:
+) -> CleaningResult:
     """Compact a log.
 
     Raises CleaningError for damage, and LogDirError: then the disk is broken, and its directory

@@ -19,10 +19,10 @@ from trio_kafka.log.cleaner.columns import Columns
 from trio_kafka.log.cleaner.filtering import Filter, control_kind
 from trio_kafka.log.cleaner.grouping import group_segments
 from trio_kafka.log.cleaner.job import (
-    Cleaned,
     CleanedGroup,
     Cleaning,
     CleaningJob,
+    CleaningResult,
     CleaningStats,
     SealedFile,
     Work,
@@ -30,7 +30,7 @@ from trio_kafka.log.cleaner.job import (
 from trio_kafka.log.cleaner.key_map import KeyMap
 from trio_kafka.log.cleaner.new_segment import NewSegment
 from trio_kafka.log.cleaner.pace import Pace
-from trio_kafka.log.cleaner.rows import Indexed, Records, Rows
+from trio_kafka.log.cleaner.rows import IndexResult, Records, Rows
 from trio_kafka.log.cleaner.transactions import Transactions
 from trio_kafka.world.protocols import Directory
 
@@ -101,7 +101,7 @@ class _Run:
                 (yield from self._clean_group(group, filtering, transactions))
             )
         yield self._pace.pause()  # reports the last bytes
-        return Cleaned(
+        return CleaningResult(
             end_offset=end_offset,
             groups=tuple(groups),
             stats=CleaningStats(
@@ -156,7 +156,7 @@ class _Run:
 
     def _index_chunk(
         self, reader: SegmentReader, batches: Sequence[Batch], transactions: Transactions
-    ) -> Work[Indexed]:
+    ) -> Work[IndexResult]:
         """Add the keys of some batches. Return how many batches were added."""
         indexable: list[int] = []
         for number, batch in enumerate(batches):
@@ -179,7 +179,7 @@ class _Run:
         whole = len(batches) if count == len(indexable) else indexable[count]
         self._map_bytes += total(batches[:whole])
         self._map_messages += sum(batch.header.count for batch in batches[:whole])
-        return Indexed(whole, part_end)
+        return IndexResult(whole, part_end)
 
     def _clean_group(
         self, group: Sequence[SealedFile], filtering: Filter, transactions: Transactions

@@ -15,7 +15,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.log.cleaner.batches import Batch, unpack
 from trio_kafka.log.cleaner.job import CleaningRules, Work
 from trio_kafka.log.cleaner.pace import Pace
-from trio_kafka.log.cleaner.rows import MALFORMED, MOST_HELD, Indexed, Survivors, all_of
+from trio_kafka.log.cleaner.rows import MALFORMED, MOST_HELD, IndexResult, Survivors, all_of
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.records.record_scan import scan_records
 
@@ -78,7 +78,7 @@ class Columns:
     def utilization(self) -> float:
         return self._compaction.utilization
 
-    def index(self, batches: Sequence[Batch], start: int) -> Work[Indexed]:
+    def index(self, batches: Sequence[Batch], start: int) -> Work[IndexResult]:
         """See `rows.Records`."""
         done = 0
         while done < len(batches):
@@ -96,10 +96,10 @@ class Columns:
                     if self._compaction.keys
                     else (self._compaction.index_part(header, block, start))
                 )
-                return Indexed(done + number, part)
+                return IndexResult(done + number, part)
             done += len(window.batches)
             yield from self._rest(window.batches)
-        return Indexed(done)
+        return IndexResult(done)
 
     def filter(
         self, batches: Sequence[Batch], last_indexed: int, now_ms: int

@@ -61,7 +61,7 @@ class Survivors(NamedTuple):
     malformed: bool = False
 
 
-class Indexed(NamedTuple):
+class IndexResult(NamedTuple):
     """Result of `Records.index`. batches: number of batches that were added whole.
 
     part_end: offset up to which the next one was added, in the middle of it; None: not at all.
@@ -82,7 +82,7 @@ class Records(Protocol):
     def utilization(self) -> float:
         """Used part of the map, 0 to 1."""
 
-    def index(self, batches: Sequence[Batch], start: int) -> Work[Indexed]:
+    def index(self, batches: Sequence[Batch], start: int) -> Work[IndexResult]:
         """Add the keys of records from offset `start` on. Unreadable batches have none.
 
         Fewer than all batches: the map is full. A batch is added in part only to an empty map.
@@ -116,7 +116,7 @@ class Rows:
     def utilization(self) -> float:
         return self._map.utilization
 
-    def index(self, batches: Sequence[Batch], start: int) -> Work[Indexed]:
+    def index(self, batches: Sequence[Batch], start: int) -> Work[IndexResult]:
         """See `Records`."""
         for number, batch in enumerate(batches):
             try:
@@ -125,9 +125,9 @@ class Rows:
                 continue  # `filter` says why
             next_offset = batch.header.next_offset
             if end is None or end < next_offset:
-                return Indexed(number, end)
+                return IndexResult(number, end)
             self._pace.offset = next_offset
-        return Indexed(len(batches))
+        return IndexResult(len(batches))
 
     def _index_batch(self, batch: Batch, start: int) -> Work[int | None]:
         """Add the keys of a batch when all of its records were read. Return the end of those that
@@ -157,10 +157,10 @@ class Rows:
             return None
         self._room -= len(keys)
         tables = self._map.tables
-        for some in (keys.items(),) if len(keys) <= _STEP else in_slices(keys.items(), _STEP):
-            for key, offset in some:
+        for chunk in (keys.items(),) if len(keys) <= _STEP else in_slices(keys.items(), _STEP):
+            for key, offset in chunk:
                 tables[hash(key) & MASK][key] = offset
-            if self._pace.due(len(some) * _PUT_US):
+            if self._pace.due(len(chunk) * _PUT_US):
                 yield self._pace.pause()
         return end
 

@@ -17,9 +17,9 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.log.cleaner.cleaning import clean
 from trio_kafka.log.cleaner.job import (
-    Cleaned,
     Cleaning,
     CleaningJob,
+    CleaningResult,
     Compute,
     Pause,
     due_s,
@@ -58,7 +58,7 @@ async def run_job(
     *,
     bytes_per_second: float | None,
     progress: Progress,
-) -> Cleaned:
+) -> CleaningResult:
     """Run a job. CleaningError, OSError; WorkerLostError if its process was killed."""
     if world.has_processes:
         return await world.run_in_process(_work, directory.path, job, bytes_per_second)
@@ -71,17 +71,17 @@ async def run_job(
 
 async def _run_in_slices(
     world: World, run: Cleaning, bytes_per_second: float | None, *, progress: Progress
-) -> Cleaned:
+) -> CleaningResult:
     started = trio.current_time()
     result: object = None
-    failed: Exception | None = None
+    failure: Exception | None = None
     while True:
         try:
-            step = run.throw(failed) if failed else run.send(result)
+            step = run.throw(failure) if failure else run.send(result)
         except StopIteration as stop:
-            cleaned: Cleaned = stop.value
+            cleaned: CleaningResult = stop.value
             return cleaned
-        result = failed = None
+        result = failure = None
         if isinstance(step, Pause):
             progress.note(step)
             due = due_s(progress.moved, bytes_per_second) or 0.0
@@ -95,11 +95,11 @@ async def _run_in_slices(
             else:
                 result = await step.in_thread()
         except Exception as error:  # noqa: BLE001 - the run cleans up, and raises it
-            failed = error
+            failure = error
 
 
 def _work(
     directory: Directory, job: CleaningJob, bytes_per_second: float | None
-) -> Generator[float | None, None, Cleaned]:
+) -> Generator[float | None, None, CleaningResult]:
     """Run a job in a worker process."""
     return in_worker(clean(directory, job), bytes_per_second)

@@ -82,11 +82,11 @@ class SyncQueue:
         while True:
             await self._new_bell.wait()
             await trio.sleep(NEW_AFTER_S)
-            some = self._take_new()
-            if not some:
+            logs = self._take_new()
+            if not logs:
                 self._new_bell = trio.Event()
                 continue
-            for log in await sync_new(some):
+            for log in await sync_new(logs):
                 self._waiting[log] = None
                 self._bell.set()
 
@@ -94,10 +94,10 @@ class SyncQueue:
         """Take some new logs of one directory."""
         parent = next((log.unsynced.parent for log in self._new), None)
         siblings = (log for log in self._new if log.unsynced.parent is parent)
-        some = list(islice(siblings, NEW_AT_ONCE))
-        for log in some:
+        logs = list(islice(siblings, NEW_AT_ONCE))
+        for log in logs:
             del self._new[log]
-        return some
+        return logs
 
 
 async def sync_if_open(log: Log) -> None:

@@ -121,8 +121,8 @@ class CreateFile(NamedTuple):
 
     def now(self) -> File:
         directory, name, content, replace = self
-        there = replace and directory.exists(name)
-        file = directory.open(name) if there else directory.create(name)
+        exists = replace and directory.exists(name)
+        file = directory.open(name) if exists else directory.create(name)
         try:
             if file.size:
                 file.truncate(0)

@@ -310,11 +310,11 @@ class LogDirectory:
             into the empty directory below the mount.
         """
         try:
-            there = self.root.exists(LOCK) or self.root.exists(META_PROPERTIES)
+            exists = self.root.exists(LOCK) or self.root.exists(META_PROPERTIES)
         except OSError as error:
             self.fail(error)
             return
-        if not there:
+        if not exists:
             self.fail(LogDirError(self.path, f"{LOCK} and {META_PROPERTIES} have vanished"))
 
     async def high_watermarks_moved(self) -> bool:
@@ -322,8 +322,8 @@ class LogDirectory:
         await trio.lowlevel.checkpoint()
         durable, logs = self._durable[HIGH_WATERMARKS], self.all_logs
         for start in range(0, len(logs), _SLICE):
-            some = logs[start : start + _SLICE]
-            if any(durable.get(log.partition) != log.high_watermark for log in some):
+            chunk = logs[start : start + _SLICE]
+            if any(durable.get(log.partition) != log.high_watermark for log in chunk):
                 return True
             await trio.lowlevel.checkpoint()
         return len(durable) != len(logs)

@@ -24,7 +24,7 @@ _logger: Final = get_logger(__name__)
 
 
 @define(eq=False, kw_only=True)
-class _Watched:
+class _DiskState:
     """One directory. warned_at: free bytes at the last warning; None: there is enough space."""
 
     space: Space
@@ -50,7 +50,7 @@ class DiskSpace:
 
     directories: Callable[[], list[LogDirectory]]
     least_percent: Callable[[], int]
-    _watched: dict[str, _Watched] = field(factory=dict, init=False)
+    _watched: dict[str, _DiskState] = field(factory=dict, init=False)
 
     def figures(self) -> Figures:
         """Return the free space by path, in percent, for the tree."""
@@ -69,7 +69,7 @@ class DiskSpace:
 
     def _note(self, path: str, space: Space) -> None:
         now = trio.current_time()
-        watched = self._watched.setdefault(path, _Watched(space=space, at=now))
+        watched = self._watched.setdefault(path, _DiskState(space=space, at=now))
         watched.note(space, now)
         least = self.least_percent()
         soon = watched.full_in_s is not None and watched.full_in_s < _SOON_S
@@ -89,7 +89,7 @@ class _Fields(TypedDict):
     full_in: str
 
 
-def _fields(watched: _Watched) -> _Fields:
+def _fields(watched: _DiskState) -> _Fields:
     full_in_s = watched.full_in_s
     return {
         "free_mib": watched.space.usable // _MIB,

@@ -188,7 +188,7 @@ class _Load:
             return
         root = directory.root
         inside = await _names_inside(root, name, parsed)
-        if isinstance(inside, _Ignored):
+        if isinstance(inside, _IgnoreReason):
             _ignore(directory, name, inside.reason)
             return
         if mark == DELETE:
@@ -281,8 +281,10 @@ class _Load:
         if log.topic_id == other.topic_id:
             # Without topic ids, one of them may be of a deleted topic of the same name.
             better = directory.has_id(self.directory_of(partition))
-            there = self.logs.directory_of(partition)
-            is_named = better or (there and there.has_id(self.directory_of(partition)))
+            other_directory = self.logs.directory_of(partition)
+            is_named = better or (
+                other_directory and other_directory.has_id(self.directory_of(partition))
+            )
             if log.topic_id is not None and not is_named:
                 log.abandon()
                 paths = f"{log.directory.path} and in {other.directory.path}"
@@ -330,7 +332,7 @@ def _settle_move(
 
 
 @frozen
-class _Ignored:
+class _IgnoreReason:
     """Reason why a name is not that of a partition's directory."""
 
     reason: str
@@ -338,18 +340,18 @@ class _Ignored:
 
 async def _names_inside(
     root: Directory, name: str, parsed: tuple[TopicPartition, str]
-) -> list[str] | _Ignored:
+) -> list[str] | _IgnoreReason:
     """Return the names in the directory of a partition, or why it is none. OSError."""
     try:
         inside = await when_free_now(lambda: root.directory(name).names())
     except NotADirectoryError:
-        return _Ignored("a plain file, not a partition's directory")
+        return _IgnoreReason("a plain file, not a partition's directory")
     except OSError as error:
         if error.errno not in {errno.ENOENT, errno.ELOOP}:
             raise
-        return _Ignored("a symbolic link to a missing directory")
+        return _IgnoreReason("a symbolic link to a missing directory")
     reason = why_foreign(name, parsed, inside)
-    return inside if reason is None else _Ignored(reason)
+    return inside if reason is None else _IgnoreReason(reason)
 
 
 def _is_log(name: str) -> bool:

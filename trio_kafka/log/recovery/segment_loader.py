@@ -16,7 +16,7 @@ from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.recovery.check_job import check_in_job
 from trio_kafka.log.recovery.damage import Damage, Judge, looks_lost
 from trio_kafka.log.recovery.progress import LogProgress
-from trio_kafka.log.recovery.verify import Checked, check_segment, find_whole_batch
+from trio_kafka.log.recovery.verify import CheckProgress, check_segment, find_whole_batch
 from trio_kafka.log.scan.walk import BULK, walk
 from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch
 from trio_kafka.log.segment import Segment
@@ -84,7 +84,7 @@ class SegmentLoader:
     async def load(self, bases: list[int]) -> None:
         """Load the segments with these base offsets. OSError."""
         self.recovery.progress.segments = len(bases)
-        checked: Checked | None = None
+        checked: CheckProgress | None = None
         whole = True
         for number, base in enumerate(bases):
             last = number + 1 == len(bases)
@@ -110,7 +110,7 @@ class SegmentLoader:
                 if not trusted:
                     self.epochs.truncate_from_end(base)
                 gapless = self.recovery.judge is not None
-                checked = Checked(base, self.epochs.epoch_at(base - 1), gapless=gapless)
+                checked = CheckProgress(base, self.epochs.epoch_at(base - 1), gapless=gapless)
             checked.end_offset = max(checked.end_offset, base)
             assign = not trusted or self.epochs_lost
             # Segments after a trusted one were synced: they stay, whatever is wrong with this one.
@@ -156,7 +156,7 @@ class SegmentLoader:
         return await run_in_threads(walk(segment.file, begin, see)) == segment.file.size and sound
 
     async def _check(
-        self, segment: Segment, checked: Checked, *, assign: bool, keep: bool, last: bool
+        self, segment: Segment, checked: CheckProgress, *, assign: bool, keep: bool, last: bool
     ) -> bool:
         """Read a segment and cut it after its last whole batch. False: it was cut.
 
@@ -204,7 +204,7 @@ class SegmentLoader:
         return True
 
     async def _check_in_process(
-        self, segment: Segment, checked: Checked, *, assign: bool
+        self, segment: Segment, checked: CheckProgress, *, assign: bool
     ) -> int | None:
         """Check a large segment in a worker process, as `check_segment` does.
 
@@ -235,7 +235,7 @@ class SegmentLoader:
             self.epochs.assign(epoch, start)
         return result.end
 
-    def _judge_hole(self, base: int, checked: Checked) -> None:
+    def _judge_hole(self, base: int, checked: CheckProgress) -> None:
         """Ask `judge` about segments that do not continue the one that begins with `base`."""
         if self.recovery.judge:
             damage = Damage(

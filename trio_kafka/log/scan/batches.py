@@ -178,15 +178,15 @@ class BatchScan:
     def _look(self, position: int) -> BatchHeader | Span | None:
         """Return the header at a position, the bytes that it takes to know it, or None."""
         view, at = self._view, position - self._start
-        here = len(view) - at
-        if here < HEADER_SIZE or view[at + MAGIC_AT] != MAGIC:
+        available = len(view) - at
+        if available < HEADER_SIZE or view[at + MAGIC_AT] != MAGIC:
             return self._look_closer(position)
         try:
             header = read_header(view, at)
         except KafkaError:
             return self._look_closer(position)
         size = header.length + LENGTH_END
-        if self.whole and here < size <= self.size - position:
+        if self.whole and available < size <= self.size - position:
             return self._ask(position, size)
         return header
 

@@ -57,10 +57,10 @@ class KeyTable:
         old, self.keys = self._table, 0
         self._resize(slots)
         for at in range(0, len(old), _MOVED):
-            some = old[at : at + _MOVED]
-            some = some[some[:, _OFFSET] != 0]
-            offsets = some[:, _OFFSET].astype(np.int64) - 1
-            self._put(some[:, _FIRST].copy(), some[:, _SECOND].copy(), offsets)
+            rows = old[at : at + _MOVED]
+            rows = rows[rows[:, _OFFSET] != 0]
+            offsets = rows[:, _OFFSET].astype(np.int64) - 1
+            self._put(rows[:, _FIRST].copy(), rows[:, _SECOND].copy(), offsets)
 
     def _probe(self, first: Words, second: Words) -> tuple[Longs, Longs]:
         """Return the first place of each key, and the distance to the next ones."""

@@ -216,8 +216,8 @@ def _sync_together(path: str, name: str, inside: Sequence[tuple[str, bytes]]) ->
         for directory, content in inside:
             if content:
                 at = f"{directory}/{name}"
-                there = first.setdefault(content, at)
-                if there == at or not _link(there, at):
+                original = first.setdefault(content, at)
+                if original == at or not _link(original, at):
                     descriptors.append(_create_anew(at, content))
                     if len(descriptors) == _TOGETHER:
                         _sync_files(descriptors)
@@ -242,10 +242,10 @@ def _sync_files(descriptors: list[int]) -> None:
         os.close(descriptors.pop())
 
 
-def _link(there: str, at: str) -> bool:
+def _link(original: str, at: str) -> bool:
     """Link a file to another name; return False if that is not possible."""
     try:
-        os.link(there, at)
+        os.link(original, at)
     except OSError:
         return False
     return True

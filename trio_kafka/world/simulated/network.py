@@ -163,14 +163,14 @@ class SimulatedNetwork:
         world, universe = self._world, self._world.universe
         for attempt in range(_ATTEMPTS):
             await world.pause(universe.latency, 2 * universe.latency)
-            there = self._machine(host, port)
-            if there is None:
+            machine = self._machine(host, port)
+            if machine is None:
                 raise ConnectionRefusedError(errno.ECONNREFUSED, f"no machine is named {host}")
-            linked = universe.linked(world.name, there.name) and universe.linked(
-                there.name, world.name
+            linked = universe.linked(world.name, machine.name) and universe.linked(
+                machine.name, world.name
             )
-            if not there.dark and linked:
-                listener = there.listeners.get((host, port)) or there.listeners.get(("", port))
+            if not machine.dark and linked:
+                listener = machine.listeners.get((host, port)) or machine.listeners.get(("", port))
                 if listener is None:
                     raise ConnectionRefusedError(errno.ECONNREFUSED, "no listener")
                 if not listener.full:

@@ -210,16 +210,16 @@ class SimulatedDirectory:
             for directory, content in inside:
                 if not content:
                     continue
-                there = files.get(content)
-                if there is None:
-                    there = files[content] = SimulatedFile(
+                original = files.get(content)
+                if original is None:
+                    original = files[content] = SimulatedFile(
                         world=self._world,
                         node=self._new_file(),
                         path=f"{directory.path}/{name}",
                         writes=self._writes,
                     )
-                    stack.callback(there.close)
-                await self._again(directory)._put(name, content, there)  # noqa: SLF001 - same class
+                    stack.callback(original.close)
+                await self._again(directory)._put(name, content, original)  # noqa: SLF001 - same class
             for file in files.values():
                 await file.sync()
             for directory, _ in inside:
