@@ -202,6 +202,21 @@ async def test_rebuilt_leader_epochs_equal_to_their_file_are_not_written_again(
     assert again.recovery_point == again.end_offset == 3
 
 
+async def test_second_load_with_the_same_recovery_lists_the_directory_again(autojump_clock, world):
+    log = new_log(world, segment_bytes=200)
+    append(log, batch(1, size=100))
+    await close(log)
+    recovery = Recovery(clean=True, names=log.directory.names())
+    log = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
+    for _ in range(3):
+        append(log, batch(1, size=100))
+    await close(log)
+
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
+
+    assert (len(again.segments), again.end_offset) == (4, 4)
+
+
 async def test_log_that_ends_below_its_start_offset_restarts_at_the_start_offset(
     autojump_clock, world
 ):

@@ -53,7 +53,7 @@ def offsets_of(names: Iterable[str], suffix: str) -> list[int]:
     """Return the offsets of the files with this suffix, ascending."""
     # Compare the suffix first: a log of many segments has four times as many other names.
     files = (parse_offset_file(name) for name in names if name.endswith(suffix))
-    return sorted(file[0] for file in files if file is not None and file[1] == suffix)
+    return sorted(file[0] for file in files if file is not None)
 
 
 def parse_directory(name: str) -> tuple[TopicPartition, str] | None:
