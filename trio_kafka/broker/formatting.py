@@ -96,7 +96,7 @@ async def _format_log(world: World, config: BrokerConfig, metadata: LogDirectory
     root, name, properties = metadata.root, str(METADATA_PARTITION), metadata.properties
     if root.exists(name) and _has_log(root.directory(name)):
         return
-    if durable := metadata.known(METADATA_PARTITION).recovery_point:
+    if durable := metadata.recovery_of(METADATA_PARTITION).recovery_point:
         raise StartError(
             f"{metadata.path}/{name} has no log, want offsets up to {durable - 1}: all metadata are"
             " missing. Restore the directory from a backup. Or begin a new cluster in an empty"

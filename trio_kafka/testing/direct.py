@@ -188,7 +188,14 @@ class DirectClient:
         self._in_flight = True
         now = self._elapsed()
         code, correlation, length = HEAD(frame, 0)
-        stamps = Stamps(now, now, code, correlation, len(frame), self.connection.origin)
+        stamps = Stamps(
+            received=now,
+            begun=now,
+            code=code,
+            correlation=correlation,
+            request_bytes=len(frame),
+            origin=self.connection.origin,
+        )
         return Request(frame, code, correlation, length, self.connection, stamps)
 
     # --- the owner of the connection

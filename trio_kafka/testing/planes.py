@@ -165,7 +165,9 @@ async def asked_plane(
 def bare_request(number: int = 0, connection: object = None) -> Request:
     """Return a request with correlation id `number`, without a connection to answer on."""
     no_connection = cast("Connection", connection)
-    return Request(memoryview(b""), code_of(18, 0), number, -1, no_connection, Stamps(0.0, 0.0))
+    return Request(
+        memoryview(b""), code_of(18, 0), number, -1, no_connection, Stamps(received=0.0, begun=0.0)
+    )
 
 
 def numbers(requests: list[Any]) -> list[int]:

@@ -48,7 +48,7 @@ async def _recover(node: Node, storage: Storage) -> RaftDriver:
             metadata_log_config(node.config),
             static=_static_voters(node),
             retention=metadata_retention(node.config),
-            durable=directory.known(METADATA_PARTITION).recovery_point,
+            durable=directory.recovery_of(METADATA_PARTITION).recovery_point,
         )
         raft = await open_quorum(
             store, node_id=node.node_id, directory_id=storage.directory_id, node=node.tree

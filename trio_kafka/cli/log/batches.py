@@ -137,7 +137,7 @@ def _is_zero(piece: memoryview) -> bool:
 
 def _reason(damage: Damage) -> str:
     """Return what stands in the place of a batch."""
-    header, head, left = damage.header, damage.head, damage.left
+    header, head, left = damage.header, damage.head, damage.remaining
     if header is not None:
         if header.size > left:
             return f"the batch has {header.size} bytes, {left} are left"
