@@ -158,8 +158,8 @@ def _codec(cls: type[Any], version: int, verb: str) -> Any:
 def _source(cls: type[Any], version: int, error: type[Exception]) -> Source:
     message = message_of(cls)
     if not covers(message.versions, version):
-        known = show_versions(message.versions)
-        raise error(f"{message.name} has no version {version}: want {known}")
+        served = show_versions(message.versions)
+        raise error(f"{message.name} has no version {version}: want {served}")
     return Source(version, covers(message.flexible, version))
 
 

@@ -298,19 +298,19 @@ class DecodeWriter:
             if self.stepwise:
                 source.add("yield")
             unknown = source.variable("tags")
-            found = [*arguments, unknown]
+            values = [*arguments, unknown]
             if tagged:
                 for place in tagged:
-                    found[place] = source.variable("v")
-                    source.add(f"{found[place]} = {arguments[place]}")
-                self._tag_loop(count, unknown, {found[i]: field for i, field in tagged.items()})
+                    values[place] = source.variable("v")
+                    source.add(f"{values[place]} = {arguments[place]}")
+                self._tag_loop(count, unknown, {values[i]: field for i, field in tagged.items()})
             else:
                 source.add(f"{unknown}, pos = read_tags(buf, pos, {count})")
-            self._build(cls, found, sink)
+            self._build(cls, values, sink)
         with source.block("else:"):
             self._build(cls, arguments, sink)
 
-    def _tag_loop(self, count: str, unknown: str, known: dict[str, Field]) -> None:
+    def _tag_loop(self, count: str, unknown: str, fields: dict[str, Field]) -> None:
         source = self.source
         tag, stop = source.variable("tag"), source.variable("stop")
         source.add(f"{unknown} = NO_TAGS")
@@ -325,7 +325,7 @@ class DecodeWriter:
                     "raise Malformed('a tagged field is longer than the rest of the message')"
                 )
             branch = "if"
-            for target, field in known.items():
+            for target, field in fields.items():
                 with source.block(f"{branch} {tag} == {field.tag}:"), source.inside(field.name):
                     self._value(field, target)
                     self._flush()

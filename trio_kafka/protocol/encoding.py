@@ -386,9 +386,9 @@ class EncodeWriter:
     def _gather(self, tagged: list[Field], of: str) -> None:
         """Encode each tagged field separately, then write all of them in tag order."""
         source = self.source
-        known = source.constant(frozenset(field.tag for field in tagged), "known")
+        declared = source.constant(frozenset(field.tag for field in tagged), "known")
         tags = source.variable("tags")
-        source.add(f"refuse_known({of}.unknown_tags, {known})")
+        source.add(f"refuse_known({of}.unknown_tags, {declared})")
         source.add(f"{tags} = dict({of}.unknown_tags)")
         outer = self.write_name
         for field in tagged:

@@ -125,10 +125,12 @@ def join_tags(tags: Mapping[int, bytes]) -> bytes:
     return b"".join(parts)
 
 
-def refuse_known(tags: Mapping[int, bytes], known: frozenset[int]) -> None:
+def refuse_known(tags: Mapping[int, bytes], declared: frozenset[int]) -> None:
     """Raise Malformed if an unknown tag has the number of a declared one."""
-    if not known.isdisjoint(tags):
-        raise Malformed(f"unknown_tags has tag {min(known & tags.keys())}, which is a field here")
+    if not declared.isdisjoint(tags):
+        raise Malformed(
+            f"unknown_tags has tag {min(declared & tags.keys())}, which is a field here"
+        )
 
 
 def join_uuids(values: Iterable[bytes]) -> bytes:

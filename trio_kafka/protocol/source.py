@@ -76,12 +76,12 @@ class Source:
 
     def constant(self, value: object, prefix: str) -> str:
         """Return the name under which the generated function refers to an object."""
-        known = self._objects.get(id(value))
-        if known is None:
-            known = self.variable(prefix)
-            self._objects[id(value)] = known
-            self.names[known] = value
-        return known
+        name = self._objects.get(id(value))
+        if name is None:
+            name = self.variable(prefix)
+            self._objects[id(value)] = name
+            self.names[name] = value
+        return name
 
     def packing(self, codes: str, method: str) -> str:
         """Return the name of a bound method of the Struct for `codes`."""

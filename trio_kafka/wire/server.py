@@ -104,18 +104,18 @@ def joined(parts: Segments) -> list[Any]:
                 run.append(part)
                 continue
             if run:
-                out.append(_one(run))
+                out.append(_joined(run))
             run, length = [part], len(part)
         else:
             if run:
-                out.append(_one(run))
+                out.append(_joined(run))
             out.append(part)
             run, length = [], 0
     if run:
-        out.append(_one(run))
+        out.append(_joined(run))
     return out
 
 
-def _one(run: list[Any]) -> Any:
+def _joined(run: list[Any]) -> Any:
     """Join parts; a single bytes object is not copied."""
     return run[0] if len(run) == 1 and type(run[0]) is bytes else b"".join(run)

@@ -95,10 +95,10 @@ def _read_voters(shown: Any) -> list[Voter] | None:
     if shown is None:
         return None
     if type(shown) is not list or not all(
-        type(one) is dict and [*one] == ["voterId"] for one in shown
+        type(voter) is dict and [*voter] == ["voterId"] for voter in shown
     ):
         raise TypeError(f"{shown!r}: want an array of voterId")
-    return [Voter(_number(32, one["voterId"])) for one in shown]
+    return [Voter(_number(32, voter["voterId"])) for voter in shown]
 
 
 # By kind of field. A cattrs converter for these few fields would add 18 ms to the start.

@@ -27,13 +27,13 @@ _FRAME_VERSION: Final = 1
 
 
 def _records(*modules: ModuleType) -> dict[int, type[Any]]:
-    found = {}
+    records = {}
     for module in modules:
         for value in vars(module).values():
             message = getattr(value, "__message__", None)
             if isinstance(message, Message) and message.key is not None:
-                found[message.key] = value
-    return found
+                records[message.key] = value
+    return records
 
 
 RECORDS: Final = _records(
