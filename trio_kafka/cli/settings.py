@@ -62,8 +62,8 @@ def loaded(
     """Return the configuration and its warnings. Raises ConfigError."""
     variables, warnings = environment(machine.variables)
     layers = in_order(((file, dict(read_file(file))) for file in files), variables, arguments)
-    found = load(below or {}, *layers, outside=machine)
-    return Loaded(found.config, (*warnings, *found.warnings))
+    configuration = load(below or {}, *layers, outside=machine)
+    return Loaded(configuration.config, (*warnings, *configuration.warnings))
 
 
 def in_order(

@@ -67,13 +67,13 @@ def print_testing_addresses(broker: RunningBroker) -> None:
 
 def testing_addresses(broker: RunningBroker) -> dict[str, Any]:
     """Return the addresses of a broker for tests, for JSON."""
-    found = addresses(broker)
+    data = addresses(broker)
     mounts = broker.plugins.dependencies.mounts
-    path = next((one.path for one in mounts if one.owner == _CONTROLS), None)
+    path = next((mount.path for mount in mounts if mount.owner == _CONTROLS), None)
     if isinstance(broker.world, InMemoryWorld):
-        found["directories"] = []
-    found["testing"] = [] if path is None else [f"{one}{path}" for one in found["http"]]
-    return found
+        data["directories"] = []
+    data["testing"] = [] if path is None else [f"{url}{path}" for url in data["http"]]
+    return data
 
 
 def end_with_parent() -> None:

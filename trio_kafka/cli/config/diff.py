@@ -46,7 +46,7 @@ _SOURCES: Final = {
 
 
 def declare(parser: ArgumentParser) -> None:
-    parser.add_argument("one", metavar="A", help="a properties or .toml file")
+    parser.add_argument("file", metavar="A", help="a properties or .toml file")
     parser.add_argument(
         "other", nargs="?", metavar="B", help="a second file (default: Kafka's defaults)"
     )
@@ -69,7 +69,7 @@ def declare(parser: ArgumentParser) -> None:
 
 def diff(
     *,
-    one: str,
+    file: str,
     other: str | None,
     running: bool,
     bootstrap: str | None,
@@ -88,32 +88,32 @@ def diff(
             "A can be compared with B or with a running broker, not with both: leave one out"
         )
     try:
-        left = _of_files(one)
+        left = _of_files(file)
         if bootstrap is None:
             right = _of_files(*[other] if other is not None else [])
         else:
             right = of_broker(bootstrap, broker, timeout)
     except (ConfigError, BrokerClientError) as error:
         raise CommandFailedError(str(error)) from error
-    found, names = list(differences(left, right)), not_comparable(left, right)
+    changes, names = list(differences(left, right)), not_comparable(left, right)
     if json:
         print_json(
             {
                 "differences": [
                     {"name": name, "a": _as_data(before), "b": _as_data(after)}
-                    for name, before, after in found
+                    for name, before, after in changes
                 ],
                 "not_compared": names,
             }
         )
     else:
-        for name, before, after in found:
+        for name, before, after in changes:
             print(printable(name))
             print(f"  - {printable(before.shown)}  ({printable(before.source)})")
             print(f"  + {printable(after.shown)}  ({printable(after.source)})")
         if names:
             print(f"not compared, since one side hides them: {', '.join(map(printable, names))}")
-    return DIFFERENT if found else 0
+    return DIFFERENT if changes else 0
 
 
 def _as_data(entry: Entry) -> dict[str, str]:
@@ -141,7 +141,7 @@ def of_broker(bootstrap: str, broker: int | None, timeout_s: float) -> Side:
 def _only_one(bootstrap: str, answer: DescribeClusterResponse) -> int:
     if answer.error_code:
         raise failed_answer(bootstrap, answer)
-    ids = [one.broker_id for one in answer.brokers]
+    ids = [broker.broker_id for broker in answer.brokers]
     if len(ids) != 1:
         reason = f"the cluster has {len(ids)} brokers: choose one with --broker ID"
         raise BrokerClientError(bootstrap, reason)

@@ -145,9 +145,9 @@ def _decode_keyed(record: Record, types: Classes) -> Decoded:
     return Decoded(name=name, number=number, key=key, version=version, value=value)
 
 
-def _number(content: bytes | None, what: str) -> int:
+def _number(content: bytes | None, subject: str) -> int:
     if content is None or len(content) < _INT16.size:
-        raise UndecodableError(f"{what} {content!r}, want a number of two bytes first")
+        raise UndecodableError(f"{subject} {content!r}, want a number of two bytes first")
     number: int = _INT16.unpack_from(content)[0]
     return number
 
@@ -178,13 +178,13 @@ def _decode_members(value: dict[str, Any]) -> None:
 def _decode_metadata(record: Record) -> Decoded:
     from trio_kafka.protocol.stored.metadata.frame import RECORDS  # noqa: PLC0415 - as above
 
-    found = _decode_framed(record, RECORDS)
-    value = found.value or {}
-    if found.name == "UserScramCredentialRecord":
+    decoded = _decode_framed(record, RECORDS)
+    value = decoded.value or {}
+    if decoded.name == "UserScramCredentialRecord":
         value.update(dict.fromkeys(_SCRAM, HIDDEN))
-    elif found.name == "ConfigRecord" and value["value"] and _is_secret(value["name"]):
+    elif decoded.name == "ConfigRecord" and value["value"] and _is_secret(value["name"]):
         value["value"] = HIDDEN
-    return found
+    return decoded
 
 
 def _decode_remote(record: Record) -> Decoded:
@@ -195,8 +195,10 @@ def _decode_remote(record: Record) -> Decoded:
 def _remote_records() -> Mapping[int, type[Any]]:
     from trio_kafka.protocol.stored import remote_log  # noqa: PLC0415 - as above
 
-    messages = (getattr(one, "__message__", None) for one in vars(remote_log).values())
-    numbers = {one.name: one.key for one in messages if one is not None}
+    messages = (
+        getattr(message_class, "__message__", None) for message_class in vars(remote_log).values()
+    )
+    numbers = {message.name: message.key for message in messages if message is not None}
     return {
         number: getattr(remote_log, name) for name, number in numbers.items() if number is not None
     }

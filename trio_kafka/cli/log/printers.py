@@ -157,12 +157,12 @@ class JsonPrinter:
 
     def file(self, file: LogFile, size: int) -> None:
         """Print a line with name, kind and size."""
-        found = {"is": "file", "path": str(file.path), "kind": str(file.kind), "bytes": size}
+        data = {"is": "file", "path": str(file.path), "kind": str(file.kind), "bytes": size}
         if file.offset >= 0:
-            found["offset"] = file.offset
+            data["offset"] = file.offset
         if file.epoch >= 0:
-            found["epoch"] = file.epoch
-        self._print(found)
+            data["epoch"] = file.epoch
+        self._print(data)
 
     def batch(self, file: LogFile, batch: Batch) -> None:
         """Print a line with every field of the header."""
@@ -172,7 +172,7 @@ class JsonPrinter:
     def record(self, file: LogFile, batch: Batch, record: Record, shown: Shown) -> None:
         """Print a line with the record, decoded where it is one of Kafka's own."""
         del file
-        found = {
+        data = {
             "is": "record",
             "offset": record.offset,
             "timestamp": record.timestamp,
@@ -182,7 +182,7 @@ class JsonPrinter:
             "headers": [[name, as_text(value)] for name, value in record.headers],
         }
         if isinstance(shown, Decoded):
-            found |= {
+            data |= {
                 "type": shown.name,
                 "number": shown.number,
                 "key": shown.key,
@@ -190,10 +190,10 @@ class JsonPrinter:
                 "value": shown.value,
             }
         else:
-            found |= {"key": as_text(record.key), "value": as_text(record.value)}
+            data |= {"key": as_text(record.key), "value": as_text(record.value)}
             if shown is not None:
-                found["not_decoded"] = shown
-        self._print(found)
+                data["not_decoded"] = shown
+        self._print(data)
 
     def entry(self, file: LogFile, entry: Entry) -> None:
         """Print a line with the entry's fields."""

@@ -38,7 +38,7 @@ _SEGMENT_STATES: Final = ("copy started", "copy finished", "delete started", "de
 
 
 def _names(kind: Any) -> dict[int, str]:
-    return {int(one): one.name.replace("_", " ").lower() for one in kind}
+    return {int(member): member.name.replace("_", " ").lower() for member in kind}
 
 
 _NUMBERS: Final[Mapping[tuple[str, str], Mapping[int, str]]] = {
@@ -74,7 +74,7 @@ def bytes_text(content: bytes | None, most: int | None = SHOWN) -> str:
         text = content.decode()
     except UnicodeDecodeError:
         text = None
-    if text is None or any(one < " " and one not in "\n\r\t" for one in text):
+    if text is None or any(character < " " and character not in "\n\r\t" for character in text):
         return f"0x{content[: most and most // 2].hex()}{cut}"
     return f"{printable(text[:most])!r}{cut}"
 
@@ -127,7 +127,7 @@ def _value_words(owner: str, field: str, value: Any, most: int | None) -> str:
             return f"({' '.join(_fields(owner, value, most))})"
         case list():
             shown = value if most is None else value[:_ITEMS]
-            items = [_value_words(owner, field, one, most) for one in shown]
+            items = [_value_words(owner, field, item, most) for item in shown]
             if len(shown) < len(value):
                 items.append(f"and {len(value) - len(shown)} more")
             return f"[{', '.join(items)}]"
