@@ -5,7 +5,7 @@ import pytest
 
 from tests.plugin_host.packages import write
 from tests.plugin_host.plugins import echo
-from trio_kafka.plugin_host.discovery import NoPluginError, Origin, given, installed
+from trio_kafka.plugin_host.discovery import NoPluginError, Origin, installed, of_plugins
 
 TWO = """
     from contextlib import asynccontextmanager
@@ -77,7 +77,7 @@ def test_an_entry_point_to_a_module_without_plugins_is_refused(
 
 
 def test_plugins_given_as_objects_are_imported_only_by_a_reload() -> None:
-    [origin] = given([echo])
+    [origin] = of_plugins([echo])
 
     first, none = origin.load()
     again, imported = origin.load(afresh=True)

@@ -237,8 +237,8 @@ class PluginContext(_Of[S]):
         name: str = getattr(topic, "name", "") or getattr(topic, "topic", "")
         if name:
             return name
-        known = self.parts.metadata.image.topic(TopicId(topic.topic_id))
-        return "" if known is None else known.name
+        image = self.parts.metadata.image.topic(TopicId(topic.topic_id))
+        return "" if image is None else image.name
 
     # --- APIs and interceptors
 
@@ -251,10 +251,10 @@ class PluginContext(_Of[S]):
 
     def add_module(self, module: ModuleType) -> None:
         """Serve all APIs of a module, or of the modules of a package."""
-        found = Registry()
-        found.add_module(module)
-        for listed in found:
-            api = found.get(listed.key)
+        registry = Registry()
+        registry.add_module(module)
+        for listed in registry:
+            api = registry.get(listed.key)
             if api is not None:
                 self._add_api(api)
 
@@ -352,9 +352,9 @@ class PluginContext(_Of[S]):
         """Check settings before a change, as `add_create_topic_policy` does for topics."""
         self._add_policy("alter-config", policy)
 
-    def _add_policy(self, what: Checked, policy: TopicPolicy | ConfigPolicy) -> None:
-        guarded = guard_policy(policy, self._owner, f"{what} policy")
-        self._contributions.add("policy", (what, guarded))
+    def _add_policy(self, kind: Checked, policy: TopicPolicy | ConfigPolicy) -> None:
+        guarded = guard_policy(policy, self._owner, f"{kind} policy")
+        self._contributions.add("policy", (kind, guarded))
 
     def add_metrics_reporter(self, reporter: MetricsReporter) -> None:
         """Receive metrics: the plugin `metrics` calls `reporter.report(families)` periodically.

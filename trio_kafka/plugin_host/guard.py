@@ -100,8 +100,8 @@ class InFlight:
 
     def cut_off(self) -> None:
         """Cancel everything in flight: tasks are cancelled, parked responses time out."""
-        for one in list(self._scopes):
-            one.cancel()
+        for scope in list(self._scopes):
+            scope.cancel()
         for delayed in [ref() for ref in self._later]:
             if isinstance(delayed, Delayed):
                 delayed.timed_out = True
@@ -132,12 +132,12 @@ def contained(owner: Owner, where: str, *answers: type[BaseException]) -> Iterat
     except BaseException as error:
         if isinstance(error, (*INTENDED_ERRORS, *answers)):
             raise
-        asked, rest = split_cancelled(error)
+        cancelled, rest = split_cancelled(error)
         if rest is not None:
             owner.failed(rest, where)
-        if asked is not None and asked is not error:
-            raise asked from error
-        if asked is not None or isinstance(error, Exception):
+        if cancelled is not None and cancelled is not error:
+            raise cancelled from error
+        if cancelled is not None or isinstance(error, Exception):
             raise
         raise PluginError(f"plugin {owner.name}: {where} raised {error!r}") from error
 
@@ -181,9 +181,9 @@ def refuser(reason: str) -> Callable[[Any, Any], Any]:
 def guard_policy(policy: Callable[[Any, str], None], owner: Owner, where: str) -> Any:
     """Guard a policy: its KafkaErrors are answers, other exceptions fail its plugin."""
 
-    def ask(wanted: Any, principal: str) -> None:
+    def ask(change: Any, principal: str) -> None:
         with contained(owner, where):
-            policy(wanted, principal)
+            policy(change, principal)
 
     return ask
 

@@ -72,5 +72,5 @@ class Mounts:
 
 def check_path(path: str) -> None:
     """Raise MountError unless the path consists of plain segments, such as `/admin/ui`."""
-    if not _PATH.fullmatch(path) or any(one in (".", "..") for one in path.split("/")):
+    if not _PATH.fullmatch(path) or any(segment in (".", "..") for segment in path.split("/")):
         raise MountError(f"path {path!r}: want /name or /name/name, without a slash at the end")

@@ -22,14 +22,14 @@ class CheckedPlugin:
     problems: Sequence[str]
 
 
-def check_plugins(given: Layer, origins: Sequence[Origin] | None = None) -> Iterator[CheckedPlugin]:
+def check_plugins(layer: Layer, origins: Sequence[Origin] | None = None) -> Iterator[CheckedPlugin]:
     """Check every plugin; then report each setting of an unknown plugin under its name.
 
-    given: settings as written by the user. Modules are imported as generations and forgotten.
+    layer: settings as written by the user. Modules are imported as generations and forgotten.
     """
     names: dict[str, str] = {}
     for origin in installed() if origins is None else origins:
-        if is_off(origin.name, given):
+        if is_off(origin.name, layer):
             names.setdefault(origin.name, origin.source)
             yield CheckedPlugin(origin.name, origin.source, None, ())
             continue
@@ -44,12 +44,12 @@ def check_plugins(given: Layer, origins: Sequence[Origin] | None = None) -> Iter
             )
             continue
         for plugin in plugins:
-            found = [str(error) for error in problems(plugin, given)]
+            errors = [str(error) for error in problems(plugin, layer)]
             if plugin.name in names:
-                found.append(f"the name {plugin.name} is taken by {names[plugin.name]}")
+                errors.append(f"the name {plugin.name} is taken by {names[plugin.name]}")
             names.setdefault(plugin.name, origin.source)
-            yield CheckedPlugin(plugin.name, origin.source, plugin, found)
+            yield CheckedPlugin(plugin.name, origin.source, plugin, errors)
             if imported is not None:
                 imported.release()
-    for stranger in unknown_plugins(given, names):
+    for stranger in unknown_plugins(layer, names):
         yield CheckedPlugin(stranger.name, stranger.where or "", None, [stranger.reason])

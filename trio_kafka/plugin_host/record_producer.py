@@ -188,8 +188,8 @@ def _raise_unless_retriable(
 ) -> None:
     """Raise the KafkaError of the first partition whose error is final."""
     for number, row in failed.items():
-        known = row.error_code in set(ErrorCode)
-        code = ErrorCode(row.error_code) if known else ErrorCode.UNKNOWN_SERVER_ERROR
+        is_declared = row.error_code in set(ErrorCode)
+        code = ErrorCode(row.error_code) if is_declared else ErrorCode.UNKNOWN_SERVER_ERROR
         if code not in _NOT_YET:
             reason = row.error_message or code.name
             appended = f"; {batches - len(failed)} of {batches} partitions were appended to"

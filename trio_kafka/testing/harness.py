@@ -171,10 +171,10 @@ class PluginHarness:
         for handler in self._handlers:
             registry.add(_marked(handler))
         self.node, self.counters = Node("harness", "broker"), Counters()
-        given: dict[str, Any] = {"node_id": NodeId(1), "cluster_id": "harness"}
-        given |= {"config": broker_config(), "tree": self.node, **self._parts}
+        fields: dict[str, Any] = {"node_id": NodeId(1), "cluster_id": "harness"}
+        fields |= {"config": broker_config(), "tree": self.node, **self._parts}
         interceptors = Interceptors(registry, self.node.add("interceptors", "part"))
-        self.parts = Parts(apis=registry, interceptors=interceptors, **given)
+        self.parts = Parts(apis=registry, interceptors=interceptors, **fields)
         self._group = DirectGroup(self.world, self.parts, self.counters, self.node)
         async with trio.open_nursery() as nursery:
             await nursery.start(self._group.run)
@@ -193,12 +193,12 @@ class PluginHarness:
         async def fail(error: Exception) -> None:
             raise error
 
-        given: Layer = options(f"{name}={text}" for name, text in self._settings.items())
+        layer: Layer = options(f"{name}={text}" for name, text in self._settings.items())
         return PluginHostDependencies(
             parts=self.parts,
             world=self.world,
             node=self.node,
-            given=given,
+            layer=layer,
             counters=self.counters,
             fail=lambda error: nursery.start_soon(fail, error),
         )
@@ -226,9 +226,9 @@ class PluginHarness:
                     self._client.close()
 
     def _check_ready(self) -> None:
-        for one in self.host.plugins:
-            if one.enabled and one.state is not State.READY:
-                raise PluginError(f"plugin {one.name} is {one.state.value}: {one.error}")
+        for plugin in self.host.plugins:
+            if plugin.enabled and plugin.state is not State.READY:
+                raise PluginError(f"plugin {plugin.name} is {plugin.state.value}: {plugin.error}")
 
 
 @contextmanager
@@ -237,10 +237,10 @@ def _unwrapped() -> Iterator[None]:
     try:
         yield
     except BaseExceptionGroup as group:
-        found = leaves(group)
-        if len(found) != 1:
+        errors = leaves(group)
+        if len(errors) != 1:
             raise
-        raise found[0] from None
+        raise errors[0] from None
 
 
 def _listed(plugin: Plugin | Iterable[Plugin] | None) -> tuple[Plugin, ...]:
