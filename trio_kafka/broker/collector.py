@@ -55,8 +55,8 @@ class Collector:
         """Figures for the tree. collected: objects that were garbage."""
         generations = gc.get_stats()
         return {
-            "looks": sum(one["collections"] for one in generations),
-            "collected": sum(one["collected"] for one in generations),
+            "looks": sum(generation["collections"] for generation in generations),
+            "collected": sum(generation["collected"] for generation in generations),
             "freezes": self.freezes,
             "thaws": self.thaws,
         }
