@@ -54,8 +54,8 @@ class Controls:
         if broker is self._broker:
             return
         self._broker = broker
-        for one in (self.limits, self.recorder, self.faults, self.interceptors):
-            one.attach(broker)
+        for control in (self.limits, self.recorder, self.faults, self.interceptors):
+            control.attach(broker)
 
     def clear(self) -> None:
         """Undo everything: remove rules, coroutines and limits, stop recording, forget failures."""

@@ -87,26 +87,26 @@ class Interceptors:
         The name stands for the `Interceptor` afterwards. Raises UnknownApiError.
         """
         apis = self._broker.parts.apis
-        found = None if api is None else apis.get(key_of_api(api, apis))
+        limited_to = None if api is None else apis.get(key_of_api(api, apis))
 
         def place(function: Around) -> Interceptor:
-            made = Interceptor(function, self._remove)
-            self._kinds[made] = None if found is None else found.request
-            self._place(made)
-            return made
+            interceptor = Interceptor(function, self._remove)
+            self._kinds[interceptor] = None if limited_to is None else limited_to.request
+            self._place(interceptor)
+            return interceptor
 
         return place
 
     def attach(self, broker: HasParts) -> None:
         """Put the coroutines around the requests of another broker: the next life of the same."""
         self._broker = broker
-        for one in self._placed:
-            self._place(one)
+        for interceptor in self._placed:
+            self._place(interceptor)
 
     def clear(self) -> None:
         """Remove all of them."""
-        for one in list(self._placed):
-            one.remove()
+        for interceptor in list(self._placed):
+            interceptor.remove()
 
     @property
     def failures(self) -> list[tuple[BaseException, str]]:

@@ -55,18 +55,18 @@ def names_in(request: Any, context: Context, parts: NamedParts) -> Iterator[Name
 
 def in_full(request: FetchRequest, context: Context) -> FetchRequest:
     """Return a copy of a Fetch that also names the partitions of its session."""
-    made = copy(request)
-    made.topics = list(request.topics)
+    full = copy(request)
+    full.topics = list(request.topics)
     named = {
-        (topic.topic or topic.topic_id, one.partition)
+        (topic.topic or topic.topic_id, partition.partition)
         for topic in request.topics
-        for one in topic.partitions
+        for partition in topic.partitions
     }
     for key, number in _in_session(request, context):
         if (key, number) not in named:
             name, topic_id = (key, bytes(16)) if isinstance(key, str) else ("", key)
-            made.topics.append(FetchTopic(name, topic_id, [FetchPartition(number)]))
-    return made
+            full.topics.append(FetchTopic(name, topic_id, [FetchPartition(number)]))
+    return full
 
 
 def _in_session(request: FetchRequest, context: Context) -> list[tuple[TopicId | str, int]]:

@@ -320,16 +320,16 @@ def _keys_of(api: Any, apis: Registry) -> frozenset[int] | None:
     if not several:
         raise RuleError("api: the list is empty, want at least one API")
     try:
-        return frozenset(key_of_api(one, apis) for one in several)
+        return frozenset(key_of_api(name, apis) for name in several)
     except UnknownApiError as error:
         raise RuleError(f"api: {error}") from None
 
 
 def _check_response(rule: FaultRule, keys: frozenset[int] | None, apis: Registry) -> None:
     """Check that a response belongs to the rule's only API. Raises RuleError."""
-    found = type(rule.respond).__name__
+    kind = type(rule.respond).__name__
     api = apis.get(next(iter(keys))) if keys is not None and len(keys) == 1 else None
     if api is None:
-        raise RuleError(f"respond: {found} needs a rule for exactly one API")
+        raise RuleError(f"respond: {kind} needs a rule for exactly one API")
     if not isinstance(rule.respond, api.response):
-        raise RuleError(f"respond: {found}, want {api.response.__name__}")
+        raise RuleError(f"respond: {kind}, want {api.response.__name__}")

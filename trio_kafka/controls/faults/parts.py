@@ -80,15 +80,15 @@ class NamingArray:
 
 def naming_arrays(cls: type[Any]) -> tuple[NamingArray, ...]:
     """Return the arrays of a class that name parts."""
-    found = _FOUND.get(cls)
-    if found is None:
+    arrays = _ARRAYS_OF.get(cls)
+    if arrays is None:
         is_divided = "__fields__" in vars(cls) and cls.__name__ not in _UNDIVIDED
-        arrays = [_naming_array(field) for field in fields_of(cls)] if is_divided else []
-        found = _FOUND[cls] = tuple(one for one in arrays if one is not None)
-    return found
+        candidates = [_naming_array(field) for field in fields_of(cls)] if is_divided else []
+        arrays = _ARRAYS_OF[cls] = tuple(array for array in candidates if array is not None)
+    return arrays
 
 
-_FOUND: Final[WeakKeyDictionary[type[Any], tuple[NamingArray, ...]]] = WeakKeyDictionary()
+_ARRAYS_OF: Final[WeakKeyDictionary[type[Any], tuple[NamingArray, ...]]] = WeakKeyDictionary()
 
 
 def key_of(role: Role, item: Any) -> tuple[Any, ...]:
@@ -143,34 +143,34 @@ class NamedParts:
     def items(self, message: Any, item: Any, names: Names) -> Iterator[tuple[Any, Any, Names]]:
         """Yield the array, item and names of each part directly below an item."""
         for array in naming_arrays(type(item)):
-            for one in getattr(item, array.name, None) or ():
-                yield array, one, self._with(message, array.role, one, names)
+            for inner_item in getattr(item, array.name, None) or ():
+                yield array, inner_item, self._with(message, array.role, inner_item, names)
 
     def _leaves(self, message: Any, item: Any, names: Names) -> Iterator[Names]:
         is_leaf = True
-        for _, one, inner in self.items(message, item, names):
+        for _, inner_item, inner in self.items(message, item, names):
             is_leaf = False
-            yield from self._leaves(message, one, inner)
+            yield from self._leaves(message, inner_item, inner)
         if is_leaf:
             yield names
 
     def _only(self, message: Any, item: Any, names: Names, keep: Callable[[Names], bool]) -> Any:
         kept: dict[str, list[Any]] = {}
         is_leaf = True
-        for array, one, inner in self.items(message, item, names):
+        for array, inner_item, inner in self.items(message, item, names):
             is_leaf = False
-            left = self._only(message, one, inner, keep)
-            if left is not None:
-                kept.setdefault(array.name, []).append(left)
+            remaining = self._only(message, inner_item, inner, keep)
+            if remaining is not None:
+                kept.setdefault(array.name, []).append(remaining)
         if is_leaf:
             return item if keep(names) else None
         if not kept:
             return None
-        made = copy(item)
+        reduced = copy(item)
         for array in naming_arrays(type(item)):
             if getattr(item, array.name, None):
-                setattr(made, array.name, kept.get(array.name, []))
-        return made
+                setattr(reduced, array.name, kept.get(array.name, []))
+        return reduced
 
     def _with(self, message: Any, role: Role, item: Any, names: Names) -> Names:
         """Return names with those of an item of an array."""

@@ -64,12 +64,12 @@ def error_of(value: ErrorCode | str | int | None) -> ErrorCode | None:
             return ErrorCode(value)
         except ValueError:
             raise RuleError(f"error: {value} is not the number of a Kafka error") from None
-    found = ErrorCode.__members__.get(value) if isinstance(value, str) else None
-    if found is None:
+    code = ErrorCode.__members__.get(value) if isinstance(value, str) else None
+    if code is None:
         near = get_close_matches(str(value), ErrorCode.__members__, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise RuleError(f"error: {value!r} is not the name of a Kafka error{hint}")
-    return found
+    return code
 
 
 @suggesting_fields
@@ -162,13 +162,13 @@ class FaultRule:
     def names_parts(self) -> bool:
         """True if a condition names parts of a request."""
         names = (self.topic, self.partition, self.group, self.transactional_id)
-        return any(one is not None for one in names)
+        return any(name is not None for name in names)
 
     def _check_verdicts(self) -> None:
-        found = [name for name in VERDICTS if name != "delay_s" and is_set(self, name)]
-        if len(found) > 1:
-            raise RuleError(f"verdicts: {', '.join(found)}, want one of them")
-        if not found and not is_set(self, "delay_s"):
+        verdicts = [name for name in VERDICTS if name != "delay_s" and is_set(self, name)]
+        if len(verdicts) > 1:
+            raise RuleError(f"verdicts: {', '.join(verdicts)}, want one of them")
+        if not verdicts and not is_set(self, "delay_s"):
             raise RuleError(f"the rule has no effect: want one of {', '.join(VERDICTS)}")
 
 
@@ -185,5 +185,5 @@ def is_set(rule: FaultRule, name: str) -> bool:
 
 def _check(holds: bool, name: str, value: object, want: object) -> None:
     if not holds:
-        wanted = " or ".join(want) if isinstance(want, tuple) else want
-        raise RuleError(f"{name}: {value!r}, want {wanted}")
+        expected = " or ".join(want) if isinstance(want, tuple) else want
+        raise RuleError(f"{name}: {value!r}, want {expected}")

@@ -61,13 +61,13 @@ def rules_of(name: str, text: str, apis: Registry) -> list[FaultRule]:
     tables = content.get("rules") if isinstance(content, dict) else None
     if not isinstance(tables, list) or set(content) != {"rules"}:
         raise RuleError(f"{name}: want a list `rules` and nothing else")
-    found: list[FaultRule] = []
+    rules: list[FaultRule] = []
     for number, table in enumerate(tables, 1):
         try:
-            found.append(rule_of(table, apis))
+            rules.append(rule_of(table, apis))
         except RuleError as error:
             raise RuleError(f"{name}: rule {number}: {error}") from error
-    return found
+    return rules
 
 
 def table_of(rule: FaultRule) -> dict[str, Any]:
@@ -76,13 +76,13 @@ def table_of(rule: FaultRule) -> dict[str, Any]:
     for field in fields(FaultRule):
         value = getattr(rule, field.name)
         if value != field.default:
-            table[field.name] = _told(field.name, value)
+            table[field.name] = _readable(field.name, value)
     return table
 
 
-def _told(name: str, value: Any) -> Any:
+def _readable(name: str, value: Any) -> Any:
     if isinstance(value, tuple | list):
-        return [_told(name, one) for one in value if one != inf]
+        return [_readable(name, item) for item in value if item != inf]
     if isinstance(value, ErrorCode):
         return value.name
     if isinstance(value, type):
@@ -144,9 +144,9 @@ def _true(key: str, value: Any) -> bool:
 
 def _apis(key: str, value: Any) -> Any:
     several = value if isinstance(value, list) else [value]
-    for one in several:
-        if isinstance(one, bool) or not isinstance(one, str | int):
-            raise RuleError(f"{key}: {_shown(one)}, want the name or the key of an API")
+    for name in several:
+        if isinstance(name, bool) or not isinstance(name, str | int):
+            raise RuleError(f"{key}: {_shown(name)}, want the name or the key of an API")
     return tuple(several) if isinstance(value, list) else value
 
 
@@ -181,13 +181,13 @@ def _response(value: Any, api: Any, apis: Registry) -> Any:
     from trio_kafka.protocol.json_data import from_data  # noqa: PLC0415 - 30 ms, for few rules
 
     several = api if isinstance(api, tuple) else (api,)
-    found = [
+    apis_of_rule = [
         apis.get(key) for key, name in apis.names.items() if (key in several or name in several)
     ]
-    if len(several) != 1 or not found or found[0] is None:
+    if len(several) != 1 or not apis_of_rule or apis_of_rule[0] is None:
         raise RuleError("respond: needs `api`, one that the broker serves")
     try:
-        return from_data(found[0].response, value)
+        return from_data(apis_of_rule[0].response, value)
     except ValueError as error:
         raise RuleError(f"respond: {error}") from error
 

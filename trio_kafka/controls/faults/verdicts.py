@@ -52,8 +52,8 @@ async def _serve(struck: StruckRequest) -> Any:
 
 
 async def _respond(struck: StruckRequest) -> Any:
-    found = struck.rule.respond
-    return found(struck.request, struck.context) if callable(found) else copy(found)
+    response = struck.rule.respond
+    return response(struck.request, struck.context) if callable(response) else copy(response)
 
 
 async def _drop(_: StruckRequest) -> Any:
@@ -101,13 +101,13 @@ async def _fail(struck: StruckRequest) -> Any:
         raise error
     if isinstance(request, ANSWERED_IN_FULL):
         return await _fail_in_response(struck, code)
-    asked = struck.parts.only(request, struck.is_named)
+    named = struck.parts.only(request, struck.is_named)
     rest = struck.parts.only(request, lambda names: not struck.is_named(names))
     if not wants_answer(request):
         if is_late or rest is not None:
             await struck.forward(request if is_late else rest)
         raise error  # closes the connection, as an error with acks=0 does
-    wrong = _error_response(struck, code, asked)
+    wrong = _error_response(struck, code, named)
     if is_late:
         return combined(await struck.forward(request), wrong, request)
     if rest is None:
@@ -126,16 +126,16 @@ async def _fail_in_response(struck: StruckRequest, code: ErrorCode) -> Any:
     if getattr(response, "error_code", 0):
         return response
     named = request if isinstance(request, FetchRequest) else response
-    asked = struck.parts.only(named, struck.is_named)
-    if asked is None:
+    selected = struck.parts.only(named, struck.is_named)
+    if selected is None:
         return response
-    return combined(response, _error_response(struck, code, asked, type(response)), named)
+    return combined(response, _error_response(struck, code, selected, type(response)), named)
 
 
 def _error_response(
-    struck: StruckRequest, code: ErrorCode, asked: Any, cls: type[Any] | None = None
+    struck: StruckRequest, code: ErrorCode, request: Any, cls: type[Any] | None = None
 ) -> Any:
-    """Return a response that has only the errors of the parts in `asked`. Raises KafkaError."""
+    """Return a response that has only the errors of the parts in `request`. Raises KafkaError."""
     errors = PartialErrors(
         parts=struck.parts,
         version=struck.context.version,
@@ -145,7 +145,7 @@ def _error_response(
     )
     response = cls or struck.context.request.route.api.response
     try:
-        return errors.response(asked, response)
+        return errors.response(request, response)
     except NoPlaceError as error:
         raise KafkaError(code, str(error)) from error
 

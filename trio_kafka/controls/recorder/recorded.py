@@ -49,7 +49,7 @@ class RecordedRequest:
     @property
     def topics(self) -> list[str]:
         """Topics that it names, in order, each once."""
-        return list(dict.fromkeys(one.topic for one in self.names if one.topic is not None))
+        return list(dict.fromkeys(part.topic for part in self.names if part.topic is not None))
 
 
 @frozen(kw_only=True)
@@ -84,10 +84,10 @@ class Selection:
         if self.topic is None and self.partition is None and self.group is None:
             return True
         return any(
-            _fits(self.topic, one.topic)
-            and _fits(self.group, one.group)
-            and (self.partition is None or one.partition == self.partition)
-            for one in request.names
+            _fits(self.topic, part.topic)
+            and _fits(self.group, part.group)
+            and (self.partition is None or part.partition == self.partition)
+            for part in request.names
         )
 
 

@@ -112,7 +112,7 @@ class Recorder:
             principal=principal,
             where=where,
         )
-        return [one for one in self._requests if selection.takes(one)]
+        return [request for request in self._requests if selection.takes(request)]
 
     async def wait(
         self, count: int = 1, api: ApiName | None = None, **conditions: Any
@@ -122,9 +122,9 @@ class Recorder:
         Raises UnknownApiError.
         """
         await trio.lowlevel.checkpoint()
-        while len(found := self.requests(api, **conditions)) < count:
+        while len(requests := self.requests(api, **conditions)) < count:
             await self._changed.park()
-        return found
+        return requests
 
     def _selection(self, api: ApiName | None, **conditions: Any) -> Selection:
         key = None if api is None else key_of_api(api, self._broker.parts.apis)
@@ -135,7 +135,7 @@ class Recorder:
         if len(self._requests) == self._requests.maxlen:
             self.dropped += 1
         self._count += 1
-        known = self._connections
+        numbers = self._connections
         self._requests.append(
             RecordedRequest(
                 number=self._count,
@@ -148,7 +148,7 @@ class Recorder:
                 client_length=request.client_length,
                 principal=context.principal,
                 listener=context.listener,
-                connection=known.setdefault(connection.origin, len(known) + 1),
+                connection=numbers.setdefault(connection.origin, len(numbers) + 1),
                 kind=type(message),
                 names=tuple(parts_of(context).below(message)),
                 frame=bytes(request.frame or b""),
