@@ -79,8 +79,8 @@ async def ask(
         await trio.lowlevel.checkpoint()
         if message["type"] == "http.response.start":
             answer.status = message["status"]
-            given = message.get("headers", ())
-            answer.headers = {name.decode(): value.decode() for name, value in given}
+            header_pairs = message.get("headers", ())
+            answer.headers = {name.decode(): value.decode() for name, value in header_pairs}
         elif message["type"] == "http.response.body":
             answer.chunks.append(bytes(message.get("body", b"")))
             answer.ended = not message.get("more_body", False)

@@ -193,7 +193,7 @@ class LoopThread(Generic[V]):
         try:
             with trio.CancelScope() as scope:
                 cancel = partial(_soon, self._token, scope.cancel)
-                future.add_done_callback(lambda one: cancel() if one.cancelled() else None)
+                future.add_done_callback(lambda done: cancel() if done.cancelled() else None)
                 result = await function(*args)
                 _settle(future, result)
         except Exception as error:  # noqa: BLE001 - raised in the calling thread

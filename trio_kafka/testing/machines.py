@@ -105,8 +105,8 @@ class MachineDriver(Generic[M]):
         self.hold = False
         self.committed_end = len(self.log)
         held, self._held = self._held, []
-        for one in held:
-            self._settle(one.effects)
+        for request in held:
+            self._settle(request.effects)
 
     def reload(self) -> "MachineDriver[M]":
         """Return a driver with a machine made of the committed records: timers start again, no

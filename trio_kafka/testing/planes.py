@@ -54,7 +54,9 @@ class RunningPlane:
 
     @property
     def connections(self) -> list[Connection]:
-        return [one for line in self.plane.processors for one in line.connections.values()]
+        return [
+            connection for line in self.plane.processors for connection in line.connections.values()
+        ]
 
     @property
     def buffers_out(self) -> int:
@@ -92,9 +94,9 @@ async def running_plane(
     share_s, memory = options.get("share_s", 0.00025), options.get("memory")
     registry = Registry()
     for handler in handlers:
-        made = api_of(handler)
-        assert made is not None
-        registry.add(made)
+        api = api_of(handler)
+        assert api is not None
+        registry.add(api)
     root = Node("plane data", "plane")
     channel = RequestChannel(options.get("queued", 500), root, world.clock.elapsed)
     counters = Counters()

@@ -154,13 +154,13 @@ def wait_until_serving(
     """Wait for the first answer. ProcessError if the process ends or the time expires before."""
     deadline = elapsed() + timeout_s
     while True:
-        left = deadline - elapsed()
+        remaining = deadline - elapsed()
         if process.poll() is not None:
             raise ProcessError(_report(f"ended with status {process.returncode}", process, log))
-        if left <= 0:
+        if remaining <= 0:
             raise ProcessError(_report(f"did not answer within {timeout_s:g} s", process, log))
         try:
-            ask_api_versions(address, timeout_s=left)
+            ask_api_versions(address, timeout_s=remaining)
         except OSError:
             time.sleep(_RETRY_S)  # a parent is not notified when a port opens
         else:
@@ -180,6 +180,6 @@ def _stop(process: subprocess.Popen[bytes], log: Path, timeout_s: float) -> int:
     return process.returncode
 
 
-def _report(what: str, process: subprocess.Popen[bytes], log: Path) -> str:
+def _report(problem: str, process: subprocess.Popen[bytes], log: Path) -> str:
     last = log.read_text(errors="replace").splitlines()[-20:]
-    return "\n".join([f"{process.args!r}: {what}; its last output:", *last])
+    return "\n".join([f"{process.args!r}: {problem}; its last output:", *last])

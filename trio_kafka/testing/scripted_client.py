@@ -75,12 +75,12 @@ class ScriptedClient:
     async def receive(self, size: int) -> bytes:
         """Receive exactly `size` bytes. Raises EOFError if the stream ends before."""
         data = bytearray(size)
-        left = memoryview(data)
-        while left:
-            count = await self._receive_into(left)
+        unfilled = memoryview(data)
+        while unfilled:
+            count = await self._receive_into(unfilled)
             if not count:
-                raise EOFError(f"the stream ended after {size - len(left)} of {size} bytes")
-            left = left[count:]
+                raise EOFError(f"the stream ended after {size - len(unfilled)} of {size} bytes")
+            unfilled = unfilled[count:]
         await trio.lowlevel.checkpoint()
         return bytes(data)
 

@@ -140,13 +140,13 @@ class Lives:
         return self._life
 
     async def _live(self, *, task_status: trio.TaskStatus[Life]) -> None:
-        given = {
+        texts = {
             "listeners": f"PLAINTEXT://{_HOST}:{self._port}",
             "log.dirs": self.machine.data,
             **QUICK,
             **self.how.settings,
         }
-        config = load(options(f"{name}={text}" for name, text in given.items())).config
+        config = load(options(f"{name}={text}" for name, text in texts.items())).config
         life: Life | None = None
         try:
             with trio.CancelScope() as scope:

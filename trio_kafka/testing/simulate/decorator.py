@@ -143,12 +143,12 @@ def simulate(
             raise TypeError(f"{test!r} is not an async function: want `async def test(sim)`")
         signature = inspect.signature(test)
         first, *others = signature.parameters.values()
-        names = [one.name for one in others]
+        names = [parameter.name for parameter in others]
 
         @wraps(test)
         def run(*args: Any, **kwargs: Any) -> None:
-            given = {**dict(zip(names, args, strict=False)), **kwargs}
-            runs.run(partial(_call, test, first.name, given), test.__qualname__)
+            arguments = {**dict(zip(names, args, strict=False)), **kwargs}
+            runs.run(partial(_call, test, first.name, arguments), test.__qualname__)
 
         # pytest and hypothesis read this signature, and must not look through the wrapper.
         vars(run)["__signature__"] = signature.replace(parameters=others, return_annotation=None)
@@ -161,7 +161,7 @@ def simulate(
 async def _call(
     test: Callable[..., Awaitable[T]],
     name: str,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     simulation: Simulation,
 ) -> T:
-    return await test(**{name: simulation}, **given)
+    return await test(**{name: simulation}, **arguments)

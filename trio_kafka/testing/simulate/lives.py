@@ -146,7 +146,7 @@ class SimulatedLives:
                 raise
             failed = True
             life.world.crash(power=False)
-            self.universe.note(NAME, "failed", ", ".join(str(one) for one in leaves(error)))
+            self.universe.note(NAME, "failed", ", ".join(str(leaf) for leaf in leaves(error)))
         finally:
             self._broker = self._life = None
             life.ready.set()

@@ -115,15 +115,15 @@ def check_schedule(schedule: Sequence[Sequence[Any]]) -> Schedule:
 def _check(fault: Sequence[Any]) -> Fault:
     if len(fault) < 2:
         raise ValueError(f"{fault!r}: want (time, kind, arguments...)")
-    at_s, kind, *given = fault
+    at_s, kind, *values = fault
     if kind not in ARGUMENTS:
         raise ValueError(f"unknown kind of fault {kind!r}: want one of {', '.join(ARGUMENTS)}")
     Argument(name="time", high=MOST_S).check(kind, at_s)
-    wanted = ARGUMENTS[kind]
-    if len(given) != len(wanted):
-        names = ", ".join(one.name for one in wanted) or "none"
-        raise ValueError(f"{kind}: {len(given)} arguments, want {len(wanted)}: {names}")
-    for argument, value in zip(wanted, given, strict=True):
+    arguments = ARGUMENTS[kind]
+    if len(values) != len(arguments):
+        names = ", ".join(argument.name for argument in arguments) or "none"
+        raise ValueError(f"{kind}: {len(values)} arguments, want {len(arguments)}: {names}")
+    for argument, value in zip(arguments, values, strict=True):
         argument.check(kind, value)
     return tuple(fault)
 
@@ -137,5 +137,5 @@ def draw_schedule(
     for _ in range(chance.randint(1, most)):
         kind = chance.choice(kinds)
         at_s = round(chance.uniform(0, within_s), 3)
-        faults.append((at_s, kind, *(one.draw(chance) for one in ARGUMENTS[kind])))
+        faults.append((at_s, kind, *(argument.draw(chance) for argument in ARGUMENTS[kind])))
     return check_schedule(faults)
