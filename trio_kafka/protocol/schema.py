@@ -97,10 +97,10 @@ class Message:
     flexible: Range
     unstable: Range
     fields: tuple[Field, ...]
-    response: type[Any] | None = None
+    response: type[object] | None = None
 
 
-def message_of(cls: type[Any]) -> Message:
+def message_of(cls: type[object]) -> Message:
     """Return the description of a message class. Raises TypeError for other classes."""
     message = cls.__dict__.get("__message__")
     if not isinstance(message, Message):
@@ -108,7 +108,7 @@ def message_of(cls: type[Any]) -> Message:
     return message
 
 
-def fields_of(cls: type[Any]) -> tuple[Field, ...]:
+def fields_of(cls: type[object]) -> tuple[Field, ...]:
     """Return the fields of a message or struct class in wire order. Raises TypeError."""
     fields = cls.__dict__.get("__fields__")
     if not isinstance(fields, tuple):
@@ -116,7 +116,7 @@ def fields_of(cls: type[Any]) -> tuple[Field, ...]:
     return fields
 
 
-def default_of(field: Field) -> Any:
+def default_of(field: Field) -> object:
     """Return the default of a field: a value, or an attrs.Factory of values."""
     if field.default is not ...:
         return field.default
@@ -139,7 +139,7 @@ def _shared_default(cls: type[T]) -> T | None:
     if any(field.kind == "array" and field.default is ... for field in fields):
         return None
 
-    def reject(self: Any, name: str, *_: Any) -> NoReturn:
+    def reject(self: object, name: str, *_: object) -> NoReturn:
         del self
         kind = cls.__name__
         raise AttributeError(
@@ -153,8 +153,8 @@ def _shared_default(cls: type[T]) -> T | None:
         "__delattr__": reject,
         "__class__": property(lambda _: cls),  # attrs compares this class and creates copies of it
     }
-    protected: Any = type(cls.__name__, (cls,), body)
-    instance: Any = object.__new__(protected)
+    protected: type[T] = type(cls.__name__, (cls,), body)
+    instance = object.__new__(protected)
     plain = cls()
     for name in (*(field.name for field in fields), "unknown_tags"):
         object.__setattr__(instance, name, getattr(plain, name))
@@ -276,7 +276,7 @@ def _declare(cls: type[T]) -> type[T]:
     return struct
 
 
-def _check_null(cls: type[Any], name: str, annotation: Any, field: Field) -> None:
+def _check_null(cls: type[object], name: str, annotation: object, field: Field) -> None:
     null = field.nullable[1] >= field.nullable[0]
     admits = type(None) in get_args(annotation) or annotation in (None, Any)
     if null and not admits:
@@ -285,8 +285,8 @@ def _check_null(cls: type[Any], name: str, annotation: Any, field: Field) -> Non
         raise TypeError(f"{cls.__qualname__}.{name} admits None but is not nullable")
 
 
-def _is_default(field: Field, value: Any) -> bool:
-    default: Any = default_of(field)
+def _is_default(field: Field, value: object) -> bool:
+    default = default_of(field)
     return bool(value == (default.factory() if isinstance(default, _FACTORY) else default))
 
 

@@ -7,7 +7,7 @@ generated line fails, its field goes into the error; this costs nothing until th
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from attrs import Factory
 
@@ -33,7 +33,7 @@ class Source:
     flexible: bool
     lines: list[str] = Factory(list)
     paths: list[str] = Factory(list)
-    names: dict[str, Any] = Factory(dict)
+    names: dict[str, object] = Factory(dict)
     _depth: int = 0
     _place: list[str] = Factory(list)
     _variables: int = 0

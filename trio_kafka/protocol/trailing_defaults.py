@@ -4,7 +4,7 @@ Frequent messages, such as the heartbeat of a member, mostly end with fields tha
 """
 
 from struct import Struct
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.protocol.fields import FIXED, Field
 from trio_kafka.protocol.schema import fields_of
@@ -13,7 +13,7 @@ from trio_kafka.protocol.source import Source
 _MIN_NULLABLE: Final = 3  # nullable fields; with fewer, the shortcut does not pay
 
 
-def trailing_defaults(source: Source, cls: type[Any]) -> tuple[Field, bytes] | None:
+def trailing_defaults(source: Source, cls: type[object]) -> tuple[Field, bytes] | None:
     """Return the first trailing field that may be default, and the bytes if all of them are.
 
     None where too few fields qualify. Only fields whose class default is null or -1 count.
