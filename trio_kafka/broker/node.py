@@ -14,7 +14,7 @@ from contextlib import ExitStack, nullcontext
 from enum import Enum
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import trio
 from attrs import Factory, field
@@ -71,7 +71,7 @@ class Part(Generic[T_co]):
     open: Open[T_co]
     stops: Mapping[Stage, Stop] = Factory(dict)
     step: str = ""
-    face: type[Any] | None = None
+    face: type[object] | None = None
     serve: Callable[["Node"], None] | None = None
 
 
