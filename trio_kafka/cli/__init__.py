@@ -11,11 +11,14 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from trio_kafka.rare_collections import rare_collections
 
 if TYPE_CHECKING:
+    from argparse import _SubParsersAction  # argparse has no public name for this class
+
     from trio_kafka.cli.contributed import Contributed
 
 __all__ = [
@@ -67,7 +70,7 @@ FAILED: Final = 1  # exit status of a command that could not do its work
 REJECTED: Final = 2
 _BROKEN_PIPE: Final = 128 + 13  # SIGPIPE, as shells report it
 
-Invocation = tuple[Callable[..., int], Mapping[str, Any]]
+Invocation = tuple[Callable[..., int], Mapping[str, object]]
 """The function of a command, and its arguments."""
 
 
@@ -172,7 +175,7 @@ def _find_contributed(words: Sequence[str]) -> Invocation | None:
     except CommandError as error:
         _refuse(name, str(error))
 
-    def run_it(**values: Any) -> int:
+    def run_it(**values: object) -> int:
         try:
             return run(**values)
         except ModuleNotFoundError as error:
@@ -220,7 +223,7 @@ def _nearest(word: str, candidates: Iterable[str]) -> str | None:
     )
 
 
-def _parse(name: str, file: Any, run: Callable[..., int], rest: Sequence[str]) -> Invocation:
+def _parse(name: str, file: ModuleType, run: Callable[..., int], rest: Sequence[str]) -> Invocation:
     parser = _parser(f"{_PROGRAM} {name}", run.__doc__)
     file.declare(parser)
     # Files and options may stand in any order.
@@ -269,7 +272,7 @@ def _listing() -> ArgumentParser:
     return top
 
 
-def _list_contributed(group: "Contributed", listing: Any) -> None:
+def _list_contributed(group: "Contributed", listing: "_SubParsersAction[ArgumentParser]") -> None:
     if "" in group.commands:
         listing.add_parser(group.word, help=_escaped(group.commands[""][1]))
         return

@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from inspect import getdoc
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from attrs import Factory
 
@@ -117,16 +117,18 @@ def _load(point: EntryPoint, owner: str | None) -> Contributed:
     )
 
 
-def _checked(commands: Any) -> Mapping[str, tuple[str, str]]:
+def _checked(commands: Mapping[str, object]) -> Mapping[str, tuple[str, str]]:
     """Return the commands. Raises TypeError for any other form."""
+    checked: dict[str, tuple[str, str]] = {}
     for name, command in commands.items():
         match command:
-            case (str(place), str()) if ":" in place and len(name.split()) <= 1:
+            case (str(place), str(line)) if ":" in place and len(name.split()) <= 1:
+                checked[name] = place, line
                 continue
         raise TypeError(
             f"COMMANDS[{name!r}] is {command!r}, want one word and ('module:function', 'One line.')"
         )
-    return dict(commands)
+    return checked
 
 
 def _sorted(points: Iterable[EntryPoint]) -> list[EntryPoint]:

@@ -4,7 +4,7 @@ import os
 import socket
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Final, NotRequired, TypedDict
 
 from trio_kafka.broker import RunningBroker
 from trio_kafka.cli.output import print_json_line
@@ -63,7 +63,18 @@ def print_banner(broker: RunningBroker) -> None:
     print(banner(broker), flush=True)
 
 
-def addresses(broker: RunningBroker) -> dict[str, Any]:
+class Addresses(TypedDict):
+    """Addresses of a broker, as they are printed; testing: of its test controls, if it has any."""
+
+    bootstrap: str
+    http: list[str]
+    ui: list[str]
+    directories: list[str]
+    node_id: int
+    testing: NotRequired[list[str]]
+
+
+def addresses(broker: RunningBroker) -> Addresses:
     """Return the addresses of a broker for JSON."""
     http, ui = _http_addresses(broker), _path_of_ui(broker)
     return {

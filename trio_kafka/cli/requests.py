@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.cli.broker_client import (
     error_name,
@@ -85,10 +85,7 @@ def read_requests(
     """
     request = DescribeRequestsRequest(KINDS[which], [], client, most, list(api))
     first, unknown = (_NAMES_SINCE, NO_NAMES) if api else (0, NO_REQUESTS)
-    answer: DescribeRequestsResponse = send_request(
-        request, address, timeout_s, unknown=unknown, first=first
-    )
-    return answer
+    return send_request(request, address, timeout_s, unknown=unknown, first=first)
 
 
 # --- for people
@@ -158,7 +155,7 @@ def _ms(microseconds: int) -> str:
 # --- for programs
 
 
-def as_data(answer: DescribeRequestsResponse) -> dict[str, Any]:
+def as_data(answer: DescribeRequestsResponse) -> dict[str, object]:
     """Return the requests for JSON, and whether the broker left some out."""
     names = [field.name for field in fields_of(RequestLife)]
     shown = [{name: getattr(request, name) for name in names} for request in answer.requests]

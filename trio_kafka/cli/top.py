@@ -7,7 +7,7 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from attrs import asdict
 
@@ -76,7 +76,7 @@ def _print_lines(before: TreeSnapshot | None, after: TreeSnapshot) -> None:
         print(line)
 
 
-def as_data(before: TreeSnapshot | None, after: TreeSnapshot) -> dict[str, Any]:
+def as_data(before: TreeSnapshot | None, after: TreeSnapshot) -> dict[str, object]:
     """Return a reading for JSON, with rates since the one before."""
     return {
         "loops": [asdict(row) for row in loops(before, after)],

@@ -5,7 +5,7 @@ Names and texts come from the broker and its clients: control characters are sho
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.cli.broker_client import (
     parse_address,
@@ -83,10 +83,7 @@ def read_tree(
     """
     request = DescribeTreeRequest(path, depth, kinds=list(kinds))
     first, unknown = (_KINDS_SINCE, NO_KINDS) if kinds else (0, NO_TREE)
-    answer: DescribeTreeResponse = send_request(
-        request, address, timeout_s, unknown=unknown, first=first
-    )
-    return answer
+    return send_request(request, address, timeout_s, unknown=unknown, first=first)
 
 
 # --- for people
@@ -132,12 +129,12 @@ def show(figure: TreeFigure) -> str:
 # --- for programs
 
 
-def as_data(answer: DescribeTreeResponse) -> dict[str, Any]:
+def as_data(answer: DescribeTreeResponse) -> dict[str, object]:
     """Return the tree for JSON: nested nodes, and whether the broker left some out."""
-    top: list[Any] = []
+    top: list[object] = []
     places = [top]  # by depth: the list that takes nodes of that depth
     for row in answer.rows:
-        children: list[Any] = []
+        children: list[object] = []
         figures = {figure.name: value_of(figure) for figure in row.figures}
         places[row.depth].append(
             {"name": row.name, "kind": row.kind, "figures": figures, "children": children}

@@ -1,6 +1,7 @@
 """`trio-kafka config diff`: settings that differ between files, defaults and a running broker."""
 
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from typing import Final
 
 from trio_kafka.cli import CommandFailedError
@@ -37,7 +38,7 @@ from trio_kafka.protocol.texts import printable
 
 DIFFERENT: Final = 1
 _BROKER: Final = 4  # the resource type of Kafka's protocol
-_SOURCES: Final = {
+_SOURCES: Final[Mapping[int, str]] = {
     Source.DYNAMIC_BROKER: "set at run time",
     Source.DYNAMIC_DEFAULT_BROKER: "set at run time, for all brokers",
     Source.STATIC_BROKER: "set at its start",

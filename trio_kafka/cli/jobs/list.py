@@ -36,7 +36,7 @@ def list_jobs(*, bootstrap: str, json: bool, timeout: float) -> int:
     return print_answer(answer, as_data, as_text, json=json)
 
 
-def as_data(answer: DescribeTreeResponse) -> dict[str, Any]:
+def as_data(answer: DescribeTreeResponse) -> dict[str, object]:
     """Return the jobs for JSON, by name."""
     return {"jobs": [{"name": row.name, **_figures(row)} for row in _jobs(answer)]}
 

@@ -2,7 +2,6 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from trio_kafka.attributes import frozen
 
@@ -24,7 +23,7 @@ class Finding:
     position: int | None = None
     offset: int | None = None
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """Return its fields for JSON."""
         return {
             "is": "finding",

@@ -1,7 +1,7 @@
 """Figures of partitions, counted from their files."""
 
 from collections import Counter
-from typing import Any, Final
+from typing import Final
 
 from attrs import field
 
@@ -52,7 +52,7 @@ class Content:
     def plain(self) -> int:
         return self.key_bytes + self.value_bytes + self.header_bytes
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """Return the figures for JSON."""
         return {
             **{name: getattr(self, name) for name in _SUMS if name not in ("records", "stored")},
@@ -143,9 +143,9 @@ class Measure:
         self.codecs.update(other.codecs)
         self.content.add(other.content)
 
-    def as_data(self, *, records: bool, is_total: bool = False) -> dict[str, Any]:
+    def as_data(self, *, records: bool, is_total: bool = False) -> dict[str, object]:
         """Return the figures for JSON."""
-        data: dict[str, Any] = {name: getattr(self, name) for name in _TOTALS}
+        data: dict[str, object] = {name: getattr(self, name) for name in _TOTALS}
         data["earliest_timestamp"] = self.earliest
         data["latest_timestamp"] = self.latest
         data["largest_batch"] = self.largest_batch

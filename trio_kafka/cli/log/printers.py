@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from trio_kafka.cli.log.batches import Batch
 from trio_kafka.cli.log.decoders import Decoded
@@ -143,10 +143,10 @@ def _notes(batch: Batch) -> Iterator[str]:
         yield f"magic-{batch.header.magic}"
 
 
-def _cell(name: str, value: Any) -> str:
+def _cell(name: str, value: object) -> str:
     if value is None:
         return "-"
-    return time_text(value) if name == "timestamp" else str(value)
+    return time_text(value) if name == "timestamp" and isinstance(value, int) else str(value)
 
 
 # --- for programs
@@ -206,11 +206,11 @@ class JsonPrinter:
         self._print({"is": "damage", "position": position, "text": text})
 
     @staticmethod
-    def _print(document: Mapping[str, Any]) -> None:
+    def _print(document: Mapping[str, object]) -> None:
         print(dump_json(document))
 
 
-def batch_data(batch: Batch) -> dict[str, Any]:
+def batch_data(batch: Batch) -> dict[str, object]:
     """Return the fields of a batch for JSON."""
     return {
         "position": batch.position,
@@ -239,7 +239,7 @@ def _size(content: bytes | None) -> int:
     return -1 if content is None else len(content)
 
 
-def as_text(content: bytes | None) -> Any:
+def as_text(content: bytes | None) -> str | dict[str, str] | None:
     """Return bytes for JSON: their text, or an object with `base64` if they are no UTF-8."""
     if content is None:
         return None

@@ -6,7 +6,8 @@ Texts from files are escaped. A long key or value is cut, unless all of it is as
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from enum import IntEnum
+from typing import Final
 
 from trio_kafka.cli.log.decoders import Decoded
 from trio_kafka.coordinators.groups.consumer.member import MemberState
@@ -37,7 +38,7 @@ _TRANSACTION_STATES: Final = (
 _SEGMENT_STATES: Final = ("copy started", "copy finished", "delete started", "delete finished")
 
 
-def _names(kind: Any) -> dict[int, str]:
+def _names(kind: type[IntEnum]) -> dict[int, str]:
     return {int(member): member.name.replace("_", " ").lower() for member in kind}
 
 
@@ -108,12 +109,12 @@ def _words_of(name: str) -> str:
     return " ".join(_HUMP.split(name.removesuffix("Record"))).lower()
 
 
-def _fields(owner: str, data: Mapping[str, Any], most: int | None) -> Iterator[str]:
+def _fields(owner: str, data: Mapping[str, object], most: int | None) -> Iterator[str]:
     for field, value in data.items():
         yield f"{_HUMP.sub('_', field).lower()}={_value_words(owner, field, value, most)}"
 
 
-def _value_words(owner: str, field: str, value: Any, most: int | None) -> str:
+def _value_words(owner: str, field: str, value: object, most: int | None) -> str:
     match value:
         case None | bool():
             return "null" if value is None else str(value).lower()

@@ -15,7 +15,6 @@ from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10002_list_plugins import (
     ListedPlugin,
     ListPluginsRequest,
-    ListPluginsResponse,
 )
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.texts import printable
@@ -50,7 +49,7 @@ def list_plugins(*, name: str | None, bootstrap: str, json: bool, timeout: float
 def read_plugins(address: Endpoint, name: str | None, timeout_s: float) -> list[ListedPlugin]:
     """Return the plugins of a broker. Raises BrokerClientError."""
     request = ListPluginsRequest(name)
-    answer: ListPluginsResponse = send_request(request, address, timeout_s, unknown=UNKNOWN)
+    answer = send_request(request, address, timeout_s, unknown=UNKNOWN)
     return answer.plugins
 
 
