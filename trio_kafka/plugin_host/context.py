@@ -44,7 +44,7 @@ from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.world import World
 
 S = TypeVar("S")
-Forward = Callable[[Any], Awaitable[Any]]  # of an `around`: serves a request further in
+Forward = Callable[[object], Awaitable[Any]]  # of an `around`: serves a request further in
 
 
 class _WithSettings:
@@ -53,7 +53,7 @@ class _WithSettings:
     typing's own would keep the settings class in a cache after its generation has ended.
     """
 
-    __class_getitem__: Any = classmethod(GenericAlias)
+    __class_getitem__: object = classmethod(GenericAlias)
 
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ class PluginContext(_Of[S]):
 
     # --- APIs and interceptors
 
-    def add_api(self, handler: Callable[..., Any]) -> None:
+    def add_api(self, handler: Callable[..., object]) -> None:
         """Serve an API by a function marked `@api`. Raises TypeError, DuplicateApiError."""
         api = api_of(handler)
         if api is None:
@@ -263,7 +263,7 @@ class PluginContext(_Of[S]):
             raise ValueError(f"API key {api.key} was added already by this plugin")
         self._contributions.add("api", guard_api(api, self._owner))
 
-    def before(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
+    def before(self, request: type[object] | None, function: Callable[..., object]) -> None:
         """Call a function for every request of a class before its handler runs.
 
             def function(request: ProduceRequest, context: Context) -> ProduceResponse | None
@@ -273,7 +273,7 @@ class PluginContext(_Of[S]):
         """
         self.intercept("before", request, function)
 
-    def after(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
+    def after(self, request: type[object] | None, function: Callable[..., object]) -> None:
         """Call a function for every response to a class of requests before it is written.
 
             def function(
@@ -286,7 +286,7 @@ class PluginContext(_Of[S]):
         """
         self.intercept("after", request, function)
 
-    def around(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
+    def around(self, request: type[object] | None, function: Callable[..., object]) -> None:
         """Wrap the handler of a class of requests in an async function, which may wait.
 
             async def function(
@@ -300,7 +300,7 @@ class PluginContext(_Of[S]):
         self.intercept("around", request, function)
 
     def intercept(
-        self, kind: InterceptorKind, request: type[Any] | None, function: Callable[..., Any]
+        self, kind: InterceptorKind, request: type[object] | None, function: Callable[..., Any]
     ) -> Interception:
         """Add an interceptor of any kind; the result is passed to `stop_intercepting`."""
         interception = Interception(
@@ -331,7 +331,7 @@ class PluginContext(_Of[S]):
         guarded = guard_app(app, self._owner, path)
         self._contributions.add("mount", Mount(path, guarded, self.name, checks_tokens))
 
-    def add_admin_page(self, name: str, load: Callable[[], Any]) -> None:
+    def add_admin_page(self, name: str, load: Callable[[], object]) -> None:
         """Add a page of the admin UI: `/admin/<name>`, and `/admin/api/<name>` as JSON.
 
         load: returns a `trio_kafka_admin.page.Page` of that name. It runs once, in a thread, when a
@@ -373,10 +373,10 @@ class PluginContext(_Of[S]):
     async def start(
         self,
         name: str,
-        call: Callable[..., Awaitable[Any]],
-        *arguments: Any,
+        call: Callable[..., Awaitable[object]],
+        *arguments: object,
         kind: NodeKind = "task",
-    ) -> Any:
+    ) -> object:
         """Run `call(*arguments, task_status=...)` in the nursery; return its start value.
 
         The task is a node of the tree while it runs. kind: "plane" for a task that serves clients.
@@ -386,11 +386,11 @@ class PluginContext(_Of[S]):
     async def _run(
         self,
         name: str,
-        call: Callable[..., Awaitable[Any]],
-        arguments: tuple[Any, ...],
+        call: Callable[..., Awaitable[object]],
+        arguments: tuple[object, ...],
         kind: NodeKind,
         *,
-        task_status: trio.TaskStatus[Any],
+        task_status: trio.TaskStatus[object],
     ) -> None:
         with self.node.child(name, kind):
             await call(*arguments, task_status=task_status)

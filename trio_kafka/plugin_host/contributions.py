@@ -16,10 +16,11 @@ from trio_kafka.attributes import define
 from trio_kafka.plugin_host.dependencies import PluginHostDependencies
 from trio_kafka.plugin_host.guard import GuardedAssignor, Owner, refuser, refusing
 from trio_kafka.requests.api import Api
+from trio_kafka.requests.interceptors.registry import Interception as Registration
 from trio_kafka.requests.interceptors.registry import Kind
 
 Checked = Literal["create-topic", "alter-config"]
-Policy = tuple[Checked, Any]
+Policy = tuple[Checked, object]
 ContributionKind = Literal["api", "mount", "page", "assignor", "interceptor", "policy", "reporter"]
 
 
@@ -28,11 +29,11 @@ class Interception:
     """Interceptor to be registered; `handle` is set while it is registered."""
 
     kind: Kind
-    request: type[Any] | None
-    function: Callable[..., Any]
+    request: type[object] | None
+    function: Callable[..., object]
     order: int
     versions: Mapping[int, tuple[int, int]]
-    handle: Any = None
+    handle: Registration | None = None
 
 
 # One word for each contribution, for display.
@@ -67,7 +68,7 @@ class Contributions:
     live: bool = field(default=False, init=False)
     _entries: _Entries = field(factory=_nothing, init=False)
 
-    def add(self, kind: ContributionKind, item: Any) -> None:
+    def add(self, kind: ContributionKind, item: object) -> None:
         """Add a contribution, guarded already. Raises what its table raises, if live."""
         if self.live:
             self._tables[kind]((), (item,))

@@ -7,7 +7,7 @@ plugin, its entry point is not imported.
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from attrs import field
 
@@ -56,7 +56,7 @@ class Origin:
 
 def plugins_in(module: ModuleType, attribute: str, source: str) -> list[Plugin]:
     """Return the plugins that an entry point names. Raises NoPluginError."""
-    value: Any = module
+    value: object = module
     for name in filter(None, attribute.split(".")):
         value = getattr(value, name, None)
     if isinstance(value, Plugin):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from inspect import iscoroutine
 from math import inf
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import trio
 
@@ -146,7 +146,7 @@ class Generation:
             self.fail(_CANCELLED)
         await trio.lowlevel.checkpoint_if_cancelled()
 
-    def _make_context(self, tasks: trio.Nursery) -> PluginContext[Any]:
+    def _make_context(self, tasks: trio.Nursery) -> PluginContext[object]:
         return PluginContext(
             name=self.name,
             settings=self.settings.own,

@@ -12,8 +12,9 @@ from attrs import field
 from trio_kafka.attributes import define, frozen
 
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Event = Scope  # ASGI's name for what an app receives and sends
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 _PATH: Final = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
 
