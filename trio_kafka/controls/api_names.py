@@ -1,12 +1,11 @@
 """APIs of a broker by name, by key, or by the class of their requests."""
 
 from difflib import get_close_matches
-from typing import Any
 
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.requests.registry import Registry
 
-ApiName = str | int | type[Any]
+ApiName = str | int | type[object]
 
 
 class UnknownApiError(ValueError):

@@ -23,7 +23,7 @@ from trio_kafka.controls.running import KIT_CLIENT, HasParts
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.interceptors.registry import InFlight, Interception
 
-Forward = Callable[[Any], Awaitable[Any]]
+Forward = Callable[[object], Awaitable[Any]]
 Around = Callable[[Any, Context, Forward], Awaitable[Any]]
 ORDER: Final = 10  # further in than fault rules
 
@@ -48,7 +48,7 @@ class Interceptor:
     calls: int = field(default=0, init=False)
     _remove: Callable[["Interceptor"], None]
 
-    async def around(self, request: Any, context: Context, forward: Forward) -> Any:
+    async def around(self, request: object, context: Context, forward: Forward) -> object:
         """Call the coroutine, except for the kit's own requests."""
         if context.client_id == KIT_CLIENT:
             return await forward(request)
@@ -79,7 +79,7 @@ class Interceptors:
         self._order = order
         self._owner = RecordingOwner("test")
         self._placed: dict[Interceptor, Interception] = {}  # outermost first
-        self._kinds: dict[Interceptor, type[Any] | None] = {}
+        self._kinds: dict[Interceptor, type[object] | None] = {}
 
     def on(self, api: ApiName | None = None) -> Callable[[Around], Interceptor]:
         """Declare a coroutine that is called for each request of an API; None: for all requests.

@@ -6,7 +6,6 @@ not name it. A Metadata for all topics names each of them, and every topic its p
 
 from collections.abc import Iterator
 from copy import copy
-from typing import Any
 
 from attrs import evolve
 
@@ -36,7 +35,7 @@ def parts_of(context: Context) -> NamedParts:
     return NamedParts(name_of)
 
 
-def names_in(request: Any, context: Context, parts: NamedParts) -> Iterator[Names]:
+def names_in(request: object, context: Context, parts: NamedParts) -> Iterator[Names]:
     """Yield the names of each innermost part that a request asks for."""
     if isinstance(request, FetchRequest):
         request = in_full(request, context)

@@ -36,16 +36,16 @@ def damaged_batches(data: Any) -> bytes:
     return bytes(damaged)
 
 
-def with_damaged_records(message: Any) -> Any:
+def with_damaged_records(message: object) -> object:
     """Return a copy of a message without file ranges, with all record batches damaged."""
     return _with_records(message, damaged_batches)
 
 
-async def with_read_ranges(message: Any) -> Any:
+async def with_read_ranges(message: object) -> object:
     """Return a copy of a response that has bytes in the place of file ranges."""
     ranges: list[FileRange] = []
 
-    def note(records: Any) -> Any:
+    def note(records: object) -> object:
         if isinstance(records, FileRange):
             ranges.append(records)
         return records
@@ -55,12 +55,12 @@ async def with_read_ranges(message: Any) -> Any:
     return _with_records(message, lambda records: read.get(id(records), records))
 
 
-def damaged_response(message: Any, version: int) -> Encoded:
+def damaged_response(message: object, version: int) -> Encoded:
     """Return a response without file ranges, encoded, with every byte inverted."""
     return Encoded(to_bytes(message, version).translate(_INVERTED))
 
 
-def _with_records(message: Any, change: Callable[[Any], Any]) -> Any:
+def _with_records(message: object, change: Callable[[object], object]) -> object:
     """Return a copy with changed record fields; null and empty ones stay."""
     changed = copy(message)
     for field in fields_of(type(message)):

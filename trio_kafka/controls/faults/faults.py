@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from random import Random  # noqa: TID251 - seeded by a rule
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import trio
 from attrs import evolve, field
@@ -24,6 +24,7 @@ from trio_kafka.attributes import define
 from trio_kafka.controls.api_names import UnknownApiError, key_of_api
 from trio_kafka.controls.faults.asked_parts import parts_of
 from trio_kafka.controls.faults.matching import Trigger, names_match, request_matches
+from trio_kafka.controls.faults.parts import Names
 from trio_kafka.controls.faults.rule import FaultRule, RuleError
 from trio_kafka.controls.faults.tables import table_of
 from trio_kafka.controls.faults.verdicts import Forward, StruckRequest, apply
@@ -101,7 +102,7 @@ class Fault:
     ) -> None:
         self.remove()
 
-    def matches(self, request: Any, context: Context) -> bool:
+    def matches(self, request: object, context: Context) -> bool:
         """Return whether the rule is about a request, at this time."""
         if self.keys is not None and context.request.key not in self.keys:
             return False
@@ -120,7 +121,7 @@ class Fault:
         self._trigger.hits += 1
         self._hit.unpark_all()
 
-    async def strike(self, request: Any, context: Context, forward: Forward) -> Any:
+    async def strike(self, request: object, context: Context, forward: Forward) -> object:
         """Delay and hold a request, then return the response of the verdict.
 
         Raises KafkaError, and ProtocolError to close the connection.
@@ -136,7 +137,7 @@ class Fault:
             finally:
                 self.held -= 1
 
-        def is_named(names: Any) -> bool:
+        def is_named(names: Names) -> bool:
             return names_match(self.rule, names)
 
         return await apply(
@@ -286,8 +287,8 @@ class Faults:
             )
 
     async def _around(
-        self, request: Any, context: Context, forward: Callable[[Any], Awaitable[Any]]
-    ) -> Any:
+        self, request: object, context: Context, forward: Callable[[object], Awaitable[object]]
+    ) -> object:
         """Apply the first rule that matches and has its triggers met."""
         first: Fault | None = None
         for fault in self:
@@ -306,13 +307,13 @@ def described(fault: Fault) -> str:
     return json.dumps(table_of(fault.rule))
 
 
-def _request_of(key: int | None, apis: Registry) -> type[Any] | None:
+def _request_of(key: int | None, apis: Registry) -> type[object] | None:
     """Return the class of an API's requests; None for all APIs, and for one that is not served."""
     api = None if key is None else apis.get(key)
     return None if api is None else api.request
 
 
-def _keys_of(api: Any, apis: Registry) -> frozenset[int] | None:
+def _keys_of(api: object, apis: Registry) -> frozenset[int] | None:
     """Return the keys of APIs by name, key or class; None for all. Raises RuleError."""
     if api is None:
         return None

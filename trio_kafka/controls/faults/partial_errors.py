@@ -7,7 +7,7 @@ one about a topic.
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.controls.faults.parts import (
@@ -55,14 +55,14 @@ class PartialErrors:
     text: str
     decides: Callable[[Names], bool]
 
-    def response(self, request: Any, cls: type[Any]) -> Any:
+    def response(self, request: object, cls: type[object]) -> object:
         """Return a response of class `cls` with only an error for each part of `request`.
 
         Raises NoPlaceError.
         """
         return self._fill(request, request, cls, self.parts.of_whole(request))
 
-    def _fill(self, request: Any, item: Any, cls: type[Any], names: Names) -> Any:
+    def _fill(self, request: object, item: object, cls: type[object], names: Names) -> object:
         struct = cls()
         fields = {field.name for field in fields_of(cls) if covers(field.versions, self.version)}
         below = list(self.parts.items(request, item, names))
@@ -71,7 +71,7 @@ class PartialErrors:
             return struct
         if not below:
             raise NoPlaceError(f"{cls.__name__} has no error code in version {self.version}")
-        filled: dict[str, list[Any]] = {}
+        filled: dict[str, list[object]] = {}
         for array, inner_item, inner in below:
             target = _array_for(array.role, cls, fields)
             part = self._fill(request, inner_item, target.item or cls, inner)
@@ -81,15 +81,15 @@ class PartialErrors:
             setattr(struct, name, parts)
         return struct
 
-    def _set_error(self, struct: Any, fields: set[str]) -> None:
-        struct.error_code = int(self.code)
+    def _set_error(self, struct: object, fields: set[str]) -> None:
+        setattr(struct, _CODE, int(self.code))
         if _MESSAGE in fields:
-            struct.error_message = self.text
+            setattr(struct, _MESSAGE, self.text)
         for name in fields.intersection(_UNKNOWN):
             setattr(struct, name, -1)
 
 
-def combined(real: Any, wrong: Any, request: Any) -> Any:
+def combined(real: object, wrong: object, request: object) -> object:
     """Return a copy of a real response with the parts of `wrong` in their places.
 
     request: None: unknown; its order is that of the new parts. `real` stays unchanged.
@@ -105,10 +105,13 @@ def combined(real: Any, wrong: Any, request: Any) -> Any:
 
 
 def _merge(
-    role: Role, real: Iterable[Any], wrong: Iterable[Any], order: dict[tuple[Any, ...], Any]
-) -> list[Any]:
+    role: Role,
+    real: Iterable[object],
+    wrong: Iterable[object],
+    order: dict[tuple[object, ...], object],
+) -> list[object]:
     """Return the items of both; those of `wrong` replace real ones of the same names."""
-    items: dict[tuple[Any, ...], Any] = {}
+    items: dict[tuple[object, ...], object] = {}
     for item in real:
         key = key_of(role, item)
         # Fetch may answer a topic in several rows.
@@ -125,7 +128,7 @@ def _merge(
     return [items[key] for key in sorted(items, key=lambda key: places.get(key, last))]
 
 
-def _joined(first: Any, second: Any) -> Any:
+def _joined(first: object, second: object) -> object:
     """Return one item with the parts of two."""
     merged = copy(first)
     for array in naming_arrays(type(first)):
@@ -133,7 +136,7 @@ def _joined(first: Any, second: Any) -> Any:
     return merged
 
 
-def _order(role: Role, request: Any) -> dict[tuple[Any, ...], Any]:
+def _order(role: Role, request: object) -> dict[tuple[object, ...], object]:
     """Return the items of a request's arrays of a role, in order, by what names them."""
     if not hasattr(request, "__fields__"):
         return {}
@@ -145,7 +148,7 @@ def _order(role: Role, request: Any) -> dict[tuple[Any, ...], Any]:
     }
 
 
-def _array_for(role: Role, cls: type[Any], fields: set[str]) -> NamingArray:
+def _array_for(role: Role, cls: type[object], fields: set[str]) -> NamingArray:
     """Return the array of a response that answers the parts of a role."""
     for array in naming_arrays(cls):
         if array.role == role and array.name in fields and array.item is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypedDict
 
 from trio_kafka.attributes import frozen
 from trio_kafka.controls.faults.parts import Names
@@ -34,7 +34,7 @@ class RecordedRequest:
     principal: str
     listener: str
     connection: int
-    kind: type[Any]
+    kind: type[object]
     names: tuple[Names, ...]
     frame: bytes
 
@@ -52,6 +52,21 @@ class RecordedRequest:
         return list(dict.fromkeys(part.topic for part in self.names if part.topic is not None))
 
 
+MessageCondition = Callable[[Any], bool]
+"""Function of a request's message."""
+
+
+class Conditions(TypedDict, total=False):
+    """Conditions of a selection; see `Selection`."""
+
+    topic: str | None
+    partition: int | None
+    group: str | None
+    client_id: str | None
+    principal: str | None
+    where: MessageCondition | None
+
+
 @frozen(kw_only=True)
 class Selection:
     """Conditions on recorded requests; None: all.
@@ -66,7 +81,7 @@ class Selection:
     group: str | None = None
     client_id: str | None = None
     principal: str | None = None
-    where: Callable[[Any], bool] | None = None
+    where: MessageCondition | None = None
 
     def takes(self, request: RecordedRequest) -> bool:
         """Return whether a request is selected. The kit's own are for a condition that names it."""

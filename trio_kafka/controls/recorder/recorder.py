@@ -11,9 +11,8 @@ of one connection have their order.
 """
 
 from collections import deque
-from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self, Unpack
 
 import trio
 
@@ -21,7 +20,12 @@ from trio_kafka.controls.api_names import ApiName, key_of_api
 from trio_kafka.controls.faults.asked_parts import parts_of
 from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.controls.keywords import keywords_of, suggesting_methods
-from trio_kafka.controls.recorder.recorded import RecordedRequest, Selection
+from trio_kafka.controls.recorder.recorded import (
+    Conditions,
+    MessageCondition,
+    RecordedRequest,
+    Selection,
+)
 from trio_kafka.controls.running import HasParts
 from trio_kafka.introspect.stamps import Origin
 from trio_kafka.requests.context import Context
@@ -96,7 +100,7 @@ class Recorder:
         group: str | None = None,
         client_id: str | None = None,
         principal: str | None = None,
-        where: Callable[[Any], bool] | None = None,
+        where: MessageCondition | None = None,
     ) -> list[RecordedRequest]:
         """Return the recorded requests that meet all conditions, in order.
 
@@ -115,7 +119,7 @@ class Recorder:
         return [request for request in self._requests if selection.takes(request)]
 
     async def wait(
-        self, count: int = 1, api: ApiName | None = None, **conditions: Any
+        self, count: int = 1, api: ApiName | None = None, **conditions: Unpack[Conditions]
     ) -> list[RecordedRequest]:
         """Wait until some requests meet the conditions of `requests`, and return them.
 
@@ -126,11 +130,11 @@ class Recorder:
             await self._changed.park()
         return requests
 
-    def _selection(self, api: ApiName | None, **conditions: Any) -> Selection:
+    def _selection(self, api: ApiName | None, **conditions: Unpack[Conditions]) -> Selection:
         key = None if api is None else key_of_api(api, self._broker.parts.apis)
         return Selection(key=key, **conditions)
 
-    def _record(self, message: Any, context: Context) -> None:
+    def _record(self, message: object, context: Context) -> None:
         request, connection = context.request, context.connection
         if len(self._requests) == self._requests.maxlen:
             self.dropped += 1
