@@ -40,7 +40,7 @@ class Answer:
     def body(self) -> bytes:
         return b"".join(self.chunks)
 
-    def json(self) -> Any:
+    def json(self) -> object:
         """Return the body as JSON. Raises ValueError, also for what only Python's parser reads."""
         return parse_json(self.body)
 
@@ -53,7 +53,7 @@ async def ask(
     headers: Mapping[str, str] | None = None,
     body: bytes | Iterable[bytes] = b"",
     http_version: str = "1.1",
-    extensions: Mapping[str, Any] | None = None,
+    extensions: Mapping[str, object] | None = None,
 ) -> Answer:
     """Send a request to an app and return the response. The client stays until the app returns.
 

@@ -7,7 +7,7 @@ directories. A second broker on the same world's disk is a restart.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import trio
 
@@ -15,6 +15,7 @@ from trio_kafka.attributes import define
 from trio_kafka.broker import Broker, RunningBroker
 from trio_kafka.config.load import load, options
 from trio_kafka.model import TopicId
+from trio_kafka.peers.session import Request
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.protocol.messages.k09_offset_fetch import (
     OffsetFetchRequest,
@@ -30,6 +31,7 @@ from trio_kafka.requests.registry import Registry
 from trio_kafka.testing.scripted_client import ScriptedClient, connected, newest
 from trio_kafka.world.world import World
 
+A = TypeVar("A")
 DATA: Final = "/data"
 _LOOK_S: Final = 0.02
 
@@ -44,7 +46,7 @@ class ServedBroker:
     broker: RunningBroker
     client: ScriptedClient
 
-    async def ask(self, request: object, version: int | None = None) -> Any:
+    async def ask(self, request: Request[A], version: int | None = None) -> A:
         """Send a request and return the response. version: None: the newest stable one."""
         return await self.client.ask(request, newest(type(request)) if version is None else version)
 

@@ -146,7 +146,7 @@ class DirectClient:
             self._group.channel.offer(queued)
         return queued
 
-    async def receive(self, request: object, version: int | None = NEWEST) -> Any:
+    async def receive(self, request: object, version: int | None = NEWEST) -> object:
         """Wait for the response to the last request, and return it."""
         await self._answered.wait()
         if self._closed is not None:

@@ -31,7 +31,7 @@ from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.plugin_host.mounts import Mounts
 from trio_kafka.plugin_host.settings import full_name
 from trio_kafka.purgatory import Timers
-from trio_kafka.requests.api import api_of
+from trio_kafka.requests.api import Api, api_of
 from trio_kafka.requests.interceptors.registry import Interceptors
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry, installed_apis
@@ -41,7 +41,7 @@ from trio_kafka.testing.scripted_client import ScriptedClient, connect, newest
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.world import World
 
-Handler = Callable[..., Any]
+Handler = Callable[..., object]
 _CLIENT: Final = "harness"
 
 
@@ -61,7 +61,7 @@ class PluginHarness:
         *,
         handlers: Iterable[Handler] = (),
         settings: Mapping[str, str] | None = None,
-        parts: Mapping[str, Any] | None = None,
+        parts: Mapping[str, object] | None = None,
         broker: bool = False,
         world: World | None = None,
     ) -> None:
@@ -101,7 +101,7 @@ class PluginHarness:
     # --- requests
 
     async def ask(
-        self, request: object, version: int | None = NEWEST, *, client_id: str | None = _CLIENT
+        self, request: Any, version: int | None = NEWEST, *, client_id: str | None = _CLIENT
     ) -> Any:
         """Return the response to a request as a message; None if it has none (acks=0).
 
@@ -262,7 +262,7 @@ def _full_names(plugins: tuple[Plugin, ...], settings: Mapping[str, str]) -> dic
     return full
 
 
-def _marked(handler: Handler) -> Any:
+def _marked(handler: Handler) -> Api:
     api = api_of(handler)
     if api is None:
         raise TypeError(f"{handler!r} is not marked @api")

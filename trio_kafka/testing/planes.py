@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypedDict, Unpack, cast
+from typing import TypedDict, Unpack, cast
 
 import trio
 
@@ -88,7 +88,7 @@ class PlaneOptions(TypedDict, total=False):
 
 @asynccontextmanager
 async def running_plane(
-    world: World, handlers: Iterable[Callable[..., Any]], **options: Unpack[PlaneOptions]
+    world: World, handlers: Iterable[Callable[..., object]], **options: Unpack[PlaneOptions]
 ) -> AsyncIterator[RunningPlane]:
     """Run a plane with these handlers."""
     share_s, memory = options.get("share_s", 0.00025), options.get("memory")
@@ -154,7 +154,7 @@ async def until(condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
 
 @asynccontextmanager
 async def asked_plane(
-    world: World, handlers: Iterable[Callable[..., Any]], **options: Unpack[PlaneOptions]
+    world: World, handlers: Iterable[Callable[..., object]], **options: Unpack[PlaneOptions]
 ) -> AsyncIterator[tuple[RunningPlane, ScriptedClient]]:
     """Run a plane as `running_plane` does, with a client connection."""
     async with (
@@ -170,6 +170,6 @@ def bare_request(number: int = 0, connection: object = None) -> Request:
     return Request(memoryview(b""), code_of(18, 0), number, -1, no_connection, Stamps(0.0, 0.0))
 
 
-def numbers(requests: list[Any]) -> list[int]:
+def numbers(requests: list[Request]) -> list[int]:
     """Return the correlation ids of requests."""
     return [request.correlation for request in requests]

@@ -108,7 +108,7 @@ class BrokersOfTests:
         with ExitStack() as stack:
             started: list[Used] = []
 
-            def make(settings: Mapping[str, str] | None = None, **arguments: Any) -> Kafka:
+            def make(settings: Mapping[str, str] | None = None, **arguments: object) -> Kafka:
                 number = len(started) + 1
                 user = f"{test.nodeid} (broker {number})"
                 running = self._running(user, self._seed(user), {"settings": settings, **arguments})
@@ -162,7 +162,7 @@ class BrokersOfTests:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(
-        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+        self, fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
     ) -> Generator[None, object, object]:
         """Keep topics that fixtures of a wider scope make; before others, begin the test."""
         shared = [used for used in self._used if used.is_shared]

@@ -1,7 +1,7 @@
 """Consumer for tests: given partitions, or the partitions that its group assigns to it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import trio
 from attrs import field
@@ -255,7 +255,7 @@ class Consumer:
         if self.history is not None:
             for at, offset in due.items():
                 self.history.commit_sent(self.name, group, at.topic, at.partition, offset=offset)
-        answer: Any = await self.link.ask(request, _COMMIT)
+        answer = await self.link.ask(request, _COMMIT)
         failed = 0
         for topic in answer.topics:
             for row in topic.partitions:

@@ -6,7 +6,11 @@ from typing import Any, Final
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import Endpoint, TopicPartition
-from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.protocol.messages.k01_fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+)
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -109,8 +113,7 @@ async def offset_for(link: Link, at: TopicPartition, timestamp_ms: int) -> int:
     answer = await link.ask(request, _LIST_OFFSETS)
     (row,) = answer.topics[0].partitions
     check(row.error_code)
-    offset: int = row.offset
-    return offset
+    return row.offset
 
 
 async def partitions_of(
@@ -125,7 +128,8 @@ async def partitions_of(
         if not topic.is_internal or topics is not None:
             check(topic.error_code)
             numbers = sorted(row.partition_index for row in topic.partitions)
-            partitions[topic.name] = [TopicPartition(topic.name, number) for number in numbers]
+            name = topic.name or ""
+            partitions[name] = [TopicPartition(name, number) for number in numbers]
     return partitions
 
 

@@ -7,7 +7,7 @@ import inspect
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import trio
 
@@ -146,7 +146,7 @@ def simulate(
         names = [parameter.name for parameter in others]
 
         @wraps(test)
-        def run(*args: Any, **kwargs: Any) -> None:
+        def run(*args: object, **kwargs: object) -> None:
             arguments = {**dict(zip(names, args, strict=False)), **kwargs}
             runs.run(partial(_call, test, first.name, arguments), test.__qualname__)
 
@@ -161,7 +161,7 @@ def simulate(
 async def _call(
     test: Callable[..., Awaitable[T]],
     name: str,
-    arguments: Mapping[str, Any],
+    arguments: Mapping[str, object],
     simulation: Simulation,
 ) -> T:
     return await test(**{name: simulation}, **arguments)
