@@ -31,7 +31,9 @@ def built_in() -> Iterator[Plugin]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for name, value in sorted(project["entry-points"].get(GROUP, {}).items()):
         module, _, attribute = value.partition(":")
-        plugins, imported = Origin(name, value, module, attribute).load()
+        plugins, imported = Origin(
+            name=name, source=value, module=module, attribute=attribute
+        ).load()
         yield from plugins
         if imported is not None:
             imported.users = 1

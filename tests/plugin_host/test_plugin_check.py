@@ -36,7 +36,7 @@ def test_a_disabled_plugin_is_not_imported_by_the_check(
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     write(tmp_path, "bad_one", {"bad_one.py": "1 / 0\n"}, {"bad_one": "bad_one"})
-    origin = Origin("bad_one", "entry point", "bad_one", "")
+    origin = Origin(name="bad_one", source="entry point", module="bad_one", attribute="")
 
     [broken] = check_plugins({}, [origin])
     [off] = check_plugins({"plugin.bad_one.enabled": Given("False", "-c")}, [origin])

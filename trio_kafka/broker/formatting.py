@@ -35,6 +35,7 @@ async def format_storage(
     world: World,
     config: BrokerConfig,
     metadata: LogDirectory,
+    *,
     logs: LogManager,
     cluster_id: str | None,
 ) -> None:
@@ -48,7 +49,7 @@ async def format_storage(
     cluster_id = properties.cluster_id if properties else cluster_id or new_directory_id(world)
     for directory in (metadata, *others):
         if directory.properties is None or directory.properties.directory_id is None:
-            await _identify(world, config, directory, cluster_id)
+            await _identify(world, config, directory, cluster_id=cluster_id)
     try:
         await _format_log(world, config, metadata)
     except OSError as error:
@@ -56,7 +57,7 @@ async def format_storage(
 
 
 async def _identify(
-    world: World, config: BrokerConfig, directory: LogDirectory, cluster_id: str
+    world: World, config: BrokerConfig, directory: LogDirectory, *, cluster_id: str
 ) -> None:
     current = directory.properties or MetaProperties(
         node_id=NodeId(config.node_id), cluster_id=cluster_id

@@ -44,6 +44,7 @@ class Lifecycle:
         node_id: NodeId,
         incarnation_id: bytes,
         controller: Controller,
+        *,
         metadata: MetadataCache,
         node: Node,
     ) -> None:

@@ -162,7 +162,7 @@ class Node:
         return part
 
     def add(self, kind: type[T], part: T) -> T:
-        """Make a part known while it is still being opened; return it."""
+        """Register a part while it is still being opened, and return it."""
         self._running[kind] = part
         declared = next((declared for declared in self.parts if declared.kind is kind), None)
         face = kind if declared is None or declared.face is None else declared.face
@@ -191,7 +191,7 @@ class Node:
 
     @property
     def is_broken(self) -> bool:
-        """Whether a part that the stop needs has failed; plugins do not count."""
+        """True if a part that the stop needs has failed; plugins do not count."""
         return not isinstance(self.tasks.failure, PluginError | None)
 
     def _why_missing(self, kind: type) -> str:

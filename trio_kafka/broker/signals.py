@@ -21,7 +21,7 @@ _logger: Final = get_logger(__name__)
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)  # a second one of these ends at once
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Stop:
     """Stop requests by signal.
 

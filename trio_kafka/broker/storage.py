@@ -83,7 +83,7 @@ async def open_storage(
                 " name an empty directory, or keep it with --ignore-formatted"
             )
         if format_if_empty:
-            await format_storage(world, config, metadata, logs, cluster_id)
+            await format_storage(world, config, metadata, logs=logs, cluster_id=cluster_id)
         identity = _identity(config, metadata)
         await logs.identify(identity)
     except BaseException as error:

@@ -123,7 +123,7 @@ def _find(words: Sequence[str]) -> Invocation:
         if name in COMMANDS:
             module, _, function = COMMANDS[name][0].partition(":")
             file = import_module(module)
-            return _parse(name, file, getattr(file, function), words[length:])
+            return _parse(name, file, getattr(file, function), rest=words[length:])
     if not words or words[0].startswith("-"):
         _list_commands(words or ["--help"])
     first = words[0]
@@ -182,7 +182,7 @@ def _find_contributed(words: Sequence[str]) -> Invocation | None:
             print(f"{_PROGRAM} {name}: {missing(group, error)}", file=sys.stderr)
             return REJECTED
 
-    _, values = _parse(name, file, run, words[len(name.split()) :])
+    _, values = _parse(name, file, run, rest=words[len(name.split()) :])
     return run_it, values
 
 
@@ -223,7 +223,9 @@ def _nearest(word: str, candidates: Iterable[str]) -> str | None:
     )
 
 
-def _parse(name: str, file: ModuleType, run: Callable[..., int], rest: Sequence[str]) -> Invocation:
+def _parse(
+    name: str, file: ModuleType, run: Callable[..., int], *, rest: Sequence[str]
+) -> Invocation:
     parser = _parser(f"{_PROGRAM} {name}", run.__doc__)
     file.declare(parser)
     # Files and options may stand in any order.

@@ -48,7 +48,7 @@ def read_settings(
 ) -> Loaded:
     """Return the configuration. Raises CommandFailedError if it is wrong. below: lowest layer."""
     try:
-        return loaded(files, arguments, Machine(), below)
+        return loaded(files, arguments, Machine(), below=below)
     except ConfigError as error:
         raise CommandFailedError(str(error)) from error
 
@@ -57,6 +57,7 @@ def loaded(
     files: Sequence[str],
     arguments: Sequence[str],
     machine: Machine,
+    *,
     below: Layer | None = None,
 ) -> Loaded:
     """Return the configuration and its warnings. Raises ConfigError."""

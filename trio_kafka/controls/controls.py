@@ -51,7 +51,7 @@ class Controls:
         self.interceptors = Interceptors(broker)
 
     def attach(self, broker: HasParts) -> None:
-        """Go on with another broker: the next life of the same one. Idempotent."""
+        """Continue with the next life of the broker. Idempotent."""
         if broker is self._broker:
             return
         self._broker = broker
@@ -116,7 +116,7 @@ class BlockingFault:
         self._loop.call(wait)
 
     def release(self) -> None:
-        """Let the requests go on that the rule holds."""
+        """Release the requests that the rule holds."""
         _call(self._loop, self.fault.release)
 
     def remove(self) -> None:

@@ -98,7 +98,7 @@ class Interceptors:
         return place
 
     def attach(self, broker: HasParts) -> None:
-        """Put the coroutines around the requests of another broker: the next life of the same."""
+        """Put the coroutines around the requests of the broker's next life."""
         self._broker = broker
         for interceptor in self._placed:
             self._place(interceptor)

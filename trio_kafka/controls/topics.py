@@ -42,7 +42,7 @@ _TIMEOUT_MS = 30_000
 
 
 async def create_topic(
-    broker: HasParts, name: str, partitions: int, configs: Mapping[str, str]
+    broker: HasParts, name: str, partitions: int, *, configs: Mapping[str, str]
 ) -> None:
     """Create a topic. Raises KafkaError."""
     topic_configs = [CreatableTopicConfig(key, value) for key, value in configs.items()]

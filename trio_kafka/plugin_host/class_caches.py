@@ -57,6 +57,6 @@ def find_typing_caches() -> list[Cache]:
 
 
 def clear_typing_caches() -> None:
-    """Have `typing` forget what it made of classes."""
+    """Clear the caches that `typing` keeps of classes."""
     for cache in find_typing_caches():
         cache.cache_clear()

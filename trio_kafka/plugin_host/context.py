@@ -192,7 +192,9 @@ class PluginContext(_Of[S]):
         Raises what `change` raises, and as `records`.
         """
         data = await read_bytes(batches)
-        return await changed_batches(data, change, self.world, self.parts.replicas.decompression)
+        return await changed_batches(
+            data, change, self.world, decompression=self.parts.replicas.decompression
+        )
 
     async def produce(
         self,
@@ -388,8 +390,8 @@ class PluginContext(_Of[S]):
         name: str,
         call: Callable[..., Awaitable[object]],
         arguments: tuple[object, ...],
-        kind: NodeKind,
         *,
+        kind: NodeKind,
         task_status: trio.TaskStatus[object],
     ) -> None:
         with self.node.child(name, kind):

@@ -33,7 +33,7 @@ class Reporters:
 
 @define(eq=False, kw_only=True)
 class PluginHostDependencies:
-    """What the host needs from the broker.
+    """Parts of the broker that the plugin host uses.
 
     layer: settings as written by the user. fail: stops the broker in order.
     parts: the parts that handlers use. mounts, pages, reporters: used by plugins only.

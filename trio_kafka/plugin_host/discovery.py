@@ -22,7 +22,7 @@ class NoPluginError(Exception):
     """Object that was expected to be a plugin; the message says what it is."""
 
 
-@frozen
+@frozen(kw_only=True)
 class Origin:
     """Source of plugins.
 
@@ -76,7 +76,10 @@ def installed(group: str = GROUP) -> list[Origin]:
     points: Iterable[EntryPoint] = entry_points(group=group)
     return [
         Origin(
-            point.name, f"entry point {point.name} = {point.value}", point.module, point.attr or ""
+            name=point.name,
+            source=f"entry point {point.name} = {point.value}",
+            module=point.module,
+            attribute=point.attr or "",
         )
         for point in sorted(points, key=lambda point: (point.name, point.value))
     ]
@@ -86,7 +89,11 @@ def of_plugins(plugins: Iterable[Plugin]) -> list[Origin]:
     """Return the sources of plugins that a program or test passes in."""
     return [
         Origin(
-            plugin.name, f"plugin {plugin.name} of {plugin.module}", plugin.module, "", first=plugin
+            name=plugin.name,
+            source=f"plugin {plugin.name} of {plugin.module}",
+            module=plugin.module,
+            attribute="",
+            first=plugin,
         )
         for plugin in plugins
     ]

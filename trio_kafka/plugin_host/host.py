@@ -102,7 +102,7 @@ class PluginHost:
             async with trio.open_nursery() as nursery:
                 self._starter.nursery = nursery
                 origins = installed() if self._plugins is None else of_plugins(self._plugins)
-                load_plugins(origins, self.dependencies, self.node, self._hosted)
+                load_plugins(origins, self.dependencies, self.node, hosted=self._hosted)
                 for plugin in self.plugins:
                     if plugin.state is State.VALIDATED and plugin.enabled:
                         await self._starter.begin(plugin)

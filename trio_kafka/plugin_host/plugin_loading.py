@@ -27,6 +27,7 @@ def load_plugins(
     origins: Iterable[Origin],
     dependencies: PluginHostDependencies,
     node: Node,
+    *,
     hosted: dict[str, HostedPlugin],
 ) -> None:
     """Add the plugins of these origins to `hosted` by name, each as soon as it is known.

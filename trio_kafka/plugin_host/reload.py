@@ -117,7 +117,7 @@ class Reload:
             if old is not None and not plugin.beside:
                 self._withdraw(f"plugin {hosted.name} is being reloaded")
                 await old.retire()
-            generation = await self._starter.replace(hosted, plugin, settings, imported)
+            generation = await self._starter.replace(hosted, plugin, settings, imported=imported)
             if hosted.current is not generation:
                 raise PluginError(generation.lifecycle.error)
         except BaseException:

@@ -85,7 +85,7 @@ async def ask(
             answer.chunks.append(bytes(message.get("body", b"")))
             answer.ended = not message.get("more_body", False)
 
-    scope = _scope(method, target, headers or {}, http_version)
+    scope = _scope(method, target, headers or {}, http_version=http_version)
     scope["extensions"] = dict(extensions or {})
     await app(scope, receive, send)
     if not answer.ended:
@@ -95,7 +95,7 @@ async def ask(
     return answer
 
 
-def _scope(method: str, target: str, headers: Mapping[str, str], http_version: str) -> Message:
+def _scope(method: str, target: str, headers: Mapping[str, str], *, http_version: str) -> Message:
     path, _, query = target.partition("?")
     named = {"host": HOST, **{name.lower(): value for name, value in headers.items()}}
     return {

@@ -40,7 +40,7 @@ class Resources:
 
     @classmethod
     def now(cls) -> "Resources":
-        """Return the present ones. Tasks are those of this thread's Trio loop, if there is one."""
+        """Return the resources of this moment, with the tasks of this thread's Trio loop."""
         counts = Counter(_threads())
         counts.update(_descriptors())
         counts.update(_processes())
@@ -49,14 +49,14 @@ class Resources:
         return cls(counts=counts)
 
     def added_since(self, before: "Resources") -> list[str]:
-        """Return what there is more of than before, sorted."""
+        """Return the resources added since `before`, sorted."""
         added = self.counts - before.counts
         return sorted(name if count == 1 else f"{name} ({count})" for name, count in added.items())
 
 
 @contextmanager
 def no_leaks() -> Iterator[None]:
-    """Raise LeakError if the block leaves resources; what is just ending has two seconds for it.
+    """Raise LeakError if resources of the block remain two seconds after its end.
 
     For a block that raises, its error has the leaks as a note.
     """

@@ -111,7 +111,7 @@ def broker_process(
     data.mkdir(parents=True, exist_ok=True)
     began = elapsed()
     with child_process(command(port, data, settings), log, stop_timeout_s) as process:
-        wait_until_serving((LOOPBACK, port), process, log, start_timeout_s)
+        wait_until_serving((LOOPBACK, port), process, log, timeout_s=start_timeout_s)
         yield BrokerProcess(
             process=process,
             address=(LOOPBACK, port),
@@ -149,7 +149,7 @@ def child_process(
 
 
 def wait_until_serving(
-    address: Address, process: subprocess.Popen[bytes], log: Path, timeout_s: float
+    address: Address, process: subprocess.Popen[bytes], log: Path, *, timeout_s: float
 ) -> None:
     """Wait for the first answer. ProcessError if the process ends or the time expires before."""
     deadline = elapsed() + timeout_s

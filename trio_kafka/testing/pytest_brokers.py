@@ -58,7 +58,7 @@ class BrokerFailedError(RuntimeError):
     """The broker of a test failed; the failure is the cause."""
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Used:
     """A broker in use. user: the test, or the scope that shares it.
 
@@ -140,7 +140,7 @@ class BrokersOfTests:
         seed = self._seed(test.nodeid)
         settings = self._settings(arguments.get("settings"))
         how = LifeSettings(settings=settings, plugins=arguments.get("plugins", ()), seed=seed)
-        machine = SimulatedMachine(Universe(seed))
+        machine = SimulatedMachine(universe=Universe(seed))
         async with kafka_in_loop(machine, how, arguments.get("topics", ())) as kafka:
             try:
                 yield kafka
@@ -231,7 +231,7 @@ class BrokersOfTests:
         used: Used | None = None
         try:
             with running_broker(**keywords) as kafka:
-                used = Used(kafka, user, is_shared)
+                used = Used(kafka=kafka, user=user, is_shared=is_shared)
                 used.kept.update(kafka.topics())
                 self._used.append(used)
                 try:

@@ -246,7 +246,7 @@ def _check_metadata_snapshot(file: LogFile, *, quick: bool) -> Iterator[Finding]
                         elif decode is not None:
                             decode(record)
                     except UndecodableError as problem:
-                        yield warning(file.path, str(problem), piece.position, record.offset)
+                        yield warning(file.path, str(problem), piece.position, offset=record.offset)
     except FileNotFoundError:
         return
     except KafkaError as problem:

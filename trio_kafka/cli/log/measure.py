@@ -16,7 +16,7 @@ from trio_kafka.records.header import NO_PRODUCER_ID, NO_TIMESTAMP
 from trio_kafka.world.blocking_file import open_reader
 
 
-@define
+@define(kw_only=True)
 class Content:
     """Figures of decoded records. plain: bytes of keys, values and headers."""
 
@@ -86,7 +86,7 @@ _SUMS: Final = (
 )
 
 
-@define
+@define(kw_only=True)
 class Measure:
     """Figures of one partition, or of all."""
 

@@ -81,7 +81,7 @@ class LogCheck:
     def _check_segment(
         self, log: LogFile, indexes: Indexes, limit: int | None
     ) -> Iterator[Finding]:
-        """limit: base offset of the next segment; None: this is the last one."""
+        """Check one segment. limit: base offset of the next one; None: this is the last one."""
         level = self.growing if limit is None else Level.ERROR
         checks: list[OffsetIndexCheck | TimeIndexCheck] = []
         if Kind.OFFSET_INDEX in indexes:
@@ -120,7 +120,7 @@ class LogCheck:
 
     def _check_batch(self, log: LogFile, batch: Batch, limit: int | None) -> Iterator[Finding]:
         def at(text: str) -> Finding:
-            return error(log.path, text, batch.position, batch.base_offset)
+            return error(log.path, text, batch.position, offset=batch.base_offset)
 
         if not batch.is_valid:
             yield at(f"crc {batch.crc_found:08x}, the batch has {batch.header.crc:08x}")
@@ -178,14 +178,14 @@ class LogCheck:
                     decode(record)
                 except UndecodableError as problem:
                     text = f"not a record of this topic: {problem}"
-                    yield warning(log.path, text, batch.position, record.offset)
+                    yield warning(log.path, text, batch.position, offset=record.offset)
         except KafkaError as problem:
-            yield error(log.path, problem.message or "", batch.position, batch.base_offset)
+            yield error(log.path, problem.message or "", batch.position, offset=batch.base_offset)
             return
         is_known = not batch.is_message and batch.header.count > 0
         if is_known and latest != batch.header.max_timestamp:
             text = f"latest time {batch.header.max_timestamp}, its records have {latest}"
-            yield warning(log.path, text, batch.position, batch.base_offset)
+            yield warning(log.path, text, batch.position, offset=batch.base_offset)
 
 
 def _pieces(log: LogFile, *, is_last: bool) -> Iterator[Piece]:

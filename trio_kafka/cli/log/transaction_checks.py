@@ -27,7 +27,7 @@ class Aborted:
     stable_offset: int
 
 
-@define
+@define(kw_only=True)
 class Transactions:
     """Transactions that are open, and those that the current segment aborts.
 
@@ -69,7 +69,7 @@ class Transactions:
         )
 
     def lose(self) -> None:
-        """Forget what is open, after damage."""
+        """Forget the open transactions, after damage."""
         self.sure = False
         self.open.clear()
 

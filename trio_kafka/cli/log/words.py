@@ -111,10 +111,10 @@ def _words_of(name: str) -> str:
 
 def _fields(owner: str, data: Mapping[str, object], most: int | None) -> Iterator[str]:
     for field, value in data.items():
-        yield f"{_HUMP.sub('_', field).lower()}={_value_words(owner, field, value, most)}"
+        yield f"{_HUMP.sub('_', field).lower()}={_value_words(owner, field, value, most=most)}"
 
 
-def _value_words(owner: str, field: str, value: object, most: int | None) -> str:
+def _value_words(owner: str, field: str, value: object, *, most: int | None) -> str:
     match value:
         case None | bool():
             return "null" if value is None else str(value).lower()
@@ -128,7 +128,7 @@ def _value_words(owner: str, field: str, value: object, most: int | None) -> str
             return f"({' '.join(_fields(owner, value, most))})"
         case list():
             shown = value if most is None else value[:_ITEMS]
-            items = [_value_words(owner, field, item, most) for item in shown]
+            items = [_value_words(owner, field, item, most=most) for item in shown]
             if len(shown) < len(value):
                 items.append(f"and {len(value) - len(shown)} more")
             return f"[{', '.join(items)}]"

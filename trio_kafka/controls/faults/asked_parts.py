@@ -43,7 +43,7 @@ def names_in(request: object, context: Context, parts: NamedParts) -> Iterator[N
         image = _image(context)
         if image is not None:
             for topic in image.topics.values():
-                yield from _with_partitions(Names(topic.name), topic)
+                yield from _with_partitions(Names(topic=topic.name), topic)
         return
     for names in parts.below(request):
         if isinstance(request, ANSWERED_IN_FULL) and names.partition is None:

@@ -80,7 +80,7 @@ class Fault:
             await self._hit.park()
 
     def release(self) -> None:
-        """Let the requests go on that the rule holds; it holds no more. Idempotent."""
+        """Release the requests that the rule holds, and hold no others. Idempotent."""
         self._released.set()
 
     def remove(self) -> None:
@@ -109,7 +109,7 @@ class Fault:
         if self.rule.hold and self._released.is_set():
             return False
         return self._trigger.is_open and request_matches(
-            self.rule, request, context, parts_of(context)
+            self.rule, request, context, parts=parts_of(context)
         )
 
     def see(self) -> bool:
@@ -225,7 +225,7 @@ class Faults:
         return added
 
     def attach(self, broker: HasParts) -> None:
-        """Put the rules in force on another broker: the next life of the same one.
+        """Apply the rules in force to the next life of the broker.
 
         Counts go on.
         """

@@ -99,7 +99,7 @@ def combined(real: object, wrong: object, request: object) -> object:
         bad = getattr(wrong, array.name)
         if bad:
             order = _order(array.role, request)
-            items = _merge(array.role, getattr(real, array.name) or (), bad, order)
+            items = _merge(array.role, getattr(real, array.name) or (), bad, order=order)
             setattr(merged, array.name, items)
     return merged
 
@@ -108,6 +108,7 @@ def _merge(
     role: Role,
     real: Iterable[object],
     wrong: Iterable[object],
+    *,
     order: dict[tuple[object, ...], object],
 ) -> list[object]:
     """Return the items of both; those of `wrong` replace real ones of the same names."""

@@ -1,4 +1,4 @@
-"""NamedParts that a request or a response names: topics, partitions, groups, transactional ids.
+"""Parts that a request or a response names: topics, partitions, groups, transactional ids.
 
 Messages name them in arrays of structs or of plain values, one below the other. The tables here say
 which arrays do; other arrays (a topic's settings, a group's protocols) name no part.
@@ -59,7 +59,7 @@ _TOPIC_RESOURCE: Final = 2  # ConfigResourceType
 _GROUP_RESOURCE: Final = 32
 
 
-@frozen
+@frozen(kw_only=True)
 class Names:
     """Names of one part of a message; None: the message does not say."""
 
@@ -138,7 +138,7 @@ class NamedParts:
 
         None if there is none of them.
         """
-        return self._only(message, message, self.of_whole(message), keep)
+        return self._only(message, message, self.of_whole(message), keep=keep)
 
     def items(
         self, message: object, item: object, names: Names
@@ -146,7 +146,7 @@ class NamedParts:
         """Yield the array, item and names of each part directly below an item."""
         for array in naming_arrays(type(item)):
             for inner_item in getattr(item, array.name, None) or ():
-                yield array, inner_item, self._with(message, array.role, inner_item, names)
+                yield array, inner_item, self._with(message, array.role, inner_item, names=names)
 
     def _leaves(self, message: object, item: object, names: Names) -> Iterator[Names]:
         is_leaf = True
@@ -157,13 +157,13 @@ class NamedParts:
             yield names
 
     def _only(
-        self, message: object, item: object, names: Names, keep: Callable[[Names], bool]
+        self, message: object, item: object, names: Names, *, keep: Callable[[Names], bool]
     ) -> object:
         kept: dict[str, list[object]] = {}
         is_leaf = True
         for array, inner_item, inner in self.items(message, item, names):
             is_leaf = False
-            remaining = self._only(message, inner_item, inner, keep)
+            remaining = self._only(message, inner_item, inner, keep=keep)
             if remaining is not None:
                 kept.setdefault(array.name, []).append(remaining)
         if is_leaf:
@@ -176,7 +176,7 @@ class NamedParts:
                 setattr(reduced, array.name, kept.get(array.name, []))
         return reduced
 
-    def _with(self, message: object, role: Role, item: Any, names: Names) -> Names:
+    def _with(self, message: object, role: Role, item: Any, *, names: Names) -> Names:
         """Return names with those of an item of an array."""
         value = _value(role, item) if hasattr(item, "__fields__") else item
         match role:

@@ -134,18 +134,20 @@ class FaultRule:
     def __attrs_post_init__(self) -> None:
         """Check values that types do not. Raises RuleError."""
         self._check_verdicts()
-        _check(self.disconnect in (None, *DISCONNECTS), "disconnect", self.disconnect, DISCONNECTS)
-        _check(self.corrupt in (None, *CORRUPTS), "corrupt", self.corrupt, CORRUPTS)
-        _check(self.error is not ErrorCode.NONE, "error", "NONE", "an error")
+        _check(
+            self.disconnect in (None, *DISCONNECTS), "disconnect", self.disconnect, want=DISCONNECTS
+        )
+        _check(self.corrupt in (None, *CORRUPTS), "corrupt", self.corrupt, want=CORRUPTS)
+        _check(self.error is not ErrorCode.NONE, "error", "NONE", want="an error")
         for name, least in (("after", 0), ("every", 1), ("times", 1), ("partition", 0)):
             value = getattr(self, name)
-            _check(value is None or value >= least, name, value, f"at least {least}")
-        _check(0 <= self.probability <= 1, "probability", self.probability, "0 to 1")
-        _check(0 <= self.throttle_s <= LONGEST_S, "throttle_s", self.throttle_s, _SECONDS)
+            _check(value is None or value >= least, name, value, want=f"at least {least}")
+        _check(0 <= self.probability <= 1, "probability", self.probability, want="0 to 1")
+        _check(0 <= self.throttle_s <= LONGEST_S, "throttle_s", self.throttle_s, want=_SECONDS)
         least_s, most_s = self.delays_s
-        _check(0 <= least_s <= most_s <= LONGEST_S, "delay_s", self.delay_s, _SECONDS)
+        _check(0 <= least_s <= most_s <= LONGEST_S, "delay_s", self.delay_s, want=_SECONDS)
         begin_s, end_s = self.window_s
-        _check(0 <= begin_s < end_s, "window_s", self.window_s, "a begin before an end")
+        _check(0 <= begin_s < end_s, "window_s", self.window_s, want="a begin before an end")
 
     @property
     def delays_s(self) -> tuple[float, float]:
@@ -183,7 +185,7 @@ def is_set(rule: FaultRule, name: str) -> bool:
     return value is not None and value is not False and (name != "throttle_s" or value != 0)
 
 
-def _check(holds: bool, name: str, value: object, want: object) -> None:
+def _check(holds: bool, name: str, value: object, *, want: object) -> None:
     if not holds:
         expected = " or ".join(want) if isinstance(want, tuple) else want
         raise RuleError(f"{name}: {value!r}, want {expected}")

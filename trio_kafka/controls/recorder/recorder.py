@@ -64,7 +64,7 @@ class Recorder:
             self._broker.parts.interceptors.remove(placed)
 
     def attach(self, broker: HasParts) -> None:
-        """Record the requests of another broker: the next life of the same one."""
+        """Record the requests of the broker's next life."""
         was_on, self._placed = self.is_on, None
         self._broker = broker
         if was_on:

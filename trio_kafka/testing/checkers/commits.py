@@ -18,7 +18,7 @@ Key = tuple[str, TopicPartition]
 
 
 def excess_commits(history: History) -> list[Violation]:
-    """A group commits no offset beyond what its members have read by then.
+    """Check that a group commits no offset beyond what its members have read by then.
 
     An offset is within what was read if it is at most one above the last record read, or a position
     at which a member began.
@@ -37,7 +37,12 @@ def excess_commits(history: History) -> list[Violation]:
                     f" {event.at}; the group had read up to {end}"
                 )
                 violations.append(
-                    Violation("committed unread", event.at, (end, event.offset), text)
+                    Violation(
+                        rule="committed unread",
+                        partition=event.at,
+                        offsets=(end, event.offset),
+                        text=text,
+                    )
                 )
                 read[event.group, event.at] = event.offset  # once
     return violations
@@ -55,7 +60,7 @@ class _Commits:
 
 
 def lost_commits(history: History) -> list[Violation]:
-    """The coordinator returns the last acknowledged commit, or one that was not answered."""
+    """Check that the coordinator returns the last acknowledged commit, or an unanswered one."""
     violations = []
     groups: dict[Key, _Commits] = defaultdict(lambda: _Commits([], []))
     for place, event in enumerate(history.events):
@@ -90,4 +95,6 @@ def _lost(answer: CommitFound, commits: _Commits) -> Violation | None:
     text = f"{text}; the last acknowledged commit is {last}"
     if allowed:
         text = f"{text}, {sorted(allowed)} may have taken effect"
-    return Violation("commit lost", answer.at, (last, answer.offset), text)
+    return Violation(
+        rule="commit lost", partition=answer.at, offsets=(last, answer.offset), text=text
+    )

@@ -18,7 +18,7 @@ _NO_STARTS: Final[Starts] = {}
 
 
 def lost_records(history: History, log: Log, starts: Starts = _NO_STARTS) -> list[Violation]:
-    """Nothing that was acknowledged or read is lost.
+    """Check that nothing is lost that was acknowledged or read.
 
     starts: first offset of a partition, below which records were deleted on purpose.
     """
@@ -31,16 +31,23 @@ def lost_records(history: History, log: Log, starts: Starts = _NO_STARTS) -> lis
             if event.offset < 0:
                 if event.record not in records.values():
                     text = f"{shown(event.record)} was {how} in {event.at}; {extent(records)}"
-                    violations.append(Violation("lost", event.at, (), f"{text}, without it"))
+                    violations.append(
+                        Violation(
+                            rule="lost", partition=event.at, offsets=(), text=f"{text}, without it"
+                        )
+                    )
             elif event.offset >= starts.get(event.at, 0) and event.offset not in records:
                 text = f"{shown(event.record)} was {how} at offset {event.offset} of {event.at}"
                 missing.setdefault((event.at, event.offset), f"{text}; {extent(records)}")
-    violations += [Violation("lost", at, (offset,), text) for (at, offset), text in missing.items()]
+    violations += [
+        Violation(rule="lost", partition=at, offsets=(offset,), text=text)
+        for (at, offset), text in missing.items()
+    ]
     return violations
 
 
 def replaced_records(history: History, log: Log) -> list[Violation]:
-    """An offset has one record: to each producer, to each consumer, and in the log."""
+    """Check that an offset has one record: to each producer, to each consumer, and in the log."""
     violations = []
     first_seen: dict[tuple[TopicPartition, int], tuple[Hashable, str]] = {}
     for event in history.events:
@@ -50,19 +57,28 @@ def replaced_records(history: History, log: Log) -> list[Violation]:
             if before != event.record:
                 text = f"offset {event.offset} of {event.at}: {shown(before)} was {earlier}"
                 text = f"{text}, {shown(event.record)} was {how}"
-                violations.append(Violation("replaced", event.at, (event.offset,), text))
+                violations.append(
+                    Violation(
+                        rule="replaced", partition=event.at, offsets=(event.offset,), text=text
+                    )
+                )
     for (at, offset), (record, how) in first_seen.items():
         in_log = log.get(at, {}).get(offset, record)
         if in_log != record:
             text = f"offset {offset} of {at}: {shown(record)} was {how}"
             violations.append(
-                Violation("replaced", at, (offset,), f"{text}, the log has {shown(in_log)}")
+                Violation(
+                    rule="replaced",
+                    partition=at,
+                    offsets=(offset,),
+                    text=f"{text}, the log has {shown(in_log)}",
+                )
             )
     return violations
 
 
 def doubled_records(history: History, log: Log) -> list[Violation]:
-    """A record of an idempotent producer is in the log at most as often as it was sent."""
+    """Check that the log has a record of an idempotent producer at most as often as it was sent."""
     sent = Counter((event.topic, event.record) for event in history.of(Sent) if event.idempotent)
     others = {(event.topic, event.record) for event in history.of(Sent) if not event.idempotent}
     places: dict[tuple[str, Hashable], list[tuple[TopicPartition, int]]] = defaultdict(list)
@@ -77,12 +93,14 @@ def doubled_records(history: History, log: Log) -> list[Violation]:
             listed = ", ".join(f"offset {offset} of {at}" for at, offset in copies)
             text = f"{shown(key[1])} was sent {times} with idempotence, and is at {listed}"
             offsets = tuple(offset for _, offset in copies)
-            violations.append(Violation("doubled", copies[0][0], offsets, text))
+            violations.append(
+                Violation(rule="doubled", partition=copies[0][0], offsets=offsets, text=text)
+            )
     return violations
 
 
 def disordered_records(history: History) -> list[Violation]:
-    """A partition keeps the order of each producer, and a consumer reads in order of offsets."""
+    """Check that partitions keep each producer's order, and consumers read in order of offsets."""
     return [*_disordered_sends(history), *_disordered_reads(history)]
 
 
@@ -105,7 +123,14 @@ def _disordered_sends(history: History) -> list[Violation]:
                     f"{producer} sent {shown(earlier.record)} before {shown(later.record)} to {at};"
                     f" their offsets are {earlier.offset} and {later.offset}"
                 )
-                violations.append(Violation("order", at, (earlier.offset, later.offset), text))
+                violations.append(
+                    Violation(
+                        rule="order",
+                        partition=at,
+                        offsets=(earlier.offset, later.offset),
+                        text=text,
+                    )
+                )
     return violations
 
 
@@ -122,13 +147,17 @@ def _disordered_reads(history: History) -> list[Violation]:
                     f"{event.consumer} read offset {event.offset} of {event.at}"
                     f" ({shown(event.record)}) after offset {before}"
                 )
-                violations.append(Violation("order", event.at, (before, event.offset), text))
+                violations.append(
+                    Violation(
+                        rule="order", partition=event.at, offsets=(before, event.offset), text=text
+                    )
+                )
             last[event.consumer, event.at] = event.offset
     return violations
 
 
 def skipped_records(history: History, log: Log) -> list[Violation]:
-    """A consumer reads every record from its position to the last one that it has read."""
+    """Check that a consumer skips no record between its position and the last one that it read."""
     violations = []
     following: dict[tuple[str, TopicPartition], int] = {}
     ordered = {at: sorted(records) for at, records in log.items()}
@@ -146,7 +175,12 @@ def skipped_records(history: History, log: Log) -> list[Violation]:
                         f" {shown(log[event.at][missed[0]])} is at {missed[0]}"
                     )
                     violations.append(
-                        Violation("skipped", event.at, (missed[0], event.offset), text)
+                        Violation(
+                            rule="skipped",
+                            partition=event.at,
+                            offsets=(missed[0], event.offset),
+                            text=text,
+                        )
                     )
             following[event.consumer, event.at] = event.offset + 1
     return violations

@@ -75,7 +75,7 @@ class Membership:
         return True
 
     def lost(self, code: ErrorCode) -> None:
-        """Note an answer of `REJOIN`: the next `keep` joins again."""
+        """Make the next `keep` join again, after an answer of `REJOIN`."""
         self.partitions = None
         if code in _FORGOTTEN:
             self.member_id, self.generation = "", -1

@@ -43,7 +43,7 @@ class Fetched:
     value: bytes | None
 
 
-@frozen
+@frozen(kw_only=True)
 class FetchedPartition:
     """Answer for one partition. end: the offset after the last batch, or the position."""
 
@@ -102,7 +102,11 @@ def _read(at: TopicPartition, position: int, row: Any) -> FetchedPartition:
             if record.offset >= position
         ]
     return FetchedPartition(
-        ErrorCode(row.error_code), row.high_watermark, row.log_start_offset, end, records
+        error=ErrorCode(row.error_code),
+        high_watermark=row.high_watermark,
+        log_start=row.log_start_offset,
+        end=end,
+        records=records,
     )
 
 

@@ -198,7 +198,7 @@ class KafkaInLoop:
         Raises KafkaError(TOPIC_ALREADY_EXISTS).
         """
         try:
-            await create_topic(self.broker, name, partitions, configs or {})
+            await create_topic(self.broker, name, partitions, configs=configs or {})
         except KafkaError as error:
             if not exist_ok or error.code is not _EXISTS:
                 raise
@@ -235,7 +235,9 @@ class KafkaInLoop:
         """
         if find_topic(self.broker, topic) is None:
             try:
-                await create_topic(self.broker, topic, self.broker.config.num_partitions, {})
+                await create_topic(
+                    self.broker, topic, self.broker.config.num_partitions, configs={}
+                )
             except KafkaError as error:  # meanwhile another task or a client may have created it
                 if error.code is not _EXISTS:
                     raise
@@ -251,7 +253,7 @@ class KafkaInLoop:
         """
         image = self._topic(topic)
         partitions: Iterable[int] = image.partitions if partition is None else [partition]
-        return await read_records(self.broker, image, partitions, start)
+        return await read_records(self.broker, image, partitions, start=start)
 
     async def delete_records(
         self, topic: str, *, before: int | None = None, partition: int | None = None
@@ -301,7 +303,7 @@ class KafkaInLoop:
         what: str = "the condition",
         timeout_s: float = _TIMEOUT_S,
     ) -> None:
-        """Wait until a condition holds, asked every 5 ms. It may await methods of this broker.
+        """Check a condition every 5 ms until it holds. It may await methods of this broker.
 
         Raises NotReachedError after `timeout_s`.
         """
@@ -366,7 +368,7 @@ class KafkaInLoop:
         return records
 
     async def _reached(self, condition: Callable[[], Awaitable[bool]], timeout_s: float) -> bool:
-        """Wait until a condition holds; at the end of the time look once more, without haste."""
+        """Wait until a condition holds; check it once more after the deadline."""
         try:
             await self.wait_until(condition, timeout_s=timeout_s)
         except NotReachedError:

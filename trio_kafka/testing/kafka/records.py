@@ -83,7 +83,7 @@ def _partition(topic: TopicImage, record: Record, number: int) -> int:
 
 
 async def read_records(
-    broker: RunningBroker, topic: TopicImage, partitions: Iterable[int], start: int | None
+    broker: RunningBroker, topic: TopicImage, partitions: Iterable[int], *, start: int | None
 ) -> list[StoredRecord]:
     """Return the records below the high watermark, by partition and offset.
 
@@ -94,7 +94,7 @@ async def read_records(
     for partition in sorted(partitions):
         position = firsts[partition] if start is None else start
         while True:
-            answer = await _fetch(broker, topic, partition, position)
+            answer = await _fetch(broker, topic, partition, position=position)
             if (
                 answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
                 and start is None
@@ -113,7 +113,7 @@ async def read_records(
 
 
 async def _fetch(
-    broker: RunningBroker, topic: TopicImage, partition: int, position: int
+    broker: RunningBroker, topic: TopicImage, partition: int, *, position: int
 ) -> PartitionData:
     fetched = FetchPartition(partition=partition, fetch_offset=position, partition_max_bytes=_PIECE)
     request = FetchRequest(

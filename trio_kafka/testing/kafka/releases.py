@@ -1,4 +1,4 @@
-"""What an older Kafka serves: versions of APIs and levels of features, by release.
+"""Versions of APIs and levels of features that older Kafka releases serve.
 
 `releases.tsv` has the last version of each API in each release, as changes from the release before:
 `key:version`, `key:-` for an API that went. Releases below 3.3 are those of ZooKeeper mode. The

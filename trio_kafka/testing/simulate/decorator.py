@@ -42,16 +42,17 @@ class Seeds:
         """Return the results of all seeds. Raises the failure of the first one that fails."""
         replayed = os.environ.get(SEED)
         if replayed is not None:
-            return [self._run_seed(test, int(replayed), name, ReplayLog(name, replayed))]
+            return [self._run_seed(test, int(replayed), name, log=ReplayLog(name, replayed))]
         count = os.environ.get(SEEDS)
         chosen = self.seeds if count is None else range(int(count))
-        return [self._run_seed(test, seed, name, None) for seed in chosen]
+        return [self._run_seed(test, seed, name, log=None) for seed in chosen]
 
     def _run_seed(
         self,
         test: Callable[[Simulation], Awaitable[T]],
         seed: int,
         name: str,
+        *,
         log: ReplayLog | None,
     ) -> T:
         moody = bool(seed % 2) if self.moody is None else self.moody
