@@ -52,15 +52,23 @@ def _lines() -> Iterator[str]:
         off = f" Off unless `plugin.{plugin.name}.enabled=true`."
         yield first if plugin.enabled else first + off
         keys = {f"plugin.{plugin.name}.{key}" for key in HOST_SETTINGS}
-        own = [one for name, one in settings_of_plugin(plugin).items() if name not in keys]
+        own = [setting for name, setting in settings_of_plugin(plugin).items() if name not in keys]
         if own:
             yield ""
             yield row(_COLUMNS)
             yield row(["---"] * len(_COLUMNS))
-        for one in own:
-            default = default_of_kafka(one)
+        for setting in own:
+            default = default_of_kafka(setting)
             shown = "empty" if default == '""' else default if "(" in default else f"`{default}`"
-            yield row([f"`{one.name}`", one.kind.name.lower(), shown, bounds_of(one), one.doc])
+            yield row(
+                [
+                    f"`{setting.name}`",
+                    setting.kind.name.lower(),
+                    shown,
+                    bounds_of(setting),
+                    setting.doc,
+                ]
+            )
 
 
 def row(cells: list[str] | tuple[str, ...]) -> str:
