@@ -383,7 +383,8 @@ class PluginContext(_Of[S]):
 
         The task is a node of the tree while it runs. kind: "plane" for a task that serves clients.
         """
-        return await self.nursery.start(self._run, name, call, arguments, kind, name=name)
+        run = bound(self._run, name, call, arguments, kind=kind)
+        return await self.nursery.start(run, name=name)
 
     async def _run(
         self,
