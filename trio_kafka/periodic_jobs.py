@@ -29,7 +29,7 @@ _EARLY: Final = 0.1  # share of its interval by which a job may run early, with 
 
 
 class UnknownJobError(ValueError):
-    """There is no job with this name; the message lists those that there are."""
+    """Unknown name of a job; the message lists the names of all jobs."""
 
 
 class JobNotRunError(RuntimeError):
