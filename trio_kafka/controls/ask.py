@@ -1,6 +1,6 @@
 """Requests of the kit to its own broker, from within."""
 
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 from trio_kafka.controls.running import KIT_CLIENT, HasParts
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -16,10 +16,10 @@ PRINCIPAL: Final = Principal(USER, KIT_CLIENT)
 
 async def ask(broker: HasParts, request: Request[A], version: int | None = None) -> A:
     """Return the response to a request of the kit. version: None: the newest that is served."""
-    answer: A = await broker.parts.in_process.ask(
+    answer = await broker.parts.in_process.ask(
         request, principal=PRINCIPAL, client_id=KIT_CLIENT, version=version
     )
-    return answer
+    return cast("A", answer)
 
 
 def check(error_code: int, message: str | None) -> None:
