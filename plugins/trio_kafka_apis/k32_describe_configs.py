@@ -129,7 +129,7 @@ def _rows(
         check_topic_name(name)
         if image.topic(name) is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-        return describe_topic(context[EffectiveConfig].topic(image, name).given, layers, names)
+        return describe_topic(context[EffectiveConfig].topic(image, name).texts, layers, names)
     if resource.resource_type == ConfigResourceType.BROKER:
         if not name:
             return describe_broker_defaults(layers, names)

@@ -36,10 +36,10 @@ def settings_of_topic(effective: EffectiveConfig) -> Callable[[MetadataImage, st
     """Return a function for a topic's settings in force; unreadable values count as not set."""
 
     def of_topic(image: MetadataImage, topic: str) -> TopicConfig:
-        found = effective.topic(image, topic)
-        for error in found.refused:
+        settings = effective.topic(image, topic)
+        for error in settings.rejected:
             _logger.warning("topic setting ignored", topic=topic, reason=str(error))
-        return found.config
+        return settings.config
 
     return of_topic
 

@@ -6,7 +6,7 @@ factor (hours to milliseconds).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -123,11 +123,12 @@ class TopicConfig:
 
 
 TOPIC_SETTINGS: Final = settings_of(TopicConfig)
+_MAKE: Final[Callable[..., TopicConfig]] = TopicConfig  # from fields by name
 
 
 def topic_defaults(broker: BrokerConfig) -> TopicConfig:
     """Return the settings of a topic that has none of its own."""
-    return TopicConfig(**_defaults(broker))
+    return _MAKE(**_defaults(broker))
 
 
 def check_topic_defaults(broker: BrokerConfig) -> None:
@@ -146,19 +147,20 @@ def check_topic_defaults(broker: BrokerConfig) -> None:
         raise ConfigError(f"log.cleaner.{error.name}", error.reason) from None
 
 
-def topic_config(given: Mapping[str, str], broker: BrokerConfig) -> TopicConfig:
+def topic_config(texts: Mapping[str, str], broker: BrokerConfig) -> TopicConfig:
     """Return the settings of a topic: its own over the broker's. Raises ConfigError."""
-    return _topic_config(tuple(given.items()), broker)
+    return _topic_config(tuple(texts.items()), broker)
 
 
 @lru_cache(maxsize=64)  # most topics of a cluster have one of few kinds of settings
-def _topic_config(given: tuple[tuple[str, str], ...], broker: BrokerConfig) -> TopicConfig:
-    fields = _defaults(broker)
-    for name, text in given:
-        if name not in TOPIC_SETTINGS:
+def _topic_config(texts: tuple[tuple[str, str], ...], broker: BrokerConfig) -> TopicConfig:
+    fields = dict(_defaults(broker))
+    for name, text in texts:
+        setting = TOPIC_SETTINGS.get(name)
+        if setting is None:
             raise ConfigError(name, "is not a topic setting")
-        fields[TOPIC_SETTINGS[name].field] = TOPIC_SETTINGS[name].parse(text)
-    config = TopicConfig(**fields)
+        fields[setting.field] = setting.parse(text)
+    config = _MAKE(**fields)
     _check_together(config)
     return config
 
@@ -180,7 +182,9 @@ def validate_topic_configs(configs: Mapping[str, str | None], broker: BrokerConf
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
 
 
-def _defaults(broker: BrokerConfig) -> dict[str, Any]:
+@lru_cache(maxsize=4)  # a broker changes its own settings rarely
+def _defaults(broker: BrokerConfig) -> Mapping[str, object]:
+    """Return the value of each field of a topic without settings of its own."""
     return {s.field: _first_set(s, broker)[1] for s in TOPIC_SETTINGS.values()}
 
 

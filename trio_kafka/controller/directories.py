@@ -13,6 +13,7 @@ from trio_kafka.protocol.stored.metadata.topics import PartitionChangeRecord
 
 def assign_directory(
     image: MetadataImage,
+    *,
     broker_id: NodeId,
     epoch: int,
     replica: tuple[TopicId, int],

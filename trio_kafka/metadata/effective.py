@@ -15,7 +15,7 @@ from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import TOPIC_SETTINGS, TopicConfig, topic_config
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
+from trio_kafka.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 
 _logger: Final = get_logger(__name__)
 Follower = Callable[[BrokerConfig], None]
@@ -25,9 +25,9 @@ Follower = Callable[[BrokerConfig], None]
 class TopicSettings:
     """Settings of one topic: those set and valid, the effective ones, and those rejected."""
 
-    given: Mapping[str, str]
+    texts: Mapping[str, str]
     config: TopicConfig
-    refused: tuple[ConfigError, ...] = ()
+    rejected: tuple[ConfigError, ...] = ()
 
 
 class EffectiveConfig:
@@ -39,7 +39,8 @@ class EffectiveConfig:
         self._own: Mapping[str, str] = {}
         self._common: Mapping[str, str] = {}
         self._usable = Layers(config=config)
-        self._found = config
+        self._effective = config
+        self._configs: Mapping[ConfigResource, Mapping[str, str]] | None = None
 
     def layers(self, image: MetadataImage) -> Layers:
         """Return all sources of the broker's settings, with invalid values."""
@@ -51,52 +52,59 @@ class EffectiveConfig:
 
     def usable(self, image: MetadataImage) -> Layers:
         """Return all sources of the broker's settings, without invalid values."""
-        self._look(image)
+        self._update(image)
         return self._usable
 
     def of(self, image: MetadataImage) -> BrokerConfig:
         """Return the effective settings of the broker."""
-        self._look(image)
-        return self._found
+        self._update(image)
+        return self._effective
 
     def topic(self, image: MetadataImage, name: str) -> TopicSettings:
         """Return the settings of a topic, over those of the broker."""
-        given, refused = _readable(image.config(ConfigResourceType.TOPIC, name))
+        texts = image.config(ConfigResourceType.TOPIC, name)
         broker = self.of(image)
         try:
-            return TopicSettings(given, topic_config(given, broker), refused)
+            return TopicSettings(texts, topic_config(texts, broker))
+        except ConfigError:
+            readable, rejected = _readable(texts)
+        try:
+            return TopicSettings(readable, topic_config(readable, broker), rejected)
         except ConfigError as error:  # each is valid, but not together
-            return TopicSettings({}, topic_config({}, broker), (*refused, error))
+            return TopicSettings({}, topic_config({}, broker), (*rejected, error))
 
-    def _look(self, image: MetadataImage) -> None:
+    def _update(self, image: MetadataImage) -> None:
+        """Compute the settings again if those of the broker differ from the last image."""
+        if image.configs is self._configs:
+            return
+        self._configs = image.configs
         layers = self.layers(image)
         if layers.dynamic is self._own and layers.dynamic_default is self._common:
             return
         self._own, self._common = layers.dynamic, layers.dynamic_default
-        usable, refused = layers.usable()
+        usable, rejected = layers.usable()
         try:
-            self._found = usable.effective()
+            self._effective = usable.effective()
         except ConfigError as error:
-            usable, refused = Layers(config=self.written), (*refused, error)
-            self._found = self.written
+            usable, rejected = Layers(config=self.written), (*rejected, error)
+            self._effective = self.written
         self._usable = usable
-        for one in refused:
-            _logger.warning("broker settings in the metadata rejected", reason=str(one))
+        for rejection in rejected:
+            _logger.warning("broker settings in the metadata rejected", reason=str(rejection))
 
 
-def _readable(given: Mapping[str, str]) -> tuple[Mapping[str, str], tuple[ConfigError, ...]]:
-    refused = []
-    for name, text in given.items():
+def _readable(texts: Mapping[str, str]) -> tuple[Mapping[str, str], tuple[ConfigError, ...]]:
+    """Return the settings of a topic that can be parsed, and the errors of the others."""
+    errors = []
+    for name, text in texts.items():
         try:
             if name not in TOPIC_SETTINGS:
                 raise ConfigError(name, "is no setting of topics")
             TOPIC_SETTINGS[name].parse(text)
         except ConfigError as error:
-            refused.append(error)
-    if not refused:
-        return given, ()
-    names = {error.name for error in refused}
-    return {name: text for name, text in given.items() if name not in names}, tuple(refused)
+            errors.append(error)
+    invalid = {error.name for error in errors}
+    return {name: text for name, text in texts.items() if name not in invalid}, tuple(errors)
 
 
 class DynamicSettings:

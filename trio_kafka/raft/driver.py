@@ -176,7 +176,8 @@ class RaftDriver:
                         await self._unsynced.wait()
                     if self._unsynced.is_set():
                         await self._sync()
-                    await self._step(Tick())
+                    if trio.current_time() >= self._core.deadline:
+                        await self._step(Tick())
             except Exception as error:
                 self._committed.fail(error)
                 self._acknowledged.fail(error)
