@@ -128,9 +128,9 @@ class Setting:
         """Return the value of `text`, within the bounds. Raises ConfigError."""
         try:
             value = parse(self.kind, text)
+            self._check(value)
         except ValueError as error:
             raise ConfigError(self.name, str(error)) from None
-        self.check_value(value)
         return value
 
     def check_value(self, value: Value) -> None:

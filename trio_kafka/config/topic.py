@@ -171,13 +171,18 @@ def validate_topic_configs(configs: Mapping[str, str | None], broker: BrokerConf
     configs: all settings of the topic itself, by name; Kafka rejects null values here. Raises
     KafkaError(INVALID_CONFIG), which names the setting.
     """
-    unset = sorted(name for name, text in configs.items() if text is None)
+    texts: dict[str, str] = {}
+    unset: list[str] = []
+    for name, text in configs.items():
+        if text is None:
+            unset.append(name)
+        else:
+            texts[name] = text
     if unset:
-        raise KafkaError(
-            ErrorCode.INVALID_CONFIG, f"{', '.join(unset)}: the value is null: give a text"
-        )
+        names = ", ".join(sorted(unset))
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{names}: the value is null: give a text")
     try:
-        return topic_config({n: text for n, text in configs.items() if text is not None}, broker)
+        return topic_config(texts, broker)
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
 

@@ -14,7 +14,12 @@ from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.policies import ConfigApproval, ConfigsToAlter, approved
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import ELR_VERSION
-from trio_kafka.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
+from trio_kafka.metadata.image import (
+    ALL_BROKERS,
+    ConfigResource,
+    ConfigResourceType,
+    MetadataImage,
+)
 from trio_kafka.metadata.names import check_topic_name
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import NodeId
@@ -22,7 +27,6 @@ from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.topics import ClearElrRecord
 
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
-ALL_BROKERS: Final[ConfigResource] = (ConfigResourceType.BROKER, "")
 LONGEST_VALUE: Final = 32767  # bytes: the limit of a string in the protocol
 MOST_SETTINGS: Final = 1000  # of one resource: each change reads all of them
 _NOTHING: Final[Mapping[str, None]] = {}

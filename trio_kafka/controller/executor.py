@@ -72,7 +72,7 @@ class Executor:
         results: dict[K, T | KafkaError] = {}
         items = await in_steps(_listed(decisions))
         end = 0
-        lost = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the deadline has passed")
+        loss: KafkaError | None = None
         with trio.move_on_at(deadline):
             for key, decide in items.decisions:
                 if key in items.repeated:
@@ -86,10 +86,11 @@ class Executor:
             try:
                 await self.settle(0 if validate_only else end)
             except KafkaError as error:
-                lost = error.as_value()
+                loss = error.as_value()
             else:
                 return results
-        await in_steps(_lose(results, items, lost))
+        loss = loss or KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the deadline has passed")
+        await in_steps(_lose(results, items, loss))
         return results
 
     async def settle(self, end: int) -> None:
@@ -111,10 +112,10 @@ def _listed(decisions: Iterable[tuple[K, Decide[T]]]) -> Steps[_Items[K, T]]:
     return _Items(items, repeated)
 
 
-def _lose(results: dict[K, T | KafkaError], items: _Items[K, T], lost: KafkaError) -> Steps[None]:
-    """Set the error `lost` for every item without an error."""
+def _lose(results: dict[K, T | KafkaError], items: _Items[K, T], loss: KafkaError) -> Steps[None]:
+    """Set the error `loss` for every item without an error."""
     for number, (key, _) in enumerate(items.decisions, 1):
         if not isinstance(results.get(key), KafkaError):
-            results[key] = lost
+            results[key] = loss
         if not number % _SLICE:
             yield

@@ -15,7 +15,13 @@ from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import TOPIC_SETTINGS, TopicConfig, topic_config
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
+from trio_kafka.metadata.image import (
+    ALL_BROKERS,
+    NO_CONFIGS,
+    ConfigResource,
+    ConfigResourceType,
+    MetadataImage,
+)
 
 _logger: Final = get_logger(__name__)
 Follower = Callable[[BrokerConfig], None]
@@ -35,7 +41,7 @@ class EffectiveConfig:
 
     def __init__(self, config: BrokerConfig) -> None:
         self.written = config
-        self._broker = str(config.node_id)
+        self.broker: ConfigResource = (ConfigResourceType.BROKER, str(config.node_id))
         self._own: Mapping[str, str] = {}
         self._common: Mapping[str, str] = {}
         self._usable = Layers(config=config)
@@ -46,8 +52,8 @@ class EffectiveConfig:
         """Return all sources of the broker's settings, with invalid values."""
         return Layers(
             config=self.written,
-            dynamic=image.config(ConfigResourceType.BROKER, self._broker),
-            dynamic_default=image.config(ConfigResourceType.BROKER, ""),
+            dynamic=image.configs.get(self.broker, NO_CONFIGS),
+            dynamic_default=image.configs.get(ALL_BROKERS, NO_CONFIGS),
         )
 
     def usable(self, image: MetadataImage) -> Layers:
@@ -78,11 +84,12 @@ class EffectiveConfig:
         if image.configs is self._configs:
             return
         self._configs = image.configs
-        layers = self.layers(image)
-        if layers.dynamic is self._own and layers.dynamic_default is self._common:
+        own = image.configs.get(self.broker, NO_CONFIGS)
+        common = image.configs.get(ALL_BROKERS, NO_CONFIGS)
+        if own is self._own and common is self._common:
             return
-        self._own, self._common = layers.dynamic, layers.dynamic_default
-        usable, rejected = layers.usable()
+        self._own, self._common = own, common
+        usable, rejected = self.layers(image).usable()
         try:
             self._effective = usable.effective()
         except ConfigError as error:
@@ -122,7 +129,7 @@ class DynamicSettings:
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> None:
         """Call the followers if settings of this broker or of all brokers have changed."""
-        if not any(kind == ConfigResourceType.BROKER for kind, _ in delta.configs):
+        if delta.configs.keys().isdisjoint((ALL_BROKERS, self._effective.broker)):
             return
         before, self.config = self.config, self._effective.of(image)
         if self.config is not before:

@@ -38,10 +38,11 @@ class ImmutableMap(Mapping[K, V], Generic[K, V]):
             grown._changes = {}
             grown._length = len(grown._base)
             return grown
-        length = self._length
+        base, layer = self._base, self._changes
+        grown._length = self._length
         for key, value in changes.items():
-            length += (value is not None) - (key in self)
-        grown._length = length
+            is_old = layer[key] is not None if key in layer else key in base
+            grown._length += (value is not None) - is_old
         return grown
 
     def __getitem__(self, key: K) -> V:
