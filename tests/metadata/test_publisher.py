@@ -1,6 +1,7 @@
 """The loader: nothing before the whole, then every change to every publisher in order."""
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import NoReturn
 
 import pytest
@@ -11,7 +12,9 @@ from tests.raft.kit import append, format_root, running_quorum
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord
 from trio_kafka.protocol.stored.metadata.topics import RemoveTopicRecord, TopicRecord
+from trio_kafka.protocol.structs.cluster import EntityData
 from trio_kafka.testing.simulation import run_simulated, simulated_world
 from trio_kafka.world.simulated import Universe
 
@@ -111,3 +114,21 @@ async def test_each_published_delta_starts_from_the_previous_image(autojump_cloc
         assert delta.image is before
     assert cache.image is witness.seen[-1][1]
     assert list(cache.image.topics) == ["b"]
+
+
+async def test_a_publisher_gets_only_the_deltas_that_change_what_it_follows(autojump_clock) -> None:
+    world = simulated_world()
+    await format_root(world)
+    of_quotas, of_topics = Witness(), Witness()
+    quota = ClientQuotaRecord(
+        entity=[EntityData(entity_type="user", entity_name="u")], key="request_percentage", value=1
+    )
+    async with running_quorum(world) as (driver, loader):
+        loader.add(of_quotas, attrgetter("quotas"))
+        loader.add(of_topics, attrgetter("topics"))
+        for record in (TopicRecord(name="a", topic_id=ONE), quota):
+            end = append(driver, [record], driver.epoch, 33)
+            await loader.wait_published(end)
+
+    assert [list(delta.topics) for delta, _ in of_topics.seen] == [[ONE]]
+    assert [list(delta.quotas) for delta, _ in of_quotas.seen] == [[(("user", "u"),)]]

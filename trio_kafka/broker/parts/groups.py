@@ -29,13 +29,13 @@ async def _open(node: Node) -> GroupCoordinator:
     groups, loader = _make(node), node[Loader]
     # No checkpoint between the next two statements: no image may be published in between.
     groups.start(loader.image)
-    loader.add(groups, _concerns_groups)
+    loader.add(groups, concerns_groups)
     node[DynamicSettings].follow(groups.obey)
     await node.tasks.start(GROUPS_TASK, groups.run)
     return groups
 
 
-def _concerns_groups(delta: MetadataDelta) -> bool:
+def concerns_groups(delta: MetadataDelta) -> bool:
     """Return whether a delta changes topics, racks of brokers, features, or settings of groups."""
     return bool(
         delta.topics
