@@ -90,21 +90,21 @@ def register(
     INVALID_REGISTRATION.
     """
     if broker.cluster_id != image.cluster_id:
-        found = f"cluster id {broker.cluster_id}: expected {image.cluster_id}"
-        raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID, found)
+        reason = f"cluster id {broker.cluster_id}: expected {image.cluster_id}"
+        raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID, reason)
     old = image.brokers.get(broker.id)
     if old is not None and old.incarnation_id == broker.incarnation_id:
         # The response to the first attempt was lost.
         return Decision(old.epoch)
     if old is not None and alive:
-        found = f"broker {broker.id} is registered and alive"
-        raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, found)
+        reason = f"broker {broker.id} is registered and alive"
+        raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, reason)
     _check_features(image, broker)
     level = image.features.get(METADATA_VERSION, 0)
     directories = has_directories(level)
     if directories and (not broker.log_dirs or len(set(broker.log_dirs)) < len(broker.log_dirs)):
-        found = f"log directories of broker {broker.id}: expected at least one, each once"
-        raise KafkaError(ErrorCode.INVALID_REGISTRATION, found)
+        reason = f"log directories of broker {broker.id}: expected at least one, each once"
+        raise KafkaError(ErrorCode.INVALID_REGISTRATION, reason)
     made = BrokerRegistration(
         id=broker.id,
         epoch=offset,
@@ -166,11 +166,11 @@ def check_epoch(image: MetadataImage, broker_id: NodeId, epoch: int) -> BrokerRe
     """Return a broker. Raises KafkaError: BROKER_ID_NOT_REGISTERED, STALE_BROKER_EPOCH."""
     broker = image.brokers.get(broker_id)
     if broker is None:
-        found = f"broker {broker_id} is not registered" if broker_id != NO_NODE else "no broker id"
-        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, found)
+        reason = f"broker {broker_id} is not registered" if broker_id != NO_NODE else "no broker id"
+        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, reason)
     if broker.epoch != epoch:
-        found = f"epoch {epoch} of broker {broker_id}: expected {broker.epoch}"
-        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, found)
+        reason = f"epoch {epoch} of broker {broker_id}: expected {broker.epoch}"
+        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, reason)
     return broker
 
 
@@ -207,5 +207,5 @@ def _check_features(image: MetadataImage, broker: NewBroker) -> None:
         supported = broker.features.get(name)
         if supported is None or level not in supported:
             has = "nothing" if supported is None else f"{supported.low} to {supported.high}"
-            found = f"{name} is {level}, broker {broker.id} supports {has}"
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, found)
+            reason = f"{name} is {level}, broker {broker.id} supports {has}"
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, reason)

@@ -114,8 +114,8 @@ def create_topic(
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic.name} exists")
     other = collision_keys.get(collision_key(topic.name))
     if other is not None:
-        found = f"topic {topic.name} collides with {other}: '.' and '_' are the same in metrics"
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
+        reason = f"topic {topic.name} collides with {other}: '.' and '_' are the same in metrics"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     configs = new_topic_configs(topic.name, topic.configs, validate=validate, image=image)
     if topic.configs:
         approvals.configs(
@@ -257,11 +257,11 @@ def _replicas(
     count, factor = topic.partitions, topic.replication_factor
     if topic.assignments:
         if count != DEFAULT or factor != DEFAULT:
-            found = "partitions and replication factor beside assignments: expected -1 for both"
-            raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+            reason = "partitions and replication factor beside assignments: expected -1 for both"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, reason)
         if sorted(topic.assignments) != list(range(len(topic.assignments))):
-            found = f"partitions {sorted(topic.assignments)}: expected 0, 1, 2, ... without a gap"
-            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
+            reason = f"partitions {sorted(topic.assignments)}: expected 0, 1, 2, ... without a gap"
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
         factor = len(topic.assignments[0])
         in_order = (topic.assignments[number] for number in range(len(topic.assignments)))
         return [_valid_replicas(image, nodes, factor) for nodes in in_order]
@@ -270,11 +270,11 @@ def _replicas(
             ErrorCode.INVALID_PARTITIONS, f"{count} partitions: expected 1 or more, or -1"
         )
     if count > MOST_PARTITIONS:
-        found = f"{count} partitions: expected at most {MOST_PARTITIONS} in one request"
-        raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
+        reason = f"{count} partitions: expected at most {MOST_PARTITIONS} in one request"
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, reason)
     if factor != DEFAULT and factor <= 0:
-        found = f"replication factor {factor}: expected 1 or more, or -1"
-        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, found)
+        reason = f"replication factor {factor}: expected 1 or more, or -1"
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, reason)
     count = settings.num_partitions if count == DEFAULT else count
     factor = settings.default_replication_factor if factor == DEFAULT else factor
     return place(_usable(image), count, factor=factor, choose=choose)
@@ -286,18 +286,18 @@ def _valid_replicas(
     """Return the assigned replicas of a partition. KafkaError(INVALID_REPLICA_ASSIGNMENT)."""
     unknown = [node for node in nodes if node not in image.brokers]
     if not nodes:
-        found = "a partition without replicas: expected at least one"
+        reason = "a partition without replicas: expected at least one"
     elif len(set(nodes)) < len(nodes):
-        found = f"replicas {list(nodes)} name a broker twice"
+        reason = f"replicas {list(nodes)} name a broker twice"
     elif unknown:
-        found = f"replicas {list(nodes)}: broker {unknown[0]} is not registered"
+        reason = f"replicas {list(nodes)}: broker {unknown[0]} is not registered"
     elif len(nodes) != factor:
-        found = f"replicas {list(nodes)}: expected {factor}, as other partitions have"
+        reason = f"replicas {list(nodes)}: expected {factor}, as other partitions have"
     elif not any(image.brokers[node].active for node in nodes):
-        found = f"replicas {list(nodes)}: all are fenced or shutting down"
+        reason = f"replicas {list(nodes)}: all are fenced or shutting down"
     else:
         return tuple(nodes)
-    raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
+    raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
 
 
 def _usable(image: MetadataImage) -> list[UsableBroker]:

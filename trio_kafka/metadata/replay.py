@@ -212,9 +212,9 @@ def _unfence(delta: MetadataDelta, record: brokers.UnfenceBrokerRecord) -> None:
 def _registered(delta: MetadataDelta, broker_id: int, epoch: int) -> BrokerRegistration:
     broker = delta.broker(NodeId(broker_id))
     if broker is None or broker.epoch != epoch:
-        found = "none" if broker is None else f"epoch {broker.epoch}"
+        reason = "none" if broker is None else f"epoch {broker.epoch}"
         raise InvariantError(
-            f"a record names broker {broker_id} of epoch {epoch}, there is {found}"
+            f"a record names broker {broker_id} of epoch {epoch}, there is {reason}"
         )
     return broker
 

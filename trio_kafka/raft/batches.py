@@ -124,5 +124,5 @@ def read_controls(buffer: Buffer, position: int, header: BatchHeader) -> Iterato
 
 
 def _corrupt(record: Record, error: Exception) -> KafkaError:
-    found = f"metadata record at offset {record.offset}: {error}"
-    return KafkaError(ErrorCode.CORRUPT_MESSAGE, found)
+    reason = f"metadata record at offset {record.offset}: {error}"
+    return KafkaError(ErrorCode.CORRUPT_MESSAGE, reason)

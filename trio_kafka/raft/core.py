@@ -72,8 +72,8 @@ class Raft:
         InvariantError: the log has a higher epoch than the election (see `Election.at_least`).
         """
         if election.epoch < history.last_epoch:
-            found = f"epoch {election.epoch} of a log with epoch {history.last_epoch}"
-            raise InvariantError(f"{found}: want the log's epoch or a higher one")
+            reason = f"epoch {election.epoch} of a log with epoch {history.last_epoch}"
+            raise InvariantError(f"{reason}: want the log's epoch or a higher one")
         self.me = me
         self.voters = voters
         self.election = election

@@ -129,8 +129,8 @@ class RaftDriver:
         RECORD_LIST_TOO_LARGE.
         """
         if epoch != self._leading:
-            found = f"append for epoch {epoch}, but this node leads epoch {self._leading}"
-            raise KafkaError(ErrorCode.NOT_CONTROLLER, found)
+            reason = f"append for epoch {epoch}, but this node leads epoch {self._leading}"
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, reason)
         self._write(batch.seal(self.next_offset, epoch), batch.records)
         return self.next_offset
 

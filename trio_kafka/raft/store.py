@@ -78,8 +78,8 @@ class Store:
         was written. LogDirError.
         """
         if len(batch) > LARGEST_BATCH:
-            found = f"metadata batch of {len(batch)} bytes, want at most {LARGEST_BATCH}"
-            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, found)
+            reason = f"metadata batch of {len(batch)} bytes, want at most {LARGEST_BATCH}"
+            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, reason)
         view = memoryview(batch)
         headers = [header for _, header in iterate_headers(view)]
         append_as_follower(self.log, view, headers)
