@@ -9,7 +9,7 @@ from typing import Any, Final
 from trio_kafka.broker import RunningBroker
 from trio_kafka.cli.output import print_json_line
 from trio_kafka.config.load import Layer
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.install_hint import install_command
 
 _HOST: Final = "127.0.0.1"
@@ -30,11 +30,11 @@ def embedded_settings(port: int = _PORT, http_port: int = _HTTP_PORT) -> Layer:
     """
     found = {
         # Not log.dirs, which would override a log.dir that is given.
-        "log.dir": Given(os.path.abspath(_DATA), _OPTION),
-        "listeners": Given(f"PLAINTEXT://{_HOST}:{_free_or_any(port)}", _OPTION),
+        "log.dir": SettingText(os.path.abspath(_DATA), _OPTION),
+        "listeners": SettingText(f"PLAINTEXT://{_HOST}:{_free_or_any(port)}", _OPTION),
     }
     if find_spec(_HTTP_SERVER) is not None:
-        found[_HTTP] = Given(f"http://{_HOST}:{_free_or_any(http_port)}", _OPTION)
+        found[_HTTP] = SettingText(f"http://{_HOST}:{_free_or_any(http_port)}", _OPTION)
     return found
 
 
@@ -82,7 +82,7 @@ def print_addresses(broker: RunningBroker) -> None:
 
 def _replaced_ports(broker: RunningBroker) -> Iterator[str]:
     """Yield a line for each usual port that was taken."""
-    given = broker.config.given
+    given = broker.config.texts
     for name, port, what in (("listeners", _PORT, "Kafka"), (_HTTP, _HTTP_PORT, "HTTP")):
         one = given.get(name)
         if one is not None and one.where == _OPTION and one.text.endswith(":0"):

@@ -13,7 +13,7 @@ from attrs import NOTHING, field
 from trio_kafka.attributes import frozen
 from trio_kafka.config.endpoints import Listeners, resolve_listeners
 from trio_kafka.config.group_coordinator import GroupCoordinatorSettings
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import (
     BROKER,
     CLUSTER,
@@ -38,7 +38,7 @@ _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 class BrokerConfig(GroupCoordinatorSettings):
     """Effective values of all described settings."""
 
-    given: Mapping[str, Given] = field(factory=dict, eq=False, repr=False)
+    texts: Mapping[str, SettingText] = field(factory=dict, eq=False, repr=False)
     """What was written down, by name: described, known and plugin settings."""
     changed: Mapping[str, str] = field(factory=dict, eq=False, repr=False)
     """What was set while the broker runs, of settings with a listener's prefix: texts by name."""
@@ -389,7 +389,7 @@ class BrokerConfig(GroupCoordinatorSettings):
     @property
     def embedded(self) -> bool:
         """True without `process.roles`: one node on its own, with its controller in process."""
-        return "process.roles" not in self.given
+        return "process.roles" not in self.texts
 
     @property
     def directories(self) -> tuple[str, ...]:
@@ -408,7 +408,7 @@ class BrokerConfig(GroupCoordinatorSettings):
             listeners=self.listeners,
             advertised=self.advertised_listeners,
             protocol_map=self.listener_security_protocol_map,
-            map_is_given="listener.security.protocol.map" in self.given,
+            map_is_given="listener.security.protocol.map" in self.texts,
             controller_names=self.controller_listener_names,
             inter_broker_name=self.inter_broker_listener_name,
             inter_broker_protocol=self.security_inter_broker_protocol,

@@ -173,7 +173,9 @@ class Setting:
             self.check(value)
 
     def _check_choices(self, items: tuple[str, ...]) -> None:
-        choices = {one.upper() for one in self.choices} if self.any_case else set(self.choices)
+        choices = (
+            {choice.upper() for choice in self.choices} if self.any_case else set(self.choices)
+        )
         for item in items:
             if (item.upper() if self.any_case else item) not in choices:
                 raise ValueError(f"{item!r} is not one of {', '.join(self.choices)}")
@@ -244,10 +246,10 @@ def settings_of(cls: type) -> Mapping[str, Setting]:
 
 def declared_settings(cls: type) -> Mapping[str, Setting]:
     """Return the settings of an attrs class by name, without its other fields."""
-    found = {}
+    settings = {}
     for field in attrs.fields(cls):
         if _METADATA in field.metadata:
             kind, doc, facts = field.metadata[_METADATA]
             name = field.name.replace("_", ".")
-            found[name] = Setting(name=name, kind=kind, default=field.default, doc=doc, **facts)
-    return found
+            settings[name] = Setting(name=name, kind=kind, default=field.default, doc=doc, **facts)
+    return settings

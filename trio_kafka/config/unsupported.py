@@ -103,20 +103,20 @@ def replacement_of(name: str) -> str | None:
     for prefix, instead in _read_file()["removed_prefixes"].items():
         if name.startswith(prefix):
             return str(instead)
-    found: str | None = _read_file()["removed"].get(name)
-    return found
+    advice: str | None = _read_file()["removed"].get(name)
+    return advice
 
 
 def deprecated_settings() -> Mapping[str, str]:
     """Return what to do about each setting that Kafka deprecated, by name."""
-    found: Mapping[str, str] = _read_file()["deprecated"]
-    return found
+    replacements: Mapping[str, str] = _read_file()["deprecated"]
+    return replacements
 
 
 @cache
 def unsupported_settings() -> Mapping[str, Setting]:
     """Return Kafka's broker settings that are not fields of `BrokerConfig`, by name."""
-    return {name: one for table in tables() for name, one in table.settings.items()}
+    return {name: setting for table in tables() for name, setting in table.settings.items()}
 
 
 @cache
@@ -142,7 +142,7 @@ def _table(row: Mapping[str, Any]) -> Table:
 
 def _setting(row: Mapping[str, Any]) -> Setting:
     facts: dict[str, Any] = {
-        name: tuple(one) if isinstance(one, list) else one for name, one in row.items()
+        name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
     }
     facts |= {"kind": Kind[row["kind"]], "update": Update[row.get("update", "READ_ONLY")]}
     return Setting(**{"default": None, **facts})
@@ -165,5 +165,5 @@ def support(name: str) -> tuple[Support, str]:
 
 def why_unsupported(name: str) -> str | None:
     """Return why a setting has no effect; None if it has one, or if Kafka does not have it."""
-    found, why = support(name)
-    return None if found is Support.SUPPORTED else f"{found.value}: {why}"
+    degree, why = support(name)
+    return None if degree is Support.SUPPORTED else f"{degree.value}: {why}"

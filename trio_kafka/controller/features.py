@@ -141,5 +141,6 @@ def _nodes(levels: Levels, feature: str) -> Iterator[tuple[str, VersionRange | N
 
 
 def _refused(change: FeatureChange, reason: str) -> KafkaError:
-    reason = f"{change.name} cannot be {change.level}: {reason}"
-    return KafkaError(ErrorCode.INVALID_UPDATE_VERSION, reason)
+    return KafkaError(
+        ErrorCode.INVALID_UPDATE_VERSION, f"{change.name} cannot be {change.level}: {reason}"
+    )

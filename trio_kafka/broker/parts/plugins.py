@@ -25,7 +25,7 @@ async def _open(node: Node) -> PluginHost:
         parts=node.handler_parts,
         world=node.world,
         node=node.tree,
-        given=node.config.given,
+        given=node.config.texts,
         counters=node.counters,
         fail=node.tasks.fail,
     )
