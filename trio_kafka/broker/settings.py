@@ -17,7 +17,7 @@ from trio_kafka.config.topic import (
     topic_defaults,
     validate_topic_configs,
 )
-from trio_kafka.controller.controller import Rules
+from trio_kafka.controller.controller import DecisionRules
 from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.topics import Randomness
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -44,7 +44,7 @@ def settings_of_topic(effective: EffectiveConfig) -> Callable[[MetadataImage, st
     return of_topic
 
 
-def controller_rules(config: BrokerConfig, world: World) -> Rules:
+def controller_rules(config: BrokerConfig, world: World) -> DecisionRules:
     """Return the rules by which the controller decides."""
     effective = EffectiveConfig(config)
     defaults = topic_defaults(config)
@@ -74,7 +74,7 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
             found = setting_of(name)
         return None if found is None else found.default_list()
 
-    return Rules(
+    return DecisionRules(
         settings=ControllerSettings(
             num_partitions=config.num_partitions,
             default_replication_factor=config.default_replication_factor,

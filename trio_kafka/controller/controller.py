@@ -46,7 +46,7 @@ from trio_kafka.security.principal import ANONYMOUS
 
 
 @frozen(kw_only=True)
-class Rules:
+class DecisionRules:
     """Inputs of decisions from outside. lists: static values of settings that are lists."""
 
     settings: ControllerSettings
@@ -65,8 +65,9 @@ class Controller:
         self,
         source: MetadataSource,
         loader: Loader,
+        *,
         me: ControllerRegistration,
-        rules: Rules,
+        rules: DecisionRules,
         node: Node,
     ) -> None:
         self.policies = Policies()
@@ -113,7 +114,10 @@ class Controller:
     async def _begin(self) -> None:
         """Write the first records of an active controller."""
         for records in first_records(
-            self._present, self._source.bootstrap(), self._me, self._rules.settings
+            self._present,
+            self._source.bootstrap(),
+            me=self._me,
+            settings=self._rules.settings,
         ):
             await self._writer.write(partial(Decision, None, records))
         await self._executor.settle(self._present.offset)
@@ -276,7 +280,7 @@ class Controller:
             )
             return features.update_features(levels, changes, self._rules.settings)
 
-        await self._executor.one(decide, deadline, validate_only=validate_only)
+        await self._executor.decide(decide, deadline, validate_only=validate_only)
 
     # Brokers.
 
@@ -294,7 +298,7 @@ class Controller:
             self._fencing.touch(broker.id)
             return registration
 
-        return await self._executor.one(decide, deadline)
+        return await self._executor.decide(decide, deadline)
 
     async def heartbeat(
         self, beat: brokers.Heartbeat, *, deadline: float = inf
@@ -309,13 +313,13 @@ class Controller:
                 self._fencing.touch(beat.broker_id)
             return decision
 
-        return await self._executor.one(decide, deadline)
+        return await self._executor.decide(decide, deadline)
 
     async def allocate_producer_ids(
         self, broker_id: NodeId, epoch: int, *, deadline: float = inf
     ) -> producer_ids.ProducerIdBlock:
         """Return an unused block of producer ids. Raises KafkaError as `brokers.check_epoch`."""
-        return await self._executor.one(
+        return await self._executor.decide(
             lambda: producer_ids.allocate(self._present, broker_id, epoch), deadline
         )
 

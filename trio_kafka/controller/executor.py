@@ -47,7 +47,7 @@ class Executor:
         self._loader = loader
         self._writer = writer
 
-    async def one(self, decide: Decide[T], deadline: float, *, validate_only: bool = False) -> T:
+    async def decide(self, decide: Decide[T], deadline: float, *, validate_only: bool = False) -> T:
         """Return the result of one decision. Raises KafkaError, also that of `decide`."""
         results = await self.each([("", decide)], deadline, validate_only=validate_only)
         result = results.pop("")

@@ -127,7 +127,7 @@ class BrokerRegistration:
         cordoned = self.cordoned_log_dirs
         if not cordoned:
             return self.log_dirs
-        return tuple(one for one in self.log_dirs if one not in cordoned)
+        return tuple(directory for directory in self.log_dirs if directory not in cordoned)
 
     @property
     def active(self) -> bool:

@@ -77,16 +77,16 @@ def _partition(delta: MetadataDelta, record: topics.PartitionRecord) -> None:
         last_known_elr=delta.nodes(record.last_known_elr or ()),
         recovery_state=RecoveryState(record.leader_recovery_state),
     )
-    delta.set_partition(_known(delta, record.topic_id), record.partition_id, state)
+    delta.set_partition(_topic_of(delta, record.topic_id), record.partition_id, state)
 
 
 def _partition_change(delta: MetadataDelta, record: topics.PartitionChangeRecord) -> None:
-    topic = _known(delta, record.topic_id)
+    topic = _topic_of(delta, record.topic_id)
     old = topic.partitions.get(record.partition_id)
     if old is None:
         raise InvariantError(f"change of {topic.name}-{record.partition_id}, which does not exist")
     changes: dict[str, Any] = {"partition_epoch": old.partition_epoch + 1}
-    for name, found in (
+    for name, nodes in (
         ("isr", record.isr),
         ("replicas", record.replicas),
         ("removing", record.removing_replicas),
@@ -94,8 +94,8 @@ def _partition_change(delta: MetadataDelta, record: topics.PartitionChangeRecord
         ("elr", record.eligible_leader_replicas),
         ("last_known_elr", record.last_known_elr),
     ):
-        if found is not None:
-            changes[name] = delta.nodes(found)
+        if nodes is not None:
+            changes[name] = delta.nodes(nodes)
     if record.directories is not None:
         changes["directories"] = delta.directories(record.directories)
     if record.leader != UNCHANGED_LEADER:
@@ -107,7 +107,7 @@ def _partition_change(delta: MetadataDelta, record: topics.PartitionChangeRecord
 
 
 def _remove_topic(delta: MetadataDelta, record: topics.RemoveTopicRecord) -> None:
-    delta.delete_topic(_known(delta, record.topic_id))
+    delta.delete_topic(_topic_of(delta, record.topic_id))
 
 
 def _clear_elr(delta: MetadataDelta, record: topics.ClearElrRecord) -> None:
@@ -125,7 +125,7 @@ def _clear_elr(delta: MetadataDelta, record: topics.ClearElrRecord) -> None:
                 delta.set_partition(topic, number, evolve(state, elr=(), last_known_elr=()))
 
 
-def _known(delta: MetadataDelta, topic_id: bytes) -> TopicDelta:
+def _topic_of(delta: MetadataDelta, topic_id: bytes) -> TopicDelta:
     topic = delta.topic(TopicId(topic_id))
     if topic is None:
         raise InvariantError(f"a record names topic {topic_id.hex()}, which does not exist")
@@ -136,11 +136,11 @@ def _known(delta: MetadataDelta, topic_id: bytes) -> TopicDelta:
 
 
 def _config(delta: MetadataDelta, record: configs.ConfigRecord) -> None:
-    found = delta.config((record.resource_type, record.resource_name))
+    settings = delta.config((record.resource_type, record.resource_name))
     if record.value is None:
-        found.pop(record.name, None)
+        settings.pop(record.name, None)
     else:
-        found[record.name] = record.value
+        settings[record.name] = record.value
 
 
 def _feature(delta: MetadataDelta, record: features.FeatureLevelRecord) -> None:
@@ -153,11 +153,11 @@ def _producer_ids(delta: MetadataDelta, record: producer_ids.ProducerIdsRecord) 
 
 def _quota(delta: MetadataDelta, record: quotas.ClientQuotaRecord) -> None:
     parts = ((part.entity_type, part.entity_name) for part in record.entity)
-    found = delta.quota(tuple(sorted(parts, key=lambda part: part[0])))
+    limits = delta.quota(tuple(sorted(parts, key=lambda part: part[0])))
     if record.remove:
-        found.pop(record.key, None)
+        limits.pop(record.key, None)
     else:
-        found[record.key] = record.value
+        limits[record.key] = record.value
 
 
 # Nodes.
@@ -237,12 +237,12 @@ def _unregister_controller(
     delta.controllers[NodeId(record.controller_id)] = None
 
 
-def _endpoints(found: Sequence[NodeListener]) -> tuple[ListenerEndpoint, ...]:
-    return tuple(ListenerEndpoint(e.name, e.host, e.port, e.security_protocol) for e in found)
+def _endpoints(listeners: Sequence[NodeListener]) -> tuple[ListenerEndpoint, ...]:
+    return tuple(ListenerEndpoint(e.name, e.host, e.port, e.security_protocol) for e in listeners)
 
 
-def _features(found: Sequence[NodeFeature]) -> dict[str, VersionRange]:
-    return {f.name: VersionRange(f.min_supported_version, f.max_supported_version) for f in found}
+def _features(ranges: Sequence[NodeFeature]) -> dict[str, VersionRange]:
+    return {f.name: VersionRange(f.min_supported_version, f.max_supported_version) for f in ranges}
 
 
 # Security.

@@ -40,18 +40,30 @@ class Quotas:
         self,
         elapsed: Callable[[], float],
         node: Node,
+        *,
         windows: Windows = USUAL,
         mutation_windows: Windows = USUAL,
     ) -> None:
         node = node.add("quotas", "part", self.figures)
         self._elapsed = elapsed
         self.active = False
-        self.produce = ClientQuota(PRODUCE, "byte-rate", windows, node, self.now_ms)
-        self.fetch = ClientQuota(FETCH, "byte-rate", windows, node, self.now_ms)
-        self.request = ClientQuota(
-            REQUEST, "request-time", windows, node, self.now_ms, most_ms=windows.size_ms
+        self.produce = ClientQuota(
+            PRODUCE, measure="byte-rate", windows=windows, node=node, now_ms=self.now_ms
         )
-        self.mutation = MutationQuota(CONTROLLER_MUTATION, mutation_windows, node, self.now_ms)
+        self.fetch = ClientQuota(
+            FETCH, measure="byte-rate", windows=windows, node=node, now_ms=self.now_ms
+        )
+        self.request = ClientQuota(
+            REQUEST,
+            measure="request-time",
+            windows=windows,
+            node=node,
+            now_ms=self.now_ms,
+            most_ms=windows.size_ms,
+        )
+        self.mutation = MutationQuota(
+            CONTROLLER_MUTATION, windows=mutation_windows, node=node, now_ms=self.now_ms
+        )
         self.exempt = Rate(WINDOWS, WINDOW_MS)  # percents of requests that are charged to no client
         self._toggled: list[Callable[[], None]] = []
         self._kinds: Mapping[str, Accounts[Any]] = {

@@ -50,7 +50,7 @@ _CONTROLS: Final[dict[ControlType, type[Any]]] = {
     ControlType.KRAFT_VERSION: KRaftVersionRecord,
     ControlType.KRAFT_VOTERS: VotersRecord,
 }
-_TYPES: Final = {made: kind for kind, made in _CONTROLS.items()}
+_TYPES: Final = {cls: kind for kind, cls in _CONTROLS.items()}
 
 
 @define
@@ -77,12 +77,12 @@ def encode_controls(
     controls: Iterable[Control], *, base_offset: int, epoch: int, timestamp_ms: int
 ) -> bytes:
     """Encode control records as one batch."""
-    made = []
+    records = []
     for control in controls:
         pieces: list[bytes] = []
         encoder(type(control), control.version)(control, pieces.append)
-        made.append(control_record(_TYPES[type(control)], b"".join(pieces), timestamp_ms))
-    return encode_control_batch(made, base_offset, epoch)
+        records.append(control_record(_TYPES[type(control)], b"".join(pieces), timestamp_ms))
+    return encode_control_batch(records, base_offset, epoch)
 
 
 def leader_change(leader: NodeId, voters: VoterSet) -> LeaderChangeMessage:
@@ -113,11 +113,11 @@ def read_controls(buffer: Buffer, position: int, header: BatchHeader) -> Iterato
     """Return the records of a control batch, except unknown ones. KafkaError(CORRUPT_MESSAGE)."""
     for record in read_records(buffer, position, header):
         kind = control_type(record)
-        made = None if kind is None else _CONTROLS.get(kind)
-        if made is None:
+        cls = None if kind is None else _CONTROLS.get(kind)
+        if cls is None:
             continue
         try:
-            value, _ = decoder(made, value_version(record))(record.value or b"", 0)
+            value, _ = decoder(cls, value_version(record))(record.value or b"", 0)
         except (DecodeError, LookupError, ValueError) as error:
             raise _corrupt(record, error) from error
         yield value

@@ -313,8 +313,8 @@ class Raft:
             self._last_fetch[request.sender] = now
             self._ends[request.sender] = max(request.offset, self._ends[request.sender])
             self._advance()
-        found = answer(offset=request.offset, high_watermark=self.high_watermark)
-        self._actions.append(SendRecords(request.sender, found))
+        accepted = answer(offset=request.offset, high_watermark=self.high_watermark)
+        self._actions.append(SendRecords(request.sender, accepted))
 
     def _on_synced(self, end: int) -> None:
         self._synced = max(self._synced, min(end, self.history.end))

@@ -45,8 +45,8 @@ def _make_quotas(node: Node) -> Quotas:
     return Quotas(
         node.world.clock.elapsed,
         node.tree,
-        Windows(config.quota_window_num, config.quota_window_size_seconds * 1000),
-        Windows(
+        windows=Windows(config.quota_window_num, config.quota_window_size_seconds * 1000),
+        mutation_windows=Windows(
             config.controller_quota_window_num, config.controller_quota_window_size_seconds * 1000
         ),
     )
