@@ -137,7 +137,12 @@ class MetadataDelta:
     # The result.
 
     def apply(
-        self, offset: int, epoch: int, timestamp_ms: int, leader_id: NodeId | None = None
+        self,
+        offset: int,
+        epoch: int,
+        timestamp_ms: int,
+        *,
+        leader_id: NodeId | None = None,
     ) -> MetadataImage:
         """Return the image at `offset`. The cost depends on the changes, not on the image."""
         old = self.image
