@@ -8,7 +8,7 @@ fields here that no code reads yet. Settings without a default here (`node.id`, 
 
 from collections.abc import Mapping
 
-from attrs import NOTHING, field
+from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.endpoints import Listeners, resolve_listeners
@@ -17,6 +17,7 @@ from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import (
     BROKER,
     CLUSTER,
+    REQUIRED,
     boolean,
     double,
     int16,
@@ -44,11 +45,11 @@ class BrokerConfig(GroupCoordinatorSettings):
     """What was set while the broker runs, of settings with a listener's prefix: texts by name."""
 
     # Identity of the node
-    node_id: int = int32(NOTHING, "The number of this node in its cluster.", low=0)
+    node_id: int = int32(REQUIRED, "The number of this node in its cluster.", low=0)
     broker_id: int = int32(-1, "Old name of node.id.")
     broker_rack: str | None = string(None, "Rack of this broker, for the placement of replicas.")
     process_roles: tuple[str, ...] = string_list(
-        NOTHING, "Roles of this process.", choices=("broker", "controller"), not_empty=True
+        REQUIRED, "Roles of this process.", choices=("broker", "controller"), not_empty=True
     )
 
     config_providers: tuple[str, ...] = string_list(
@@ -79,7 +80,7 @@ class BrokerConfig(GroupCoordinatorSettings):
         choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
     )
     controller_listener_names: tuple[str, ...] = string_list(
-        NOTHING, "The listeners that belong to the controller."
+        REQUIRED, "The listeners that belong to the controller."
     )
 
     # The controller's quorum

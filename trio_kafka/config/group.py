@@ -8,7 +8,7 @@ share and streams groups have no effect yet. Source: KIP-848, KIP-932, KIP-1071;
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from attrs import evolve
 
@@ -170,5 +170,5 @@ def _bound(name: str, side: str) -> str:
     return f"group.{kind}.{side}.{rest}"
 
 
-def _number(value: Any) -> int:
-    return int(value)
+def _number(value: Value) -> int:
+    return int(str(value))

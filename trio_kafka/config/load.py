@@ -6,8 +6,8 @@ defaults are Kafka's.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
 
 import attrs
 
@@ -40,6 +40,9 @@ EMBEDDED: Final[Mapping[str, Value]] = {
 }
 # Shorter texts are no secrets, and would be found in any message.
 _SECRET: Final = 4
+# From fields by name, whose values are parsed by the kind of each setting.
+_MAKE: Final[Callable[..., BrokerConfig]] = BrokerConfig
+_EVOLVE: Final[Callable[..., BrokerConfig]] = attrs.evolve
 _NAME: Final = re.compile(r"[\w.-]*")
 
 
@@ -107,7 +110,7 @@ def overlaid(config: BrokerConfig, changes: Mapping[str, str]) -> BrokerConfig:
     `texts` stays the static settings; names without an effect are ignored.
     Raises ConfigError.
     """
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     values["changed"] = {name: text for name, text in changes.items() if has_prefix(name)}
     for name, text in changes.items():
         setting = setting_of(name)
@@ -116,7 +119,7 @@ def overlaid(config: BrokerConfig, changes: Mapping[str, str]) -> BrokerConfig:
         value = setting.parse(text)
         if name in BROKER_SETTINGS:
             values[setting.field] = value
-    changed = attrs.evolve(config, **values)
+    changed = _EVOLVE(config, **values)
     check(changed)
     return changed
 
@@ -129,7 +132,7 @@ def default_of(setting: Setting, config: BrokerConfig) -> Value:
 
 
 def _build(texts: Layer) -> BrokerConfig:
-    values: dict[str, Any] = {}
+    values: dict[str, Value] = {}
     if "process.roles" not in texts:
         values |= {BROKER_SETTINGS[name].field: value for name, value in EMBEDDED.items()}
     for name, setting in BROKER_SETTINGS.items():
@@ -141,7 +144,7 @@ def _build(texts: Layer) -> BrokerConfig:
     for name, setting in BROKER_SETTINGS.items():
         if setting.required and setting.field not in values:
             raise ConfigError(name, "must be set, since process.roles is set")
-    return BrokerConfig(texts=texts, **values)
+    return _MAKE(texts=texts, **values)
 
 
 def check_name(name: str, text: SettingText) -> str | None:

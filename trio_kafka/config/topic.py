@@ -8,12 +8,13 @@ factor (hours to milliseconds).
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.setting import (
     ConfigError,
+    DifferingFacts,
     Setting,
     boolean,
     derived_from,
@@ -21,7 +22,7 @@ from trio_kafka.config.setting import (
     settings_of,
     string_list,
 )
-from trio_kafka.config.values import MAX_LONG
+from trio_kafka.config.values import MAX_LONG, Value
 from trio_kafka.errors import ErrorCode, KafkaError
 
 _BROKER: Final = settings_of(BrokerConfig)
@@ -39,14 +40,15 @@ def _check_replicas(items: tuple[str, ...]) -> None:
             raise ValueError(f"{item!r} is not PARTITION:BROKER, and the list is not '*'")
 
 
-def _of_broker(*names: str | tuple[str, int], **differing: Any) -> Any:
+def _of_broker(*server_names: str | tuple[str, int], **differing: Unpack[DifferingFacts]) -> Any:
     """Declare a topic setting like the broker setting that is named first.
 
-    names: broker settings that give the default, each with its factor where that is not 1; the
-    first one that is set counts. differing: attributes that differ.
+    server_names: broker settings that give the default, each with its factor where that is not 1;
+        the first one that is set counts. differing: attributes that differ.
     """
-    server = tuple((name, 1) if isinstance(name, str) else name for name in names)
-    return derived_from(_BROKER[server[0][0]], server=server, **differing)
+    server = tuple((name, 1) if isinstance(name, str) else name for name in server_names)
+    differing["server"] = server
+    return derived_from(_BROKER[server[0][0]], **differing)
 
 
 @frozen(kw_only=True)
@@ -193,7 +195,7 @@ def _defaults(broker: BrokerConfig) -> Mapping[str, object]:
     return {s.field: _first_set(s, broker)[1] for s in TOPIC_SETTINGS.values()}
 
 
-def _first_set(setting: Setting, broker: BrokerConfig) -> tuple[str, Any]:
+def _first_set(setting: Setting, broker: BrokerConfig) -> tuple[str, Value]:
     """Return the default of a topic setting, and the name of the setting that gives it."""
     for name, factor in setting.server:
         value = getattr(broker, name.replace(".", "_"))

@@ -7,7 +7,7 @@ loop for 2 ms. Iteration is in insertion order; a replaced entry keeps its place
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Generic, TypeVar, overload
+from typing import Final, Generic, TypeVar, cast, overload
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -92,8 +92,8 @@ class ImmutableMap(Mapping[K, V], Generic[K, V]):
 
 def _merged(base: dict[K, V], changes: dict[K, V | None]) -> dict[K, V]:
     """Return a new base. Copying it as a whole is much faster than entry by entry."""
-    merged: dict[K, Any] = {**base, **changes}
+    merged = {**base, **changes}
     for key, value in changes.items():
         if value is None:
             del merged[key]
-    return merged
+    return cast("dict[K, V]", merged)

@@ -39,6 +39,9 @@ from trio_kafka.protocol.structs.cluster import NodeFeature, NodeListener
 UNCHANGED_LEADER: Final = -2
 UNCHANGED_RECOVERY: Final = -1
 
+_EVOLVE_PARTITION: Final[Callable[..., PartitionState]] = evolve
+_EVOLVE_BROKER: Final[Callable[..., BrokerRegistration]] = evolve
+
 
 def replay(delta: MetadataDelta, record: MetadataRecord) -> None:
     """Apply one record. Records of transactions do nothing here; their reader handles them.
@@ -85,7 +88,7 @@ def _partition_change(delta: MetadataDelta, record: topics.PartitionChangeRecord
     old = topic.partitions.get(record.partition_id)
     if old is None:
         raise InvariantError(f"change of {topic.name}-{record.partition_id}, which does not exist")
-    changes: dict[str, Any] = {"partition_epoch": old.partition_epoch + 1}
+    changes: dict[str, object] = {"partition_epoch": old.partition_epoch + 1}
     for name, nodes in (
         ("isr", record.isr),
         ("replicas", record.replicas),
@@ -103,7 +106,7 @@ def _partition_change(delta: MetadataDelta, record: topics.PartitionChangeRecord
         changes["leader_epoch"] = old.leader_epoch + 1
     if record.leader_recovery_state != UNCHANGED_RECOVERY:
         changes["recovery_state"] = RecoveryState(record.leader_recovery_state)
-    delta.set_partition(topic, record.partition_id, evolve(old, **changes))
+    delta.set_partition(topic, record.partition_id, _EVOLVE_PARTITION(old, **changes))
 
 
 def _remove_topic(delta: MetadataDelta, record: topics.RemoveTopicRecord) -> None:
@@ -187,7 +190,7 @@ def _unregister_broker(delta: MetadataDelta, record: brokers.UnregisterBrokerRec
 
 def _change_broker(delta: MetadataDelta, record: brokers.BrokerRegistrationChangeRecord) -> None:
     broker = _registered(delta, record.broker_id, record.broker_epoch)
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     if record.fenced:
         changes["fenced"] = record.fenced > 0
     if record.in_controlled_shutdown:
@@ -196,7 +199,7 @@ def _change_broker(delta: MetadataDelta, record: brokers.BrokerRegistrationChang
         changes["log_dirs"] = tuple(record.log_dirs)
     if record.cordoned_log_dirs is not None:
         changes["cordoned_log_dirs"] = tuple(record.cordoned_log_dirs)
-    delta.brokers[broker.id] = evolve(broker, **changes)
+    delta.brokers[broker.id] = _EVOLVE_BROKER(broker, **changes)
 
 
 def _fence(delta: MetadataDelta, record: brokers.FenceBrokerRecord) -> None:

@@ -4,14 +4,14 @@ Source: QuotaConfig and QuotaType of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.quotas.accounts import Accounts
 from trio_kafka.quotas.average import WINDOW_MS, WINDOWS
 from trio_kafka.quotas.client import USUAL, ClientQuota, Windows
 from trio_kafka.quotas.limits import Entity
-from trio_kafka.quotas.mutation import MutationQuota
+from trio_kafka.quotas.mutation import MutationQuota, Mutations
 from trio_kafka.quotas.rate import Rate
 
 # Names of quotas where they are set.
@@ -66,7 +66,7 @@ class Quotas:
         )
         self.exempt = Rate(WINDOWS, WINDOW_MS)  # percents of requests that are charged to no client
         self._toggled: list[Callable[[], None]] = []
-        self._kinds: Mapping[str, Accounts[Any]] = {
+        self._kinds: Mapping[str, Accounts[Rate] | Accounts[Mutations]] = {
             PRODUCER_BYTE_RATE: self.produce.accounts,
             CONSUMER_BYTE_RATE: self.fetch.accounts,
             REQUEST_PERCENTAGE: self.request.accounts,

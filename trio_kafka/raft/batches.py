@@ -5,7 +5,7 @@ Source: KIP-595, KIP-630, KIP-631, KIP-853.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from attrs import Factory
 
@@ -43,7 +43,7 @@ Control = (
     | KRaftVersionRecord
     | VotersRecord
 )
-_CONTROLS: Final[dict[ControlType, type[Any]]] = {
+_CONTROLS: Final[dict[ControlType, type[Control]]] = {
     ControlType.LEADER_CHANGE: LeaderChangeMessage,
     ControlType.SNAPSHOT_HEADER: SnapshotHeaderRecord,
     ControlType.SNAPSHOT_FOOTER: SnapshotFooterRecord,

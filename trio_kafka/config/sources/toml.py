@@ -8,7 +8,7 @@ that is a value and begins another one (`config.providers`) is quoted. Booleans 
 import tomllib
 from collections.abc import Iterator, Mapping
 from math import isfinite
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import ConfigError
@@ -31,7 +31,7 @@ def parse_toml(text: str, file: str) -> dict[str, SettingText]:
     return layer
 
 
-def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def _flat(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")
