@@ -59,7 +59,7 @@ def image_of(*brokers: BrokerRegistration, level: int = 33, elr: int = 1) -> Met
     features = {"metadata.version": level, "eligible.leader.replicas.version": elr}
     return MetadataImage(
         cluster_id="c",
-        brokers={one.id: one for one in brokers},
+        brokers={registration.id: registration for registration in brokers},
         features={name: value for name, value in features.items() if value},
     )
 
