@@ -81,6 +81,7 @@ def test_other_tasks_run_between_slices_of_a_publisher_and_the_next_publisher_wa
             running_quorum(world, publishers=(slow, witness)) as (driver, loader),
             trio.open_nursery() as nursery,
         ):
+            universe.skip(0.01)  # the slice of the last publication is long over
             end = append(driver, [TopicRecord(name="a", topic_id=ONE)], driver.epoch, 33)
             nursery.start_soon(tick)
             await loader.wait_published(end)
@@ -91,6 +92,49 @@ def test_other_tasks_run_between_slices_of_a_publisher_and_the_next_publisher_wa
         assert slow.seen[:at_once] == taken[:at_once]
         assert at_once == steps or slow.seen[at_once] == "other"
         assert "a" in witness.seen[-1][1].topics
+
+    run_simulated(main)
+
+
+class Long:
+    """Publishes a topic in 1 ms and without steps, and notes its name."""
+
+    def __init__(self, name: str, take_time: Callable[[float], None], seen: list[str]) -> None:
+        self.name = name
+        self.take_time = take_time
+        self.seen = seen
+        self.is_published = trio.Event()
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
+        del image
+        if delta.topics:
+            self.take_time(0.001)
+            self.seen.append(self.name)
+            self.is_published.set()
+        return iter(())
+
+
+def test_other_tasks_run_between_publishers_that_take_long_without_steps() -> None:
+    async def main(universe: Universe) -> None:
+        world = universe.machine("broker")
+        await format_root(world)
+        seen: list[str] = []
+        publishers = tuple(Long(name, universe.skip, seen) for name in ("first", "second", "third"))
+
+        async def note() -> None:
+            await publishers[0].is_published.wait()
+            seen.append("other")
+
+        async with (
+            running_quorum(world, publishers=publishers) as (driver, loader),
+            trio.open_nursery() as nursery,
+        ):
+            nursery.start_soon(note)
+            end = append(driver, [TopicRecord(name="a", topic_id=ONE)], driver.epoch, 33)
+            await loader.wait_published(end)
+
+        # The tasks of a pass run in random order: the other one runs in the next pass at the latest.
+        assert seen.index("other") < seen.index("third")
 
     run_simulated(main)
 
