@@ -133,7 +133,7 @@ def test_other_tasks_run_between_publishers_that_take_long_without_steps() -> No
             end = append(driver, [TopicRecord(name="a", topic_id=ONE)], driver.epoch, 33)
             await loader.wait_published(end)
 
-        # The tasks of a pass run in random order: the other one runs in the next pass at the latest.
+        # Tasks of a pass run in random order: the other one runs in the next pass at the latest.
         assert seen.index("other") < seen.index("third")
 
     run_simulated(main)
