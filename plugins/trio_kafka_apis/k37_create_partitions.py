@@ -7,6 +7,7 @@ and is answered once.
 Needs ALTER on each topic.
 """
 
+from functools import partial
 from typing import Final
 
 import trio
@@ -54,7 +55,9 @@ async def create_partitions(
 
     await visit(request.topics, sort)
     charges = context[Throttle].mutations(context.request, strict=context.version >= STRICT_SINCE)
-    errors = await context.parked(_create, new_partitions, request, context, charges)
+    errors = await context.parked(
+        partial(_create, new_partitions, request, context, charges=charges)
+    )
     return CreatePartitionsResponse(
         throttle_time_ms=charges.left_ms(),
         results=rows_of(named, lambda name: _result(name, failed.get(name) or errors[name])),
@@ -65,6 +68,7 @@ async def _create(
     new_partitions: dict[str, NewPartitions],
     request: CreatePartitionsRequest,
     context: Context,
+    *,
     charges: Charges,
 ) -> dict[str, KafkaError | None]:
     return await context[Controller].create_partitions(
