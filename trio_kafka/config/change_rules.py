@@ -94,8 +94,10 @@ def _check_listeners(
     before: BrokerConfig, after: BrokerConfig, registered: Collection[str]
 ) -> None:
     """Reject the removal of a registered listener."""
-    left = {listener.name for listener in after.endpoints.broker}
-    removed = [listener.name for listener in before.endpoints.broker if listener.name not in left]
+    remaining = {listener.name for listener in after.endpoints.broker}
+    removed = [
+        listener.name for listener in before.endpoints.broker if listener.name not in remaining
+    ]
     if missing := [name for name in removed if name in registered]:
         names = ", ".join(missing)
         reason = f"{names} is registered with the cluster: keep it until this broker restarts"

@@ -145,9 +145,9 @@ class ConnectionAccounts:
         """Count the end of a connection that had entered."""
         self.total -= 1
         account.count -= 1
-        left = self.addresses[address] - 1
-        if left:
-            self.addresses[address] = left
+        remaining = self.addresses[address] - 1
+        if remaining:
+            self.addresses[address] = remaining
         else:
             del self.addresses[address]
 

@@ -55,13 +55,13 @@ def side_of_broker(rows: Iterable[tuple[str, str | None, str, bool]]) -> Side:
 def differences(first: Side, other: Side) -> Iterator[tuple[str, Entry, Entry]]:
     """Yield names with different values, sorted. A hidden value does not differ."""
     for name in sorted(first.keys() | other.keys()):
-        left, right = first.get(name, _MISSING), other.get(name, _MISSING)
-        if left is _MISSING or right is _MISSING:
-            differ = left.is_set or right.is_set
+        before, after = first.get(name, _MISSING), other.get(name, _MISSING)
+        if before is _MISSING or after is _MISSING:
+            differ = before.is_set or after.is_set
         else:
-            differ = left.comparable and right.comparable
-        if differ and left.value != right.value:
-            yield name, left, right
+            differ = before.comparable and after.comparable
+        if differ and before.value != after.value:
+            yield name, before, after
 
 
 def not_comparable(first: Side, other: Side) -> list[str]:
