@@ -6,7 +6,7 @@ from trio.testing import MockClock
 from tests.apis.authorizers import RuleAuthorizer, deny_all
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
-from trio_kafka.plugin_host.tree_access import read_tree_as
+from trio_kafka.plugin_host.state_access import read_tree_as
 from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeRequest
 from trio_kafka.protocol.tree_rows import look_of
 from trio_kafka.security.operations import Operation
