@@ -31,6 +31,7 @@ from trio_kafka_admin.responses import (
 )
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.static_files import StaticFile, read_static_files
+from trio_kafka_admin.tree_snapshots import FRESH_S
 from trio_kafka_http.asgi_json import (
     HttpError,
     InFlight,
@@ -65,7 +66,9 @@ class AdminApp:
         self._registry = PageRegistry(context.pages, context.world.run_in_thread, context.name)
         self._static = static
         in_flight = InFlight(context.settings.max_requests)
-        self._renderings = Renderings[CompressedBody](in_flight)
+        refresh_s = context.settings.refresh_ms / 1e3
+        tick_s = min(refresh_s, FRESH_S) if refresh_s else FRESH_S
+        self._renderings = Renderings[CompressedBody](in_flight, tick_s)
         context.node.add("admin-requests", "channel", in_flight.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

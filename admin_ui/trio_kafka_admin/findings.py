@@ -1,8 +1,9 @@
 """Current problems of a broker in words: rules over two snapshots of its tree.
 
 A finding is about the present or about the time between the snapshots. Problems that are over are
-left out, since false alarms cost trust; only a block of the loop stays for a while, with its age: no
-page can show it while it lasts. A rule is a function of one node; add it to the list below.
+left out, since false alarms cost trust; only a block of the loop stays for a while, with its age,
+because no page can show it while it lasts. A rule is a function of one node; add it to the list
+below.
 """
 
 from collections.abc import Callable

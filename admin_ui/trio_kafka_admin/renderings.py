@@ -1,6 +1,6 @@
 """Renderings of pages, shared by all viewers of the same page and query.
 
-A page is rendered at most once in `FRESH_S`, however many viewers ask for it, and never without a
+A page is rendered at most once in a tick, however many viewers ask for it, and never without a
 viewer. Viewers that ask meanwhile wait for the same rendering. A viewer that leaves while its
 rendering is made hands it to the next one.
 """
@@ -13,7 +13,6 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka_admin.tree_snapshots import FRESH_S
 from trio_kafka_http.asgi_json import HttpError, InFlight
 
 R = TypeVar("R")
@@ -38,9 +37,14 @@ class _Turn:
 
 @define(eq=False)
 class Renderings(Generic[R]):
-    """Renderings by key. in_flight: those being made; others are refused while it is full."""
+    """Renderings by key.
+
+    in_flight: those being made; others are refused while it is full. tick_s: age at which one is
+    made again.
+    """
 
     in_flight: InFlight
+    _tick_s: float
     _kept: dict[Hashable, _Kept[R]] = field(factory=dict, init=False)  # the oldest first
     _turns: dict[Hashable, _Turn] = field(factory=dict, init=False)
 
@@ -78,7 +82,7 @@ class Renderings(Generic[R]):
     def _forget_old(self) -> None:
         """Drop what is no longer fresh, and the oldest of too many."""
         now = trio.current_time()
-        for key in [key for key, kept in self._kept.items() if now - kept.at >= FRESH_S]:
+        for key in [key for key, kept in self._kept.items() if now - kept.at >= self._tick_s]:
             del self._kept[key]
         while len(self._kept) >= MOST:
             del self._kept[next(iter(self._kept))]

@@ -1,19 +1,34 @@
-"""The tree for plugins: what DescribeTree answers, with its permission."""
+"""State for plugins: what the APIs answer, with their permissions and without a handler."""
 
 import pytest
+import trio
 from trio.testing import MockClock
 
 from tests.apis.authorizers import RuleAuthorizer, deny_all
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
-from trio_kafka.plugin_host.state_access import read_tree_as
+from trio_kafka.plugin_host.state_access import (
+    is_allowed,
+    list_plugins_as,
+    read_requests_as,
+    read_tree_as,
+)
+from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeRequest
+from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsRequest
+from trio_kafka.protocol.messages.k10010_describe_requests import (
+    DescribeRequestsRequest,
+    DescribeRequestsResponse,
+)
 from trio_kafka.protocol.tree_rows import look_of
+from trio_kafka.requests.inspection import Selection
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.security.resources import ResourceType
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_http.plugin import http
 
 
 def fill(node: Node) -> None:
@@ -77,3 +92,97 @@ async def test_authorizer_is_asked_for_the_principal_and_the_cluster(
     assert {(str(principal), host) for principal, host in rule.principals} == {
         ("User:alice", "in-process")
     }
+
+
+@pytest.mark.parametrize(
+    ("which", "keys", "client", "most"),
+    [
+        (Selection.LATEST, [], None, -1),
+        (Selection.LATEST, [18], None, 2),
+        (Selection.SLOWEST, [], "scripted", 1),
+        (Selection.LATEST, [], "nobody", -1),
+        (Selection.IN_FLIGHT, [1], None, -1),
+    ],
+)
+async def test_listing_requests_gives_the_values_of_a_describe_requests_response(
+    autojump_clock: MockClock,
+    which: Selection,
+    keys: list[int],
+    client: str | None,
+    most: int,
+) -> None:
+    async with served_broker(simulated_world()) as served, served.connect() as other:
+        for _ in range(3):
+            await served.ask(ApiVersionsRequest("soft", "1.0"))
+        topic = await served.create_topic("orders")
+        asked = FetchTopic("orders", topic, [FetchPartition(partition=0, fetch_offset=0)])
+        fetch = FetchRequest(max_wait_ms=30_000, min_bytes=1, topics=[asked])
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(other.ask, fetch, 12)
+            await trio.sleep(1)
+            listing = await read_requests_as(
+                NOBODY, served.broker.parts, which, keys=keys, client_id=client, most=most
+            )
+            answer = await served.ask(DescribeRequestsRequest(which, keys, client, most), 1)
+            nursery.cancel_scope.cancel()
+
+    def seen(response: DescribeRequestsResponse) -> list[tuple[object, ...]]:
+        return [
+            (life.api_name, life.client_id, life.correlation_id, life.stage, life.queue_us)
+            for life in response.requests
+            if life.api_name != "DescribeRequests"
+        ]
+
+    assert seen(listing) == seen(answer)
+    assert listing.truncated == answer.truncated
+    assert bool(seen(listing)) == (client != "nobody")
+
+
+async def test_listing_plugins_gives_the_values_of_a_list_plugins_response(
+    autojump_clock: MockClock,
+) -> None:
+    async with served_broker(simulated_world(), plugins=(http,)) as served:
+        listing = list_plugins_as(NOBODY, served.broker.parts)
+        answer = await served.ask(ListPluginsRequest())
+
+    assert listing.plugins == answer.plugins != []
+
+
+async def test_principal_without_the_permission_of_the_api_gets_no_requests_and_no_plugins(
+    autojump_clock: MockClock,
+) -> None:
+    alice = Principal("User", "alice")
+    async with served_broker(simulated_world()) as served:
+        parts = served.broker.parts
+        parts.authorizer = RuleAuthorizer(
+            lambda operation, _: operation is not Operation.DESCRIBE_CONFIGS
+        )
+        await read_requests_as(alice, parts, Selection.LATEST)
+        with pytest.raises(KafkaError, match="alice has no permission DESCRIBE_CONFIGS"):
+            list_plugins_as(alice, parts)
+        parts.authorizer = RuleAuthorizer(lambda operation, _: operation is not Operation.DESCRIBE)
+        list_plugins_as(alice, parts)
+        with pytest.raises(KafkaError, match="alice has no permission DESCRIBE on"):
+            await read_requests_as(alice, parts, Selection.LATEST)
+        assert is_allowed(alice, parts, Operation.ALTER)
+        assert not is_allowed(alice, parts, Operation.DESCRIBE)
+
+
+async def test_other_tasks_run_while_requests_are_listed(autojump_clock: MockClock) -> None:
+    async with served_broker(simulated_world()) as served:
+        for _ in range(300):
+            await served.ask(ApiVersionsRequest("soft", "1.0"))
+        turns, done = 0, False
+
+        async def others() -> None:
+            nonlocal turns
+            while not done:
+                turns += 1
+                await trio.lowlevel.checkpoint()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(others)
+            listing = await read_requests_as(NOBODY, served.broker.parts, Selection.LATEST)
+            done = True
+
+    assert turns > len(listing.requests) / 32
