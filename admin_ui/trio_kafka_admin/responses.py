@@ -62,11 +62,14 @@ async def send_body(scope: Scope, send: Send, body: CompressedBody, form: Form) 
         *GUARDS,
     ]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
+    last = b""
     if not is_head(scope):
         for chunk in body.chunks if is_gzip else body.decompressed():
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            await trio.lowlevel.checkpoint()
-    await send({"type": "http.response.body", "body": b""})
+            if last:
+                await send({"type": "http.response.body", "body": last, "more_body": True})
+                await trio.lowlevel.checkpoint()
+            last = chunk
+    await send({"type": "http.response.body", "body": last})
 
 
 async def send_static(scope: Scope, send: Send, file: StaticFile) -> None:

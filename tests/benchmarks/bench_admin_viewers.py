@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.bench_admin_viewers [connections] [seconds]
 
-A viewer asks for its page every two seconds, as an open page does, with a connection of its own and
-`Accept-Encoding: gzip`. Viewers begin at even distances. Prints, for each set of viewers, the CPU of
-the broker in percent of a core, and the bytes of one answer.
+A viewer asks for its page every two seconds, as an open page does, with a connection of its own
+and `Accept-Encoding: gzip`. Viewers begin at even distances. Prints, for each set of viewers, the
+CPU of the broker in percent of a core, and the bytes of one answer.
 """
 
 import os
@@ -37,8 +37,8 @@ VIEWERS: Final[tuple[tuple[str, Sequence[str]], ...]] = (
 )
 
 
-async def view(port: int, page: str, *, sizes: list[int]) -> None:
-    """Ask for a page again and again."""
+async def view(port: int, page: str, sizes: list[int]) -> None:
+    """Ask for a page again and again; note the size of each answer."""
     stream = await trio.open_tcp_stream(LOOPBACK, port)
     head = f"GET /admin/{page} HTTP/1.1\r\nhost: {LOOPBACK}:{port}\r\naccept-encoding: gzip\r\n\r\n"
     due = trio.current_time()
@@ -87,7 +87,7 @@ async def measure(broker: BrokerProcess, port: int, connections: int, seconds: f
             sizes = list[int]()
             async with trio.open_nursery() as nursery:
                 for page in pages:
-                    nursery.start_soon(lambda name: view(port, name, sizes=sizes), page)
+                    nursery.start_soon(view, port, page, sizes)
                     await trio.sleep(REFRESH_S / len(pages))
                 await trio.sleep(WARM_S)
                 before = cpu_s(broker)

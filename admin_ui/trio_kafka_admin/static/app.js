@@ -153,6 +153,7 @@ const SILENT_MS = 900; // an answer takes less than this, unless the loop is blo
 const NEWS_MS = 60000; // for so long is said that the broker was silent
 let silentSince = 0; // when the first of the requests without an answer was sent; 0: none
 let unreachable = false; // the last request failed without waiting
+let farewell = ""; // why the broker stops, as it said in its last answer
 let news = ""; // about the last silence
 let newsUntil = 0;
 let run = live?.dataset.run; // of the broker that rendered what is shown
@@ -177,7 +178,8 @@ function tellSilence() {
   const ms = silentSince ? now - silentSince : 0;
   if (document.hidden || paused) return;
   if (unreachable) {
-    tell(`the broker cannot be reached for ${seconds(ms)}: it has ended, or the network is down`);
+    const why = farewell || "it has ended, or the network is down";
+    tell(`the broker cannot be reached for ${seconds(ms)}: ${why}`);
   } else if (ms >= SILENT_MS) {
     tell(`the broker has not answered for ${seconds(ms)}: its loop is blocked, or it hangs`);
   } else if (!document.body.classList.contains("stale")) {
@@ -198,6 +200,15 @@ function heard(fresh) {
   run = now || run;
 }
 
+// Why a request was refused: by the HTTP plane as JSON, by the UI as a page.
+function reasonOf(text, page) {
+  try {
+    return JSON.parse(text).message;
+  } catch {
+    return page.querySelector("p")?.textContent ?? "";
+  }
+}
+
 async function refresh() {
   if (asking) return;
   if (paused || document.hidden || isRead()) {
@@ -209,11 +220,13 @@ async function refresh() {
   silentSince ||= performance.now();
   try {
     const answer = await fetch(location.href, { signal: AbortSignal.timeout(20000) });
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const text = await answer.text();
+    const page = new DOMParser().parseFromString(text, "text/html");
     const fresh = page.getElementById("live");
     heard(fresh);
+    farewell = answer.status === 503 ? reasonOf(text, page) : "";
     if (!answer.ok || !fresh) {
-      tell(`the broker answers ${answer.status}`);
+      tell(`the broker answers ${answer.status}: ${reasonOf(text, page)}`);
     } else if (!paused && !isRead()) {
       prepare(fresh);
       becomeAll(live, fresh);
