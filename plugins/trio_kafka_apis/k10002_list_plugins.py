@@ -14,7 +14,8 @@ from trio_kafka.protocol.messages.k10002_list_plugins import (
 )
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.plugins import Plugins, list_plugin
+from trio_kafka.requests.descriptions import list_plugin
+from trio_kafka.requests.plugins import Plugins
 from trio_kafka.security.operations import Operation
 
 LONGEST: Final = 1000  # characters of a name in an error

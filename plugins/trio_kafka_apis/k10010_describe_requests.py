@@ -18,13 +18,12 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
 )
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
+from trio_kafka.requests.descriptions import LONGEST, make_life
 from trio_kafka.requests.inspection import (
-    LONGEST,
     MAX_REQUESTS,
     InspectedRequest,
     Selection,
     inspect_requests,
-    make_life,
 )
 from trio_kafka.requests.lazy_arrays import lazily
 from trio_kafka.requests.loopback import InProcessClient

@@ -19,12 +19,13 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
     DescribeRequestsResponse,
     RequestLife,
 )
+from trio_kafka.requests.descriptions import LONGEST
+from trio_kafka.requests.inspection import MAX_REQUESTS
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, WaitRequest
 from trio_kafka.testing.scripted_client import connected, frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_apis.k18_api_versions import api_versions
-from trio_kafka.requests.inspection import LONGEST, MAX_REQUESTS
 from trio_kafka_apis.k10010_describe_requests import describe_requests
 
 

@@ -304,7 +304,7 @@ async def test_page_and_twin_are_sent_with_gzip_to_clients_that_accept_it(
             assert len(packed.body) < len(plain.body) / 3
 
 
-async def test_viewer_who_lost_a_permission_gets_status_403_instead_of_a_shared_page(
+async def test_viewer_without_the_permission_any_more_gets_status_403_and_no_shared_page(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui:

@@ -140,7 +140,7 @@ async def test_readiness_is_503_while_the_broker_stops(autojump_clock: MockClock
 
 
 @pytest.mark.parametrize("is_connected", [True, False])
-async def test_connected_client_is_told_why_the_broker_ends_before_it_ends(
+async def test_connected_client_gets_the_reason_of_a_failure_before_the_broker_ends(
     autojump_clock: MockClock, is_connected: bool
 ) -> None:
     answers = list[tuple[int, bytes]]()

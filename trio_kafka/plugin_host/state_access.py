@@ -19,10 +19,10 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
     DescribeRequestsResponse,
     RequestLife,
 )
-from trio_kafka.requests.inspection import MAX_REQUESTS, Selection, inspect_requests, make_life
+from trio_kafka.requests.descriptions import list_plugin, make_life
+from trio_kafka.requests.inspection import MAX_REQUESTS, Selection, inspect_requests
 from trio_kafka.requests.loopback import IN_PROCESS
 from trio_kafka.requests.parts import Parts
-from trio_kafka.requests.plugins import list_plugin
 from trio_kafka.scheduling.chunked_work import step
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import Principal

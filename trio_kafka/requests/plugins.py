@@ -1,12 +1,9 @@
 """Plugins of a broker, as handlers see them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 from trio_kafka.attributes import frozen
-from trio_kafka.protocol.messages.k10002_list_plugins import ListedPlugin, PluginSetting
-
-_LONGEST_ERROR: Final = 1000  # characters
 
 
 @frozen(kw_only=True)
@@ -48,23 +45,3 @@ class Plugins(Protocol):
         Raises PluginError; TooSoonError for more than one reload a second (see
         `plugin_host.reload`); KeyError for an unknown name.
         """
-
-
-def list_plugin(status: PluginStatus) -> ListedPlugin:
-    """Return the status of a plugin as ListPlugins has it."""
-    return ListedPlugin(
-        name=status.name,
-        doc=status.doc,
-        state=status.state,
-        since_ms=round(status.since * 1000),
-        enabled=status.enabled,
-        policy=status.policy,
-        order=status.order,
-        generation=status.generation,
-        past=status.past,
-        failures=status.failures,
-        failed_requests=status.failed_requests,
-        error=status.error[:_LONGEST_ERROR] or None,
-        contributions=list(status.contributions),
-        settings=[PluginSetting(name, text) for name, text in status.settings.items()],
-    )
