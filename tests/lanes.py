@@ -1,5 +1,6 @@
-"""Samples of parametrized walks: the short suite runs these, `make test-long` the whole walk."""
+"""Samples of long walks: the short suite runs these, `make test-long` the whole walk."""
 
+import random
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
@@ -28,6 +29,16 @@ def ends(values: Iterable[Any], group: Callable[[Any], Hashable]) -> list[Any]:
         last[group(plain(value))] = number
     kept = {*first.values(), *last.values()}
     return [value if number in kept else marked(value) for number, value in enumerate(found)]
+
+
+def offset_below(step: int) -> int:
+    """Return the first place of a walk that takes each `step`th place: another one in each run.
+
+    A failed test shows it. pytest-randomly seeds it: `-p randomly --randomly-seed=N` repeats a run.
+    """
+    offset = random.randrange(step)
+    print(f"the walk begins at {offset} of {step}")
+    return offset
 
 
 def plain(value: Any) -> Any:
