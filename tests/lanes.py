@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+Seeds = Callable[[int, int], range]
+
 
 def sampled(values: Iterable[Any], keep: Callable[[Any], bool]) -> list[Any]:
     """Return parameters for `parametrize`; those that `keep` rejects are marked `long`.
