@@ -8,6 +8,7 @@ import gc
 import os
 import random
 import shutil
+import time
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,6 +24,8 @@ pytest_plugins = ["tests.census"]
 
 NO_SKIP = os.environ.get("CI") == "true" or bool(os.environ.get("TRIO_KAFKA_NO_SKIP"))
 LONG_TIMEOUT_S = 900.0  # of a test that has no limit of its own
+NEXT_LOOK = pytest.StashKey[float]()
+BETWEEN_LOOKS_S = 5.0
 BENCHMARKS = Path(__file__).parent / "benchmarks"
 APACHE_KAFKA = BENCHMARKS / "apache_kafka"
 
@@ -62,14 +65,17 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup() -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """Keep modules and tests out of each scan: with all tests a scan takes 0.6 s.
 
-    A test that thaws them (`gc.unfreeze`) does so until the next test.
+    A test that thaws them (`gc.unfreeze`) does so for some seconds: the count walks all objects.
     """
-    if gc.get_freeze_count() == 0:
-        gc.collect()
-        gc.freeze()
+    now = time.monotonic()
+    if now > item.config.stash.get(NEXT_LOOK, 0.0):
+        item.config.stash[NEXT_LOOK] = now + BETWEEN_LOOKS_S
+        if gc.get_freeze_count() == 0:
+            gc.collect()
+            gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
