@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.build import APACHE_KAFKA, MissingError, class_path
-from tests.clients.console.program import JVM, archives
+from tests.clients.console.program import jvm_options
 from tests.project.shell_pages import blocks, can_isolate, quoted, run_blocks, shell_blocks
 from tests.project.tree import ROOT
 
@@ -39,15 +39,9 @@ def tools(tmp_path: Path) -> None:
     for name, tool in TOOLS.items():
         script = tmp_path / "bin" / name
         start = quoted("exec", str(APACHE_KAFKA / "tool.sh"), tool)
-        options = f"{JVM} {archive_option(tool)}".rstrip()
+        options = " ".join(jvm_options(tool))
         script.write_text(f'#!/bin/sh\nexport KAFKA_HEAP_OPTS="{options}"\n{start} "$@"\n')
         script.chmod(0o755)
-
-
-def archive_option(tool: str) -> str:
-    """Return the JVM's option for the classes that a tool has left at an earlier start, if any."""
-    archive = archives() / f"{tool}.jsa"
-    return f"-XX:SharedArchiveFile={archive}" if archive.exists() else ""
 
 
 def run_guide(
