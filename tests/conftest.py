@@ -26,6 +26,8 @@ NO_SKIP = os.environ.get("CI") == "true" or bool(os.environ.get("TRIO_KAFKA_NO_S
 LONG_TIMEOUT_S = 900.0  # of a test that has no limit of its own
 NEXT_LOOK = pytest.StashKey[float]()
 BETWEEN_LOOKS_S = 5.0
+# Apache Kafka serves a test for seconds: to compile for more takes most of its CPU time.
+BRIEF_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.awt.headless=true"
 BENCHMARKS = Path(__file__).parent / "benchmarks"
 APACHE_KAFKA = BENCHMARKS / "apache_kafka"
 
@@ -55,6 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.timeout = LONG_TIMEOUT_S
     if config.getoption("--hypothesis-profile", None) is None:
         hypothesis.settings.load_profile(config.getoption("--sizes"))
+    if config.getoption("--sizes") == "short":
+        os.environ.setdefault("KAFKA_JVM_OPTS", BRIEF_JVM)
 
 
 @pytest.hookimpl(wrapper=True)
