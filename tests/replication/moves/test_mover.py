@@ -14,7 +14,7 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.retention import delete_before
 from trio_kafka.log.rolling import roll, skip_in_thread
-from trio_kafka.replication.append import append
+from trio_kafka.replication.leader.append import append
 from trio_kafka.replication.moves import copying
 from trio_kafka.replication.moves.mover import Mover
 from trio_kafka.replication.moves.pace import Pace
@@ -105,7 +105,7 @@ async def test_batches_appended_during_a_move_are_moved_too(world, autojump_cloc
     written = 20
 
     async with trio.open_nursery() as nursery:
-        await nursery.start(on.cluster.replicas.queued_appends.run)
+        await nursery.start(on.cluster.replication.queued_appends.run)
 
         async def load() -> None:
             nonlocal written
@@ -116,12 +116,12 @@ async def test_batches_appended_during_a_move_are_moved_too(world, autojump_cloc
 
         nursery.start_soon(load)
         await on.mover.run()
-        await on.cluster.replicas.queued_appends.wait_empty()
+        await on.cluster.replication.queued_appends.wait_empty()
         nursery.cancel_scope.cancel()
 
     assert on.mover.state == "done"
     assert written > 25
-    assert on.cluster.replicas.queued_appends._written > 0  # during the switch
+    assert on.cluster.replication.queued_appends._written > 0  # during the switch
     records = await read_all(on.partition.log)
     assert [record.offset for record in records] == list(range(3 * written))
 
