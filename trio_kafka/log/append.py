@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 import trio
 
-from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
 from trio_kafka.log.log import Log
@@ -230,12 +230,7 @@ def take_over(
     """
     if log.failed or log.closed:
         log.refuse()
-    size = len(records)
-    if segment.size - written_at != size:
-        raise InvariantError(
-            f"{log.partition}: the file grew by {segment.size - written_at} bytes, want {size}"
-        )
-    segment.wrote(written_at, headers, log.config.index_interval_bytes)
+    segment.wrote(written_at, headers, log.config.index_interval_bytes, grown_by=len(records))
     epochs, position = log.epochs, 0
     for header in headers:
         if header.leader_epoch != epochs.latest:

@@ -11,8 +11,9 @@ from trio_kafka.log.read import read_bytes
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, encode_batch
-from trio_kafka.replication import append_queue, queued_appends
+from trio_kafka.replication import append_queue
 from trio_kafka.replication.append_queue import Queued
+from trio_kafka.replication.leader import queued_appends
 from trio_kafka.replication.leader.append import append, append_acknowledged, append_own
 from trio_kafka.replication.leader.queued_appends import QueuedAppends
 from trio_kafka.replication.roles import Offline
