@@ -36,11 +36,7 @@ from trio_kafka.protocol.messages.k00_produce import (
 )
 from trio_kafka.records.record_checks import BadRecordsError
 from trio_kafka.records.validate import is_transactional
-from trio_kafka.replication.leader.append import (
-    append_acknowledged,
-    check_acks,
-    start_offset_after,
-)
+from trio_kafka.replication.leader.append import append_acknowledged, start_offset_after
 from trio_kafka.replication.partition import LED_ELSEWHERE, UNKNOWN_OFFSET
 from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import ANY_SIZE, api
@@ -50,6 +46,7 @@ from trio_kafka.requests.rows import Pairs, for_each, rows
 from trio_kafka.security.operations import Operation
 
 NO_ACKS: Final = 0
+ACKS: Final = (NO_ACKS, 1, -1)
 DENIED: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 ZSTD_SINCE: Final = 7  # KIP-110
 LEADERS_SINCE: Final = 10  # KIP-951
@@ -73,7 +70,9 @@ def say_error(
 
 @api(ProduceRequest, largest=ANY_SIZE, error=say_error)
 def produce(request: ProduceRequest, context: Context) -> Eventual[ProduceResponse | None]:
-    check_acks(request.acks)
+    if request.acks not in ACKS:
+        found = f"acks {request.acks}, want 0, 1 or -1"
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, found)
     produce = _Produce(request, context)
     append_all = partial(
         rows,

@@ -56,6 +56,7 @@ NOT_READ: Final = (
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
 )
+_partitions: Final = attrgetter("partitions")
 MANY: Final = 500  # partitions of a response that is made at once
 
 
@@ -74,8 +75,9 @@ def fetch(request: FetchRequest, context: Context) -> Eventual[FetchResponse]:
             asked.log_start_offset,
         )
 
-    partitions = Pairs(request.topics, attrgetter("partitions"))
-    return for_each(partitions, want, partial(_begin, request, context, wanted))
+    return for_each(
+        Pairs(request.topics, _partitions), want, partial(_begin, request, context, wanted)
+    )
 
 
 def _begin(
@@ -89,15 +91,19 @@ def _begin(
         limits,
         session_id=request.session_id,
         session_epoch=request.session_epoch,  # before version 7: FINAL_EPOCH
-        forget=[
-            (TopicId(topic.topic_id) if uses_ids else topic.topic, number)
-            for topic in request.forgotten_topics_data
-            for number in topic.partitions
-        ],
+        forget=_forgotten(request, uses_ids=uses_ids) if request.forgotten_topics_data else (),
         uses_ids=uses_ids,
         resolve=None if context.allows_all else _resolver(context, limits.follower),
     )
     return then(answer, partial(_respond, isolation, context))
+
+
+def _forgotten(request: FetchRequest, *, uses_ids: bool) -> list[FetchKey]:
+    return [
+        (TopicId(topic.topic_id) if uses_ids else topic.topic, number)
+        for topic in request.forgotten_topics_data
+        for number in topic.partitions
+    ]
 
 
 def _limits(request: FetchRequest, isolation: Isolation, context: Context) -> FetchLimits:

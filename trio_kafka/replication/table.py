@@ -44,6 +44,11 @@ class Replicas:
         partition = self._partitions.get((topic, number))
         return partition if partition is not None else self._miss(topic, number)
 
+    def resolve(self, key: ReplicaKey) -> Partition:
+        """Return the replica with a key, as `partition` does."""
+        partition = self._partitions.get(key)
+        return partition if partition is not None else self._miss(*key)
+
     def find(self, topic: TopicId | str, number: int) -> Partition | None:
         """Return the replica on this broker, if there is one."""
         return self._partitions.get((topic, number))

@@ -7,7 +7,7 @@ from trio_kafka.log.read import read_bytes
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.validate import Limits
-from trio_kafka.replication.leader.append import append, append_own, check_acks
+from trio_kafka.replication.leader.append import append, append_own
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.settings import PartitionSettings
 from trio_kafka.testing.simulation import fault_on
@@ -32,18 +32,6 @@ async def test_appends_get_consecutive_offsets_and_mark_the_partition(world) -> 
     assert first.append_time_ms == -1
     assert partition.log.leader_epoch == 4
     assert marks == [partition, partition]
-
-
-@pytest.mark.parametrize("acks", [2, -2, 100])
-def test_acks_other_than_minus_1_0_and_1_are_invalid(acks: int) -> None:
-    with pytest.raises(KafkaError) as caught:
-        check_acks(acks)
-    assert caught.value.code is ErrorCode.INVALID_REQUIRED_ACKS
-
-
-@pytest.mark.parametrize("acks", [0, 1, -1])
-def test_acks_of_minus_1_0_and_1_are_valid(acks: int) -> None:
-    check_acks(acks)
 
 
 async def test_append_with_acks_all_is_refused_below_min_insync_replicas(world) -> None:

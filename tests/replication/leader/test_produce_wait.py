@@ -1,13 +1,17 @@
 import pytest
+import trio
 
-from tests.replication.kit import PEER, batch, new_partition, state
-from trio_kafka.errors import ErrorCode, KafkaError
+from tests.replication.kit import PEER, batch, new_partition, open_cluster, park, serve, state
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.append import Appended
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.model import TopicPartition
+from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.leader.append import append
+from trio_kafka.replication.leader.append import append, append_acknowledged
 from trio_kafka.replication.leader.produce_wait import NO_ACKS, ProduceWait, acknowledged
 from trio_kafka.replication.settings import PartitionSettings
+from trio_kafka.testing.simulation import fault_on
 
 
 async def test_single_replica_acknowledges_acks_all_at_once(world) -> None:
@@ -114,7 +118,32 @@ async def test_loss_of_leadership_and_deletion_end_the_wait_for_followers(world)
 
 
 def queued(result=None) -> Queued:
-    """An append that waits for its turn, or had it."""
+    """
+
+    import pytest
+    import trio
+
+    from tests.replication.kit import (
+        LANE,
+        batch,
+        make_cold,
+        names,
+        open_cluster,
+        park,
+        refused,
+        serve,
+        state,
+        want,
+    )
+    from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+    from trio_kafka.log.append import Appended
+    from trio_kafka.log.durability.sync import sync
+    from trio_kafka.model import TopicId
+    from trio_kafka.purgatory import Delayed
+    from trio_kafka.replication.leader.append import append, append_acknowledged
+    from trio_kafka.replication.leader.fetch import FetchAnswer, FetchLimits
+    from trio_kafka.testing.simulation import fault_on, run_until_crash
+    An append that waits for its turn, or had it."""
     return Queued(
         records=memoryview(b""),
         headers=(),
@@ -184,3 +213,50 @@ async def test_produce_still_queued_at_its_deadline_times_out(world) -> None:
         wait.try_complete(True)
 
     assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
+
+
+def produce_batch(partition, *, acks: int, timeout_s: float = 5.0) -> Appended | Delayed:
+    return append_acknowledged(partition, batch(), acks=acks, zstd=True, timeout_s=timeout_s)
+
+
+async def test_produce_with_acks_all_waits_for_followers(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1, 2)}, u={0: state(1)})
+    replicated, alone = (cluster.replicas.partition(name, 0) for name in "tu")
+    assert produce_batch(alone, acks=-1).first_offset == 0
+    done = park(produce_batch(replicated, acks=-1))
+
+    replicated.follower_fetched(2, 1)
+    serve()
+
+    assert [appended.first_offset for appended in done] == [0]
+
+
+async def test_produce_waits_for_a_sync_longer_than_its_timeout(world, autojump_clock) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+    cluster.configure("t", flush_messages="1")
+    partition = cluster.replicas.partition("t", 0)
+    delayed = produce_batch(partition, acks=1, timeout_s=0.0)
+    done = park(delayed)
+    assert delayed.deadline >= trio.current_time() + 30
+
+    await sync(partition.log)
+    serve()
+
+    assert [appended.first_offset for appended in done] == [0]
+
+
+async def test_failed_sync_fails_the_waiting_produce(world, autojump_clock) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+    cluster.configure("t", flush_messages="1")
+    partition = cluster.replicas.partition("t", 0)
+    done = park(produce_batch(partition, acks=1, timeout_s=1.0))
+    world.universe.fault = fault_on("sync", OSError(5, "EIO"), ".log")
+
+    with pytest.raises(LogDirError):
+        await sync(partition.log)
+    serve()
+
+    assert [error.code for error in done] == [ErrorCode.KAFKA_STORAGE_ERROR]

@@ -20,7 +20,7 @@ from trio_kafka.records.header import LENGTH_END, TRANSACTIONAL, BatchHeader, it
 from trio_kafka.records.validate import NoBatchError, check_produce
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import ACKS_ALL, check_enough
-from trio_kafka.replication.leader.produce_wait import NO_ACKS, wait_for
+from trio_kafka.replication.leader.produce_wait import wait_for
 from trio_kafka.replication.partition import NO_EPOCH, UNKNOWN_OFFSET, Partition
 from trio_kafka.replication.record_validation import RecordValidation, validation_of
 from trio_kafka.replication.roles import Leading
@@ -51,12 +51,6 @@ def append_acknowledged(
     ):
         return appended  # nearly always
     return wait_for(partition, appended, acks, timeout_s)
-
-
-def check_acks(acks: int) -> None:
-    """Raise KafkaError(INVALID_REQUIRED_ACKS) for anything but 0, 1 and -1."""
-    if acks not in (NO_ACKS, 1, ACKS_ALL):
-        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks}, want 0, 1 or -1")
 
 
 def start_offset_after(partition: Partition | None, error: KafkaError) -> int:

@@ -33,19 +33,19 @@ def readable(
     """Return a function that finds a partition for a client that may not read every topic.
 
     may_read: asked once for each topic's name. An unknown topic id has none to ask for.
-    The function raises KafkaError: TOPIC_AUTHORIZATION_FAILED; as `Replicas.partition`.
+    The function raises KafkaError: TOPIC_AUTHORIZATION_FAILED; as `Replicas.resolve`.
     """
     decisions: dict[str, bool] = {}
 
     def resolve(key: FetchKey) -> Partition:
-        topic, number = key
+        topic = key[0]
         name = topic if isinstance(topic, str) else replicas.image.topic_names.get(topic)
         if name is not None:
             if name not in decisions:
                 decisions[name] = may_read(name)
             if not decisions[name]:
                 raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        return replicas.partition(topic, number)
+        return replicas.resolve(key)
 
     return resolve
 
@@ -98,7 +98,7 @@ class Fetches:
             return FetchAnswer(session_id=NO_SESSION, error=error.as_value())
         full = session_epoch <= FIRST_EPOCH or session.id == NO_SESSION
         wide = WIDE_BESIDE if self.yield_point.bound else WIDE
-        fetch = Fetch(session, limits, resolve or self._resolve, full=full, wide=wide)
+        fetch = Fetch(session, limits, resolve or self.replicas.resolve, full=full, wide=wide)
         if fetch.is_wide:
             return Work(self._fetching(fetch, now))
         answer = whole(fetch.look())
@@ -128,6 +128,3 @@ class Fetches:
         if fetch.cold:
             self.cold.submit(fetch, delayed)
         return delayed
-
-    def _resolve(self, key: FetchKey) -> Partition:
-        return self.replicas.partition(*key)
