@@ -64,7 +64,7 @@ class ReplicaPublisher:
             if state is None or other_id or self._broker not in state.replicas:
                 self._logs.make_stray(log.partition)
                 yield
-        for at in self._logs.futures.partitions:
+        for at in [future.partition for future in self._logs.futures]:
             state = image.partition(at)
             if state is None or self._broker not in state.replicas:
                 self._logs.make_future_stray(at)

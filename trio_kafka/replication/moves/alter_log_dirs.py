@@ -6,8 +6,8 @@ Source: KIP-113; the rules of Kafka's ReplicaManager.
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.files.names import future_name
 from trio_kafka.log.manager.directory import LogDirectory
-from trio_kafka.log.manager.future_logs import future_name
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.moves.moves import LogMoves

@@ -91,20 +91,24 @@ class LogMoves:
             mover = None
         if mover is not None or partition.at in directory.logs:
             return
-        left = self.logs.futures.directory_of(partition.at)
+        left = self.logs.directory_of(partition.at, is_future=True)
         if left is directory:  # of a move that ended when the directory of the log failed
             self.resume(partition)
             return
         self.logs.drop_future(partition.at)
-        future = self.logs.futures.create(
-            directory, partition.at, partition.topic_id, log.config, log.start_offset
+        future = self.logs.create_future(
+            directory,
+            partition.at,
+            partition.topic_id,
+            log.config,
+            start_offset=log.start_offset,
         )
         self._start(partition, directory, log, future)
 
     def resume(self, partition: Partition) -> None:
         """Go on with a move that the last life of the broker had begun, if there is one."""
-        future = self.logs.futures.get(partition.at)
-        directory = self.logs.futures.directory_of(partition.at)
+        future = self.logs.future(partition.at)
+        directory = self.logs.directory_of(partition.at, is_future=True)
         log = partition.log
         if future is None or directory is None or log is None or future.failed:
             return
