@@ -226,19 +226,23 @@ class _Load:
         known, config = directory.known(partition), self.config_of(partition)
         known.silent_since = self.silent_since
         known.progress, known.worker_bytes = loading, self.worker_bytes
-        listed = [names]  # a second attempt lists them itself
-        log = await when_free(
-            lambda: open_log(
-                self.logs.world,
-                folder,
-                partition,
-                config,
-                known=known,
-                latency=directory.latency,
-                files=self.logs.files,
-                names=listed.pop() if listed else None,
-            )
-        )
+        known.names = names
+
+        async def attempt() -> Log:
+            try:
+                return await open_log(
+                    self.logs.world,
+                    folder,
+                    partition,
+                    config,
+                    known=known,
+                    latency=directory.latency,
+                    files=self.logs.files,
+                )
+            finally:
+                known.names = None  # a second attempt lists them itself
+
+        log = await when_free(attempt)
         try:
             content = await read_file(folder, PARTITION_METADATA)
             log.topic_id = decode(content) if content is not None else None

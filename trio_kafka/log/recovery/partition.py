@@ -7,7 +7,7 @@ be in the page cache only. Rebuilt leader epochs stay in memory, and the recover
 unchanged, until the log is synced (`loading`).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Final
 
 from attrs import field
@@ -80,18 +80,16 @@ async def open_log(
     parent: Directory | None = None,
     latency: DiskLatency | None = None,
     files: OpenFiles | None = None,
-    names: Sequence[str] | None = None,
 ) -> Log:
     """Load the log in a directory, which may be empty.
 
-    known: must not claim more than is true. names: those in the directory, as they are now; None:
-        they are listed. LogDirError.
+    known: must not claim more than is true. LogDirError.
     Sync the log if its epochs are dirty: only then may the recovery point be its end.
     """
     now_ms = int(world.clock.wall() * 1000)
     loader = _Loader(world, directory, config, known or Known(), files or OpenFiles(), now_ms)
     try:
-        state = await loader.load(names)
+        state = await loader.load()
     except BaseException as error:
         loader.abandon()
         if isinstance(error, OSError):
@@ -123,8 +121,8 @@ class _Loader:
     def __attrs_post_init__(self) -> None:
         self.start_offset = self.known.start_offset
 
-    async def load(self, names: Sequence[str] | None = None) -> LogState:
-        silent_since = self.known.silent_since
+    async def load(self) -> LogState:
+        silent_since, names = self.known.silent_since, self.known.names
         was_synced = True
         if not self.known.clean and not self.directory.exists(LEADER_EPOCHS):
             # Never synced: the checkpoints describe an earlier log of the partition.

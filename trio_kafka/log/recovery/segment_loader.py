@@ -1,5 +1,6 @@
 """Load of the segments of a partition: each is trusted, read, cut or dropped."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from attrs import field
@@ -38,6 +39,7 @@ class Known:
     silent_since: see `load_producers`.
     progress: of the load. worker_bytes: a segment with at least so many bytes to check is checked
         in a worker process; None: none is.
+    names: those in the directory of the partition, as they are now; None: they are listed.
     """
 
     clean: bool = False
@@ -49,6 +51,7 @@ class Known:
     judge: Judge | None = None
     progress: LogProgress = field(factory=LogProgress, eq=False)
     worker_bytes: int | None = None
+    names: Sequence[str] | None = None
 
 
 def _see_nothing(position: int, header: BatchHeader) -> None:
