@@ -2,7 +2,7 @@
 
 A future log is the copy of a log that moves to another directory; it is promoted to the log when it
 has caught up. There is one table for both kinds, and nothing else changes `LogDirectory.logs` and
-`futures`, so that a log is in exactly one place: with two tables a promotion could lose one.
+`futures`, so that a log is in exactly one place. Two tables could disagree, and once did: a log was lost.
 """
 
 from trio_kafka.attributes import frozen

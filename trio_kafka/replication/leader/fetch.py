@@ -1,9 +1,17 @@
 """One Fetch: how many bytes each partition gives, and whether to answer now or wait.
 
-Partitions are read in the order of the session. The first one with data gives at least one batch,
-whatever the limits, so that a client always makes progress. The fetch is answered at once if there
-are `min_bytes`, an error or a diverging epoch. Otherwise it is parked without leases, and checks
-partitions as they are marked. The handler makes messages of the results.
+Theory of operation. `look` reads the dirty partitions of the session, in its order, each within
+what the limits leave. A read promises bytes of a file (a lease) and copies none. The first
+partition with data gives at least one batch, whatever the limits, so that a client always makes
+progress.
+With `min_bytes`, an error or a diverging epoch the reads are the answer. Otherwise their leases are
+released and the fetch is parked: it holds only how many bytes each partition had.
+A mark of a partition adds it to the session's `fresh`. `is_due` counts the bytes of these again,
+without reading them, and says whether `complete` may read once more and answer; at the deadline it
+answers whatever there is. A partition that is not in memory is left to `cold_reads`, once, which
+fills `ready` and marks the fetch. The session notes what was sent: what gave bytes comes last next
+time, what gave nothing is clean until its next mark. A newer poll of the session makes the older
+one answer at once, with an error.
 Source: KIP-74 (limits and order), KIP-227 (sessions), KIP-320.
 """
 
