@@ -2,7 +2,8 @@
 
 A future log is the copy of a log that moves to another directory; it is promoted to the log when it
 has caught up. There is one table for both kinds, and nothing else changes `LogDirectory.logs` and
-`futures`, so that a log is in exactly one place. Two tables could disagree, and once did: a log was lost.
+`futures`, so that a log is in exactly one place. Two tables could disagree, and once did, which
+lost a log.
 """
 
 from trio_kafka.attributes import frozen
