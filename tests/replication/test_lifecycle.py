@@ -2,8 +2,10 @@
 
 import pytest
 import trio
+from attrs import evolve
 
 from tests.replication.kit import (
+    AT,
     batch,
     names,
     open_cluster,
@@ -11,6 +13,7 @@ from tests.replication.kit import (
     state,
 )
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.files.partition_metadata import parse_id
 from trio_kafka.replication.leader.append import append
 from trio_kafka.testing.simulation import fault_on, run_until_crash
 
@@ -67,3 +70,17 @@ async def test_new_log_becomes_durable_without_an_append(world, autojump_clock) 
 
     after = world.universe.machine(world.name)
     assert names(after) == ["t-0"]
+
+
+async def test_directory_of_a_removed_replica_is_not_reported(world, autojump_clock) -> None:
+    cluster = await open_cluster(world, paths=("/a", "/b"))
+    here, there = cluster.logs.directories
+    target = parse_id(there.properties.directory_id)
+    cluster.logs.preferred[AT] = here.path
+    cluster.change(t={0: evolve(state(1), directories=(target,))})
+    assignments = cluster.replication.moves.assignments
+    assert assignments.figures()["waiting"] == 1
+
+    cluster.change(t=None)
+
+    assert assignments.figures()["waiting"] == 0

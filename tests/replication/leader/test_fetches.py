@@ -18,7 +18,7 @@ from trio_kafka.model import TopicId
 from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.leader.append import append
 from trio_kafka.replication.leader.fetch import FetchAnswer, FetchLimits
-from trio_kafka.replication.leader.fetches import readable, readable_by_none
+from trio_kafka.replication.leader.fetches import COLD_WAIT_S, readable, readable_by_none
 
 
 @pytest.fixture(autouse=True)
@@ -130,6 +130,7 @@ async def test_fetch_without_max_wait_gets_cold_bytes(
 
     limits = FetchLimits(max_wait_s=0, min_bytes=min_bytes)
     delayed = fetch(cluster, "t", limits=limits)
+    assert delayed.deadline == trio.current_time() + COLD_WAIT_S
     done = park(delayed)
     await trio.sleep(0.5)
     serve()
