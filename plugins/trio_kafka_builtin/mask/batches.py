@@ -10,9 +10,9 @@ from trio_kafka.world.world import World
 async def masked_batches(
     data: bytes,
     change: Change,
+    *,
     world: World,
     decompression: Decompression,
-    *,
     most: int,
     at_least_one: bool,
 ) -> tuple[list[bytes], Exception | None]:

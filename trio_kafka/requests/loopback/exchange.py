@@ -144,7 +144,7 @@ class Exchange:
                 pieces.append(segment)
         return b"".join(pieces)
 
-    async def decode(self, data: bytes, response: type[Any], version: int) -> Any:
+    async def decode(self, data: bytes, response: type[object], version: int) -> object:
         """Decode a response, in slices."""
         position = 2 * HEAD_BYTES + response_header_version(message_of(response), version)
         decode = decoder_in_steps(response, version)
