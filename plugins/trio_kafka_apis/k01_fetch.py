@@ -137,12 +137,10 @@ def _admit(context: Context, reads: Reads) -> int:
 def _resolver(context: Context, follower: NodeId | None) -> Callable[[FetchKey], Partition] | None:
     """Return a function that finds a partition which the client may read; None: it may read all."""
     if follower is None:
-        return readable(
-            context[Replicas], lambda name: context.is_authorized(Operation.READ, topic=name)
-        )
-    return (
-        None if context.is_authorized(Operation.CLUSTER_ACTION, cluster=True) else readable_by_none
-    )
+        may_read = partial(context.is_authorized, Operation.READ)
+        return readable(context[Replicas], lambda name: may_read(topic=name))
+    serves_all = context.is_authorized(Operation.CLUSTER_ACTION, cluster=True)
+    return None if serves_all else readable_by_none
 
 
 def _respond(
@@ -178,11 +176,8 @@ class _ResponseWriter:
             name, topic_id = (topic, ZERO_TOPIC_ID) if isinstance(topic, str) else ("", topic)
             self.response.responses.append(FetchableTopicResponse(name, topic_id, self.row))
         data = _partition(number, read, is_committed=self.is_committed)
-        if (
-            read.error is not None
-            and read.error.code in LED_ELSEWHERE
-            and self.context.version >= LEADERS_SINCE
-        ):
+        names_leaders = self.context.version >= LEADERS_SINCE
+        if names_leaders and read.error is not None and read.error.code in LED_ELSEWHERE:
             self._name_leader(part[0], data)
         self.row.append(data)
 
@@ -191,8 +186,8 @@ class _ResponseWriter:
         state = None if topic is None else topic.partitions.get(key[1])
         if state is not None:
             data.current_leader = LeaderIdAndEpoch(state.leader, state.leader_epoch)
-            if self.leaders is None:
-                self.leaders = LeaderEndpoints(self.context.image, self.context.listener)
+            context = self.context
+            self.leaders = self.leaders or LeaderEndpoints(context.image, context.listener)
             self.leaders.add(state.leader)
 
     def finished(self) -> FetchResponse:
