@@ -86,7 +86,7 @@ def new_partition(
     )
     partition.changed = marks
     root = world.directory(f"/{at}", create=True)
-    partition.open(create_log(world, root, at, LogConfig(**config)))
+    partition.open(create_log(world, root, at, config=LogConfig(**config)))
     marks.clear()
     return partition, marks
 
@@ -183,7 +183,7 @@ async def open_cluster(
         if replication is not None:
             replication.lifecycle.directory_offline(directory)
 
-    logs = LogManager(world, paths, node, offline)
+    logs = LogManager(world, paths, node, on_offline=offline)
     await logs.open()
     await logs.identify(identity)
     await load_logs(logs, lambda _: LogConfig())

@@ -49,7 +49,7 @@ class RequestChannel:
         self, bound: int, node: Node, elapsed: Callable[[], float], name: str = "request-channel"
     ) -> None:
         node = node.add(name, "part", self._lane_figures)
-        self.requests: Channel[Request | None] = Channel(bound, node, "requests", self._age_s)
+        self.requests: Channel[Request | None] = Channel(bound, node, "requests", age_s=self._age_s)
         self._elapsed = elapsed
         self.completions: deque[Delayed[object]] = deque()
         self._completed = self._most_completions = 0

@@ -43,7 +43,7 @@ class Writer:
         self._deferred = resources.budget.deferred
         self._close = table.close
         self.responses: Channel[_Change] = Channel(
-            UNBOUNDED, node, "responses", lambda change: self._elapsed() - change[2]
+            UNBOUNDED, node, "responses", age_s=lambda change: self._elapsed() - change[2]
         )
         self.sender = AnswerSender(
             resources.budget,

@@ -143,7 +143,7 @@ class MaskInterceptor:
         error: Exception | None
         try:
             log = context[Replicas].partition(part.topic, data.partition_index).local_log()
-            stored = await read_bytes(log, part.limits.offset, size, end)
+            stored = await read_bytes(log, part.limits.offset, size, end_offset=end)
             batches, error = await masked_batches(
                 stored,
                 self._change(part.masking),

@@ -23,7 +23,7 @@ def walk_headers(file: FileReader, begin: int, end: int, *, least: int = 0) -> I
 def reason_of(damage: Damage) -> str:
     """Return a description of the bytes that were found instead of a batch."""
     header = damage.header
-    if damage.left < HEADER_SIZE:
+    if damage.remaining < HEADER_SIZE:
         return f"{len(damage.head)} bytes, want a header of {HEADER_SIZE}"
     if not any(damage.head):
         return "zeros, want a batch"
@@ -35,7 +35,7 @@ def reason_of(damage: Damage) -> str:
         return (
             f"a batch that ends at offset {header.last_offset} and begins at {header.base_offset}"
         )
-    return f"a batch of {header.size} bytes, {damage.left} are left"
+    return f"a batch of {header.size} bytes, {damage.remaining} are left"
 
 
 def is_intact(file: FileReader, position: int, header: BatchHeader) -> bool:

@@ -183,7 +183,7 @@ def bad_bytes(piece: Piece, gap: Gap, reason: str) -> BadBytes:
 
 def _reason(damage: Damage) -> str:
     """Return a description of the bytes that were found instead of a whole batch."""
-    header, size = damage.header, damage.left
+    header, size = damage.header, damage.remaining
     if size < HEADER_SIZE:
         return f"{size} bytes, want a batch of {HEADER_SIZE}"
     if header is None or header.last_offset_delta < 0 or header.base_offset < (damage.least or 0):

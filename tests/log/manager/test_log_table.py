@@ -12,7 +12,7 @@ from trio_kafka.log.manager.log_table import LogTable
 async def test_table_and_directories_agree_after_each_change(world, autojump_clock) -> None:
     logs = await two(world)
     here, there = logs.directories
-    log = logs.create(T0, TOPIC_ID, SMALL, here)
+    log = logs.create(T0, TOPIC_ID, SMALL, directory=here)
     future = logs.create_future(there, T0, TOPIC_ID, SMALL, start_offset=0)
     assert (here.logs, here.futures) == ({T0: log}, {})
     assert (there.logs, there.futures) == ({}, {T0: future})
@@ -32,7 +32,7 @@ async def test_second_log_of_a_kind_or_in_one_directory_breaks_the_invariant(
 ) -> None:
     logs = await two(world)
     here, there = logs.directories
-    log = logs.create(T0, TOPIC_ID, SMALL, here)
+    log = logs.create(T0, TOPIC_ID, SMALL, directory=here)
     logs.create_future(there, T0, TOPIC_ID, SMALL, start_offset=0)
 
     for directory, is_future in ((there, False), (here, True)):
@@ -48,7 +48,7 @@ async def test_second_log_of_a_kind_or_in_one_directory_breaks_the_invariant(
 async def test_removed_log_is_gone_from_table_directory_and_tree(world, autojump_clock) -> None:
     logs = await two(world)
     here, _ = logs.directories
-    log = logs.create(T0, TOPIC_ID, SMALL, here)
+    log = logs.create(T0, TOPIC_ID, SMALL, directory=here)
     here.remove(T0)
     node = Node("logs", "part")
     table = LogTable(node)

@@ -53,7 +53,7 @@ async def stage(world, **settings: str) -> Stage:
     (there,) = (one for one in cluster.logs.directories if one is not here)
     log = partition.log
     future = cluster.logs.create_future(
-        there, partition.at, partition.topic_id, log.config, start_offset=0
+        there, partition.at, partition.topic_id, config=log.config, start_offset=0
     )
     made: Stage | None = None
 

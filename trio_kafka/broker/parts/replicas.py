@@ -80,7 +80,7 @@ def _make(node: Node) -> Replication:
 
 
 async def _answer_parked(node: Node) -> None:
-    """Answer parked requests with what is there.
+    """Answer parked requests with the data that is available.
 
     Queued appends of slow directories get half of the time left.
     """

@@ -52,8 +52,8 @@ class LogManager:
         world: World,
         paths: Sequence[str],
         node: Node,
-        on_offline: Callable[[LogDirectory], None] = lambda _: None,
         *,
+        on_offline: Callable[[LogDirectory], None] = lambda _: None,
         open_files: int = SMALLEST,
         threads: int = 4,
         yield_point: YieldPoint | None = None,
@@ -81,7 +81,8 @@ class LogManager:
         """Return figures for the tree."""
         return {
             "directories": len(self.directories),
-            "offline": sum(1 for one in self.directories if one.offline) + len(self.offline_paths),
+            "offline": sum(1 for directory in self.directories if directory.offline)
+            + len(self.offline_paths),
             "threads": self.threads,
             "logs": self._table.count(),
             "futures": self._table.count(is_future=True),
@@ -123,7 +124,7 @@ class LogManager:
         try:
             root = self.world.directory(path, create=True, threads=self.threads)
             directory = LogDirectory(
-                self.world, root, lambda: self._on_offline(directory), self.yield_point
+                self.world, root, lambda: self._on_offline(directory), yield_point=self.yield_point
             )
             await self._lock(directory)
         except LogDirError as error:
@@ -152,7 +153,7 @@ class LogManager:
     def by_path(self) -> dict[str, LogDirectory | None]:
         """Return all configured directories by absolute path; None: it could not be opened."""
         whole = self.world.absolute_path
-        opened = {whole(one.path): one for one in self.directories}
+        opened = {whole(directory.path): directory for directory in self.directories}
         return {whole(path): opened.get(whole(path)) for path in self._paths}
 
     def cordon(self, paths: Sequence[str]) -> None:
@@ -180,7 +181,7 @@ class LogManager:
     def loading(self, progress: DirectoryProgress) -> Iterator[None]:
         """Show the load of a directory in the tree while the block runs."""
         name = f"loading {progress.path}"
-        node = self.node.add(name, "part", progress.figures, progress.nodes)
+        node = self.node.add(name, "part", progress.figures, transient=progress.nodes)
         try:
             yield
         finally:
@@ -225,6 +226,7 @@ class LogManager:
         partition: TopicPartition,
         topic_id: TopicId,
         config: LogConfig,
+        *,
         directory: LogDirectory | None = None,
     ) -> Log:
         """Return the log of a partition; create it in the directory with the fewest logs if
@@ -265,8 +267,9 @@ class LogManager:
 
         Source: KIP-1066; the controller places no replica on a broker whose directories all are.
         """
-        open_to_new = [one for one in online if not self.is_cordoned(one)]
-        return min(open_to_new or online, key=lambda one: len(one.logs) + len(one.futures))
+        open_to_new = [directory for directory in online if not self.is_cordoned(directory)]
+        candidates = open_to_new or online
+        return min(candidates, key=lambda directory: len(directory.logs) + len(directory.futures))
 
     def _create(
         self,
@@ -287,7 +290,7 @@ class LogManager:
                 self.world,
                 directory.root.directory(name, create=True),
                 partition,
-                config,
+                config=config,
                 parent=directory.root,
                 start_offset=start_offset,
                 latency=directory.latency,
@@ -376,7 +379,7 @@ class LogManager:
         before = self._table.pop(partition)
         if before is not None:
             names = partial(self._end_move, directory, before.directory, before.log)
-            self._set_aside(before.directory, before.log, DELETE, names)
+            self._set_aside(before.directory, before.log, DELETE, names=names)
         self.take(directory, future)
 
     async def _end_move(self, target: LogDirectory, source: LogDirectory, log: Log) -> None:
@@ -390,9 +393,9 @@ class LogManager:
     def _retire(self, partition: TopicPartition, mark: str, *, is_future: bool = False) -> None:
         row = self._table.pop(partition, is_future=is_future)
         if row is not None:
-            self._set_aside(row.directory, row.log, mark, row.directory.sync_names)
+            self._set_aside(row.directory, row.log, mark, names=row.directory.sync_names)
 
-    def _set_aside(self, directory: LogDirectory, log: Log, mark: str, names: SyncNames) -> None:
+    def _set_aside(self, directory: LogDirectory, log: Log, mark: str, *, names: SyncNames) -> None:
         """Close a log and mark the name of its directory.
 
         names: makes the name durable; for a log that was moved, also that of the other one.

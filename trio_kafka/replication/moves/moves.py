@@ -100,7 +100,7 @@ class LogMoves:
             directory,
             partition.at,
             partition.topic_id,
-            log.config,
+            config=log.config,
             start_offset=log.start_offset,
         )
         self._start(partition, directory, log, future)

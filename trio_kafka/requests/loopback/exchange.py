@@ -95,7 +95,14 @@ class Exchange:
         connection.principal = self._principal
         now = self._handlers.elapsed()
         code, correlation, length = HEAD(frame, 0)
-        stamps = Stamps(now, now, code, correlation, len(frame), connection.origin)
+        stamps = Stamps(
+            received=now,
+            begun=now,
+            code=code,
+            correlation=correlation,
+            request_bytes=len(frame),
+            origin=connection.origin,
+        )
         connection.requests = 1
         return Request(frame, code, correlation, length, connection, stamps), connection
 
