@@ -176,8 +176,8 @@ class _ResponseWriter:
             name, topic_id = (topic, ZERO_TOPIC_ID) if isinstance(topic, str) else ("", topic)
             self.response.responses.append(FetchableTopicResponse(name, topic_id, self.row))
         data = _partition(number, read, is_committed=self.is_committed)
-        names_leaders = self.context.version >= LEADERS_SINCE
-        if names_leaders and read.error is not None and read.error.code in LED_ELSEWHERE:
+        is_elsewhere = read.error is not None and read.error.code in LED_ELSEWHERE
+        if is_elsewhere and self.context.version >= LEADERS_SINCE:
             self._name_leader(part[0], data)
         self.row.append(data)
 
