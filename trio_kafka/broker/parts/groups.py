@@ -16,7 +16,7 @@ from trio_kafka.metadata.names import CONSUMER_OFFSETS
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.purgatory import Timers
 from trio_kafka.records.compression import Codec
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.table import Replicas
 
 # Task name.
 GROUPS_TASK: Final = "group-coordinator"
@@ -49,7 +49,7 @@ def concerns_groups(delta: MetadataDelta) -> bool:
 def _make(node: Node) -> GroupCoordinator:
     dependencies = CoordinatorDependencies(
         broker=node.node_id,
-        replicas=node[ReplicaManager],
+        replicas=node[Replicas],
         timers=node[Timers],
         clock=node.world.clock,
         random_bytes=node.world.random_bytes,
