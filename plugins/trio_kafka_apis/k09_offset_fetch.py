@@ -20,7 +20,7 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.groups.offset_values import AskedTopic, FetchedTopic, FetchOffsets
+from trio_kafka.coordinators.groups.offset_values import FetchedTopic, FetchOffsets, TopicPartitions
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID, TopicId
 from trio_kafka.pending import Eventual, then
@@ -115,7 +115,7 @@ class _Plan:
 
     group: OffsetFetchRequestGroup
     named: dict[TopicKey, dict[int, None]] | None = field(factory=dict, init=False)
-    asked: list[AskedTopic] | None = field(default=None, init=False)
+    asked: list[TopicPartitions] | None = field(default=None, init=False)
     answered: list[OffsetFetchResponseTopics | None] = field(factory=list, init=False)
     fetched: Fetched | None = field(default=None, init=False)
     response: OffsetFetchResponseGroup = field(init=False)
@@ -188,7 +188,7 @@ class _Fetch:
         else:
             plan.answered.append(None)
             if plan.asked is not None:
-                plan.asked.append(AskedTopic(name, topic_id, partitions))
+                plan.asked.append(TopicPartitions(name, topic_id, partitions))
             return
         rows = rows_of(partitions, partial(_no_offset, denial))
         plan.answered.append(OffsetFetchResponseTopics(named, topic_id, rows))

@@ -91,7 +91,7 @@ def _find(kind: int, key: str, context: Context) -> NodeEndpoint:
         context.authorize(Operation.CLUSTER_ACTION, cluster=True)
     if kind != GROUP:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    leader = context[GroupCoordinator].leader_of(key)
+    leader = context[GroupCoordinator].topic.leader_of(key)
     found = endpoint_on(context.image, leader, context.listener)
     if found is None or found.fenced:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)

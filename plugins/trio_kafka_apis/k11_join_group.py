@@ -12,9 +12,9 @@ consumer group; it matches only topics that this client may describe.
 from functools import partial
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joined, Joining
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Join, JoinAnswer
+from trio_kafka.coordinators.groups.client_address import client_host
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.groups.java_compat import client_host
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k11_join_group import (
@@ -48,7 +48,7 @@ def join_group(request: JoinGroupRequest, context: Context) -> Eventual[JoinGrou
     rebalance_ms = request.rebalance_timeout_ms
     if version < REBALANCE_TIMEOUT_SINCE:
         rebalance_ms = request.session_timeout_ms
-    joining = Joining(
+    joining = Join(
         request.member_id,
         asking.client_id,
         client_host(asking.connection.peer.host),
@@ -71,11 +71,11 @@ def _may_describe(context: Context, topic: str) -> bool:
     return context.is_authorized(Operation.DESCRIBE, topic=topic)
 
 
-def _old_response(answer: Joined | KafkaError) -> JoinGroupResponse:
+def _old_response(answer: JoinAnswer | KafkaError) -> JoinGroupResponse:
     return _response(answer, "")
 
 
-def _response(answer: Joined | KafkaError, nameless: str | None = None) -> JoinGroupResponse:
+def _response(answer: JoinAnswer | KafkaError, nameless: str | None = None) -> JoinGroupResponse:
     """Return the response. nameless: name of the protocol if there is none."""
     if isinstance(answer, KafkaError):
         return JoinGroupResponse(error_code=answer.code, protocol_name=nameless)

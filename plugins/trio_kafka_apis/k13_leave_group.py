@@ -9,7 +9,7 @@ Needs READ on the group.
 
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.values import Leaving
+from trio_kafka.coordinators.groups.classic.values import LeavingMember
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, then
@@ -30,7 +30,7 @@ MOST_MEMBERS: Final = 10_000  # of one request: 30 ms
 def leave_group(request: LeaveGroupRequest, context: Context) -> Eventual[LeaveGroupResponse]:
     context.authorize(Operation.READ, group=request.group_id)
     if context.version < MANY_SINCE:
-        alone = [Leaving(member_id=request.member_id)]
+        alone = [LeavingMember(member_id=request.member_id)]
         return then(context[GroupCoordinator].classic.leave(request.group_id, alone), _of_one)
     if len(request.members) > MOST_MEMBERS:
         raise KafkaError(
@@ -38,7 +38,7 @@ def leave_group(request: LeaveGroupRequest, context: Context) -> Eventual[LeaveG
             f"{len(request.members)} members: expected at most {MOST_MEMBERS}",
         )
     members = [
-        Leaving(member_id=one.member_id, instance_id=one.group_instance_id, reason=one.reason)
+        LeavingMember(member_id=one.member_id, instance_id=one.group_instance_id, reason=one.reason)
         for one in request.members
     ]
 

@@ -9,7 +9,7 @@ Needs READ on the group, checked after the names of the protocol, as in Kafka.
 
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.values import Synced, Syncing
+from trio_kafka.coordinators.groups.classic.values import Sync, SyncAnswer
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, then
@@ -31,7 +31,7 @@ def sync_group(request: SyncGroupRequest, context: Context) -> Eventual[SyncGrou
     if (count := len(request.assignments)) > MOST_MEMBERS:
         found = f"{count} assignments: expected at most {MOST_MEMBERS}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, found)
-    syncing = Syncing(
+    syncing = Sync(
         request.member_id,
         request.generation_id,
         request.group_instance_id,
@@ -42,7 +42,7 @@ def sync_group(request: SyncGroupRequest, context: Context) -> Eventual[SyncGrou
     return then(context[GroupCoordinator].classic.sync(request.group_id, syncing), _response)
 
 
-def _response(answer: Synced | KafkaError) -> SyncGroupResponse:
+def _response(answer: SyncAnswer | KafkaError) -> SyncGroupResponse:
     if isinstance(answer, KafkaError):
         return SyncGroupResponse(error_code=answer.code)
     return SyncGroupResponse(0, 0, answer.protocol_type, answer.protocol_name, answer.assignment)

@@ -9,7 +9,7 @@ Needs DESCRIBE on each group.
 
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.values import Described
+from trio_kafka.coordinators.groups.classic.values import GroupDescription
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, then
@@ -48,7 +48,7 @@ def describe_groups(
     denied = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
     allowed = dict.fromkeys(context.authorized(Operation.DESCRIBE, groups=names))
 
-    def answer(found: list[Described | KafkaError]) -> DescribeGroupsResponse:
+    def answer(found: list[GroupDescription | KafkaError]) -> DescribeGroupsResponse:
         by_name = dict(zip(allowed, found, strict=True))
 
         def describe(name: str) -> DescribedGroup:
@@ -64,8 +64,8 @@ def describe_groups(
     return then(context[GroupCoordinator].classic.describe(list(allowed)), answer)
 
 
-def _row(name: str, found: Described | KafkaError, version: int) -> DescribedGroup:
-    if isinstance(found, Described):
+def _row(name: str, found: GroupDescription | KafkaError, version: int) -> DescribedGroup:
+    if isinstance(found, GroupDescription):
         return DescribedGroup(
             group_id=name,
             group_state=found.state,

@@ -9,7 +9,7 @@ Needs DELETE on the group, without which the whole request fails, and READ on ea
 from typing import Final
 
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.groups.offset_values import AskedTopic
+from trio_kafka.coordinators.groups.offset_values import TopicPartitions
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.pending import Eventual, then
@@ -33,7 +33,7 @@ def offset_delete(request: OffsetDeleteRequest, context: Context) -> Eventual[Of
         found = f"too many topics and partitions: expected at most {MOST_ITEMS}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     response = OffsetDeleteResponse()
-    wanted: list[AskedTopic] = []
+    wanted: list[TopicPartitions] = []
     rows: list[OffsetDeleteResponsePartition] = []  # of `wanted`, in its order
     for topic in request.topics:
         row = OffsetDeleteResponseTopic(topic.name)
@@ -52,7 +52,7 @@ def offset_delete(request: OffsetDeleteRequest, context: Context) -> Eventual[Of
                 continue
             rows.append(part)
             numbers.append(one.partition_index)
-        wanted.append(AskedTopic(topic.name, ZERO_TOPIC_ID, numbers))
+        wanted.append(TopicPartitions(topic.name, ZERO_TOPIC_ID, numbers))
     if not rows and any(row.partitions for row in response.topics):
         return response  # an error of the group is not told then, as in Kafka
 

@@ -11,10 +11,10 @@ whose heartbeat caused the search.
 
 from functools import partial
 
+from trio_kafka.coordinators.groups.client_address import client_host
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat as GroupHeartbeat
 from trio_kafka.coordinators.groups.consumer.values import HeartbeatAnswer, OwnedTopic
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.groups.java_compat import client_host
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (

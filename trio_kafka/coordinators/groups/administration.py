@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from attrs import field
 
 from trio_kafka.attributes import frozen
-from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 

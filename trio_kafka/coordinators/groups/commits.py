@@ -7,20 +7,20 @@ group are raised. Source: KIP-211, KIP-447, KIP-516 (topic ids), KIP-848.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offset_values import (
     DEFAULT_RETENTION,
     GROUP_ID_SINCE,
-    AskedTopic,
     Commit,
     FetchedOffset,
     FetchedTopic,
     FetchOffsets,
     TopicOffsets,
+    TopicPartitions,
 )
 from trio_kafka.coordinators.groups.offsets import NO_EXPIRY, schedule_expiry, tombstone
 from trio_kafka.coordinators.groups.protocols import Group
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
@@ -78,14 +78,14 @@ def _commit(
     return effects.answer(ticket, codes)
 
 
-def _are_many(topics: Sequence[AskedTopic] | Sequence[TopicOffsets]) -> bool:
+def _are_many(topics: Sequence[TopicPartitions] | Sequence[TopicOffsets]) -> bool:
     return len(topics) + sum([len(topic.partitions) for topic in topics]) > _A_STEP
 
 
 def _group_of_commit(groups: Groups, asked: Commit) -> Group:
     """Return the group of a commit to an unknown group id."""
     if asked.epoch < 0:  # an administrator, or a consumer without a group
-        return groups.known(asked.group_id)
+        return groups.group_or_simple(asked.group_id)
     if asked.version >= GROUP_ID_SINCE:
         return groups.group(asked.group_id)
     raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
@@ -123,7 +123,7 @@ def fetch(
     stored = {} if group is None else groups.offsets.of_group(asked.group_id)
     topics = asked.topics
     if topics is None:
-        topics = [AskedTopic(topic, ZERO_TOPIC_ID, tuple(of)) for topic, of in stored.items()]
+        topics = [TopicPartitions(topic, ZERO_TOPIC_ID, tuple(of)) for topic, of in stored.items()]
     steps = _fetch(groups, asked, topics, stored, ticket)
     return steps if _are_many(topics) else whole(steps)
 
@@ -131,7 +131,7 @@ def fetch(
 def _fetch(
     groups: Groups,
     asked: FetchOffsets,
-    topics: Sequence[AskedTopic],
+    topics: Sequence[TopicPartitions],
     stored: Mapping[str, Mapping[int, OffsetCommitValue]],
     ticket: Ticket,
 ) -> Steps[Effects]:
@@ -172,7 +172,7 @@ def _fetched(partition: int, topic_id: bytes, value: OffsetCommitValue | None) -
 
 
 def delete(
-    group_id: str, topics: Iterable[AskedTopic], groups: Groups, ticket: Ticket, now_ms: int
+    group_id: str, topics: Iterable[TopicPartitions], groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects:
     """Delete offsets; answer with an error code for each partition, in the order of the request.
 

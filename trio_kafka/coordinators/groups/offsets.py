@@ -10,10 +10,10 @@ KIP-211.
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.coordinators.groups.pending_offsets import OffsetKey, PendingOffsets
 from trio_kafka.coordinators.groups.protocols import Group, GroupTable, Replay
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.model import ZERO_TOPIC_ID, TopicId
@@ -106,7 +106,7 @@ class Offsets:
             return
         group = key.group
         if group not in self._groups.by_id:
-            self._groups.known(group)
+            self._groups.group_or_simple(group)
         try:  # nearly always replaces an older one
             partitions = self.by_group[group][key.topic]
             partitions[key.partition]

@@ -15,7 +15,7 @@ from trio_kafka.coordinators.groups.consumer.member import (
     since,
 )
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat
-from trio_kafka.coordinators.stored import decode_record, encode_record
+from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.stored.groups.consumer import (
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -57,7 +57,7 @@ def test_member_is_restored_completely_from_its_records(member: Member) -> None:
     (_, subscription), (_, assignment) = (
         (record.key, record.value)
         for record in (
-            decode_record(*encode_record(record))
+            GROUP_RECORDS.decode(*GROUP_RECORDS.encode(record))
             for record in (records.subscription("g", member), records.assignment("g", member))
         )
     )

@@ -7,15 +7,15 @@ of Apache Kafka 4.4.0.
 
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.group import (
-    PREVIOUS,
-    ClassicState,
-    InitialDelay,
-    Rebalance,
-)
+from trio_kafka.coordinators.groups.classic.group import InitialDelay, Rebalance
 from trio_kafka.coordinators.groups.classic.records import (
     group_record,
     subscribed_topics,
+)
+from trio_kafka.coordinators.groups.classic.states import (
+    TRANSITIONS,
+    ClassicState,
+    GroupEvent,
 )
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -23,13 +23,12 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
 A_STEP: Final = 100  # members answered in one step: 0.4 ms
-_CAN_REBALANCE: Final = PREVIOUS[ClassicState.PREPARING_REBALANCE]
 _logger: Final = get_logger(__name__)
 
 
 def prepare_or_complete(transition: Transition, cause: str) -> None:
     """Start a rebalance after a change of members, or continue the current one."""
-    if transition.group.phase in _CAN_REBALANCE:
+    if (transition.group.phase, GroupEvent.MEMBERS_CHANGE) in TRANSITIONS:
         prepare(transition, cause)
     else:
         complete_if_joined(transition)
@@ -47,7 +46,7 @@ def prepare(transition: Transition, cause: str) -> None:
         delay_ms = settings.initial_rebalance_delay_ms
         left_ms = max(group.membership.rebalance_timeout_ms - delay_ms, 0)
         group.initial = InitialDelay(delay_ms, left_ms)
-    group.enter(ClassicState.PREPARING_REBALANCE, transition.now_ms)
+    group.change_state(GroupEvent.MEMBERS_CHANGE, transition.now_ms)
     group.rebalances.append(Rebalance(transition.now_ms, group.generation, cause))
     _logger.info("rebalance started", group=group.group_id, after=group.generation, cause=cause)
     if group.initial is not None:
@@ -90,25 +89,28 @@ def complete(transition: Transition) -> None:
     has joined, they get the rebalance timeout again.
     """
     group = transition.group
+    membership = group.membership
     transition.effects.cancel_timer(group.join_timer)
-    _remove_who_has_not_joined(transition)
-    if group.membership and not _has_joined_leader(transition):
+    if membership.joined < len(membership.by_id):
+        _remove_late_members(transition)
+    if membership.by_id and not _has_joined_leader(transition):
         _logger.warning("rebalance extended: no member has joined", group=group.group_id)
-        transition.effects.set_timer(group.join_timer, group.membership.rebalance_timeout_ms)
+        transition.effects.set_timer(group.join_timer, membership.rebalance_timeout_ms)
         return
     group.initial = None
     group.generation += 1
     group.syncs_due.clear()
-    if len(group.membership) > A_STEP:
+    if len(membership.by_id) > A_STEP:
         transition.rest = _begin_generation(transition)
-    elif group.membership:
+    elif membership.by_id:
         whole(_begin_generation(transition))
     else:
         _begin_empty(transition)
 
 
-def _remove_who_has_not_joined(transition: Transition) -> None:
-    late = [member for member in transition.group.membership if member.joining is None]
+def _remove_late_members(transition: Transition) -> None:
+    """Remove the members that have not joined, but not static ones."""
+    late = [member for member in transition.group.membership if member.join_ticket is None]
     for member in late:
         if not member.is_static:
             transition.group.remove(member.member_id)
@@ -125,13 +127,14 @@ def _has_joined_leader(transition: Transition) -> bool:
     otherwise.
     """
     group = transition.group
-    leader = group.membership.get(group.leader)
-    if leader is not None and leader.joining is not None:
+    members = group.membership.by_id
+    leader = None if group.leader is None else members.get(group.leader)
+    if leader is not None and leader.join_ticket is not None:
         return True
-    joined = next((member for member in group.membership if member.joining is not None), None)
-    if joined is None:
+    successor = next((each for each in members.values() if each.join_ticket is not None), None)
+    if successor is None:
         return False
-    group.leader = joined.member_id
+    group.leader = successor.member_id
     return True
 
 
@@ -140,8 +143,8 @@ def _begin_generation(transition: Transition) -> Steps[None]:
     group = transition.group
     group.protocol_name = group.membership.elected_protocol()
     group.topics = yield from subscribed_topics(group)
-    group.enter(ClassicState.COMPLETING_REBALANCE, transition.now_ms)
-    for number, member in enumerate(group.membership, 1):
+    group.change_state(GroupEvent.GENERATION_BEGINS, transition.now_ms)
+    for number, member in enumerate(group.membership.by_id.values(), 1):
         transition.answer_join(member, transition.current(member.member_id))
         transition.renew_session(member)
         member.is_new = False
@@ -153,7 +156,7 @@ def _begin_generation(transition: Transition) -> Steps[None]:
         "generation started",
         group=group.group_id,
         generation=group.generation,
-        members=len(group.membership),
+        members=len(group.membership.by_id),
     )
 
 
@@ -164,7 +167,7 @@ def _begin_empty(transition: Transition) -> None:
     group = transition.group
     group.protocol_name = None
     group.topics = whole(subscribed_topics(group))
-    group.enter(ClassicState.EMPTY, transition.now_ms)
+    group.change_state(GroupEvent.MEMBERS_ARE_GONE, transition.now_ms)
     transition.effects.records.append(whole(group_record(group, {})))
     transition.effects.replays = False
     _logger.info("group emptied", group=group.group_id, generation=group.generation)
@@ -178,7 +181,7 @@ def sync_timed_out(transition: Transition) -> None:
         return
     late = sorted(group.syncs_due)
     for member_id in late:
-        member = group.membership.get(member_id)
+        member = group.membership.by_id.get(member_id)
         if member is not None:
             transition.answer_sync(member, KafkaError(ErrorCode.UNKNOWN_MEMBER_ID))
         group.remove(member_id)

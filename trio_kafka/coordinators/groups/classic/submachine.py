@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from trio_kafka.coordinators.effects import Effects, TimerKey
 from trio_kafka.coordinators.groups.classic import rebalance, session
 from trio_kafka.coordinators.groups.classic.group import JOIN, SESSION, SYNC, ClassicGroup
 from trio_kafka.coordinators.groups.classic.records import stored_group
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.protocols import GroupType, Replay
+from trio_kafka.coordinators.shards.effects import Effects, TimerKey
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey, GroupMetadataValue
 from trio_kafka.scheduling.chunked_work import Steps

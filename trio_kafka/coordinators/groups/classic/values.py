@@ -26,7 +26,7 @@ class GroupProtocol(NamedTuple):
 
 
 @define
-class Joining:
+class Join:
     """JoinGroup. Times in ms.
 
     member_id: empty if the client has none yet. protocols: in the order of preference. fresh:
@@ -67,7 +67,7 @@ class JoinedMember:
 
 
 @define
-class Joined:
+class JoinAnswer:
     """Answer to JoinGroup. Errors that come with a member id are values too."""
 
     member_id: str
@@ -81,7 +81,7 @@ class Joined:
 
 
 @define
-class Syncing:
+class Sync:
     """SyncGroup. assignments: by member id, from the leader alone. None: not sent."""
 
     member_id: str
@@ -93,7 +93,7 @@ class Syncing:
 
 
 @define
-class Synced:
+class SyncAnswer:
     """The answer to SyncGroup."""
 
     protocol_type: str | None
@@ -102,7 +102,7 @@ class Synced:
 
 
 @define
-class Beating:
+class ClassicHeartbeat:
     """Heartbeat."""
 
     member_id: str
@@ -111,7 +111,7 @@ class Beating:
 
 
 @frozen(kw_only=True)
-class Leaving:
+class LeavingMember:
     """One member of LeaveGroup; without a member id it is named by its instance id (KIP-345)."""
 
     member_id: str
@@ -120,7 +120,7 @@ class Leaving:
 
 
 @frozen(kw_only=True)
-class DescribedMember:
+class MemberDescription:
     """A member, for tools. metadata: empty unless the group is stable."""
 
     member_id: str
@@ -132,10 +132,10 @@ class DescribedMember:
 
 
 @frozen(kw_only=True)
-class Described:
+class GroupDescription:
     """A group, for tools. protocol_name: empty unless the group is stable."""
 
     state: str
     protocol_type: str
     protocol_name: str
-    members: tuple[DescribedMember, ...]
+    members: tuple[MemberDescription, ...]

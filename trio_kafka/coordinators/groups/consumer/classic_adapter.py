@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic.group import CONSUMER
 from trio_kafka.coordinators.groups.classic.values import (
     NO_MEMBER_ID,
-    Beating,
-    Joined,
-    Joining,
-    Leaving,
-    Synced,
-    Syncing,
+    ClassicHeartbeat,
+    Join,
+    JoinAnswer,
+    LeavingMember,
+    Sync,
+    SyncAnswer,
 )
 from trio_kafka.coordinators.groups.consumer import records, topic_regexes
 from trio_kafka.coordinators.groups.consumer.downgrade import can_replace_classic, downgrade
@@ -47,6 +46,7 @@ from trio_kafka.coordinators.groups.consumer.member_steps import (
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.transition import SYNC, Transition
 from trio_kafka.coordinators.groups.consumer.values import SAME
+from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
@@ -66,12 +66,12 @@ class ClassicMemberAdapter:
     def join(
         self,
         group: ConsumerGroup,
-        joining: Joining,
+        joining: Join,
         ticket: Ticket,
         now_ms: int,
     ) -> Effects | Steps[Effects]:
-        """Join the group; answer with Joined at once: there is no leader, and no other member to
-        wait for.
+        """Join the group; answer with JoinAnswer at once: there is no leader, and no other member
+        to wait for.
 
         Raises KafkaError: INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,
         FENCED_INSTANCE_ID.
@@ -83,7 +83,7 @@ class ClassicMemberAdapter:
         _check_protocols(group, joining, member_id)
         if not joining.member_id and joining.instance_id is None and joining.asks_for_id:
             error = ErrorCode.MEMBER_ID_REQUIRED
-            return transition.effects.answer(ticket, Joined(member_id=member_id, error=error))
+            return transition.effects.answer(ticket, JoinAnswer(member_id=member_id, error=error))
         try:
             subscription = read_subscription(joining.protocols[0].metadata)
         except DecodeError as error:
@@ -95,11 +95,11 @@ class ClassicMemberAdapter:
     def sync(
         self,
         group: ConsumerGroup,
-        syncing: Syncing,
+        syncing: Sync,
         ticket: Ticket,
         now_ms: int,
     ) -> Effects:
-        """Answer with Synced and the member's assignment.
+        """Answer with SyncAnswer and the member's assignment.
 
         Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
         INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
@@ -123,7 +123,7 @@ class ClassicMemberAdapter:
             version_of(side.protocols[0].metadata),
             self.state.image,
         )
-        synced = Synced(
+        synced = SyncAnswer(
             protocol_type=syncing.protocol_type,
             protocol_name=syncing.protocol_name,
             assignment=assignment,
@@ -133,7 +133,7 @@ class ClassicMemberAdapter:
     def heartbeat(
         self,
         group: ConsumerGroup,
-        beating: Beating,
+        beating: ClassicHeartbeat,
         ticket: Ticket,
         now_ms: int,
     ) -> Effects:
@@ -154,7 +154,7 @@ class ClassicMemberAdapter:
     def leave(
         self,
         group: ConsumerGroup,
-        members: Sequence[Leaving],
+        members: Sequence[LeavingMember],
         ticket: Ticket,
         now_ms: int,
     ) -> Effects | Steps[Effects]:
@@ -187,7 +187,7 @@ def _can_go_on(group: ConsumerGroup, member: Member) -> bool:
 
 def _join(
     transition: Transition,
-    joining: Joining,
+    joining: Join,
     subscription: ConsumerProtocolSubscription,
     before: Member,
     ticket: Ticket,
@@ -226,8 +226,8 @@ def _join(
     return transition.effects.answer(ticket, _joined(joining, reached))
 
 
-def _joined(joining: Joining, member: Member) -> Joined:
-    return Joined(
+def _joined(joining: Join, member: Member) -> JoinAnswer:
+    return JoinAnswer(
         member_id=member.member_id,
         generation=member.epoch,
         protocol_type=CONSUMER,
@@ -235,7 +235,7 @@ def _joined(joining: Joining, member: Member) -> Joined:
     )
 
 
-def _subscribed(transition: Transition, joining: Joining, member_id: str) -> Member:
+def _subscribed(transition: Transition, joining: Join, member_id: str) -> Member:
     group, instance_id = transition.group, joining.instance_id
     if instance_id is None:
         return group.by_id.get(member_id) or Member(member_id=member_id)
@@ -244,7 +244,7 @@ def _subscribed(transition: Transition, joining: Joining, member_id: str) -> Mem
     return group.validated_member(member_id, instance_id)
 
 
-def _heard(before: Member, joining: Joining, subscription: ConsumerProtocolSubscription) -> Member:
+def _heard(before: Member, joining: Join, subscription: ConsumerProtocolSubscription) -> Member:
     timeout_ms = joining.rebalance_timeout_ms
     return before.changed(
         instance_id=joining.instance_id or before.instance_id,
@@ -270,7 +270,7 @@ def _check_migration(transition: Transition) -> None:
         )
 
 
-def _check_protocols(group: ConsumerGroup, joining: Joining, member_id: str) -> None:
+def _check_protocols(group: ConsumerGroup, joining: Join, member_id: str) -> None:
     """Raise KafkaError unless all classic members support one of its protocols."""
     common = {name for name, _ in joining.protocols}
     for member in group.by_id.values():
@@ -309,7 +309,7 @@ def _check_generation(member: Member, generation: int) -> None:
         )
 
 
-def _check_protocol(member: Member, side: ClassicSide, syncing: Syncing) -> None:
+def _check_protocol(member: Member, side: ClassicSide, syncing: Sync) -> None:
     name = side.protocols[0].name
     if syncing.protocol_type not in (None, CONSUMER):
         text = (
@@ -326,7 +326,7 @@ def _check_protocol(member: Member, side: ClassicSide, syncing: Syncing) -> None
     raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, text)
 
 
-def _leaving(group: ConsumerGroup, one: Leaving) -> Member:
+def _leaving(group: ConsumerGroup, one: LeavingMember) -> Member:
     static = group.static_member(one.instance_id)
     member_id = one.member_id or ("" if static is None else static.member_id)
     return group.validated_member(member_id, one.instance_id)

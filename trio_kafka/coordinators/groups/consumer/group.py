@@ -4,13 +4,12 @@ The state changes only by replay. What is in no record (the time of the next ref
 Source: ModernGroup, ConsumerGroup of Apache Kafka 4.4.0.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, Final
+from collections.abc import Iterable, Sequence, Set
+from typing import Final
 
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.consumer import records, validation
 from trio_kafka.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Partitions
 from trio_kafka.coordinators.groups.consumer.member import Member, Owned
@@ -20,7 +19,9 @@ from trio_kafka.coordinators.groups.consumer.subscriptions import (
 )
 from trio_kafka.coordinators.groups.offset_values import TopicOffsets
 from trio_kafka.coordinators.groups.protocols import GroupType
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Figures
 from trio_kafka.model import TopicId
 
 FIRST_EPOCH: Final = 1
@@ -122,7 +123,7 @@ class ConsumerGroup:
     def tombstones(self) -> list[CoordinatorRecord]:
         return records.no_group(self.group_id, self.by_id, sorted(self.subscriptions.resolved))
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Figures:
         return {
             "type": self.type,
             "state": self.state,

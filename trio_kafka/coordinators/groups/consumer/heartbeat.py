@@ -8,7 +8,6 @@ Apache Kafka 4.4.0.
 
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer import records, topic_regexes, validation
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
@@ -38,6 +37,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offsets import schedule_expiry
+from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 

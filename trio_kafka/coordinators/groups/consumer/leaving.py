@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.downgrade import can_go_on_classic, downgrade
 from trio_kafka.coordinators.groups.consumer.member import NOTHING, Member
@@ -19,6 +18,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
     Heartbeat,
     HeartbeatAnswer,
 )
+from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.member import Member, Owned
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord
 from trio_kafka.protocol.stored.groups import consumer as stored
 from trio_kafka.protocol.structs.cluster import TopicPartitions
 

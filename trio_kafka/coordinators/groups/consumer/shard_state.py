@@ -5,12 +5,12 @@ from typing import Self
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.regex_search import Search, Searches
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.effects import TimerKey
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import TopicId

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.member import Member
@@ -21,6 +20,7 @@ from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardSta
 from trio_kafka.coordinators.groups.consumer.subscriptions import Resolved
 from trio_kafka.coordinators.groups.consumer.transition import REGEX, Transition
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.shards.effects import Effects
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps, sorted_in_steps
 

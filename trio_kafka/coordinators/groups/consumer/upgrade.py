@@ -7,7 +7,6 @@ ConsumerGroup.fromClassicGroup.
 
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import Member as ClassicMember
 from trio_kafka.coordinators.groups.classic.transition import Transition as ClassicTransition
@@ -24,6 +23,7 @@ from trio_kafka.coordinators.groups.consumer.member import ClassicSide, Member, 
 from trio_kafka.coordinators.groups.consumer.metadata_hash import metadata_hash
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.transition import Transition
+from trio_kafka.coordinators.shards.effects import Effects
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.model import TopicId
