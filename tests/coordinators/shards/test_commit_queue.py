@@ -33,7 +33,7 @@ def test_committed_effects_are_not_held() -> None:
 
     assert not scene.hold(None, "read")
     assert not scene.hold(3, "write")
-    assert len(scene.queue) == 0
+    assert len(scene.queue.waiting) == 0
     assert scene.log.changed is None
 
 
@@ -92,6 +92,6 @@ def test_closed_queue_drops_its_effects_and_stops_watching_the_log() -> None:
 
     scene.queue.close()
 
-    assert len(scene.queue) == 0
+    assert len(scene.queue.waiting) == 0
     assert scene.log.changed is None
     assert scene.queue._changed is not told

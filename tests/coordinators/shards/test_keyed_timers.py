@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import trio
 from trio.testing import MockClock
 
-from trio_kafka.coordinators.shards.effects import TimerKey
+from trio_kafka.coordinators.shards.effects import CancelTimer, SetTimer, TimerKey
 from trio_kafka.coordinators.shards.keyed_timers import KeyedTimers
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Timers
@@ -28,6 +28,10 @@ class Bell:
         self.rang.append((key, round(trio.current_time() - self.began, 3)))
 
 
+def set_timer(bell: Bell, key: TimerKey, delay_s: float, *, keep: bool = False) -> None:
+    bell.keyed_timers.apply([SetTimer(key, round(delay_s * 1000), keep)])
+
+
 @asynccontextmanager
 async def a_bell() -> AsyncIterator[Bell]:
     bell = Bell()
@@ -39,7 +43,7 @@ async def a_bell() -> AsyncIterator[Bell]:
 
 async def test_due_timer_fires_exactly_once(autojump_clock: MockClock) -> None:
     async with a_bell() as bell:
-        bell.keyed_timers.set(A, 0.1)
+        set_timer(bell, A, 0.1)
         await trio.sleep(1.0)
 
         assert bell.rang == [(A, 0.1)]
@@ -52,10 +56,10 @@ async def test_postponed_timer_keeps_a_single_underlying_timer(
     autojump_clock: MockClock,
 ) -> None:
     async with a_bell() as bell:
-        bell.keyed_timers.set(A, 0.1)
+        set_timer(bell, A, 0.1)
         for _ in range(5):
             await trio.sleep(0.05)
-            bell.keyed_timers.set(A, 0.1)
+            set_timer(bell, A, 0.1)
             assert bell.timers.waiting == 1
             assert bell.rang == []
         await trio.sleep(1.0)
@@ -67,12 +71,12 @@ async def test_setting_a_timer_with_keep_does_not_change_a_set_timer(
     autojump_clock: MockClock,
 ) -> None:
     async with a_bell() as bell:
-        bell.keyed_timers.set(A, 0.1, keep=True)
+        set_timer(bell, A, 0.1, keep=True)
         await trio.sleep(0.05)
-        bell.keyed_timers.set(A, 0.1, keep=True)
-        bell.keyed_timers.set(A, 0.01, keep=True)
+        set_timer(bell, A, 0.1, keep=True)
+        set_timer(bell, A, 0.01, keep=True)
         await trio.sleep(0.1)
-        bell.keyed_timers.set(A, 0.1, keep=True)  # it rang, and waits for its turn
+        set_timer(bell, A, 0.1, keep=True)  # it rang, and waits for its turn
         await trio.sleep(1.0)
 
         assert bell.rang == [(A, 0.1)]
@@ -81,8 +85,8 @@ async def test_setting_a_timer_with_keep_does_not_change_a_set_timer(
 
 async def test_timer_reset_to_an_earlier_time_fires_earlier(autojump_clock: MockClock) -> None:
     async with a_bell() as bell:
-        bell.keyed_timers.set(A, 1.0)
-        bell.keyed_timers.set(A, 0.1)
+        set_timer(bell, A, 1.0)
+        set_timer(bell, A, 0.1)
         await trio.sleep(2.0)
 
         assert bell.rang == [(A, 0.1)]
@@ -90,10 +94,10 @@ async def test_timer_reset_to_an_earlier_time_fires_earlier(autojump_clock: Mock
 
 async def test_cancelled_or_cleared_timer_does_not_fire(autojump_clock: MockClock) -> None:
     async with a_bell() as bell:
-        bell.keyed_timers.set(A, 0.1)
-        bell.keyed_timers.cancel(A)
-        bell.keyed_timers.cancel(A)
-        bell.keyed_timers.set(B, 0.1)
+        set_timer(bell, A, 0.1)
+        bell.keyed_timers.apply([CancelTimer(A)])
+        bell.keyed_timers.apply([CancelTimer(A)])
+        set_timer(bell, B, 0.1)
         assert bell.keyed_timers.figures() == {"b 2": 0.1}
         whole(bell.keyed_timers.clear())
         await trio.sleep(1.0)
@@ -106,7 +110,7 @@ async def test_timer_that_becomes_due_while_clearing_does_not_fire(
 ) -> None:
     async with a_bell() as bell:
         for number in range(301):
-            bell.keyed_timers.set(("a", number), 0.1 + number / 1000)
+            set_timer(bell, ("a", number), 0.1 + number / 1000)
         for _ in bell.keyed_timers.clear():
             await trio.sleep(0.15)
 
@@ -119,18 +123,21 @@ async def test_fired_timer_cannot_be_claimed_after_a_reset_or_cancellation(
     autojump_clock: MockClock,
 ) -> None:
     async with a_bell() as bell:
-        for change in (lambda: bell.keyed_timers.set(A, 5.0), lambda: bell.keyed_timers.cancel(A)):
-            bell.keyed_timers.set(A, 0.1)
+        for change in (
+            lambda: set_timer(bell, A, 5.0),
+            lambda: bell.keyed_timers.apply([CancelTimer(A)]),
+        ):
+            set_timer(bell, A, 0.1)
             await trio.sleep(0.2)
             change()
             assert not bell.keyed_timers.claim(A)
-            bell.keyed_timers.cancel(A)
+            bell.keyed_timers.apply([CancelTimer(A)])
 
 
 async def test_selected_timers_are_postponed(autojump_clock: MockClock) -> None:
     async with a_bell() as bell:
-        bell.keyed_timers.set(A, 1.0)
-        bell.keyed_timers.set(B, 1.0)
+        set_timer(bell, A, 1.0)
+        set_timer(bell, B, 1.0)
         await trio.sleep(0.1)
 
         held = set(bell.keyed_timers.timers(lambda key: key == A))

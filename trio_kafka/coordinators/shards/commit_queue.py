@@ -12,16 +12,13 @@ from trio_kafka.coordinators.shards.protocols import ShardLog
 
 
 class CommitQueue:
-    """Queue of a shard. Its length is the number of events that wait."""
+    """Queue of a shard. waiting: entries, from the oldest."""
 
     def __init__(self, log: ShardLog, changed: Callable[[], None]) -> None:
         """changed: called by the log when the first of the queue may be committed."""
         self._log = log
         self._changed = changed
-        self._queue: deque[tuple[Any, Effects]] = deque()
-
-    def __len__(self) -> int:
-        return len(self._queue)
+        self.waiting: deque[tuple[Any, Effects]] = deque()
 
     def hold(self, written: Any, effects: Effects) -> bool:
         """Queue the effects until `written` is committed; return False if they need not wait.
@@ -29,7 +26,7 @@ class CommitQueue:
         written: what the log's append returned; None: no records, or committed already.
         Raises KafkaError if the records are lost.
         """
-        queue = self._queue
+        queue = self.waiting
         if written is None:
             if not queue:
                 return False
@@ -46,7 +43,7 @@ class CommitQueue:
 
         Each is asked for after the reply of the one before, which a loss does not take back.
         """
-        queue, before = self._queue, len(self._queue)
+        queue, before = self.waiting, len(self.waiting)
         while queue and self._log.committed(queue[0][0]):
             yield queue.popleft()[1]
         if not queue:
@@ -56,7 +53,7 @@ class CommitQueue:
 
     def close(self) -> None:
         """Forget everything for good, and break the cycle with the owner."""
-        self._queue.clear()
+        self.waiting.clear()
         self._log.unwatch()
         self._changed = _ignore
 

@@ -60,7 +60,8 @@ class Coordinator(Generic[M]):
         reply = shard.ask(event)
         if reply.answer is not NOT_YET:
             return reply.answer
-        return reply.wait(self.purgatories[wait], self._timeout_s(wait))
+        timeout_s = inf if wait in self._unbounded else self.timeout_s
+        return reply.wait(self.purgatories[wait], timeout_s)
 
     def ask_many(self, events: Iterable[tuple[str, Event[M]]], wait: str) -> Eventual[list[Any]]:
         """Ask by key. Return all answers in order, errors included."""
@@ -98,7 +99,5 @@ class Coordinator(Generic[M]):
             return PendingReply(error.as_value())
 
     def _answers(self, replies: list[PendingReply], wait: str) -> Eventual[list[Any]]:
-        return wait_for_answers(replies, self.purgatories[wait], self._timeout_s(wait))
-
-    def _timeout_s(self, wait: str) -> float:
-        return inf if wait in self._unbounded else self.timeout_s
+        timeout_s = inf if wait in self._unbounded else self.timeout_s
+        return wait_for_answers(replies, self.purgatories[wait], timeout_s)

@@ -44,44 +44,40 @@ class KeyedTimers:
         return len(self._by_key)
 
     def apply(self, timers: Iterable[SetTimer | CancelTimer]) -> None:
-        """Set and cancel timers, in this order."""
-        for timer in timers:
-            if isinstance(timer, SetTimer):
-                self.set(timer.key, timer.delay_ms / 1000, keep=timer.keep)
-            else:
-                self.cancel(timer.key)
-
-    def set(self, key: TimerKey, delay_s: float, *, keep: bool = False) -> None:
-        """Set the timer of a key, and replace an earlier one unless `keep` is true."""
-        if keep and (key in self._by_key or key in self._fired):
-            return
-        self._fired.pop(key, None)
-        deadline = self._now() + delay_s
-        known = self._by_key.get(key)
-        if known is not None:
-            if deadline >= known.deadline:
-                known.deadline = deadline
-                return
-            self._timers.cancel(known.timer)
-        timer = self._timers.at(deadline, partial(self._due, key))
-        self._by_key[key] = _KeyedTimer(deadline, timer)
+        """Set and cancel timers, in this order. Also a timer that has fired and is not claimed is
+        cancelled. Each request of a member puts off one.
+        """
+        by_key, fired = self._by_key, self._fired
+        for change in timers:
+            key = change.key
+            earlier = by_key.get(key)
+            if isinstance(change, CancelTimer):
+                fired.pop(key, None)
+                if earlier is not None:
+                    del by_key[key]
+                    self._timers.cancel(earlier.timer)
+                continue
+            if change.keep and (earlier is not None or key in fired):
+                continue
+            fired.pop(key, None)
+            deadline = self._now() + change.delay_ms / 1000
+            if earlier is not None:
+                if deadline >= earlier.deadline:
+                    earlier.deadline = deadline
+                    continue
+                self._timers.cancel(earlier.timer)
+            timer = self._timers.at(deadline, partial(self._due, key))
+            by_key[key] = _KeyedTimer(deadline, timer)
 
     def timers(self, chosen: Callable[[TimerKey], bool]) -> Iterator[Timer]:
         """Yield the timers of chosen keys."""
-        return (known.timer for key, known in self._by_key.items() if chosen(key))
+        return (keyed.timer for key, keyed in self._by_key.items() if chosen(key))
 
     def postpone(self, seconds: float, chosen: Callable[[TimerKey], bool]) -> None:
         """Put off the deadlines of chosen keys; their `timers` may be put off by as much."""
-        for key, known in self._by_key.items():
+        for key, keyed in self._by_key.items():
             if chosen(key):
-                known.deadline += seconds
-
-    def cancel(self, key: TimerKey) -> None:
-        """Cancel the timer of a key, also one that has fired and is not claimed. Idempotent."""
-        self._fired.pop(key, None)
-        known = self._by_key.pop(key, None)
-        if known is not None:
-            self._timers.cancel(known.timer)
+                keyed.deadline += seconds
 
     def claim(self, key: TimerKey) -> bool:
         """Take a timer that has fired; False if it was set or cancelled since."""
@@ -100,9 +96,9 @@ class KeyedTimers:
                 yield
 
     def _due(self, key: TimerKey) -> None:
-        known = self._by_key[key]
-        if known.deadline > trio.current_time():
-            known.timer = self._timers.at(known.deadline, partial(self._due, key))
+        keyed = self._by_key[key]
+        if keyed.deadline > trio.current_time():
+            keyed.timer = self._timers.at(keyed.deadline, partial(self._due, key))
             return
         del self._by_key[key]
         self._fired[key] = None
@@ -112,7 +108,7 @@ class KeyedTimers:
         """Figures for the tree: seconds until each timer is due, for the first hundred."""
         now = trio.current_time()
         shown = islice(self._by_key.items(), _SHOWN)
-        return {" ".join(map(str, key)): round(known.deadline - now, 3) for key, known in shown}
+        return {" ".join(map(str, key)): round(keyed.deadline - now, 3) for key, keyed in shown}
 
 
 def _ignore(_key: TimerKey) -> None:

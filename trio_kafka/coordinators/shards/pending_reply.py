@@ -1,7 +1,6 @@
 """Replies of shards to requests, and the wait for them."""
 
 from collections.abc import Sequence
-from math import inf
 from typing import Any, Final, TypeVar
 
 import trio
@@ -37,9 +36,13 @@ class PendingReply:
             delayed.marked()
 
     def wait(self, purgatory: Purgatory, timeout_s: float) -> Delayed[Any]:
-        """Return a Pending of the answer, which is not there yet. An error is a value."""
+        """Return a Pending of the answer, which is not there yet. An error is a value. timeout_s:
+        may be infinite.
+        """
         # No key: the reply itself marks the Delayed.
-        delayed: Delayed[Any] = Delayed((), _deadline(timeout_s), self._outcome, purgatory)
+        delayed: Delayed[Any] = Delayed(
+            (), trio.current_time() + timeout_s, self._outcome, purgatory
+        )
         self.delayed, delayed.soon = delayed, self.soon
         return delayed
 
@@ -77,16 +80,14 @@ def wait_for_answers(
     if answers is not None:
         return answers
     # No key: the replies themselves mark the Delayed.
-    delayed: Delayed[list[Any]] = Delayed((), _deadline(timeout_s), try_complete, purgatory)
+    delayed: Delayed[list[Any]] = Delayed(
+        (), trio.current_time() + timeout_s, try_complete, purgatory
+    )
     for reply in replies:
         if reply.answer is NOT_YET:
             reply.delayed = delayed
             delayed.soon = reply.soon
     return delayed
-
-
-def _deadline(timeout_s: float) -> float:
-    return inf if timeout_s == inf else trio.current_time() + timeout_s
 
 
 def _late() -> KafkaError:

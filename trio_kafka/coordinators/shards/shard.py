@@ -113,7 +113,7 @@ class Shard(Generic[M]):
         """Keep a reply until its answer comes; refuse it if its event has ended the shard, with
         everything that the reply would wait for.
         """
-        if self._is_unloaded:
+        if self.state is not _ACTIVE:
             reply.answer = KafkaError(REFUSALS[self.state], self.name)
             return
         self._waiting[reply] = None
@@ -274,9 +274,12 @@ class Shard(Generic[M]):
                 self._refuse(effects, error)
                 return None
             self._replay(effects)
-        if not self._commits.hold(written, effects):
-            self._answer(effects.answers)
-            self._follow(effects)
+        commits = self._commits
+        if (written is None and not commits.waiting) or not commits.hold(written, effects):
+            if effects.answers:
+                self._answer(effects.answers)
+            if effects.committed is not None:
+                self._follow_ups.append(effects.committed)
         return None
 
     def _perform_large(self, effects: Effects) -> Steps[None]:
@@ -308,7 +311,8 @@ class Shard(Generic[M]):
                 if number:
                     yield
                 self._answer(answers)
-            self._follow(effects)
+            if effects.committed is not None:
+                self._follow_ups.append(effects.committed)
 
     def _accumulate(self, effects: Effects) -> bool:
         """Add the effects to the batch that stays open for further events, and replay them.
@@ -393,11 +397,8 @@ class Shard(Generic[M]):
         """Reply to each before the next is asked for: a loss may end the iteration."""
         for effects in committed:
             self._answer(effects.answers)
-            self._follow(effects)
-
-    def _follow(self, effects: Effects) -> None:
-        if effects.committed is not None:
-            self._follow_ups.append(effects.committed)
+            if effects.committed is not None:
+                self._follow_ups.append(effects.committed)
 
     def _answer(self, answers: Iterable[tuple[Any, Any]]) -> None:
         """Complete replies. The tickets of a shard are instances of PendingReply."""
@@ -465,7 +466,7 @@ class Shard(Generic[M]):
             "records": self._records,
             "refused": self._refused,
             **self._accumulator.figures(),
-            "uncommitted": len(self._commits),
+            "uncommitted": len(self._commits.waiting),
             "waiting": len(self._waiting),
             "timers": len(self.keyed_timers),
         }

@@ -19,7 +19,7 @@ from attrs import Factory, field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.membership import Membership
-from trio_kafka.coordinators.groups.classic.states import ClassicState, GroupEvent, next_state
+from trio_kafka.coordinators.groups.classic.states import TRANSITIONS, ClassicState, GroupEvent
 from trio_kafka.coordinators.groups.classic.values import (
     GroupDescription,
     GroupProtocol,
@@ -28,7 +28,7 @@ from trio_kafka.coordinators.groups.classic.values import (
 from trio_kafka.coordinators.groups.offset_values import TopicOffsets
 from trio_kafka.coordinators.groups.protocols import GroupType
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, SetTimer, TimerKey
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
 
@@ -123,7 +123,10 @@ class ClassicGroup:
 
     def change_state(self, event: GroupEvent, now_ms: int) -> None:
         """Enter the state after an event. Raises InvariantError if it cannot happen now."""
-        state = next_state(self.phase, event, self.group_id)
+        state = TRANSITIONS.get((self.phase, event))
+        if state is None:
+            text = f"group {self.group_id}: event {event.name} in state {self.state}"
+            raise InvariantError(text)
         self.before, self.phase, self.since_ms = self.phase, state, now_ms
 
     def add(self, member: Member) -> None:
@@ -172,7 +175,13 @@ class ClassicGroup:
     def joined_members(self) -> tuple[JoinedMember, ...]:
         """Return all members, as the leader sees them."""
         protocol = self.protocol_name
-        return tuple([member.as_joined(protocol) for member in self.membership.by_id.values()])
+        members = self.membership.by_id.values()
+        return tuple(
+            [
+                JoinedMember(member.member_id, member.instance_id, member.metadata(protocol))
+                for member in members
+            ]
+        )
 
     # Checks
 

@@ -18,7 +18,7 @@ from trio_kafka.coordinators.groups.classic.requests import adapter_of
 from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.static_members import replace_static_member
 from trio_kafka.coordinators.groups.classic.transition import Transition
-from trio_kafka.coordinators.groups.classic.values import NO_MEMBER_ID, Join, JoinAnswer
+from trio_kafka.coordinators.groups.classic.values import NO_MEMBER_ID, NO_REASON, Join, JoinAnswer
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offsets import schedule_expiry
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket
@@ -171,15 +171,11 @@ def _cause_to_rebalance(transition: Transition, member: Member, request: Join) -
     """Return why a known member's join starts a rebalance; None: it does not."""
     group = transition.group
     if member.protocols != request.protocols:
-        return f"member {member.member_id} has changed what it says ({_reason(request)})"
+        return f"member {member.member_id} has changed what it says ({request.reason or NO_REASON})"
     if group.phase is ClassicState.STABLE and group.leads(member.member_id):
         # The leader may have seen new topics.
-        return f"leader {member.member_id} joins again ({_reason(request)})"
+        return f"leader {member.member_id} joins again ({request.reason or NO_REASON})"
     return None
-
-
-def _reason(request: Join) -> str:
-    return request.reason or "not provided"
 
 
 def _add(transition: Transition, request: Join, member_id: str, ticket: Ticket) -> None:
@@ -194,14 +190,16 @@ def _add(transition: Transition, request: Join, member_id: str, ticket: Ticket) 
         session_timeout_ms=request.session_timeout_ms,
         protocol_type=request.protocol_type,
         protocols=request.protocols,
+        join_ticket=ticket,
         is_new=True,
     )
     if group.initial is not None:
         group.newcomers = True
     group.add(member)
-    group.membership.set_join(member, ticket)
     # It has no generation to send heartbeats for, and a muted connection does not show that it is
     # closed. So its session is as long as a join may take.
     transition.renew_session(member, NEW_MEMBER_TIMEOUT_MS)
     static = "" if request.instance_id is None else f" as {request.instance_id}"
-    prepare_or_complete(transition, f"new member {member_id}{static} ({_reason(request)})")
+    prepare_or_complete(
+        transition, f"new member {member_id}{static} ({request.reason or NO_REASON})"
+    )

@@ -5,7 +5,6 @@ from collections.abc import Container
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.classic.values import (
     GroupProtocol,
-    JoinedMember,
     MemberDescription,
 )
 from trio_kafka.coordinators.shards.effects import Ticket
@@ -57,10 +56,6 @@ class Member:
             if name in candidates:
                 return name
         raise LookupError(f"{self.member_id} knows none of {candidates}")
-
-    def as_joined(self, protocol: str | None) -> JoinedMember:
-        """Return the member as the leader sees it."""
-        return JoinedMember(self.member_id, self.instance_id, self.metadata(protocol))
 
     def figures(self) -> Figures:
         """Figures for the tree."""

@@ -64,6 +64,7 @@ class Membership:
         if member.instance_id is not None:
             self._instances[member.instance_id] = member.member_id
         self._count(member.protocols, 1)
+        self.joined += member.join_ticket is not None
         self.pending.discard(member.member_id)
 
     def remove(self, member_id: str) -> None:

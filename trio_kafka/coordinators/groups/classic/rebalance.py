@@ -18,6 +18,7 @@ from trio_kafka.coordinators.groups.classic.states import (
     GroupEvent,
 )
 from trio_kafka.coordinators.groups.classic.transition import Transition
+from trio_kafka.coordinators.shards.effects import CancelTimer, SetTimer
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps, whole
@@ -37,10 +38,11 @@ def prepare_or_complete(transition: Transition, cause: str) -> None:
 def prepare(transition: Transition, cause: str) -> None:
     """Ask all members to join; from Empty, Stable or CompletingRebalance."""
     group, settings = transition.group, transition.settings
+    timers = transition.effects.timers
     if group.phase is ClassicState.COMPLETING_REBALANCE:
         transition.clear_assignments(ErrorCode.REBALANCE_IN_PROGRESS)
     group.syncs_due.clear()
-    transition.effects.cancel_timer(group.sync_timer)
+    timers.append(CancelTimer(group.sync_timer))
     group.initial, group.newcomers = None, False
     if group.phase is ClassicState.EMPTY:
         delay_ms = settings.initial_rebalance_delay_ms
@@ -50,11 +52,11 @@ def prepare(transition: Transition, cause: str) -> None:
     group.rebalances.append(Rebalance(transition.now_ms, group.generation, cause))
     _logger.info("rebalance started", group=group.group_id, after=group.generation, cause=cause)
     if group.initial is not None:
-        transition.effects.set_timer(group.join_timer, group.initial.delay_ms)
+        timers.append(SetTimer(group.join_timer, group.initial.delay_ms))
     elif group.membership.all_joined:
         complete(transition)
     else:
-        transition.effects.set_timer(group.join_timer, group.membership.rebalance_timeout_ms)
+        timers.append(SetTimer(group.join_timer, group.membership.rebalance_timeout_ms))
 
 
 def complete_if_joined(transition: Transition) -> None:
@@ -78,7 +80,7 @@ def join_timed_out(transition: Transition) -> None:
     group.newcomers = False
     delay_ms = min(transition.settings.initial_rebalance_delay_ms, initial.left_ms)
     group.initial = InitialDelay(delay_ms, max(initial.left_ms - initial.delay_ms, 0))
-    transition.effects.set_timer(group.join_timer, delay_ms)
+    transition.effects.timers.append(SetTimer(group.join_timer, delay_ms))
 
 
 def complete(transition: Transition) -> None:
@@ -88,14 +90,14 @@ def complete(transition: Transition) -> None:
     With many members this becomes the `rest` of the event. If only static members are left and none
     has joined, they get the rebalance timeout again.
     """
-    group = transition.group
+    group, timers = transition.group, transition.effects.timers
     membership = group.membership
-    transition.effects.cancel_timer(group.join_timer)
+    timers.append(CancelTimer(group.join_timer))
     if membership.joined < len(membership.by_id):
         _remove_late_members(transition)
     if membership.by_id and not _has_joined_leader(transition):
         _logger.warning("rebalance extended: no member has joined", group=group.group_id)
-        transition.effects.set_timer(group.join_timer, membership.rebalance_timeout_ms)
+        timers.append(SetTimer(group.join_timer, membership.rebalance_timeout_ms))
         return
     group.initial = None
     group.generation += 1
@@ -151,7 +153,8 @@ def _begin_generation(transition: Transition) -> Steps[None]:
         group.syncs_due.add(member.member_id)
         if not number % A_STEP:
             yield
-    transition.effects.set_timer(group.sync_timer, group.membership.rebalance_timeout_ms)
+    timeout_ms = group.membership.rebalance_timeout_ms
+    transition.effects.timers.append(SetTimer(group.sync_timer, timeout_ms))
     _logger.info(
         "generation started",
         group=group.group_id,

@@ -16,6 +16,7 @@ from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import (
     NO_MEMBER_ID,
+    NO_REASON,
     ClassicHeartbeat,
     LeavingMember,
 )
@@ -137,6 +138,6 @@ def _leave(transition: Transition, leaving: LeavingMember) -> str:
         "member left",
         group=group.group_id,
         member=member_id,
-        reason=leaving.reason or "not provided",
+        reason=leaving.reason or NO_REASON,
     )
     return member_id

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
-from trio_kafka.errors import InvariantError
-
 
 class ClassicState(Enum):
     """State of a classic group. The value is the text that Kafka's tools print."""
@@ -50,10 +48,3 @@ TRANSITIONS: Final[Mapping[tuple[ClassicState, GroupEvent], ClassicState]] = {
     **{(state, GroupEvent.END): ClassicState.DEAD for state in ClassicState},
 }
 """State after an event. An event that is missing for a state cannot happen in it."""
-
-
-def next_state(state: ClassicState, event: GroupEvent, group_id: str = "") -> ClassicState:
-    """Return the state after an event. Raises InvariantError if it cannot happen in this state."""
-    if (state, event) not in TRANSITIONS:
-        raise InvariantError(f"group {group_id}: event {event.name} in state {state.value}")
-    return TRANSITIONS[state, event]

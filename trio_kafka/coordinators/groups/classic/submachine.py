@@ -74,7 +74,9 @@ class ClassicGroups:
         group = self._groups.by_id.get(str(group_id))
         if not isinstance(group, ClassicGroup):
             return Effects()  # deleted or converted meanwhile
-        transition = Transition(group, self._groups.settings_of(group.group_id), now_ms)
+        groups = self._groups
+        settings = groups.own_settings.get(group.group_id, groups.settings)
+        transition = Transition(group, settings, now_ms)
         if name == SESSION:
             session.session_timed_out(transition, str(rest[0]))
         else:

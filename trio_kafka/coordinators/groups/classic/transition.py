@@ -74,7 +74,7 @@ class Transition:
         """Answer the pending join, if there is one."""
         ticket = self.group.membership.set_join(member, None)
         if ticket is not None:
-            self.effects.answer(ticket, answer)
+            self.effects.answers.append((ticket, answer))
 
     def refuse_join(self, member: Member, error: ErrorCode, member_id: str) -> None:
         """Refuse the pending join, if there is one. member_id: the id that the client continues
@@ -115,6 +115,7 @@ class Transition:
     def current(self, member_id: str) -> JoinAnswer:
         """Return the current generation as the answer to a join. The leader gets all members."""
         group = self.group
+        leads = group.leader == member_id
         return JoinAnswer(
             member_id,
             ErrorCode.NONE,
@@ -122,7 +123,7 @@ class Transition:
             group.protocol_type or None,
             group.protocol_name,
             group.leader or "",
-            group.joined_members() if group.leads(member_id) else (),
+            group.joined_members() if leads else (),
         )
 
 

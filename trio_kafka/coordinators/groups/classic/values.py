@@ -13,6 +13,7 @@ from trio_kafka.errors import ErrorCode
 
 NO_MEMBER_ID = ""  # a client that has not joined, or a member that an administrator removes
 NO_GENERATION = -1
+NO_REASON = "not provided"
 
 
 class GroupProtocol(NamedTuple):
