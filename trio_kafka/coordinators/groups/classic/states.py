@@ -25,9 +25,9 @@ class ClassicState(Enum):
 class GroupEvent(Enum):
     """What changes the state of a group. The value is shown in the diagram."""
 
-    MEMBERS_CHANGE = "a member joins, leaves, changes or expires"
-    GENERATION_BEGINS = "all have joined, or the time is over"
-    MEMBERS_ARE_GONE = "the time is over, no member is left"
+    MEMBERS_CHANGE = "members change, or the record is refused"
+    GENERATION_BEGINS = "all have joined, or their time is over"
+    MEMBERS_ARE_GONE = "no member is left"
     ASSIGNMENTS_STORED = "the leader's record is committed"
     END = "deleted or converted"
 
