@@ -17,9 +17,14 @@ BEGIN: Final = (
 END: Final = "<!-- End of the diagram. -->\n"
 
 
+def arrow(event: GroupEvent, after: ClassicState, *, is_last: bool) -> str:
+    longest = max(len(each.value) for each in GroupEvent)
+    line = "─" * (longest - len(event.value) + 1)
+    return f"  {'└' if is_last else '├'}─ {event.value} {line}▶ {after.value}"
+
+
 def diagram() -> str:
     """Draw the table: the ways out of each state, with their events."""
-    longest = max(len(event.value) for event in GroupEvent)
     lines: list[str] = []
     for state in ClassicState:
         ways = [
@@ -27,19 +32,13 @@ def diagram() -> str:
             for (before, event), after in TRANSITIONS.items()
             if before is state and event is not GroupEvent.END
         ]
-        if not ways:
-            continue
-        lines.append(state.value)
-        for number, (event, after) in enumerate(ways, 1):
-            corner = "└" if number == len(ways) else "├"
-            lines.append(
-                f"  {corner}─ {event.value} {'─' * (longest - len(event.value))}─▶ {after.value}"
-            )
-    event = GroupEvent.END
-    ends = {TRANSITIONS[state, event] for state in ClassicState}
-    lines.append("any state")
-    for after in ends:
-        lines.append(f"  └─ {event.value} {'─' * (longest - len(event.value))}─▶ {after.value}")
+        if ways:
+            lines.append(state.value)
+            lines += [
+                arrow(event, after, is_last=(event, after) == ways[-1]) for event, after in ways
+            ]
+    ends = {TRANSITIONS[state, GroupEvent.END] for state in ClassicState}
+    lines += ["any state", *(arrow(GroupEvent.END, after, is_last=True) for after in ends)]
     return "".join(f"    {line}\n" for line in lines)
 
 
