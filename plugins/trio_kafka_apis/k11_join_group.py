@@ -48,23 +48,27 @@ def join_group(request: JoinGroupRequest, context: Context) -> Eventual[JoinGrou
     rebalance_ms = request.rebalance_timeout_ms
     if version < REBALANCE_TIMEOUT_SINCE:
         rebalance_ms = request.session_timeout_ms
-    joining = Join(
-        request.member_id,
-        asking.client_id,
-        client_host(asking.connection.peer.host),
-        request.session_timeout_ms,
-        rebalance_ms,
-        request.protocol_type,
-        tuple([GroupProtocol(one.name, bytes(one.metadata)) for one in request.protocols]),
-        request.group_instance_id,
-        request.reason,
-        "" if request.member_id else context[GroupCoordinator].new_id(),
-        version >= ID_FIRST_SINCE,
-        version >= SKIPS_SINCE,
-        None if context.allows_all else partial(_may_describe, context),
+    protocols = [
+        GroupProtocol(protocol.name, bytes(protocol.metadata)) for protocol in request.protocols
+    ]
+    coordinator = context[GroupCoordinator]
+    join = Join(
+        member_id=request.member_id,
+        client_id=asking.client_id,
+        client_host=client_host(asking.connection.peer.host),
+        session_timeout_ms=request.session_timeout_ms,
+        rebalance_timeout_ms=rebalance_ms,
+        protocol_type=request.protocol_type,
+        protocols=tuple(protocols),
+        instance_id=request.group_instance_id,
+        reason=request.reason,
+        fresh="" if request.member_id else coordinator.new_id(),
+        asks_for_id=version >= ID_FIRST_SINCE,
+        skips_assignment=version >= SKIPS_SINCE,
+        may_describe=None if context.allows_all else partial(_may_describe, context),
     )
     respond = _response if version >= NULL_PROTOCOL_SINCE else _old_response
-    return then(context[GroupCoordinator].classic.join(request.group_id, joining), respond)
+    return then(coordinator.classic.join(request.group_id, join), respond)
 
 
 def _may_describe(context: Context, topic: str) -> bool:
@@ -80,16 +84,15 @@ def _response(answer: JoinAnswer | KafkaError, nameless: str | None = None) -> J
     if isinstance(answer, KafkaError):
         return JoinGroupResponse(error_code=answer.code, protocol_name=nameless)
     return JoinGroupResponse(
-        0,
-        answer.error,
-        answer.generation,
-        answer.protocol_type,
-        answer.protocol_name or nameless,
-        answer.leader,
-        answer.skip_assignment,
-        answer.member_id,
-        [
-            JoinGroupResponseMember(one.member_id, one.instance_id, one.metadata)
-            for one in answer.members
+        error_code=answer.error,
+        generation_id=answer.generation,
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol_name or nameless,
+        leader=answer.leader,
+        skip_assignment=answer.skip_assignment,
+        member_id=answer.member_id,
+        members=[
+            JoinGroupResponseMember(member.member_id, member.instance_id, member.metadata)
+            for member in answer.members
         ],
     )

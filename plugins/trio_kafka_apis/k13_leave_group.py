@@ -38,8 +38,10 @@ def leave_group(request: LeaveGroupRequest, context: Context) -> Eventual[LeaveG
             f"{len(request.members)} members: expected at most {MOST_MEMBERS}",
         )
     members = [
-        LeavingMember(member_id=one.member_id, instance_id=one.group_instance_id, reason=one.reason)
-        for one in request.members
+        LeavingMember(
+            member_id=member.member_id, instance_id=member.group_instance_id, reason=member.reason
+        )
+        for member in request.members
     ]
 
     def answer(codes: list[ErrorCode] | KafkaError) -> LeaveGroupResponse:
@@ -49,8 +51,8 @@ def leave_group(request: LeaveGroupRequest, context: Context) -> Eventual[LeaveG
             codes = [ErrorCode.UNKNOWN_MEMBER_ID] * len(members)  # the group does not exist
         return LeaveGroupResponse(
             members=[
-                MemberResponse(one.member_id, one.instance_id, code)
-                for one, code in zip(members, codes, strict=True)
+                MemberResponse(member.member_id, member.instance_id, code)
+                for member, code in zip(members, codes, strict=True)
             ]
         )
 

@@ -29,15 +29,15 @@ def sync_group(request: SyncGroupRequest, context: Context) -> Eventual[SyncGrou
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     context.authorize(Operation.READ, group=request.group_id)
     if (count := len(request.assignments)) > MOST_MEMBERS:
-        found = f"{count} assignments: expected at most {MOST_MEMBERS}"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+        text = f"{count} assignments: expected at most {MOST_MEMBERS}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, text)
     syncing = Sync(
         request.member_id,
         request.generation_id,
         request.group_instance_id,
         request.protocol_type,
         request.protocol_name,
-        {one.member_id: bytes(one.assignment) for one in request.assignments},
+        {row.member_id: bytes(row.assignment) for row in request.assignments},
     )
     return then(context[GroupCoordinator].classic.sync(request.group_id, syncing), _response)
 

@@ -148,7 +148,7 @@ class Stage:
             "words-0",
             self.machine,
             self.log,
-            self.timers,
+            timers=self.timers,
             clock=KitClock(elapsed),
             schedule=self.works.append,
             failed=self._failed,

@@ -29,7 +29,10 @@ class Scene:
         self.log = KeptLog()
         self.rung: list[float] = []
         self.accumulator = BatchAccumulator(
-            self.log, self.timers, linger_ms, lambda: self.rung.append(trio.current_time())
+            self.log,
+            self.timers,
+            linger_ms=linger_ms,
+            due=lambda: self.rung.append(trio.current_time()),
         )
 
     def add(self, *words: str, answers: int = 1) -> bool:
@@ -157,7 +160,7 @@ async def test_dropped_or_closed_batch_is_never_due(
 
 async def test_without_a_linger_no_timer_is_set() -> None:
     timers = Timers(Node("test", "broker"))
-    accumulator = BatchAccumulator(KeptLog(), timers, 0, lambda: None)
+    accumulator = BatchAccumulator(KeptLog(), timers, linger_ms=0, due=lambda: None)
 
     accumulator.add(Effects([CoordinatorRecord("a")]), 7)
 

@@ -33,6 +33,6 @@ def decode(cls: type[T], version: int, data: bytes, position: int) -> T:
 
 
 @cache
-def _decoder(cls: type[Any], version: int) -> Decode[Any]:
+def _decoder(cls: type, version: int) -> Decode[Any]:
     """Return the decoder, which each member that joins needs."""
     return decoder(cls, version)

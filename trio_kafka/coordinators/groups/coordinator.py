@@ -5,9 +5,9 @@ of that partition. The coordinator has the shards of the partitions that this br
 request is an event of one shard. The topic is created when the first client asks for a coordinator.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 from uuid import UUID
 
 import trio
@@ -30,7 +30,7 @@ from trio_kafka.coordinators.groups.settings import (
     own_group_settings,
 )
 from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
-from trio_kafka.coordinators.groups.topic_searches import TopicSearches
+from trio_kafka.coordinators.groups.topic_searches import RunInThread, TopicSearches
 from trio_kafka.coordinators.shards.coordinator import Coordinator
 from trio_kafka.coordinators.shards.owned_topic import OwnedTopic
 from trio_kafka.coordinators.shards.protocols import ShardState
@@ -68,7 +68,7 @@ class GroupDependencies:
     shards: ShardDependencies
     create_topic: Callable[[], None]
     random_bytes: Callable[[int], bytes]
-    run_in_thread: Callable[..., Awaitable[Any]]
+    run_in_thread: RunInThread
 
 
 class GroupCoordinator:
@@ -106,9 +106,9 @@ class GroupCoordinator:
         self.offsets = OffsetsService(self.coordinator)
         self.searches = TopicSearches(
             dependencies.run_in_thread,
-            shards.clock.elapsed,
             node,
-            self._search_ended,
+            elapsed=shards.clock.elapsed,
+            done=self._search_ended,
         )
         self.consumer = ConsumerService(
             self.coordinator,

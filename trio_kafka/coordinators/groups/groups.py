@@ -7,7 +7,7 @@ submachines: one for each type of groups, and one for the offsets, which all typ
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from trio_kafka.coordinators.groups.offsets import Offsets
 from trio_kafka.coordinators.groups.protocols import Group, Replay, Submachine
@@ -57,7 +57,7 @@ class Groups:
             *(make(self) for make in submachines),
         ]
         self._simple = simple
-        self._replays: dict[type[Any], Replay] = {}
+        self._replays: dict[type, Replay] = {}
         self._timers: dict[str, Submachine] = {}
         for submachine in self.submachines:
             self._replays.update(submachine.replays)

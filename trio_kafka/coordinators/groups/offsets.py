@@ -183,7 +183,7 @@ class Offsets:
 
     def _forget_topics(self, deleted: Mapping[TopicId, str]) -> Steps[Effects]:
         """Delete the offsets of these topics, but not those of a later topic of the same name."""
-        gone: dict[OffsetKey, None] = {}
+        deleted_offsets: dict[OffsetKey, None] = {}
         for number, group_id in enumerate(tuple(self.by_group), 1):
             if number % _A_STEP == 0:
                 yield
@@ -191,12 +191,12 @@ class Offsets:
             for topic_id, topic in deleted.items():
                 for partition, value in topics.get(topic, {}).items():
                     if value.topic_id in (ZERO_TOPIC_ID, topic_id):
-                        gone[group_id, topic, partition] = None
+                        deleted_offsets[group_id, topic, partition] = None
         names = {topic: topic_id for topic_id, topic in deleted.items()}
         for key, value in self.pending.values():
             if key[1] in names and value.topic_id in (ZERO_TOPIC_ID, names[key[1]]):
-                gone[key] = None
-        return Effects(records=[tombstone(*key) for key in gone], atomic=False)
+                deleted_offsets[key] = None
+        return Effects(records=[tombstone(*key) for key in deleted_offsets], atomic=False)
 
 
 def tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:

@@ -12,7 +12,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import frozen
-from trio_kafka.coordinators.shards.effects import AT_ONCE, Effects, Ticket
+from trio_kafka.coordinators.shards.effects import AT_ONCE, Answer, Effects, Ticket
 from trio_kafka.coordinators.shards.protocols import OpenBatch, ShardLog
 from trio_kafka.errors import InvariantError, KafkaError
 from trio_kafka.introspect.tree import Figures
@@ -39,7 +39,7 @@ class BatchAccumulator:
     """At most one open batch. effects: those in it, in order. is_due: its linger is over."""
 
     def __init__(
-        self, log: ShardLog, timers: Timers, linger_ms: int, due: Callable[[], None]
+        self, log: ShardLog, timers: Timers, *, linger_ms: int, due: Callable[[], None]
     ) -> None:
         """due: called when the linger of a batch is over; never if `linger_ms` is 0 or less."""
         self.effects: list[Effects] = []
@@ -127,14 +127,15 @@ def _ignore() -> None:
     """Receive the end of a linger after `close`."""
 
 
-def loss_replies(effects: Iterable[Effects], error: KafkaError, now_ms: int) -> dict[Ticket, Any]:
+def loss_replies(
+    effects: Iterable[Effects], error: KafkaError, now_ms: int
+) -> dict[Ticket, object]:
     """Return the replies of a refused batch. The first event that answers a ticket decides."""
-    replies: dict[Ticket, Any] = {}
-    for one in effects:
-        if one.refused is None:
-            answers = [(ticket, error) for ticket, _ in one.answers]
-        else:
-            answers = one.refused(error, now_ms).answers
+    replies: dict[Ticket, object] = {}
+    for of_event in effects:
+        answers: list[Answer] = [(ticket, error) for ticket, _ in of_event.answers]
+        if of_event.refused is not None:
+            answers = of_event.refused(error, now_ms).answers
         for ticket, answer in answers:
             replies.setdefault(ticket, answer)
     return replies

@@ -15,7 +15,7 @@ from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import KafkaError
 
 Ticket: TypeAlias = Hashable  # one pending request; opaque, answered exactly once
-Answer: TypeAlias = tuple[Ticket, Any]  # a value, or a KafkaError
+Answer: TypeAlias = tuple[Ticket, object]  # a value, or a KafkaError
 TimerKey: TypeAlias = tuple[Hashable, ...]  # ("session", group, member): the first names its kind
 LATEST: Final = -1
 AT_ONCE: Final = 100  # records, answers or timers of one event in one step: 2 ms
@@ -77,7 +77,7 @@ class Effects:
     replays: bool = True
     atomic: bool = True
 
-    def answer(self, ticket: Ticket, value: Any) -> "Effects":
+    def answer(self, ticket: Ticket, value: object) -> "Effects":
         """Add an answer."""
         self.answers.append((ticket, value))
         return self

@@ -16,7 +16,7 @@ from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.primitives import Buffer
 from trio_kafka.protocol.schema import message_of
 
-RecordTypes: TypeAlias = Mapping[int, tuple[type[Any], type[Any]]]  # key and value, by type number
+RecordTypes: TypeAlias = Mapping[int, tuple[type, type]]  # key and value, by type number
 # First bytes of a key or value, and the function that writes the rest.
 _Encoder: TypeAlias = tuple[bytes, Callable[[Any, Callable[[bytes], object]], None]]
 _INT16: Final = Struct(">h")
@@ -26,10 +26,10 @@ class UnknownTypeError(DecodeError):
     """The record's type is unknown here; a newer broker has written it."""
 
 
-def record_types(*modules: ModuleType) -> dict[int, tuple[type[Any], type[Any]]]:
+def record_types(*modules: ModuleType) -> dict[int, tuple[type, type]]:
     """Return the classes of key and value by record type that the modules declare."""
-    keys: dict[int, type[Any]] = {}
-    values: dict[int, type[Any]] = {}
+    keys: dict[int, type] = {}
+    values: dict[int, type] = {}
     for module in modules:
         for name, declared in vars(module).items():
             message = getattr(declared, "__message__", None)
@@ -49,7 +49,7 @@ class RecordCodec:
         self,
         *modules: ModuleType,
         unserved: Callable[[], Iterable[ModuleType]] = _no_modules,
-        written: Mapping[type[Any], int] | None = None,
+        written: Mapping[type, int] | None = None,
     ) -> None:
         """modules: declare the classes of keys and values. unserved: return modules of types that
         this broker only reads; called for the first record of such a type.
@@ -61,8 +61,8 @@ class RecordCodec:
         self._unserved = unserved
         self._all_types: RecordTypes | None = None
         self._written = {} if written is None else written
-        self._key_encoders: dict[type[Any], _Encoder] = {}
-        self._value_encoders: dict[tuple[type[Any], int], _Encoder] = {}
+        self._key_encoders: dict[type, _Encoder] = {}
+        self._value_encoders: dict[tuple[type, int], _Encoder] = {}
 
     def all_types(self) -> RecordTypes:
         """Return the classes of key and value by record type, of unserved types too."""
@@ -98,6 +98,7 @@ class RecordCodec:
         if classes is None:
             raise UnknownTypeError(f"record of unknown type {number}")
         key_class, value_class = classes
+        key_message: object
         key_message, _ = decoder(key_class, 0)(key, _INT16.size)
         if value is None:
             return CoordinatorRecord(key_message)
@@ -106,17 +107,18 @@ class RecordCodec:
                 f"record value of {len(value)} bytes: expected at least 2 for the version"
             )
         version = _INT16.unpack_from(value)[0]
+        value_message: object
         value_message, _ = decoder(value_class, version)(value, _INT16.size)
         return CoordinatorRecord(key_message, value_message, version)
 
-    def _key_encoder(self, cls: type[Any]) -> _Encoder:
+    def _key_encoder(self, cls: type) -> _Encoder:
         number = message_of(cls).key
         if number is None:
             raise TypeError(f"{cls.__name__} is not the key of a stored record")
         prefixed = self._key_encoders[cls] = _INT16.pack(number), encoder(cls, 0)
         return prefixed
 
-    def _value_encoder(self, cls: type[Any], version: int) -> _Encoder:
+    def _value_encoder(self, cls: type, version: int) -> _Encoder:
         number = version
         if version == LATEST:
             number = self._written.get(cls, message_of(cls).versions[1])

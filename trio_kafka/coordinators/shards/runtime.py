@@ -210,7 +210,7 @@ class ShardRuntime(Generic[M]):
             f"{self.topic}-{number}",
             self._make(),
             log,
-            dependencies.timers,
+            timers=dependencies.timers,
             clock=self._clock,
             schedule=self._work,
             failed=lambda _shard: self._reload(number),

@@ -57,8 +57,8 @@ class Shard(Generic[M]):
         name: str,
         machine: M,
         log: ShardLog,
-        timers: Timers,
         *,
+        timers: Timers,
         clock: Clock,
         schedule: "Callable[[Shard[M]], None]",
         failed: "Callable[[Shard[M]], None]",
@@ -74,7 +74,9 @@ class Shard(Generic[M]):
         self._schedule = schedule
         self._failed = failed
         self._batching = batching
-        self._accumulator = BatchAccumulator(log, timers, batching.linger_ms, self._wake)
+        self._accumulator = BatchAccumulator(
+            log, timers, linger_ms=batching.linger_ms, due=self._wake
+        )
         self._commits = CommitQueue(log, self._wake)
         self._is_woken = False  # the log has changed, or the batch is due
         self._round = 0  # the last round that brought records

@@ -42,14 +42,14 @@ def group_record(group: ClassicGroup, assignments: dict[str, bytes]) -> Steps[Co
     for member in group.membership:
         members.append(
             MemberMetadata(
-                member.member_id,
-                member.instance_id,
-                member.client_id,
-                member.client_host,
-                member.rebalance_timeout_ms,
-                member.session_timeout_ms,
-                member.metadata(group.protocol_name),
-                assignments.get(member.member_id, b""),
+                member_id=member.member_id,
+                group_instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                rebalance_timeout=member.rebalance_timeout_ms,
+                session_timeout=member.session_timeout_ms,
+                subscription=member.metadata(group.protocol_name),
+                assignment=assignments.get(member.member_id, b""),
             )
         )
         if not len(members) % _A_STEP:

@@ -1,7 +1,7 @@
 """Submachine of classic groups: replay and timers."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.coordinators.groups.classic import rebalance, session
 from trio_kafka.coordinators.groups.classic.group import JOIN, SESSION, SYNC, ClassicGroup
@@ -33,7 +33,7 @@ class ClassicGroups:
 
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
-        self.replays: Mapping[type[Any], Replay] = {GroupMetadataKey: self._replay}
+        self.replays: Mapping[type, Replay] = {GroupMetadataKey: self._replay}
         self.timers = frozenset({SESSION, JOIN, SYNC})
 
     def _replay(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:

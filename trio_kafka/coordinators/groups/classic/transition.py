@@ -117,13 +117,12 @@ class Transition:
         group = self.group
         leads = group.leader == member_id
         return JoinAnswer(
-            member_id,
-            ErrorCode.NONE,
-            group.generation,
-            group.protocol_type or None,
-            group.protocol_name,
-            group.leader or "",
-            group.joined_members() if leads else (),
+            member_id=member_id,
+            generation=group.generation,
+            protocol_type=group.protocol_type or None,
+            protocol_name=group.protocol_name,
+            leader=group.leader or "",
+            members=group.joined_members() if leads else (),
         )
 
 

@@ -23,9 +23,6 @@ class GroupProtocol(NamedTuple):
     metadata: bytes
 
 
-# Made by position for each request: by keyword it takes three times as long.
-
-
 @define
 class Join:
     """JoinGroup. Times in ms.
@@ -54,8 +51,8 @@ class Join:
     @property
     def new_member_id(self) -> str:
         """Id of a new member; it begins with a name that the operator knows."""
-        known = self.client_id if self.instance_id is None else self.instance_id
-        return f"{known}-{self.fresh}"
+        prefix = self.client_id if self.instance_id is None else self.instance_id
+        return f"{prefix}-{self.fresh}"
 
 
 @define

@@ -138,13 +138,13 @@ class ConsumerGroup:
 
     def member(self, member_id: str) -> Member:
         """Return a member. Raises KafkaError(UNKNOWN_MEMBER_ID)."""
-        found = self.by_id.get(member_id)
-        if found is None:
+        member = self.by_id.get(member_id)
+        if member is None:
             raise KafkaError(
                 ErrorCode.UNKNOWN_MEMBER_ID,
                 f"Member {member_id} is not a member of group {self.group_id}.",
             )
-        return found
+        return member
 
     def static_member(self, instance_id: str | None) -> Member | None:
         """Return the member with this instance id."""
@@ -186,19 +186,19 @@ class ConsumerGroup:
     @property
     def classic(self) -> int:
         """Number of members that speak the classic protocol."""
-        return sum(one.classic is not None for one in self.by_id.values())
+        return sum(member.classic is not None for member in self.by_id.values())
 
     def all_classic_without(self, members: Iterable[Member]) -> bool:
         """Return whether all other members speak the classic protocol."""
-        those = {one.member_id for one in members}
-        others = (one for one in self.by_id.values() if one.member_id not in those)
-        return all(one.classic is not None for one in others)
+        excluded = {member.member_id for member in members}
+        others = (member for member in self.by_id.values() if member.member_id not in excluded)
+        return all(member.classic is not None for member in others)
 
     def waits_for_others(self, member: Member) -> bool:
         """Return whether another member still owns a partition of the member's target."""
         for topic, numbers in self.targets.get(member.member_id, NO_PARTITIONS).items():
             has = member.assigned.get(topic, {})
-            if any(one not in has and not self.is_free(topic, one) for one in numbers):
+            if any(number not in has and not self.is_free(topic, number) for number in numbers):
                 return True
         return False
 

@@ -39,8 +39,8 @@ class ConsumerShardState:
     @classmethod
     def of(cls, groups: Groups) -> Self:
         """Return the state of a shard. Raises KafkaError(UNSUPPORTED_VERSION) if it has none."""
-        for one in groups.submachines:
-            state = getattr(one, "state", None)
+        for submachine in groups.submachines:
+            state = getattr(submachine, "state", None)
             if isinstance(state, cls):
                 return state
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
@@ -54,13 +54,13 @@ class ConsumerShardState:
 
     def existing(self, group_id: str, what: str = "Group") -> ConsumerGroup:
         """Return the consumer group. Raises KafkaError(GROUP_ID_NOT_FOUND)."""
-        found = self.groups.by_id.get(group_id)
-        if found is None:
+        group = self.groups.by_id.get(group_id)
+        if group is None:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"{what} {group_id} not found.")
-        if not isinstance(found, ConsumerGroup):
+        if not isinstance(group, ConsumerGroup):
             message = f"Group {group_id} is not a consumer group."
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, message)
-        return found
+        return group
 
     def new(self, group_id: str) -> ConsumerGroup:
         """Return a new group that is not in `groups` yet."""

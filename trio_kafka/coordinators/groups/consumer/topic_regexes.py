@@ -136,17 +136,17 @@ def _take(transition: Transition, search: Search) -> Steps[Effects]:
             regex=shown(regex),
             reason=str(error),
         )
-    found = {
+    matches = {
         regex: Resolved(names, search.version, search.began_ms)
         for regex, names in search.matches.items()
         if regex in subscriptions.regexes  # a member still has it
     }
     changed = {
         regex: resolved
-        for regex, resolved in found.items()
+        for regex, resolved in matches.items()
         if _topics(subscriptions.resolved.get(regex)) != resolved.topics
     }
-    for regex, resolved in found.items():
+    for regex, resolved in matches.items():
         topics = yield from sorted_in_steps(resolved.topics)
         transition.write(
             records.expression(
@@ -160,7 +160,7 @@ def _take(transition: Transition, search: Search) -> Steps[Effects]:
     _logger.info(
         "regular expressions resolved",
         group=group.group_id,
-        regexes=[shown(regex) for regex in sorted(found)],
+        regexes=[shown(regex) for regex in sorted(matches)],
     )
     return transition.effects
 

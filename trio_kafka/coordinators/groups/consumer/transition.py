@@ -44,8 +44,8 @@ class Transition:
         """Return the transition of an event that begins now."""
         return cls(state, group, state.settings_of(group.group_id), now_ms)
 
-    def write(self, *those: CoordinatorRecord) -> None:
-        self.effects.records += those
+    def write(self, *records: CoordinatorRecord) -> None:
+        self.effects.records += records
 
     def metadata_hash(self, topics: Counts) -> Steps[int]:
         """Return the hash of the subscribed topics as they are now."""
