@@ -1,7 +1,7 @@
 """Interfaces of groups and of the submachines that serve them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from trio_kafka.coordinators.groups.offset_values import TopicOffsets
 from trio_kafka.coordinators.groups.settings import GroupSettings
@@ -9,9 +9,6 @@ from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, T
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.scheduling.chunked_work import Steps
-
-if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.classic.requests import ClassicAdapter
 
 GroupType: TypeAlias = Literal["classic", "consumer", "share", "streams"]
 # Called with key and value; None is a tombstone.
@@ -124,7 +121,7 @@ class Submachine(Protocol):
     def group_type(self) -> GroupType | None: ...
 
     @property
-    def classic_adapter(self) -> "ClassicAdapter | None": ...
+    def classic_adapter(self) -> object | None: ...
 
     def loaded(self, now_ms: int) -> Steps[Effects]:
         """Handle the end of the load: sessions of members begin."""

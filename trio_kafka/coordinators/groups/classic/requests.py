@@ -5,7 +5,7 @@ A classic group serves them by `joining`, `syncing` and `session`. A group of an
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.values import (
@@ -47,7 +47,7 @@ def adapter_of(groups: Groups, group: Group) -> ClassicAdapter | None:
     """Return the adapter for groups of this group's type, if there is one."""
     for submachine in groups.submachines:
         if submachine.group_type == group.type:
-            return submachine.classic_adapter
+            return cast("ClassicAdapter | None", submachine.classic_adapter)
     return None
 
 
