@@ -186,7 +186,7 @@ async def test_a_request_with_many_partitions_is_served_in_steps(
 
         code = SimpleNamespace(code=IDS_SINCE - 1)
         again = [(number, batch(b"x")) for number in range(count)]
-        work = make(produce_request("t", *again), Context(code, served.broker.parts))  # type: ignore[arg-type]
+        work = make(produce_request("t", *again), Context(code, served.broker.parts, IDS_SINCE - 1))  # type: ignore[arg-type]
         assert isinstance(work, Work)
         assert sum(1 for _ in work.steps) >= count / 10
 

@@ -180,7 +180,7 @@ async def test_an_unchanged_response_is_the_same_cached_bytes_object(
         await client.ask(ApiVersionsRequest("trio", "1"), 3)
 
         request = plane.connections[0]
-        context = Context(_Versioned(request), plane.parts)  # type: ignore[arg-type]
+        context = Context(_Versioned(request), plane.parts, 3)  # type: ignore[arg-type]
         first = api_versions(ApiVersionsRequest("trio", "1"), context)
         assert api_versions(ApiVersionsRequest("trio", "1"), context) is first
 

@@ -273,7 +273,7 @@ async def test_many_resources_are_described_in_steps(autojump_clock: MockClock) 
         request = DescribeConfigsRequest(resources)
         answer = await served.ask(request, 4)
         asked = SimpleNamespace(code=32 << 16 | 4)
-        work = describe_configs(request, Context(asked, served.broker.parts))  # type: ignore[arg-type]
+        work = describe_configs(request, Context(asked, served.broker.parts, 4))  # type: ignore[arg-type]
         assert isinstance(work, Work)
         response = whole(work.steps)
 

@@ -82,7 +82,7 @@ async def test_many_groups_are_deleted_in_steps(autojump_clock: MockClock, count
         await served.serve_groups("g")
         names = [f"g{number}" for number in range(count)]
         asked = SimpleNamespace(code=42 << 16 | 2)
-        context = Context(asked, served.broker.parts)  # type: ignore[arg-type]
+        context = Context(asked, served.broker.parts, 2)  # type: ignore[arg-type]
         made = delete_groups(DeleteGroupsRequest(names), context)
         pauses = 0
         if isinstance(made, Work):

@@ -32,7 +32,8 @@ class Peer:
 def context(authorizer: Authorizer = ALLOW_ALL) -> Context:
     request = bare_request(7, Peer())
     request.client_id = "me"
-    return Context(request, Parts(apis=Registry(), cluster_id="c-1", authorizer=authorizer))
+    parts = Parts(apis=Registry(), cluster_id="c-1", authorizer=authorizer)
+    return Context(request, parts, request.version)
 
 
 def test_a_context_knows_request_and_connection() -> None:

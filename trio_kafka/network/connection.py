@@ -99,8 +99,8 @@ class Connection:
 
     def client_id(self, frame: Frame, length: int) -> str:
         """See `ConnectionPort.client_id`. Decoded only if it differs from the request before."""
-        known: Any = self._client_raw
-        if length != len(known) or frame[10 : 10 + length] != known:
+        previous: Any = self._client_raw
+        if length != len(previous) or frame[10 : 10 + length] != previous:
             raw = raw_client_id(frame, length) or b""
             self._client_id = raw.decode()
             self._client_raw = raw

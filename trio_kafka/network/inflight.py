@@ -41,19 +41,19 @@ def requests_in_flight(owners: Iterable[ConnectionOwners]) -> Iterator[Request |
     """
     for owner in tuple(owners):
         for connection in tuple(owner.connections.values()):
-            found = requests_of(connection)
-            yield from found or (None,)
+            requests = requests_of(connection)
+            yield from requests or (None,)
 
 
 def requests_of(connection: Connection) -> Sequence[Request]:
     """Return the requests in flight of one connection, those that are sent first."""
     if connection.closed:
         return ()
-    found = [] if connection.out is None else list(connection.out.requests)
-    found += [request for request, _ in connection.answers or ()]
+    requests = [] if connection.out is None else list(connection.out.requests)
+    requests += [request for request, _ in connection.answers or ()]
     if connection.request is not None:
-        found.append(connection.request)
-    return found
+        requests.append(connection.request)
+    return requests
 
 
 def stage_of(request: Request) -> Stage:

@@ -127,8 +127,8 @@ class ServedListener:
             with self._closing:
                 async with trio.open_nursery() as nursery:
                     self._nursery = nursery
-                    for one in self.processors:
-                        nursery.start_soon(one.run, name=one.name)
+                    for processor in self.processors:
+                        nursery.start_soon(processor.run, name=processor.name)
                     self.resize(self._size)
                     with self._accepting:
                         try:
@@ -158,7 +158,7 @@ class ServedListener:
             return
         while len(self.processors) < self._size:
             try:
-                one = self._add()
+                processor = self._add()
             except OSError as error:
                 has = len(self.processors)
                 _logger.warning(
@@ -169,12 +169,12 @@ class ServedListener:
                     reason=error.strerror,
                 )
                 break
-            nursery.start_soon(one.run, name=one.name)
+            nursery.start_soon(processor.run, name=processor.name)
         while len(self.processors) > self._size:
-            one = self.processors.pop()
-            self._retired.append(one)
-            one.begin_draining()
-            nursery.start_soon(self._retire_one, one, name=f"{one.name}-retire")
+            processor = self.processors.pop()
+            self._retired.append(processor)
+            processor.begin_draining()
+            nursery.start_soon(self._retire_one, processor, name=f"{processor.name}-retire")
 
     def stop_accepting(self) -> None:
         """Close the socket; connections stay."""
@@ -208,19 +208,19 @@ class ServedListener:
     def _add(self) -> Processor:
         name = f"{self._threads}-{self._numbered}"
         self._numbered += 1
-        one = Processor(name, self._resources, self.settings, self._node)
-        self.processors.append(one)
-        return one
+        processor = Processor(name, self._resources, self.settings, self._node)
+        self.processors.append(processor)
+        return processor
 
-    async def _retire_one(self, one: Processor) -> None:
+    async def _retire_one(self, processor: Processor) -> None:
         with trio.move_on_after(RETIRE_S):
-            await one.wait_drained()
-        one.scope.cancel()
-        self._retired.remove(one)
+            await processor.wait_drained()
+        processor.scope.cancel()
+        self._retired.remove(processor)
 
     def figures(self) -> Figures:
         return {
-            "connections": sum(len(one.connections) for one in self.all_processors),
+            "connections": sum(len(processor.connections) for processor in self.all_processors),
             "processors": len(self.processors),
             "retired": len(self._retired),
         }

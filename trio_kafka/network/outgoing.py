@@ -105,7 +105,7 @@ class Outgoing:
     @property
     def left_of_files(self) -> int:
         """Bytes of files that are not sent: they take no memory in the socket."""
-        return sum(len(one) for one in self._segments if isinstance(one, FileRange))
+        return sum(len(segment) for segment in self._segments if isinstance(segment, FileRange))
 
     def _take_bytes(self, n: int) -> None:
         self.taken += n

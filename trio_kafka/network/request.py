@@ -109,8 +109,8 @@ class Request:
         """Answer, once; never waits. None: there is no answer (acks=0, or the peer has left)."""
         self.frame = None
         if segments is not None:
-            one = len(segments) == 1
-            self.stamps.response_bytes = len(segments[0]) if one else sum(map(len, segments))
+            is_single = len(segments) == 1
+            self.stamps.response_bytes = len(segments[0]) if is_single else sum(map(len, segments))
         self.connection.request = None
         self.connection.answer(self, segments)
 

@@ -109,7 +109,7 @@ def api(
                 f"{message.name}: {handler.__name__} is a generator: return `rows` or `for_each`,"
                 " or make it async"
             )
-        made = Api(
+        api = Api(
             key=key,
             name=message.name.removesuffix("Request"),
             first=lowest,
@@ -123,7 +123,7 @@ def api(
             source=handler.__module__,
             largest=largest,
         )
-        setattr(handler, _MARK, made)
+        setattr(handler, _MARK, api)
         return handler
 
     return mark
@@ -131,5 +131,5 @@ def api(
 
 def api_of(handler: object) -> Api | None:
     """Return the API that `@api` declared; None if the function has no such decorator."""
-    found = getattr(handler, _MARK, None)
-    return found if isinstance(found, Api) else None
+    api = getattr(handler, _MARK, None)
+    return api if isinstance(api, Api) else None

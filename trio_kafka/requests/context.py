@@ -21,6 +21,7 @@ from typing import (
     cast,
 )
 
+from trio_kafka.attributes import define
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import KafkaError
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
@@ -72,16 +73,17 @@ _TYPES: Final = {
 }
 
 
+@define(eq=False, repr=False)
 class Context:
-    """View of one request on the broker: its client, its permissions, and the broker's parts."""
+    """View of one request on the broker: its client, its permissions, and the broker's parts.
 
-    __slots__ = ("parts", "request", "slot", "version")
+    version: of the API. slot: place of an async handler.
+    """
 
-    def __init__(self, request: Request, parts: Parts, slot: HandlerSlot | None = None) -> None:
-        self.request = request
-        self.parts = parts
-        self.version = request.code & 0xFFFF  # of the API; no negative one is ever served
-        self.slot = slot
+    request: Request
+    parts: Parts
+    version: int
+    slot: HandlerSlot | None = None
 
     # --- the broker
 
@@ -160,12 +162,12 @@ class Context:
         """
         if self.parts.authorizer is ALLOW_ALL:
             return
-        wanted = _resource(resource)
-        if not self._is_allowed(operation, wanted):
+        target = _resource(resource)
+        if not self._is_allowed(operation, target):
             raise KafkaError(
-                DENIALS[wanted.type],
+                DENIALS[target.type],
                 f"{self.principal} has no permission {operation.name} on"
-                f" {wanted.type.name.lower()} {wanted.name}: ask an administrator for it",
+                f" {target.type.name.lower()} {target.name}: ask an administrator for it",
             )
 
     def is_authorized(self, operation: Operation, **resource: Unpack[OneResource]) -> bool:
@@ -180,12 +182,12 @@ class Context:
         `context.authorized(Operation.DESCRIBE, topics=names)`. The authorizer is asked for a name
         when it is reached, so that a long list can be walked in slices.
         """
-        ((plural, found),) = names.items()
-        wanted = cast("Iterable[str]", found)
+        ((plural, values),) = names.items()
+        all_names = cast("Iterable[str]", values)
         if self.parts.authorizer is ALLOW_ALL:
-            return wanted
+            return all_names
         kind = _TYPES[plural.removesuffix("s")]
-        return (name for name in wanted if self._is_allowed(operation, Resource(kind, name)))
+        return (name for name in all_names if self._is_allowed(operation, Resource(kind, name)))
 
     def is_authorized_on_any(self, operation: Operation, kind: ResourceType) -> bool:
         """Return whether the client has a permission on any resource of a type (KIP-679)."""
@@ -196,11 +198,15 @@ class Context:
 
     def authorized_operations(self, **resource: Unpack[OneResource]) -> int:
         """Return the operations that the client may perform on a resource, as a bit field."""
-        wanted = _resource(resource)
-        applicable = OPERATIONS[wanted.type]
+        target = _resource(resource)
+        applicable = OPERATIONS[target.type]
         if self.parts.authorizer is ALLOW_ALL:
             return applicable
-        return bits(one for one in operations_in(applicable) if self._is_allowed(one, wanted))
+        return bits(
+            operation
+            for operation in operations_in(applicable)
+            if self._is_allowed(operation, target)
+        )
 
     def authorize_settings(self, operation: Operation, kind: int, name: str) -> None:
         """Require a permission on a resource with settings: the topic, the group or the cluster.
@@ -250,7 +256,7 @@ class Context:
         return await self.slot.parked(wait, *args, deadline=deadline)
 
 
-def _resource(given: Mapping[str, object]) -> Resource:
+def _resource(keywords: Mapping[str, object]) -> Resource:
     """Return the resource of keyword arguments. Raises ValueError unless it is exactly one."""
-    ((kind, name),) = given.items()
+    ((kind, name),) = keywords.items()
     return THE_CLUSTER if kind == "cluster" else Resource(_TYPES[kind], str(name))

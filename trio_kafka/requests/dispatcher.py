@@ -69,7 +69,7 @@ class Dispatcher:
         slot = HandlerSlot(self.owner, request, scope)
         try:
             await slot.take()
-            result = await route.handler(message, Context(request, self.parts, slot))
+            result = await route.handler(message, Context(request, self.parts, route.version, slot))
         except Exception as error:  # noqa: BLE001 - one request fails, the group continues
             slot.close()
             self.completions.fail(request, route, message, error)
@@ -93,7 +93,7 @@ class Dispatcher:
     def _handle(self, request: Request, route: Route, message: Any) -> None:
         """Call a plain handler and complete the request."""
         try:
-            result = route.handler(message, Context(request, self.parts))
+            result = route.handler(message, Context(request, self.parts, route.version))
         except Exception as error:  # noqa: BLE001 - one request fails, the group continues
             self.completions.fail(request, route, message, error)
         else:

@@ -51,65 +51,67 @@ class _Filling:
         self._code = code
         self._message = message
 
-    def fill(self, asked: Any, cls: type[Any]) -> Any:
+    def fill(self, source: Any, cls: type[Any]) -> Any:
         """Return a `cls` with the error in it or in its items; None if it has no field for it."""
         fields = [field for field in fields_of(cls) if covers(field.versions, self._version)]
         names = {field.name for field in fields}
-        made = cls()
+        filled = cls()
         for name in _CODES:
             if name in names:
-                setattr(made, name, self._code)
+                setattr(filled, name, self._code)
                 if self._message is not None and _MESSAGE in names:
-                    made.error_message = self._message
-                _copy(asked, made, fields)
-                return made
+                    filled.error_message = self._message
+                _copy(source, filled, fields)
+                return filled
         for field in fields:
             item = _item_class(field)
             if item is not None and _has_error_code(item):
-                items = self._items(asked, item)
+                items = self._items(source, item)
                 if items is None:
                     return None
-                setattr(made, field.name, items)
-                _copy(asked, made, fields)
-                return made
+                setattr(filled, field.name, items)
+                _copy(source, filled, fields)
+                return filled
         return None
 
-    def _items(self, asked: Any, cls: type[Any]) -> list[Any] | None:
+    def _items(self, source: Any, cls: type[Any]) -> list[Any] | None:
         """Return an item for each item of the request; None if no array of the request fits."""
-        arrays = _arrays(asked)
+        arrays = _arrays(source)
         if not arrays:
             return []
         for array in arrays:
             if len(array) > MANY:
                 if self._item(array[0], cls) is None:
                     continue
-                return lazily(array, lambda one: self._item(one, cls) or self.fill(None, cls))
-            items = [self._item(one, cls) for one in array]
+                return lazily(
+                    array, lambda element: self._item(element, cls) or self.fill(None, cls)
+                )
+            items = [self._item(element, cls) for element in array]
             if all(item is not None for item in items):
                 return items
         return None
 
-    def _item(self, asked: Any, cls: type[Any]) -> Any:
-        if hasattr(asked, "__fields__"):
-            return self.fill(asked, cls)
+    def _item(self, source: Any, cls: type[Any]) -> Any:
+        if hasattr(source, "__fields__"):
+            return self.fill(source, cls)
         # A bare name or number belongs into the first field of its type.
-        made = self.fill(None, cls)
-        if made is not None:
+        filled = self.fill(None, cls)
+        if filled is not None:
             for field in fields_of(cls):
                 named = field.name not in _CODES and field.name != _MESSAGE
-                if named and type(getattr(made, field.name)) is type(asked):
-                    setattr(made, field.name, asked)
-                    return made
+                if named and type(getattr(filled, field.name)) is type(source):
+                    setattr(filled, field.name, source)
+                    return filled
         return None
 
 
-def _arrays(asked: Any) -> list[list[Any]]:
+def _arrays(source: Any) -> list[list[Any]]:
     """Return the non-empty arrays of a request or item, arrays of structs first."""
-    if asked is None:
+    if source is None:
         return []
-    fields = [field for field in fields_of(type(asked)) if field.kind == "array"]
+    fields = [field for field in fields_of(type(source)) if field.kind == "array"]
     fields.sort(key=lambda field: _item_class(field) is None)
-    return [value for field in fields if (value := getattr(asked, field.name))]
+    return [value for field in fields if (value := getattr(source, field.name))]
 
 
 def _copy(source: Any, target: Any, fields: list[Field]) -> None:
@@ -126,8 +128,8 @@ def _copy(source: Any, target: Any, fields: list[Field]) -> None:
             item = _item_class(field)
             if value and item is not None and _is_part_of(item, type(value[0])):
                 parts = [item() for _ in value]
-                for one, part in zip(value, parts, strict=True):
-                    _copy(one, part, list(fields_of(item)))
+                for original, part in zip(value, parts, strict=True):
+                    _copy(original, part, list(fields_of(item)))
                 setattr(target, field.name, parts)
         elif field.kind != "struct" and value is not None:
             setattr(target, field.name, value)
@@ -145,11 +147,11 @@ def _same(field: Field, there: dict[str, Field]) -> Field | None:
     return None
 
 
-def _is_part_of(item: type[Any], asked: type[Any]) -> bool:
+def _is_part_of(item: type[Any], source: type[Any]) -> bool:
     """Return whether an item of the response only repeats an item of the request."""
-    if _has_error_code(item) or not hasattr(asked, "__fields__"):
+    if _has_error_code(item) or not hasattr(source, "__fields__"):
         return False
-    names = {field.name for field in fields_of(asked)}
+    names = {field.name for field in fields_of(source)}
     return all(field.name in names for field in fields_of(item))
 
 

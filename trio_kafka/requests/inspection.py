@@ -72,17 +72,17 @@ def _inspect_in_flight(
     limit: int,
     in_process: InProcessClient | None,
 ) -> Steps[tuple[list[InspectedRequest], bool]]:
-    found: list[InspectedRequest] = []
+    inspected: list[InspectedRequest] = []
     for at, plane in enumerate(planes):
         requests = _in_flight(plane, is_wanted, None if at else in_process)
-        for number, one in enumerate(requests):
-            if one is not None:
-                if len(found) >= limit:
-                    return found, True
-                found.append(one)
+        for number, request in enumerate(requests):
+            if request is not None:
+                if len(inspected) >= limit:
+                    return inspected, True
+                inspected.append(request)
             if not number % _PER_STEP:
                 yield
-    return found, False
+    return inspected, False
 
 
 def _inspect_ended(
@@ -93,11 +93,11 @@ def _inspect_ended(
     heap: list[tuple[float, int, InspectedRequest]] = []
     matched = number = 0
     for plane in planes:
-        for one in _ended(plane, selection, is_wanted):
-            if one is not None:
+        for request in _ended(plane, selection, is_wanted):
+            if request is not None:
                 matched += 1
-                ended, received = one.stamps.sent, one.stamps.received
-                entry = (ended if is_latest else ended - received, -matched, one)
+                ended, received = request.stamps.sent, request.stamps.received
+                entry = (ended if is_latest else ended - received, -matched, request)
                 if len(heap) < limit:
                     heapq.heappush(heap, entry)
                 elif heap:
@@ -106,7 +106,7 @@ def _inspect_ended(
                 yield
             number += 1
     yield
-    return [one for _, _, one in sorted(heap, reverse=True)], matched > limit
+    return [request for _, _, request in sorted(heap, reverse=True)], matched > limit
 
 
 def _in_flight(

@@ -26,9 +26,9 @@ def materialized(route: Route, response: Any) -> Steps[Any]:
 def release_ranges(message: Any, unless: Any = None) -> None:
     """Release the file ranges of a message that is not sent, except those also in `unless`."""
     kept = set(map(id, _ranges(unless)))
-    for found in _ranges(message):
-        if id(found) not in kept:
-            found.release()
+    for file_range in _ranges(message):
+        if id(file_range) not in kept:
+            file_range.release()
 
 
 def discard(result: Any) -> None:

@@ -78,7 +78,7 @@ class Registry:
 
         Raises DuplicateApiError, and then changes nothing.
         """
-        apis = {key: one for key, one in self._apis.items() if key not in set(leaving)}
+        apis = {key: api for key, api in self._apis.items() if key not in set(leaving)}
         for api in coming:
             offered = api.with_unstable() if self.unstable else api
             if api.key in apis:
@@ -97,12 +97,12 @@ class Registry:
 
     def get(self, key: int) -> Api | None:
         """Return the API; import its module. Raises StaleListingError and errors of the import."""
-        found = self._apis.get(key)
-        if found is None:
+        listing = self._apis.get(key)
+        if listing is None:
             return None
-        if not isinstance(found, Api):
-            found = self._apis[key] = self._load(found)
-        return self._narrow(found)
+        if not isinstance(listing, Api):
+            listing = self._apis[key] = self._load(listing)
+        return self._narrow(listing)
 
     def with_unstable(self) -> "Registry":
         """Return a copy that serves unstable versions too."""
@@ -110,10 +110,10 @@ class Registry:
 
     def copy(self, *, unstable: bool = False) -> "Registry":
         """Return a copy with the same APIs."""
-        made = Registry(unstable=self.unstable or unstable)
+        copy = Registry(unstable=self.unstable or unstable)
         for api in self.with_all_versions():
-            made.add(api)
-        return made
+            copy.add(api)
+        return copy
 
     def __iter__(self) -> Iterator[Listing]:
         """Iterate over the served APIs by key, without imports."""
@@ -139,10 +139,12 @@ class Registry:
             if api is not None and api.source == module.__name__:
                 self.add(api)
         listed = _listings(module)
-        for found in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}."):
-            if found.name not in listed:
-                self.add_module(importlib.import_module(found.name))
-            for listing in listed.get(found.name, ()):
+        for submodule in pkgutil.iter_modules(
+            getattr(module, "__path__", ()), f"{module.__name__}."
+        ):
+            if submodule.name not in listed:
+                self.add_module(importlib.import_module(submodule.name))
+            for listing in listed.get(submodule.name, ()):
                 self.add(listing)
 
     def _narrow(self, api: A) -> A | None:
@@ -156,13 +158,13 @@ class Registry:
     def _load(self, listing: Listing) -> Api:
         """Import a listed API. Raises StaleListingError if its module has none, and ImportError."""
         module = importlib.import_module(listing.source)
-        made = [api for value in vars(module).values() if (api := api_of(value)) is not None]
-        for api in made:
+        apis = [api for value in vars(module).values() if (api := api_of(value)) is not None]
+        for api in apis:
             offered = api.with_unstable() if self.unstable else api
             if offered.listing == listing:
                 return offered
         raise StaleListingError(
-            f"{listing.source} has {[api.listing for api in made]}, want {listing} as listed:"
+            f"{listing.source} has {[api.listing for api in apis]}, want {listing} as listed:"
             " update LISTED of its package"
         )
 
@@ -173,12 +175,12 @@ class Registry:
 
 def _listings(module: ModuleType) -> dict[str, list[Listing]]:
     """Return the listings of a package, by full name of the module."""
-    found: dict[str, list[Listing]] = {}
+    listings: dict[str, list[Listing]] = {}
     for key, name, first, last, place, *unstable in getattr(module, LISTED, ()):
         source = f"{module.__name__}.{place}"
         newest = unstable[0] if unstable else last
-        found.setdefault(source, []).append(Listing(key, name, first, last, newest, source))
-    return found
+        listings.setdefault(source, []).append(Listing(key, name, first, last, newest, source))
+    return listings
 
 
 def _two_handlers(api: Listing, there: Listing) -> str:

@@ -67,10 +67,12 @@ class Route:
 
         Raises ProtocolError, and ManyItemsError if `read_in_steps` must be used.
         """
+        position = 10 + client_length if client_length > 0 else 10
         if self.flexible_request:
-            position = body_position(frame, client_length, flexible=True)
-        else:
-            position = 10 + client_length if client_length > 0 else 10
+            if position < len(frame) and not frame[position]:  # nearly always: no tagged fields
+                position += 1
+            else:
+                position = body_position(frame, client_length, flexible=True)
         return self.decode(frame, position)[0]
 
     def write(self, request: Request, response: Any) -> Segments:

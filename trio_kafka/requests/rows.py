@@ -10,10 +10,10 @@ from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import KafkaError
-from trio_kafka.pending import Eventual, Pending, Work, flattened
+from trio_kafka.pending import Eventual, Work, flattened
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.joint_wait import Place, joined
-from trio_kafka.scheduling.chunked_work import Steps, whole
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.scheduling.loop_budget import in_steps
 
 G = TypeVar("G")
@@ -51,14 +51,26 @@ def rows(
     group: returns the answer of a group. It gets the list of its rows, in the order of the request,
     and keeps it: those that are waited for are put in later.
     """
-    steps = _answering(groups, rows_of, each, group=group, refused=refused, permission=permission)
+    answers: list[H] = []
+    waits: list[Place[A]] = []
+    steps = _answer_rows(
+        groups,
+        rows_of,
+        each,
+        group=group,
+        refused=refused,
+        permission=permission,
+        answers=answers,
+        waits=waits,
+    )
     if len(groups) > MANY or sum(map(len, map(rows_of, groups))) > MANY:
-        return Work(steps).then(answer)
-    answered = whole(steps)
-    return answered.then(answer) if isinstance(answered, Pending) else answer(answered)
+        return Work(_then_wait(steps, waits)).then(lambda _: answer(answers))
+    for _ in steps:
+        pass
+    return joined(waits).then(lambda _: answer(answers)) if waits else answer(answers)
 
 
-def _answering(
+def _answer_rows(
     groups: Sequence[G],
     rows_of: Callable[[G], Sequence[R]],
     each: Callable[[G, R], Eventual[A]],
@@ -66,20 +78,20 @@ def _answering(
     group: Callable[[G, list[A]], H],
     refused: Callable[[G, R, KafkaError], A],
     permission: Callable[[G], object] | None,
-) -> Steps[Eventual[list[H]]]:
-    """Return the answers of the groups."""
-    answered: list[H] = []
-    places: list[Place[A]] = []
+    answers: list[H],
+    waits: list[Place[A]],
+) -> Steps[None]:
+    """Append the answers of the groups to `answers`, and places of rows to come to `waits`."""
     done = 0
     for members in groups:
-        answers: list[Any] = []
+        row_answers: list[Any] = []
         denial = None if permission is None else _denial(permission, members)
         for row in rows_of(members):
             done += 1
             if not done % _A_SLICE:
                 yield
             if denial is not None:
-                answers.append(refused(members, row, denial))
+                row_answers.append(refused(members, row, denial))
                 continue
             try:
                 value: Any = each(members, row)
@@ -88,13 +100,19 @@ def _answering(
             except KafkaError as error:
                 value = refused(members, row, error.as_value())
             if type(value) is Delayed:
-                places.append(Place(answers, len(answers), value, partial(refused, members, row)))
-            answers.append(value)
+                refuse = partial(refused, members, row)
+                waits.append(Place(row_answers, len(row_answers), value, refuse))
+            row_answers.append(value)
         done += 1
         if not done % _A_SLICE:
             yield
-        answered.append(group(members, answers))
-    return joined(places).then(lambda _: answered) if places else answered
+        answers.append(group(members, row_answers))
+
+
+def _then_wait(steps: Steps[None], waits: list[Place[A]]) -> Steps[Eventual[object]]:
+    """Take steps, then return what is to be waited for."""
+    yield from steps
+    return joined(waits) if waits else None
 
 
 def _exceeds(limit: int, groups: Iterable[G], rows_of: Callable[[G], Sequence[R]]) -> bool:

@@ -25,7 +25,7 @@ def context_of(served: ServedBroker) -> Any:
 
 def context_on(parts: BrokerParts) -> Context:
     request: Any = SimpleNamespace(code=0)
-    return Context(request, parts)
+    return Context(request, parts, 0)
 
 
 async def test_metadata_request_names_all_partitions_of_its_topics(

@@ -36,8 +36,10 @@ async def _close_some(accounts: ConnectionAccounts, listeners: Sequence[Listener
     excess = min(_AT_ONCE, accounts.excess)
     oldest: list[tuple[float, int, Slot]] = []
     for slots in _slices(accounts, listeners):
-        found = ((_last_use(slot), id(slot), slot) for slot in slots if slot.connection is not None)
-        oldest = heapq.nsmallest(excess, (*oldest, *found))
+        entries = (
+            (_last_use(slot), id(slot), slot) for slot in slots if slot.connection is not None
+        )
+        oldest = heapq.nsmallest(excess, (*oldest, *entries))
         await trio.lowlevel.checkpoint()
     closed = 0
     for used, _, slot in oldest:

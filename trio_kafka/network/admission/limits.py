@@ -69,8 +69,8 @@ class ConnectionLimits:
 
     def obey(self, bounds: ConnectionBounds) -> None:
         """Apply limits. Connections above the broker's limit are closed, others stay."""
-        known = self._overrides.set(bounds.addresses)
-        self.accounts.obey(attrs.evolve(bounds, addresses=known))
+        addresses = self._overrides.set(bounds.addresses)
+        self.accounts.obey(attrs.evolve(bounds, addresses=addresses))
         self._line.recheck()
 
     def set_ip_rate(self, address: str | None, rate: int | None) -> None:

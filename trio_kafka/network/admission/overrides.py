@@ -24,10 +24,10 @@ RETRY_S: Final = 60.0  # between two look-ups of a name that failed
 
 @define(eq=False)
 class AddressOverrides:
-    """Limits by host. found: called with the limits by address after each look-up."""
+    """Limits by host. on_addresses: called with the limits by address after each look-up."""
 
     _network: Network
-    _found: Callable[[Mapping[str, int]], None]
+    _on_addresses: Callable[[Mapping[str, int]], None]
     _hosts: Mapping[str, int] = field(factory=dict, init=False)
     _names: dict[str, list[str]] = field(factory=dict, init=False)
     _changed: trio.Event = field(factory=trio.Event, init=False)
@@ -53,7 +53,7 @@ class AddressOverrides:
                     nursery.start_soon(self._look_up, name)
             failed = [name for name in missing if name not in self._names]
             if len(failed) < len(missing):
-                self._found(self._by_address())
+                self._on_addresses(self._by_address())
             if not ready:
                 ready = True
                 task_status.started()
@@ -63,7 +63,7 @@ class AddressOverrides:
     async def _look_up(self, name: str) -> None:
         try:
             with trio.fail_after(LOOK_UP_S):
-                found = await self._network.addresses(name)
+                addresses = await self._network.addresses(name)
         except (OSError, trio.TooSlowError) as error:
             logger.warning(
                 "host of max.connections.per.ip.overrides not found",
@@ -72,18 +72,18 @@ class AddressOverrides:
                 retry_s=RETRY_S,
             )
         else:
-            self._names[name] = [address_of(address) for address in found]
+            self._names[name] = [address_of(address) for address in addresses]
 
     def _is_known(self, host: str) -> bool:
         return host in self._names or _is_address(host)
 
     def _by_address(self) -> Mapping[str, int]:
-        found = {}
+        limits = {}
         for host, count in self._hosts.items():
             addresses = [address_of(host)] if _is_address(host) else self._names.get(host, ())
             for address in addresses:
-                found[address] = count
-        return found
+                limits[address] = count
+        return limits
 
 
 def _is_address(host: str) -> bool:

@@ -103,24 +103,26 @@ class _AroundCall:
 
         Raises KafkaError, ProtocolError, InvariantError, Cancelled.
         """
-        one, slot = self._around.interception, self._slot
-        if one.limiter is not None:
-            await self._acquire(one.limiter)
-        in_flight = one.owner.in_flight
+        interception, slot = self._around.interception, self._slot
+        if interception.limiter is not None:
+            await self._acquire(interception.limiter)
+        in_flight = interception.owner.in_flight
         if in_flight is not None:
             in_flight.enter()
             in_flight.hold(self)
         returned: Any = None
         failure: BaseException | None = None
-        self._outer_plugin, slot.plugin = slot.plugin, one.owner.name
+        self._outer_plugin, slot.plugin = slot.plugin, interception.owner.name
         self._began = self._around.dependencies.elapsed()
         try:
             if self._left_s is None:
-                returned = await one.function(self._message, self._context, self.forward)
+                returned = await interception.function(self._message, self._context, self.forward)
             else:
                 with trio.CancelScope() as self._scope:
                     self._start_deadline()
-                    returned = await one.function(self._message, self._context, self.forward)
+                    returned = await interception.function(
+                        self._message, self._context, self.forward
+                    )
         except BaseException as error:  # noqa: BLE001 - becomes a response
             failure = error
         finally:
@@ -167,30 +169,30 @@ class _AroundCall:
 
     def _checked(self, returned: Any) -> Any:
         """Return the response for what the interceptor returned."""
-        request, one = self._context.request, self._around.interception
+        request, interception = self._context.request, self._around.interception
         if (returned is NO_ANSWER or type(returned) is Encoded) and not request.stamps.answered:
             return None if returned is NO_ANSWER else returned
         inner = None if self._inner_response is _NOT_FORWARDED else self._inner_response
         is_silent = returned is None and self._is_forwarded and inner is None
         if not is_silent or request.stamps.answered:
             try:
-                self._around.contract.check(one, returned, request)
+                self._around.contract.check(interception, returned, request)
             except Exception as error:  # noqa: BLE001 - becomes a response
                 return self._respond_to(error)
         return returned if inner is not None or wants_answer(self._message) else None
 
     def _respond_to(self, error: BaseException) -> Any:
         """Return the response for what the interceptor raised; report a bug to its owner."""
-        one, request = self._around.interception, self._context.request
-        return self._around.contract.respond_to(one, request, self._message, error)
+        interception, request = self._around.interception, self._context.request
+        return self._around.contract.respond_to(interception, request, self._message, error)
 
     def _cancellation_error(self) -> KafkaError:
-        one = self._around.interception
+        interception = self._around.interception
         reason = "stops"
         if not self._is_cut_off:
-            reason = f"took too long: want at most {one.deadline_s} s of its own"
-            self._around.contract.report_late(one, "did not end in time")
-        return KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{one.owner.name} {reason}")
+            reason = f"took too long: want at most {interception.deadline_s} s of its own"
+            self._around.contract.report_late(interception, "did not end in time")
+        return KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{interception.owner.name} {reason}")
 
     def _release_unsent(self, response: Any) -> None:
         """Release the file ranges of the inner response that `response` does not send."""
@@ -204,12 +206,12 @@ class _AroundCall:
         self._is_over = True
         self._release()
         self._slot.plugin = self._outer_plugin
-        one = self._around.interception
+        interception = self._around.interception
         spent_s = self._around.dependencies.elapsed() - self._began
-        one.calls += 1
-        one.seconds += spent_s
-        if spent_s > one.alarm_s:
-            one.note_slow(spent_s)
+        interception.calls += 1
+        interception.seconds += spent_s
+        if spent_s > interception.alarm_s:
+            interception.note_slow(spent_s)
         self._context.request.stamps.plugin_s += spent_s
         if self._delayed is not None:
             self._delayed.purgatory.drop(self._delayed)
@@ -264,10 +266,10 @@ class _AroundCall:
     def _check_forward(self, message: Any) -> None:
         if self._is_forwarded or self._is_over:
             raise InterceptorError(f"{self._where}: forward is called again, or after the response")
-        wanted = self._around.route.api.request
-        if type(message) is not wanted:
-            found = type(message).__name__
-            raise InterceptorError(f"{self._where}: forwards {found}, want {wanted.__name__}")
+        expected = self._around.route.api.request
+        if type(message) is not expected:
+            actual = type(message).__name__
+            raise InterceptorError(f"{self._where}: forwards {actual}, want {expected.__name__}")
 
     async def _message_of(self, result: Any, lazy_arrays: int) -> Any:
         """Wait for what a handler returned; return a message, or None if there is no response.
@@ -327,5 +329,5 @@ class _AroundCall:
 
     @property
     def _where(self) -> str:
-        one = self._around.interception
-        return f"{one.owner.name} {one.where(self._around.route.api.name)}"
+        interception = self._around.interception
+        return f"{interception.owner.name} {interception.where(self._around.route.api.name)}"

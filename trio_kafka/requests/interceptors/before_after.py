@@ -64,9 +64,9 @@ class BeforeAfter:
         self._afters = _afters_of(layers)
         # Each `before` with the `after`s outside of it, which see its response.
         self._befores = tuple(
-            (one, one.function, _afters_of(layers[:n]))
-            for n, one in enumerate(layers)
-            if one.kind == BEFORE
+            (interception, interception.function, _afters_of(layers[:n]))
+            for n, interception in enumerate(layers)
+            if interception.kind == BEFORE
         )
         self.serve: Callable[[Any, Any], Any] = self._serve_waiting if waits else self._serve
 
@@ -102,20 +102,22 @@ class BeforeAfter:
             return _PASSED
         elapsed, count, stamps = self._elapsed, self._count, context.request.stamps
         began = last = elapsed()
-        for one, call, outer in self._befores:
+        for interception, call, outer in self._befores:
             try:
                 response = call(message, context)
                 now = elapsed()
                 spent_s, last = now - last, now
                 if response is None and not stamps.answered:
-                    count(one, spent_s)
+                    count(interception, spent_s)
                     continue
-                self._contract.check(one, response, context.request)
-                count(one, spent_s)
+                self._contract.check(interception, response, context.request)
+                count(interception, spent_s)
             except BaseException as error:  # noqa: BLE001 - becomes a response
                 now = elapsed()
                 stamps.plugin_s += now - began
-                response = self._respond_to_interceptor(one, message, context, error, now - last)
+                response = self._respond_to_interceptor(
+                    interception, message, context, error, now - last
+                )
             else:
                 stamps.plugin_s += last - began
             if not wants_answer(message):
@@ -166,19 +168,21 @@ class BeforeAfter:
         """Call `after`s, innermost first; return the response that they leave."""
         elapsed, count, stamps = self._elapsed, self._count, context.request.stamps
         began = last = elapsed()
-        for one, call in afters:
+        for interception, call in afters:
             try:
                 replaced = call(message, response, context)
                 now = elapsed()
                 spent_s, last = now - last, now
                 if replaced is not None or stamps.answered:
-                    self._contract.check(one, replaced, context.request)
-                count(one, spent_s)
+                    self._contract.check(interception, replaced, context.request)
+                count(interception, spent_s)
             except BaseException as error:  # noqa: BLE001 - becomes a response
                 if self._has_ranges:
                     release_ranges(response)
                 now = elapsed()
-                response = self._respond_to_interceptor(one, message, context, error, now - last)
+                response = self._respond_to_interceptor(
+                    interception, message, context, error, now - last
+                )
                 last = elapsed()
                 continue
             if replaced is not None:
@@ -194,17 +198,21 @@ class BeforeAfter:
 
     def _respond_to_interceptor(
         self,
-        one: Interception,
+        interception: Interception,
         message: Any,
         context: RequestContext,
         error: BaseException,
         spent_s: float,
     ) -> Any:
         """Count a call that raised, and return the response for its exception."""
-        self._count(one, spent_s)
-        return self._contract.respond_to(one, context.request, message, error)
+        self._count(interception, spent_s)
+        return self._contract.respond_to(interception, context.request, message, error)
 
 
 def _afters_of(layers: Sequence[Interception]) -> Afters:
     """Return the `after`s of layers, innermost first."""
-    return tuple((one, one.function) for one in reversed(layers) if one.kind != BEFORE)
+    return tuple(
+        (interception, interception.function)
+        for interception in reversed(layers)
+        if interception.kind != BEFORE
+    )

@@ -37,12 +37,14 @@ class Chains:
                 handler = BeforeAfter(route, handler, layers, self.dependencies, waits=waits).serve
                 adjacent.clear()
 
-        for one in reversed(self.interceptors.of(route.api)):
-            if one.kind == AROUND:
+        for interception in reversed(self.interceptors.of(route.api)):
+            if interception.kind == AROUND:
                 add_link()
-                handler = Around(route, one, handler, self.dependencies, inner_waits=waits).serve
+                handler = Around(
+                    route, interception, handler, self.dependencies, inner_waits=waits
+                ).serve
                 waits = True
             else:
-                adjacent.append(one)
+                adjacent.append(interception)
         add_link()
         return route if handler is route.handler else evolve(route, handler=handler, waits=waits)

@@ -32,10 +32,10 @@ class Contract:
         if spent_s > interception.alarm_s and interception.note_slow(spent_s):
             self.report_late(interception, f"took {spent_s:.3f} s")
 
-    def report_late(self, interception: Interception, found: str) -> None:
+    def report_late(self, interception: Interception, problem: str) -> None:
         """Report a call that exceeded its deadline to its owner."""
         interception.late += 1
-        error = trio.TooSlowError(f"{found}, want at most {interception.deadline_s} s")
+        error = trio.TooSlowError(f"{problem}, want at most {interception.deadline_s} s")
         self.report(interception, error)
 
     def report(self, interception: Interception, error: BaseException) -> None:
@@ -60,13 +60,13 @@ class Contract:
             interception.errors += 1
             self.report(interception, error)
             raise ProtocolError(str(error))
-        wanted = self._route.api.response
-        if not isinstance(response, wanted):
+        expected = self._route.api.response
+        if not isinstance(response, expected):
             close = getattr(response, "close", None)
             if close is not None:  # else Python warns about a coroutine that was never awaited
                 close()
-            found = type(response).__name__
-            raise InterceptorError(f"{owner.name} gave {found} {where}, want {wanted.__name__}")
+            actual = type(response).__name__
+            raise InterceptorError(f"{owner.name} gave {actual} {where}, want {expected.__name__}")
 
     def respond_to(
         self, interception: Interception, request: Request, message: Any, error: BaseException

@@ -165,7 +165,7 @@ class Interceptors:
         if deadline_s is not None and deadline_s <= 0:
             raise ValueError(f"deadline is {deadline_s} s: want more than 0")
         understood = _versions_by_key(versions, key)
-        made = Interception(
+        interception = Interception(
             kind=kind,
             key=key,
             function=function,
@@ -174,19 +174,21 @@ class Interceptors:
             deadline_s=deadline_s,
             versions=understood,
         )
-        narrowed = self._narrowed([*self._all, made])
+        narrowed = self._narrowed([*self._all, interception])
         for api_key in understood:
             self._check_some_left(api_key, narrowed, owner)
         api_name = "every API" if request is None else message_of(request).name
-        made.node = self._node.add(f"{owner.name} {kind} {api_name}", "part", made.figures)
+        interception.node = self._node.add(
+            f"{owner.name} {kind} {api_name}", "part", interception.figures
+        )
         if kind == "around" and limit is not None:
-            made.limiter = (
-                open_limiter(limit, made.node, "limit") if isinstance(limit, int) else limit
+            interception.limiter = (
+                open_limiter(limit, interception.node, "limit") if isinstance(limit, int) else limit
             )
-        self._all.append(made)
+        self._all.append(interception)
         self._all.sort(key=attrgetter("order"))
         self._apis.narrow(narrowed)
-        return made
+        return interception
 
     def remove(self, interception: Interception) -> None:
         """Remove an interceptor; requests in flight keep it. Idempotent."""
@@ -208,7 +210,11 @@ class Interceptors:
 
     def of(self, api: Api) -> tuple[Interception, ...]:
         """Return the interceptors of an API, outermost first."""
-        return tuple(one for one in self._all if one.key is None or one.key == api.key)
+        return tuple(
+            interception
+            for interception in self._all
+            if interception.key is None or interception.key == api.key
+        )
 
     def __len__(self) -> int:
         return len(self._all)
@@ -220,7 +226,9 @@ class Interceptors:
 
     def _narrowed(self, interceptions: list[Interception]) -> dict[int, Versions]:
         """Return the versions that remain of each API that has fewer than all."""
-        return _common_versions([*(one.versions for one in interceptions), self._limits])
+        return _common_versions(
+            [*(interception.versions for interception in interceptions), self._limits]
+        )
 
     def _check_some_left(self, key: int, narrowed: Mapping[int, Versions], owner: Owner) -> None:
         for api in self._apis.with_all_versions():
@@ -245,8 +253,8 @@ def _check_kind(kind: str, function: Callable[..., Any]) -> None:
     call = getattr(function, "__call__", None)  # noqa: B004 - async or not is asked, not called
     waits = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
     if waits != (kind == "around"):
-        wanted = "an async function" if kind == "around" else "a plain function"
-        raise TypeError(f"{kind} is {function!r}: want {wanted}")
+        expected = "an async function" if kind == "around" else "a plain function"
+        raise TypeError(f"{kind} is {function!r}: want {expected}")
 
 
 def _versions_by_key(
@@ -255,7 +263,7 @@ def _versions_by_key(
     if versions is None:
         return {}
     if isinstance(versions, Mapping):
-        return {of: one for of, one in versions.items() if key in (None, of)}
+        return {of: range_ for of, range_ in versions.items() if key in (None, of)}
     if key is None:
         raise ValueError(
             f"versions are {versions!r} for all APIs: want a mapping of versions by API key"

@@ -92,9 +92,9 @@ class RequestLog:
 
     # --- on and off
 
-    def start(self, wanted: LogFilter, sinks: Sequence[Sink]) -> None:
+    def start(self, requests: LogFilter, sinks: Sequence[Sink]) -> None:
         """Log requests that pass a filter, from the next one. Queued lines go to the new sinks."""
-        self._filter, self._sinks = wanted, sinks
+        self._filter, self._sinks = requests, sinks
         for plane in self._planes:
             plane.request_metrics.follow(self._enqueue)
         if self._interception is None:
@@ -118,11 +118,11 @@ class RequestLog:
 
     def _keep_body(self, message: Any, context: Context) -> None:
         """Keep the content of a request until it is answered; a `before` in front of all others."""
-        wanted, stamps = self._filter, context.request.stamps
+        requests, stamps = self._filter, context.request.stamps
         key = stamps.key
-        if not wanted.has_client(context.client_id):
+        if not requests.has_client(context.client_id):
             return
-        if wanted.apis and not wanted.apis & {self._names(key).lower(), str(key)}:
+        if requests.apis and not requests.apis & {self._names(key).lower(), str(key)}:
             return
         if key == FETCH and self._fetches_own_topic(message, stamps):
             return
@@ -138,8 +138,8 @@ class RequestLog:
         if not origin.unlogged:
             topic_id = self._topic_id(own)
             origin.unlogged = any(
-                own == one.topic or (topic_id is not None and one.topic_id == topic_id)
-                for one in message.topics
+                own == topic.topic or (topic_id is not None and topic.topic_id == topic_id)
+                for topic in message.topics
             )
         return origin.unlogged
 
@@ -209,11 +209,11 @@ class RequestLog:
 
 def log_filter(apis: Iterable[str], clients: Iterable[str], own_topic: str = "") -> LogFilter:
     """Return the filter of settings: API names or keys, and client ids or prefixes with `*`."""
-    names = frozenset(one.lower() for one in apis)
+    names = frozenset(name.lower() for name in apis)
     ids = tuple(clients)
     return LogFilter(
         apis=names,
-        clients=frozenset(one for one in ids if not one.endswith("*")),
-        prefixes=tuple(one[:-1] for one in ids if one.endswith("*")),
+        clients=frozenset(client_id for client_id in ids if not client_id.endswith("*")),
+        prefixes=tuple(client_id[:-1] for client_id in ids if client_id.endswith("*")),
         own_topic=own_topic,
     )

@@ -1,7 +1,13 @@
 """Consumer group: its state, as its records say it, and queries of that state.
 
-The state changes only by replay. What is in no record (the time of the next refresh) may be lost.
-Source: ModernGroup, ConsumerGroup of Apache Kafka 4.4.0.
+How it works. Members send heartbeats; each is one event (`heartbeat`), which only returns records.
+The state changes when they are replayed. A change of members, subscriptions or topics increases the
+group's epoch. The first heartbeat after that computes a target assignment for all members
+(`target_assignment`); an assignor that takes long works in steps. Each later heartbeat moves its
+member one step to the target (`reconciliation`): it revokes, confirms, then gets partitions that no
+other member owns any more. `epochs` has the owners. The state that tools see is no field: it
+follows from epochs and members (`state`). What is in no record, such as the time of the next
+refresh, may be lost. Source: ModernGroup, ConsumerGroup of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Iterable, Sequence, Set
