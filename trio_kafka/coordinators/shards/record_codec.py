@@ -6,12 +6,13 @@ meaning within a topic only: type 0 is an offset in `__consumer_offsets`, a tran
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from struct import Struct
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from trio_kafka.coordinators.shards.effects import LATEST, CoordinatorRecord
-from trio_kafka.protocol.compiler import decoder, encoder
+from trio_kafka.protocol.compiler import Decode, decoder, encoder
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.primitives import Buffer
 from trio_kafka.protocol.schema import message_of
@@ -36,6 +37,13 @@ def record_types(*modules: ModuleType) -> dict[int, tuple[type, type]]:
             if message is not None and message.key is not None:
                 (keys if name.endswith("Key") else values)[message.key] = declared
     return {number: (keys[number], values[number]) for number in keys}
+
+
+@cache
+def _decoder(cls: type, version: int) -> Decode[object]:
+    """Return a decoder: a load needs two for each record."""
+    decode: Decode[object] = decoder(cls, version)
+    return decode
 
 
 def _no_modules() -> Iterable[ModuleType]:
@@ -99,7 +107,7 @@ class RecordCodec:
             raise UnknownTypeError(f"record of unknown type {number}")
         key_class, value_class = classes
         key_message: object
-        key_message, _ = decoder(key_class, 0)(key, _INT16.size)
+        key_message, _ = _decoder(key_class, 0)(key, _INT16.size)
         if value is None:
             return CoordinatorRecord(key_message)
         if len(value) < _INT16.size:
@@ -108,7 +116,7 @@ class RecordCodec:
             )
         version = _INT16.unpack_from(value)[0]
         value_message: object
-        value_message, _ = decoder(value_class, version)(value, _INT16.size)
+        value_message, _ = _decoder(value_class, version)(value, _INT16.size)
         return CoordinatorRecord(key_message, value_message, version)
 
     def _key_encoder(self, cls: type) -> _Encoder:
