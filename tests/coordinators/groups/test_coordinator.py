@@ -21,6 +21,28 @@ async def test_changed_broker_settings_apply_to_loaded_shards(autojump_clock: Mo
         assert groups.topic.shard_of("g").machine.settings.consumer_assignment_interval_ms == 5
 
 
+async def test_changed_broker_settings_apply_to_requests_and_waits(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        groups, config = served.broker.groups, served.broker.config
+        assert groups.coordinator.timeout_s == 5
+        assert groups.consumer.is_served
+
+        groups.obey(
+            evolve(
+                config,
+                offsets_commit_timeout_ms=7000,
+                group_max_session_timeout_ms=9000,
+                group_coordinator_rebalance_protocols=("classic",),
+            )
+        )
+
+        assert groups.coordinator.timeout_s == 7
+        assert groups.classic.settings.max_session_timeout_ms == 9000
+        assert not groups.consumer.is_served
+
+
 async def test_settings_of_a_group_are_limited_by_changed_broker_settings(
     autojump_clock: MockClock,
 ) -> None:

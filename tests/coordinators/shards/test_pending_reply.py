@@ -122,3 +122,30 @@ async def test_answered_reply_keeps_no_reference_to_the_delayed_operation() -> N
     wanting.give(2)
     assert wanting.delayed is None
     assert place.told == [[1, 2]]
+
+
+async def test_single_reply_is_given_as_it_is_also_none_and_errors() -> None:
+    place, replies = Place(), [PendingReply(), PendingReply(), PendingReply()]
+    for reply in replies:
+        place.park(then(reply.wait(place.purgatory, 1.0), lambda answer: [answer]))
+
+    for reply, answer in zip(replies, (None, 3, ERROR), strict=True):
+        reply.give(answer)
+
+    assert place.told == [[None], [3], [ERROR]]
+    assert place.purgatory.waiting == 0
+
+
+async def test_single_reply_is_an_error_after_its_timeout(autojump_clock: MockClock) -> None:
+    place, reply, endless = Place(), PendingReply(), PendingReply()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(place.timers.run)
+        place.park(reply.wait(place.purgatory, 1.0))
+        place.park(endless.wait(place.purgatory, inf))
+        await trio.sleep(100.0)
+        nursery.cancel_scope.cancel()
+
+    (late,) = place.told
+    assert (late.code, late.message) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, "no answer in time")
+    endless.give(4)
+    assert place.told[1:] == [4]

@@ -242,6 +242,19 @@ async def test_unloaded_shard_refuses_waiting_and_new_requests(stage: Stage) -> 
     assert stage.log.changed is None
 
 
+async def test_unloaded_shard_takes_no_timer_and_no_change_before_its_timers_are_cancelled(
+    stage: Stage,
+) -> None:
+    stage.shard.ask(lambda *_: Effects().set_timer(("t",), 100))
+    stage.shard.unload()
+    stage.shard.apply(lambda machine, now_ms: machine.timer(("change",), now_ms))
+    await trio.sleep(1.0)
+
+    assert stage.machine.due == []
+    assert not stage.shard.busy
+    whole(stage.shard.dismiss())
+
+
 async def test_unloaded_shard_has_no_timers(stage: Stage) -> None:
     stage.submit(lambda _machine, ticket, _now: Effects().set_timer(("t",), 1).answer(ticket, 0))
     assert stage.shard.figures()["timers"] == 1
