@@ -8,6 +8,7 @@ Needs ALTER on each topic.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import trio
@@ -42,7 +43,7 @@ async def create_partitions(
     request: CreatePartitionsRequest, context: Context
 ) -> CreatePartitionsResponse:
     named = await in_steps(counted(topic.name for topic in request.topics))
-    wanted: dict[str, Growth] = {}
+    growths: dict[str, Growth] = {}
     failed: dict[str, KafkaError] = {}
 
     def sort(topic: CreatePartitionsTopic) -> None:
@@ -50,27 +51,28 @@ async def create_partitions(
         if named[name] > 1:
             failed[name] = KafkaError(ErrorCode.INVALID_REQUEST, f"topic {name} is named twice")
         elif context.is_authorized(Operation.ALTER, topic=name):
-            wanted[name] = topic.count, _assignments(topic)
+            growths[name] = topic.count, _assignments(topic)
         else:
             failed[name] = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
     await visit(request.topics, sort)
     charges = context[Throttle].mutations(context.request, strict=context.version >= STRICT_SINCE)
-    made = await context.parked(_create, wanted, request, context, charges)
+    errors = await context.parked(partial(_create, growths, request, context, charges=charges))
     return CreatePartitionsResponse(
         throttle_time_ms=charges.left_ms(),
-        results=rows_of(named, lambda name: _result(name, failed.get(name) or made[name])),
+        results=rows_of(named, lambda name: _result(name, failed.get(name) or errors[name])),
     )
 
 
 async def _create(
-    wanted: dict[str, Growth],
+    growths: dict[str, Growth],
     request: CreatePartitionsRequest,
     context: Context,
+    *,
     charges: Charges,
 ) -> dict[str, KafkaError | None]:
     return await context[Controller].create_partitions(
-        wanted,
+        growths,
         deadline=trio.current_time() + max(request.timeout_ms, 0) / 1000,
         validate_only=request.validate_only,
         charge=charges,
@@ -80,7 +82,7 @@ async def _create(
 def _assignments(topic: CreatePartitionsTopic) -> list[list[NodeId]] | None:
     if topic.assignments is None:
         return None
-    return [[NodeId(node) for node in one.broker_ids] for one in topic.assignments]
+    return [[NodeId(node) for node in assignment.broker_ids] for assignment in topic.assignments]
 
 
 def _result(name: str, error: KafkaError | None) -> CreatePartitionsTopicResult:

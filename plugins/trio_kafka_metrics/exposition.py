@@ -30,9 +30,9 @@ class Form:
         """Choose a format by the client's `Accept` header. Escaping schemes are ignored, because
         no name here needs escaping.
         """
-        known = ",".join(_without_escaping(one) for one in accept.split(","))
+        accepted = ",".join(_without_escaping(media_range) for media_range in accept.split(","))
         self._encode: Callable[[Any], bytes]
-        self._encode, content_type = choose_encoder(known)
+        self._encode, content_type = choose_encoder(accepted)
         self.content_type = content_type
         self.is_open = content_type.startswith("application/openmetrics-text")
 
@@ -98,7 +98,9 @@ def _escaped(text: str) -> str:
 
 def _without_escaping(accepted: str) -> str:
     parts = accepted.split(";")
-    return ";".join(one for one in parts if not one.strip().startswith("escaping"))
+    return ";".join(
+        parameter for parameter in parts if not parameter.strip().startswith("escaping")
+    )
 
 
 class _One:

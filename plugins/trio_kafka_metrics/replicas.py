@@ -118,7 +118,7 @@ EVICTIONS = of_bean(
 )
 
 
-@define
+@define(kw_only=True)
 class _Sums:
     leaders: int = 0
     offline: int = 0
@@ -161,14 +161,14 @@ def _read_purgatory(purgatory: Purgatory, collected: MetricValues) -> None:
 
 def _read_directories(parts: Parts, collected: MetricValues) -> None:
     logs = parts.replicas.logs
-    states = {one.path: one.offline is not None for one in logs.directories}
+    states = {directory.path: directory.offline is not None for directory in logs.directories}
     states.update(dict.fromkeys(logs.offline_paths, True))
     collected.set(DIRECTORIES_OFFLINE, sum(states.values()))
     for path, offline in states.items():
         collected.set(DIRECTORY_OFFLINE, offline, path)
     collected.set(DIRECTORIES_CORDONED, len(logs.cordoned))
-    for one in logs.directories:
-        collected.set(DIRECTORY_CORDONED, logs.is_cordoned(one), one.path)
+    for directory in logs.directories:
+        collected.set(DIRECTORY_CORDONED, logs.is_cordoned(directory), directory.path)
 
 
 def _read_partitions(parts: Parts, collected: MetricValues) -> Steps[None]:
@@ -179,8 +179,10 @@ def _read_partitions(parts: Parts, collected: MetricValues) -> Steps[None]:
         state = _state_of(partition)
         _sum_up(sums, partition, state)
         if partition.is_leader:
-            known = image.partition(partition.at)
-            sums.reassigning += known is not None and bool(known.adding or known.removing)
+            registered = image.partition(partition.at)
+            sums.reassigning += registered is not None and bool(
+                registered.adding or registered.removing
+            )
         log = partition.log
         if collected.take(len(_BY_PARTITION) + (0 if log is None else len(_BY_LOG))):
             labels = (("topic", partition.at.topic), ("partition", str(partition.at.partition)))

@@ -53,9 +53,9 @@ def read_traffic(parts: Parts, collected: MetricValues) -> Steps[None]:
         collected.set(metric, value)
     for metric in CONVERSIONS:
         collected.set(metric, 0)
-    for number, (topic, one) in enumerate(traffic, 1):
+    for number, (topic, counts) in enumerate(traffic, 1):
         if collected.take(len(BY_TOPIC)):
-            for metric, value in zip(BY_TOPIC, _values(one), strict=True):
+            for metric, value in zip(BY_TOPIC, _values(counts), strict=True):
                 collected.set(metric, value, topic)
         if not number % _A_STEP:
             yield

@@ -177,7 +177,7 @@ async def test_an_empty_segment_does_not_roll_by_age(autojump_clock, world):
     segment = filled(world, count=0)
     late = batch(timestamp=1 << 50)
 
-    assert not segment.should_roll(LogConfig(), 0, 1 << 50, late, headers(late))
+    assert not segment.should_roll(LogConfig(), 0, 1 << 50, records=late, headers=headers(late))
 
 
 async def test_jitter_lets_a_segment_roll_earlier(autojump_clock, world):
@@ -185,8 +185,8 @@ async def test_jitter_lets_a_segment_roll_earlier(autojump_clock, world):
     config = LogConfig(segment_ms=1000)
     later = batch(timestamp=1000)
 
-    assert not segment.should_roll(config, 0, 100, later, headers(later))
-    assert segment.should_roll(config, 101, 100, later, headers(later))
+    assert not segment.should_roll(config, 0, 100, records=later, headers=headers(later))
+    assert segment.should_roll(config, 101, 100, records=later, headers=headers(later))
 
 
 @pytest.mark.parametrize(("now_ms", "rolls"), [(0, False), (99, False), (100, True), (-1, True)])
@@ -196,7 +196,12 @@ async def test_segment_younger_than_a_tenth_of_a_second_is_not_rolled_by_age(
     segment = filled(world, count=1)
     later = batch(timestamp=1 << 40)
 
-    assert segment.should_roll(LogConfig(segment_ms=1), 0, now_ms, later, headers(later)) is rolls
+    assert (
+        segment.should_roll(
+            LogConfig(segment_ms=1), 0, now_ms, records=later, headers=headers(later)
+        )
+        is rolls
+    )
 
 
 async def test_segment_with_a_name_suffix_is_read_and_renamed(autojump_clock, world):

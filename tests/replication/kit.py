@@ -79,7 +79,7 @@ def new_partition(
         settings=settings or PartitionSettings(),
     )
     root = world.directory(f"/{at}", create=True)
-    partition.open(create_log(world, root, at, LogConfig(**config)))
+    partition.open(create_log(world, root, at, config=LogConfig(**config)))
     marks.clear()
     return partition, marks
 
@@ -175,7 +175,7 @@ async def open_cluster(
         if replicas is not None:
             replicas.directory_offline(directory)
 
-    logs = LogManager(world, paths, node, offline)
+    logs = LogManager(world, paths, node, on_offline=offline)
     await logs.open()
     await logs.identify(identity)
     await load_logs(logs, lambda _: LogConfig())

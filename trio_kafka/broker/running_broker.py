@@ -106,7 +106,7 @@ class RunningBroker:
 
     @property
     def advertised(self) -> Mapping[str, ListenerEndpoint]:
-        """Addresses that clients are told, by listener name."""
+        """Addresses advertised to clients, by listener name."""
         return self[Registration].advertised
 
     @property

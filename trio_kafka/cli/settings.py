@@ -48,7 +48,7 @@ def read_settings(
 ) -> Loaded:
     """Return the configuration. Raises CommandFailedError if it is wrong. below: lowest layer."""
     try:
-        return loaded(files, arguments, Machine(), below)
+        return loaded(files, arguments, Machine(), below=below)
     except ConfigError as error:
         raise CommandFailedError(str(error)) from error
 
@@ -57,13 +57,14 @@ def loaded(
     files: Sequence[str],
     arguments: Sequence[str],
     machine: Machine,
+    *,
     below: Layer | None = None,
 ) -> Loaded:
     """Return the configuration and its warnings. Raises ConfigError."""
     variables, warnings = environment(machine.variables)
     layers = in_order(((file, dict(read_file(file))) for file in files), variables, arguments)
-    found = load(below or {}, *layers, outside=machine)
-    return Loaded(found.config, (*warnings, *found.warnings))
+    configuration = load(below or {}, *layers, outside=machine)
+    return Loaded(configuration.config, (*warnings, *configuration.warnings))
 
 
 def in_order(

@@ -11,11 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.broker import RunningBroker
 from trio_kafka.cli import CommandFailedError
-from trio_kafka.cli.embedded import addresses
+from trio_kafka.cli.embedded import Addresses, addresses
 from trio_kafka.cli.output import print_json_line
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import Layer
@@ -65,15 +65,15 @@ def print_testing_addresses(broker: RunningBroker) -> None:
     print_json_line(testing_addresses(broker))
 
 
-def testing_addresses(broker: RunningBroker) -> dict[str, Any]:
+def testing_addresses(broker: RunningBroker) -> Addresses:
     """Return the addresses of a broker for tests, for JSON."""
-    found = addresses(broker)
+    data = addresses(broker)
     mounts = broker.plugins.dependencies.mounts
-    path = next((one.path for one in mounts if one.owner == _CONTROLS), None)
+    path = next((mount.path for mount in mounts if mount.owner == _CONTROLS), None)
     if isinstance(broker.world, InMemoryWorld):
-        found["directories"] = []
-    found["testing"] = [] if path is None else [f"{one}{path}" for one in found["http"]]
-    return found
+        data["directories"] = []
+    data["testing"] = [] if path is None else [f"{url}{path}" for url in data["http"]]
+    return data
 
 
 def end_with_parent() -> None:

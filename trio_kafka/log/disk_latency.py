@@ -86,9 +86,9 @@ class DiskLatency:
 
     def give_way(self) -> None:
         """Call the yield point during an append. Its time is not counted as the append's."""
-        left = self.elapsed()
+        begin = self.elapsed()
         self.yield_point()
-        self._yielded_s += self.elapsed() - left
+        self._yielded_s += self.elapsed() - begin
 
     def watch(self) -> None:
         """Note the count of waits before an append to a suspect directory.

@@ -22,7 +22,7 @@ from trio_kafka.log.files.partition_metadata import encode as encode_partition_m
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import read_bytes
 from trio_kafka.log.recovery.partition import open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.truncate import restart_at
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import METADATA_TOPIC_ID
@@ -104,7 +104,7 @@ class Store:
 
         At least one: InvariantError if there is none.
         """
-        content = memoryview(await read_bytes(self.log, offset, _READ, end))
+        content = memoryview(await read_bytes(self.log, offset, _READ, end_offset=end))
         found = list(iterate_headers(content))
         if not found:
             raise InvariantError(f"no batch at {offset} of the metadata log, it ends at {end}")
@@ -169,10 +169,10 @@ async def open_store(
     # Log below the oldest snapshot is superfluous and may be partly removed: see `retention`.
     start = known[0].offset if known else 0
     judge = MetadataJudge(root.path, durable)
-    expected = Known(start_offset=start, high_watermark=start, judge=judge.judge)
+    expected = Recovery(start_offset=start, high_watermark=start, judge=judge.judge)
     cleaner = SnapshotCleaner(directory, retention)
     log = await when_free(
-        partial(open_log, world, directory, METADATA_PARTITION, config, known=expected)
+        partial(open_log, world, directory, METADATA_PARTITION, config=config, recovery=expected)
     )
     try:
         store = await _read_store(

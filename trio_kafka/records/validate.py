@@ -83,8 +83,8 @@ def check_produce(
         )
     attributes = header.attributes
     if attributes and not zstd and attributes & CODEC_MASK == Codec.ZSTD:
-        found = f"zstd needs Produce {ZSTD_SINCE} or newer"
-        raise NoBatchError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, found)
+        message = f"zstd needs Produce {ZSTD_SINCE} or newer"
+        raise NoBatchError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
     if crc32c(records[CRC_FROM:size]) != header.crc:
         check_crc(records, 0, header)  # raises with the reason
     if attributes and (attributes & CONTROL or attributes & CODEC_MASK > _LAST_CODEC):
@@ -157,17 +157,17 @@ def _batch_size(records: memoryview, position: int) -> int | None:
 
     Raises CORRUPT_MESSAGE for an invalid one.
     """
-    left = len(records) - position
-    if left < LENGTH_END:
+    available = len(records) - position
+    if available < LENGTH_END:
         return None
     length = int.from_bytes(
         records[position + _LENGTH_AT : position + LENGTH_END], "big", signed=True
     )
     if length < _SMALLEST_LEGACY:
         raise corrupt(f"batch of {length + LENGTH_END} bytes")
-    if left > _MAGIC_AT and records[position + _MAGIC_AT] > 2:
+    if available > _MAGIC_AT and records[position + _MAGIC_AT] > 2:
         raise corrupt(f"magic {records[position + _MAGIC_AT]}, want 2")
-    return length + LENGTH_END if length + LENGTH_END <= left else None
+    return length + LENGTH_END if length + LENGTH_END <= available else None
 
 
 def _explain_attributes(attributes: int) -> KafkaError:

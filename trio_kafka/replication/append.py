@@ -149,7 +149,9 @@ def _append(
             return queued
     epoch = partition.leader_epoch
     try:
-        appended = append_as_leader(log, records, headers, epoch, now_ms, in_pieces=in_pieces)
+        appended = append_as_leader(
+            log, records, headers, leader_epoch=epoch, now_ms=now_ms, in_pieces=in_pieces
+        )
     except LogDirError as error:
         raise partition.storage_error(error) from error
     metrics = partition.topic_metrics

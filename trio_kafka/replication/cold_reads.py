@@ -33,7 +33,7 @@ class ColdReads:
     def __init__(self, node: Node) -> None:
         self._node = node.add("cold-reads", "part", self._figures)
         self._jobs: Channel[_Job] = Channel(
-            PARKED, self._node, "fetches", lambda job: trio.current_time() - job[1].since
+            PARKED, self._node, "fetches", age_s=lambda job: trio.current_time() - job[1].since
         )
         self._limiter = open_limiter(AT_ONCE, self._node, "at-once")
         self.read = 0

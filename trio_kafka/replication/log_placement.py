@@ -29,7 +29,7 @@ def log_of(
         if lost is not None and not new:
             raise LogDirError(lost, f"is offline, and may hold {partition.at}")
         directory = _directory(logs, partition, state)
-        log = logs.create(partition.at, partition.topic_id, config, directory)
+        log = logs.create(partition.at, partition.topic_id, config, directory=directory)
         log.wants_sync(log)
     elif log.failed is not None:
         raise LogDirError(log.failed.path, str(log.failed))

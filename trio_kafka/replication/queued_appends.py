@@ -173,7 +173,9 @@ class QueuedAppends:
                     )
                 if item.needs_all:
                     check_enough(len(partition.isr), partition.minimum)
-                return await append_in_thread(log, item.records, item.headers, item.leader_epoch)
+                return await append_in_thread(
+                    log, item.records, item.headers, leader_epoch=item.leader_epoch
+                )
         except LogDirError as error:
             return partition.storage_error(error)
         except KafkaError as error:

@@ -135,7 +135,7 @@ def read(
     log = (partition.leading if epoch == NO_EPOCH else None) or partition.local_log(epoch)
     if isolation is not _COMMITTED and wanted.last_fetched_epoch == NO_EPOCH:
         end = log.high_watermark if isolation is _UNCOMMITTED else log.end_offset
-        recent = lease_recent(log, wanted.offset, max_bytes, end)
+        recent = lease_recent(log, wanted.offset, max_bytes, end_offset=end)
         if recent is not None:
             answer = around(log)
             answer.range, answer.more = recent, True
@@ -181,7 +181,9 @@ def _searching(
     end = answer.high_watermark if isolation is _UNCOMMITTED else visible_end(log, isolation)
     answer.more = offset < end
     committed = isolation is _COMMITTED
-    found = yield from find_slice(log, offset, max_bytes, end, at_least_one, with_aborted=committed)
+    found = yield from find_slice(
+        log, offset, max_bytes, end_offset=end, at_least_one=at_least_one, with_aborted=committed
+    )
     if found is not None:
         answer.aborted = found.aborted
         reason = found.segment.unreadable.get(found.first_offset)

@@ -9,7 +9,7 @@ from typing import Final
 
 
 def _nothing() -> None:
-    """No plane is bound."""
+    """Do nothing: no plane is bound."""
 
 
 class YieldPoint:

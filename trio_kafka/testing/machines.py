@@ -45,7 +45,7 @@ class MachineDriver(Generic[M]):
         self.now_ms = now_ms
         self.machine = make()
         self.log: list[tuple[bytes, bytes | None]] = []
-        self.answers: dict[Ticket, Any] = {}
+        self.answers: dict[Ticket, object] = {}
         self.refuse: KafkaError | None = None
         self.hold = False
         self.committed_end = 0
@@ -169,7 +169,7 @@ class MachineDriver(Generic[M]):
         if effects.committed is not None:
             self._perform(effects.committed(self.now_ms))
 
-    def _answer(self, ticket: Ticket, value: Any) -> None:
+    def _answer(self, ticket: Ticket, value: object) -> None:
         if ticket in self.answers:
             raise AssertionError(f"ticket {ticket} is answered twice")
         self.answers[ticket] = value

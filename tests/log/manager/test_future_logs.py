@@ -29,8 +29,8 @@ async def moving(world, *, behind: int = 0) -> LogManager:
     """A log in /a with a durable future log in /b, which lacks so many batches."""
     logs = await two(world)
     here, there = logs.directories
-    log = logs.create(T0, TOPIC_ID, SMALL, here)
-    future = logs.futures.create(there, T0, TOPIC_ID, SMALL, 0)
+    log = logs.create(T0, TOPIC_ID, SMALL, directory=here)
+    future = logs.futures.create(there, T0, TOPIC_ID, config=SMALL, start_offset=0)
     for number in range(5):
         append(log, batch(2))
         if number < 5 - behind:
@@ -134,7 +134,7 @@ async def test_directory_goes_offline_when_a_future_log_cannot_be_created(
     )
 
     with pytest.raises(LogDirError):
-        logs.futures.create(logs.directories[1], T0, TOPIC_ID, SMALL, 0)
+        logs.futures.create(logs.directories[1], T0, TOPIC_ID, config=SMALL, start_offset=0)
 
     assert logs.directories[1].offline
     assert len(logs.futures) == 0
@@ -251,8 +251,8 @@ async def test_log_in_the_directory_of_the_metadata_is_kept_of_two_with_one_name
 async def test_future_log_of_an_earlier_topic_is_deleted_at_load(world, autojump_clock) -> None:
     logs = await two(world)
     here, there = logs.directories
-    await sync(logs.create(T0, TOPIC_ID, SMALL, here))
-    await sync(logs.futures.create(there, T0, OTHER_ID, SMALL, 0))
+    await sync(logs.create(T0, TOPIC_ID, SMALL, directory=here))
+    await sync(logs.futures.create(there, T0, OTHER_ID, config=SMALL, start_offset=0))
 
     logs = await next_life(world, logs)
 
@@ -264,8 +264,8 @@ async def test_future_log_that_was_never_synced_is_deleted_at_load(world, autoju
     """It may be that of a topic of this name that was deleted, whose deletion was lost."""
     logs = await two(world)
     here, there = logs.directories
-    await sync(logs.create(T0, TOPIC_ID, SMALL, here))
-    append(logs.futures.create(there, T0, TOPIC_ID, SMALL, 0), batch(1))
+    await sync(logs.create(T0, TOPIC_ID, SMALL, directory=here))
+    append(logs.futures.create(there, T0, TOPIC_ID, config=SMALL, start_offset=0), batch(1))
 
     logs = await next_life(world, logs)
 
@@ -275,8 +275,8 @@ async def test_future_log_that_was_never_synced_is_deleted_at_load(world, autoju
 async def test_future_log_replaces_a_log_of_an_earlier_topic_at_load(world, autojump_clock) -> None:
     logs = await two(world)
     here, there = logs.directories
-    await sync(logs.create(T0, OTHER_ID, SMALL, here))
-    await sync(logs.futures.create(there, T0, TOPIC_ID, SMALL, 0))
+    await sync(logs.create(T0, OTHER_ID, SMALL, directory=here))
+    await sync(logs.futures.create(there, T0, TOPIC_ID, config=SMALL, start_offset=0))
 
     logs = await next_life(world, logs)
 

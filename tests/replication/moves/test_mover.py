@@ -51,7 +51,9 @@ async def stage(world, **settings: str) -> Stage:
     here = cluster.logs.directory_of(partition.at)
     (there,) = (one for one in cluster.logs.directories if one is not here)
     log = partition.log
-    future = cluster.logs.futures.create(there, partition.at, partition.topic_id, log.config, 0)
+    future = cluster.logs.futures.create(
+        there, partition.at, partition.topic_id, config=log.config, start_offset=0
+    )
     made: Stage | None = None
 
     async def assign(at: Partition, directory: LogDirectory) -> None:

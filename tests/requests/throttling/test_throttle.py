@@ -347,7 +347,7 @@ def in_flight(
     (plane,) = [one for one in served.broker.parts.planes if one.name == "data"]
     (connection,) = [one for each in plane.processors for one in each.connections.values()]
     connection.charged = None
-    stamps = Stamps(now - begun_s_ago, now - begun_s_ago, handled=handled)
+    stamps = Stamps(received=now - begun_s_ago, begun=now - begun_s_ago, handled=handled)
     return Request(None, 0, 1, 0, connection, stamps)
 
 

@@ -25,7 +25,7 @@ async def _open(node: Node) -> Storage:
         node.world,
         config.directories,
         node.tree,
-        on_failure,
+        on_offline=on_failure,
         open_files=node.options.open_files,
         threads=config.background_threads,
         yield_point=node.yield_point,

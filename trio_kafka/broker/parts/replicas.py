@@ -60,7 +60,7 @@ def _make(node: Node) -> ReplicaManager:
 
 
 async def _answer_parked(node: Node) -> None:
-    """Answer parked requests with what is there.
+    """Answer parked requests with the data that is available.
 
     Queued appends of slow directories get half of the time left.
     """

@@ -162,14 +162,20 @@ def _image_changed(
 def _group_nodes(groups: Collection[Group], parent: Node) -> Iterator[Node]:
     """Yield a node for each group, and one with the number of the others."""
     for group in tuple(islice(groups, _GROUPS)):  # groups may come and go meanwhile
-        yield Node(group.group_id, "group", group.describe, parent, partial(_member_nodes, group))
+        yield Node(
+            group.group_id,
+            "group",
+            group.describe,
+            parent=parent,
+            transient=partial(_member_nodes, group),
+        )
     yield from _more(len(groups) - _GROUPS, "groups", parent)
 
 
 def _member_nodes(group: Group, parent: Node) -> Iterator[Node]:
     members = group.members()
     for member in members[:_MEMBERS]:
-        yield Node(member.member_id, "member", member.figures, parent)
+        yield Node(member.member_id, "member", member.figures, parent=parent)
     yield from _more(len(members) - _MEMBERS, "members", parent)
 
 

@@ -218,7 +218,7 @@ class ShardRuntime(Generic[M]):
         )
         self.shards[number] = shard
         self._nodes[number] = self._node.add(
-            shard.name, "part", shard.figures, partial(_shard_nodes, shard)
+            shard.name, "part", shard.figures, transient=partial(_shard_nodes, shard)
         )
         load = partial(self._ask_to_load, number, shard, partition)
         if wait_s:
@@ -406,4 +406,4 @@ class ShardRuntime(Generic[M]):
 def _shard_nodes(shard: Shard[M], parent: Node) -> Iterator[Node]:
     """Yield the nodes of a shard's machine, and its timers."""
     yield from shard.machine.nodes(parent)
-    yield Node("timers", "part", shard.keyed_timers.figures, parent)
+    yield Node("timers", "part", shard.keyed_timers.figures, parent=parent)

@@ -31,8 +31,8 @@ def future_name(partition: TopicPartition, unique: bytes) -> str:
     """
     name = f"{partition}.{unique.hex()}{FUTURE}"
     if len(name) > _LONGEST:
-        found = f"a name of {len(name)} bytes for the directory of {partition}: want {_LONGEST}"
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
+        message = f"a name of {len(name)} bytes for the directory of {partition}: want {_LONGEST}"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
     return name
 
 
@@ -40,7 +40,7 @@ class FutureLogs:
     """Future logs of all directories, at most one for each partition."""
 
     def __init__(
-        self, world: World, files: OpenFiles, wants_sync: Callable[[Log], None], node: Node
+        self, world: World, files: OpenFiles, wants_sync: Callable[[Log], None], *, node: Node
     ) -> None:
         self._world = world
         self._files = files
@@ -59,19 +59,20 @@ class FutureLogs:
 
     def get(self, partition: TopicPartition) -> Log | None:
         """Return the future log of a partition, even if its directory is offline."""
-        found = self._logs.get(partition)
-        return None if found is None else found[1]
+        entry = self._logs.get(partition)
+        return None if entry is None else entry[1]
 
     def directory_of(self, partition: TopicPartition) -> LogDirectory | None:
         """Return the directory of a partition's future log."""
-        found = self._logs.get(partition)
-        return None if found is None else found[0]
+        entry = self._logs.get(partition)
+        return None if entry is None else entry[0]
 
     def create(
         self,
         directory: LogDirectory,
         partition: TopicPartition,
         topic_id: TopicId,
+        *,
         config: LogConfig,
         start_offset: int,
     ) -> Log:
@@ -86,7 +87,7 @@ class FutureLogs:
                 self._world,
                 directory.root.directory(name, create=True),
                 partition,
-                config,
+                config=config,
                 parent=directory.root,
                 start_offset=start_offset,
                 latency=directory.latency,
@@ -110,8 +111,8 @@ class FutureLogs:
 
     def pop(self, partition: TopicPartition) -> tuple[LogDirectory, Log] | None:
         """Remove a future log from memory, and return it with its directory."""
-        found = self._logs.pop(partition, None)
-        if found is not None:
-            del found[0].futures[partition]
+        entry = self._logs.pop(partition, None)
+        if entry is not None:
+            del entry[0].futures[partition]
             self._nodes.pop(partition).remove()
-        return found
+        return entry

@@ -53,8 +53,8 @@ class LogManager:
         world: World,
         paths: Sequence[str],
         node: Node,
-        on_offline: Callable[[LogDirectory], None] = lambda _: None,
         *,
+        on_offline: Callable[[LogDirectory], None] = lambda _: None,
         open_files: int = SMALLEST,
         threads: int = 4,
         yield_point: YieldPoint | None = None,
@@ -74,7 +74,7 @@ class LogManager:
         self._syncing = SyncQueue()
         self.node = node.add("log-manager", "part", self.figures)
         self.node.add("open-files", "file", self.files.figures)
-        self.futures = FutureLogs(world, self.files, self._syncing.ask, self.node)
+        self.futures = FutureLogs(world, self.files, self._syncing.ask, node=self.node)
         self.cordoned: frozenset[str] = frozenset()
         # Directories that were named for replicas before they exist (KIP-113).
         self.preferred: dict[TopicPartition, str] = {}
@@ -84,7 +84,8 @@ class LogManager:
         """Return figures for the tree."""
         return {
             "directories": len(self.directories),
-            "offline": sum(1 for one in self.directories if one.offline) + len(self.offline_paths),
+            "offline": sum(1 for directory in self.directories if directory.offline)
+            + len(self.offline_paths),
             "threads": self.threads,
             "logs": len(self._logs),
             "futures": len(self.futures),
@@ -126,7 +127,7 @@ class LogManager:
         try:
             root = self.world.directory(path, create=True, threads=self.threads)
             directory = LogDirectory(
-                self.world, root, lambda: self._on_offline(directory), self.yield_point
+                self.world, root, lambda: self._on_offline(directory), yield_point=self.yield_point
             )
             await self._lock(directory)
         except LogDirError as error:
@@ -155,7 +156,7 @@ class LogManager:
     def by_path(self) -> dict[str, LogDirectory | None]:
         """Return all configured directories by absolute path; None: it could not be opened."""
         whole = self.world.absolute_path
-        opened = {whole(one.path): one for one in self.directories}
+        opened = {whole(directory.path): directory for directory in self.directories}
         return {whole(path): opened.get(whole(path)) for path in self._paths}
 
     def cordon(self, paths: Sequence[str]) -> None:
@@ -183,7 +184,7 @@ class LogManager:
     def loading(self, progress: DirectoryProgress) -> Iterator[None]:
         """Show the load of a directory in the tree while the block runs."""
         name = f"loading {progress.path}"
-        node = self.node.add(name, "part", progress.figures, progress.nodes)
+        node = self.node.add(name, "part", progress.figures, transient=progress.nodes)
         try:
             yield
         finally:
@@ -216,6 +217,7 @@ class LogManager:
         partition: TopicPartition,
         topic_id: TopicId,
         config: LogConfig,
+        *,
         directory: LogDirectory | None = None,
     ) -> Log:
         """Return the log of a partition; create it in the directory with the fewest logs if
@@ -230,7 +232,7 @@ class LogManager:
             raise self._all_offline()
         directory = directory or self._least_loaded(online)
         try:
-            log = self._create(partition, topic_id, config, directory)
+            log = self._create(partition, topic_id, config, directory=directory)
         except (KafkaError, OSError) as error:
             if isinstance(error, OSError):  # not for want of a free descriptor
                 directory.fail(error)
@@ -243,14 +245,16 @@ class LogManager:
 
         Source: KIP-1066; the controller places no replica on a broker whose directories all are.
         """
-        open_to_new = [one for one in online if not self.is_cordoned(one)]
-        return min(open_to_new or online, key=lambda one: len(one.logs) + len(one.futures))
+        open_to_new = [directory for directory in online if not self.is_cordoned(directory)]
+        candidates = open_to_new or online
+        return min(candidates, key=lambda directory: len(directory.logs) + len(directory.futures))
 
     def _create(
         self,
         partition: TopicPartition,
         topic_id: TopicId,
         config: LogConfig,
+        *,
         directory: LogDirectory,
     ) -> Log:
         """Create a log. OSError; KafkaError(REPLICA_NOT_AVAILABLE) without a free descriptor."""
@@ -259,7 +263,7 @@ class LogManager:
             self.world,
             folder,
             partition,
-            config,
+            config=config,
             parent=directory.root,
             latency=directory.latency,
             files=self.files,
@@ -314,17 +318,17 @@ class LogManager:
 
     def drop_future(self, partition: TopicPartition) -> None:
         """Stop a move: the future log is deleted, as `delete` does."""
-        found = self.futures.pop(partition)
-        if found is not None:
-            directory, future = found
-            self._set_aside(directory, future, DELETE, directory.sync_names)
+        entry = self.futures.pop(partition)
+        if entry is not None:
+            directory, future = entry
+            self._set_aside(directory, future, DELETE, names=directory.sync_names)
 
     def make_future_stray(self, partition: TopicPartition) -> None:
         """Set a future log aside whose partition is not this broker's. Its files stay."""
-        found = self.futures.pop(partition)
-        if found is not None:
-            directory, future = found
-            self._set_aside(directory, future, STRAY, directory.sync_names)
+        entry = self.futures.pop(partition)
+        if entry is not None:
+            directory, future = entry
+            self._set_aside(directory, future, STRAY, names=directory.sync_names)
 
     def promote(self, partition: TopicPartition) -> None:
         """Let the future log take the place of the log, which is deleted. LogDirError.
@@ -333,10 +337,10 @@ class LogManager:
         when the new name of the future log is durable. After a crash in between, the directory that
         the metadata name for the replica decides (`loading`).
         """
-        found = self.futures.pop(partition)
-        if found is None:
+        entry = self.futures.pop(partition)
+        if entry is None:
             raise InvariantError(f"{partition} has no future log")
-        directory, future = found
+        directory, future = entry
         try:
             directory.root.move(future.directory, str(partition))
         except OSError as error:
@@ -345,7 +349,9 @@ class LogManager:
             raise LogDirError(directory.path, str(error)) from error
         before, log = self._pop(partition)
         if before is not None and log is not None:
-            self._set_aside(before, log, DELETE, partial(self._end_move, directory, before, log))
+            self._set_aside(
+                before, log, DELETE, names=partial(self._end_move, directory, before, log)
+            )
         self.take(directory, future)
 
     async def _end_move(self, target: LogDirectory, source: LogDirectory, log: Log) -> None:
@@ -359,7 +365,7 @@ class LogManager:
     def _retire(self, partition: TopicPartition, mark: str) -> None:
         directory, log = self._pop(partition)
         if directory is not None and log is not None:
-            self._set_aside(directory, log, mark, directory.sync_names)
+            self._set_aside(directory, log, mark, names=directory.sync_names)
 
     def _pop(self, partition: TopicPartition) -> tuple[LogDirectory | None, Log | None]:
         """Remove a log from memory, and return it with its directory."""
@@ -369,7 +375,7 @@ class LogManager:
             self._nodes.pop(partition).remove()
         return directory, log
 
-    def _set_aside(self, directory: LogDirectory, log: Log, mark: str, names: SyncNames) -> None:
+    def _set_aside(self, directory: LogDirectory, log: Log, mark: str, *, names: SyncNames) -> None:
         """Close a log and mark the name of its directory.
 
         names: makes the name durable; for a log that was moved, also that of the other one.

@@ -95,7 +95,11 @@ class LogMoves:
             return
         self._logs.drop_future(partition.at)
         future = self._logs.futures.create(
-            directory, partition.at, partition.topic_id, log.config, log.start_offset
+            directory,
+            partition.at,
+            partition.topic_id,
+            config=log.config,
+            start_offset=log.start_offset,
         )
         self._start(partition, directory, log, future)
 
