@@ -3,6 +3,7 @@
 import pytest
 
 from tests.coordinators.groups.classic.test_membership import member
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, JoinedMember
 
 
@@ -11,7 +12,9 @@ def test_member_has_separate_metadata_for_each_protocol() -> None:
     one.protocols = (GroupProtocol("a", b"1"), GroupProtocol("b", b"2"))
 
     assert (one.metadata("a"), one.metadata("b")) == (b"1", b"2")
-    assert one.as_joined("b") == JoinedMember("m", None, b"2")
+    group = ClassicGroup(group_id="g", since_ms=None, protocol_name="b")
+    group.add(one)
+    assert group.joined_members() == (JoinedMember("m", None, b"2"),)
     assert one.description("b").metadata == b"2"
     assert one.description(None).metadata == b""
     with pytest.raises(LookupError, match="m does not know the protocol c"):
