@@ -16,6 +16,11 @@ from tests.project.tree import ROOT
 from tests.records.kit import encode_batch
 from trio_kafka.coordinators.groups.classic import joining
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest
+from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from trio_kafka.records.batch import Record
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.scripted_client import ScriptedClient
@@ -32,6 +37,8 @@ JOIN_VERSION = 9
 MOST_JOIN_CALLS, MOST_JOIN_FILES, MOST_JOIN_ENTRIES = 134, 40, 95
 MOST_FRAMES = 6
 NO_DELAY = {"group.initial.rebalance.delay.ms": "0"}
+CONFIGS_VERSION = 1
+MOST_CONFIG_CALLS, MOST_CONFIG_FILES, MOST_CONFIG_ENTRIES = 385, 76, 260
 
 
 def is_own(file: str) -> bool:
@@ -79,6 +86,12 @@ def traced() -> Iterator[Journey]:
 def small_produce() -> ProduceRequest:
     batch = memoryview(bytearray(encode_batch([Record(value=b"v")])))
     return produce_request("t", (0, batch), acks=-1)
+
+
+def new_retention(milliseconds: int) -> IncrementalAlterConfigsRequest:
+    setting = AlterableConfig(name="retention.ms", config_operation=0, value=str(milliseconds))
+    topic = AlterConfigsResource(resource_type=2, resource_name="t", configs=[setting])
+    return IncrementalAlterConfigsRequest(resources=[topic])
 
 
 async def test_a_small_produce_takes_at_most_so_many_calls_files_and_entries(
@@ -147,3 +160,19 @@ async def test_few_frames_lie_between_the_handler_and_the_member_that_is_added(
 
     # The frame of `_add` itself comes on top.
     assert len(frames) + 1 <= MOST_FRAMES, frames
+
+
+async def test_one_changed_topic_setting_takes_at_most_so_many_calls_files_and_entries(
+    autojump_clock: MockClock,
+) -> None:
+    """Counted in all tasks: handler, controller, metadata log and its sync, publishers, answer."""
+    async with served_broker(simulated_world()) as served, served.connect() as client:
+        await served.create_topic("t")
+        for retention_ms in range(3):  # the first ones compile codecs
+            await client.ask(new_retention(1000 + retention_ms), CONFIGS_VERSION)
+        with traced() as journey:
+            await client.ask(new_retention(2000), CONFIGS_VERSION)
+
+    assert len(journey.calls) <= MOST_CONFIG_CALLS
+    assert len(journey.files) <= MOST_CONFIG_FILES
+    assert journey.entries <= MOST_CONFIG_ENTRIES
