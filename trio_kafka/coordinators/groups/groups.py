@@ -179,6 +179,6 @@ def _member_nodes(group: Group, parent: Node) -> Iterator[Node]:
     yield from _more(len(members) - _MEMBERS, "members", parent)
 
 
-def _more(count: int, what: str, parent: Node) -> Iterator[Node]:
+def _more(count: int, noun: str, parent: Node) -> Iterator[Node]:
     if count > 0:
-        yield Node(f"{count} more {what}", "part", parent=parent)
+        yield Node(f"{count} more {noun}", "part", parent=parent)

@@ -167,18 +167,18 @@ class Offsets:
     def _expire_group(self, group: Group, now_ms: int, effects: Effects) -> None:
         group_id = group.group_id
         retention_ms = self._groups.settings.offsets_retention_ms
-        left = self.pending.has_group(group_id) if self.pending.open else False
+        has_offsets = self.pending.has_group(group_id) if self.pending.open else False
         for topic, partitions in self.of_group(group_id).items():
             if group.subscribed(topic):
-                left = True
+                has_offsets = True
                 continue
             for partition, value in partitions.items():
                 is_over = _is_expired(group, value, now_ms, retention_ms)
                 if is_over and not self.pending.is_open(group_id, topic, partition):
                     effects.records.append(tombstone(group_id, topic, partition))
                 else:
-                    left = True
-        if not left and group.is_empty:
+                    has_offsets = True
+        if not has_offsets and group.is_empty:
             effects.records += group.tombstones()
 
     def _forget_topics(self, deleted: Mapping[TopicId, str]) -> Steps[Effects]:

@@ -103,17 +103,17 @@ def leave(
     if group.phase is ClassicState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     transition = Transition(group, groups.own_settings.get(group_id, groups.settings), now_ms)
-    codes, left = list[ErrorCode](), list[str]()
+    codes, left_ids = list[ErrorCode](), list[str]()
     for leaving in members:
         try:
-            left.append(_leave(transition, leaving))
+            left_ids.append(_leave(transition, leaving))
             codes.append(ErrorCode.NONE)
         except KafkaError as error:
             codes.append(error.code)
     transition.effects.answer(ticket, codes)
-    if left and group.phase in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
-        prepare_or_complete(transition, f"members have left: {', '.join(left)}")
-    elif left:
+    if left_ids and group.phase in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
+        prepare_or_complete(transition, f"members have left: {', '.join(left_ids)}")
+    elif left_ids:
         complete_if_joined(transition)
     return transition.done
 

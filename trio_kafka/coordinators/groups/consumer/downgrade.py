@@ -30,12 +30,12 @@ _logger: Final = get_logger(__name__)
 def can_go_on_classic(transition: Transition, leaving: Collection[Member]) -> bool:
     """Return whether the group can be downgraded without these members."""
     group, settings = transition.group, transition.settings
-    left = len(group.by_id) - len(leaving)
+    remaining = len(group.by_id) - len(leaving)
     return (
         group.all_classic_without(leaving)
-        and left > 0
+        and remaining > 0
         and settings.consumer_migration_policy in DOWNGRADES
-        and left <= settings.max_size
+        and remaining <= settings.max_size
     )
 
 

@@ -72,8 +72,8 @@ def remove(
     unused = _unused_expressions(transition, members)
     for regex in unused:
         transition.write(records.no_expression(group.group_id, regex))
-    left = group.subscriptions.topics_without(members, unused)
-    epoch = transition.bump((yield from transition.metadata_hash(left)))
+    remaining = group.subscriptions.topics_without(members, unused)
+    epoch = transition.bump((yield from transition.metadata_hash(remaining)))
     if len(members) == len(group.by_id):
         # The next group need not wait for the interval of an assignment without members.
         transition.write(records.target_epoch(group.group_id, epoch, 0))

@@ -52,11 +52,11 @@ class ConsumerShardState:
     def settings_of(self, group_id: str) -> GroupSettings:
         return self.groups.settings_of(group_id)
 
-    def existing(self, group_id: str, what: str = "Group") -> ConsumerGroup:
+    def existing(self, group_id: str, noun: str = "Group") -> ConsumerGroup:
         """Return the consumer group. Raises KafkaError(GROUP_ID_NOT_FOUND)."""
         group = self.groups.by_id.get(group_id)
         if group is None:
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"{what} {group_id} not found.")
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"{noun} {group_id} not found.")
         if not isinstance(group, ConsumerGroup):
             message = f"Group {group_id} is not a consumer group."
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, message)

@@ -168,8 +168,8 @@ def add_one(counts: dict[str, int], name: str | None, number: int) -> None:
     """Add to the count of a name; remove it if none is left. An empty name is not counted."""
     if not name:
         return
-    left = counts.get(name, 0) + number
-    if left > 0:
-        counts[name] = left
+    count = counts.get(name, 0) + number
+    if count > 0:
+        counts[name] = count
     else:
         counts.pop(name, None)

@@ -144,10 +144,11 @@ def check_commit(
         )
     if epoch == member.epoch:
         return
-    what = "member epoch" if member.classic is None else "generation id"
+    epoch_name = "member epoch" if member.classic is None else "generation id"
     if epoch > member.epoch:
         raise _stale(
-            member, f"Received {what} {epoch} is newer than current member epoch {member.epoch}."
+            member,
+            f"Received {epoch_name} {epoch} is newer than current member epoch {member.epoch}.",
         )
     for topic, topic_id, partitions in topics:
         current_id = topic_id_of(topic) if topic_id == ZERO_TOPIC_ID else TopicId(topic_id)
@@ -162,7 +163,7 @@ def check_commit(
             if epoch < since:
                 raise _stale(
                     member,
-                    f"Received {what} {epoch} is older than assignment epoch {since} for "
+                    f"Received {epoch_name} {epoch} is older than assignment epoch {since} for "
                     f"partition {topic}-{partition.partition}.",
                 )
 
@@ -177,10 +178,10 @@ def check_epoch(member: Member, epoch: int) -> None:
     ILLEGAL_GENERATION.
     """
     if epoch != member.epoch:
-        what = "member epoch" if member.classic is None else "generation id"
+        epoch_name = "member epoch" if member.classic is None else "generation id"
         raise _stale(
             member,
-            f"The received {what} {epoch} does not match the expected member epoch {member.epoch}.",
+            f"The received {epoch_name} {epoch} does not match the expected member epoch {member.epoch}.",
         )
 
 

@@ -56,8 +56,8 @@ def _read(data: bytes, at: int) -> int:
     return word
 
 
-def _fold(left: int, right: int) -> int:
-    product = left * right
+def _fold(first: int, second: int) -> int:
+    product = first * second
     return (product & _M) ^ (product >> 64)
 
 
