@@ -181,7 +181,8 @@ def check_epoch(member: Member, epoch: int) -> None:
         epoch_name = "member epoch" if member.classic is None else "generation id"
         raise _stale(
             member,
-            f"The received {epoch_name} {epoch} does not match the expected member epoch {member.epoch}.",
+            f"The received {epoch_name} {epoch} does not match the expected member epoch "
+            f"{member.epoch}.",
         )
 
 
