@@ -16,7 +16,7 @@ from trio_kafka.coordinators.shards.effects import Effects
 from trio_kafka.coordinators.shards.protocols import ShardState
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.model import TopicId
+from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.replication.lifecycle import ReplicaLifecycle
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.testing.broker import ServedBroker
