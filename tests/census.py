@@ -64,7 +64,7 @@ class Census:
         """See `held.Observer`."""
         self.ledgers.append(ledger)
 
-    def left(self, owner: str, counts: Mapping[str, int]) -> None:
+    def leaked(self, owner: str, counts: Mapping[str, int]) -> None:
         """See `held.Observer`."""
         for kind, count in counts.items():
             self.losses[f"{kind} of {owner}"] += count

@@ -21,7 +21,7 @@ class Observer:
     def opened(self, ledger: held.Ledger) -> None:
         self.ledgers.append(ledger)
 
-    def left(self, owner: str, counts: Mapping[str, int]) -> None:
+    def leaked(self, owner: str, counts: Mapping[str, int]) -> None:
         self.losses.append((owner, counts))
 
 

@@ -4,7 +4,7 @@
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trio_kafka.broker import Broker as Broker
@@ -15,7 +15,7 @@ __all__ = ["Broker", "running_broker"]  # imported on first use: most imports ne
 _MODULES = {"Broker": "trio_kafka.broker", "running_broker": "trio_kafka.testing.kafka.threaded"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with import_module("trio_kafka.rare_collections").rare_collections():

@@ -17,30 +17,31 @@ if TYPE_CHECKING:
     from attrs import define, frozen
 else:
 
-    def define(cls: type | None = None, **options: Any) -> Any:
+    def define(cls: type | None = None, **options: object) -> object:
         """Define a mutable class, as `attrs.define`."""
-        return _made(attrs.define, cls, options)
+        return _make_class(attrs.define, cls, options)
 
-    def frozen(cls: type | None = None, **options: Any) -> Any:
+    def frozen(cls: type | None = None, **options: object) -> object:
         """Define an immutable class, as `attrs.frozen`."""
-        return _made(attrs.frozen, cls, options)
+        return _make_class(attrs.frozen, cls, options)
 
 
-def _made(make: Callable[..., Any], cls: Any, options: dict[str, Any]) -> Any:
+def _make_class(make: Callable[..., object], cls: Any, options: dict[str, object]) -> object:
     if cls is None:
-        return partial(_made, make, options=options)
+        return partial(_make_class, make, options=options)
     if options.get("repr", True) and "__repr__" not in cls.__dict__:
         cls.__repr__ = show  # attrs keeps a method that the class defines
     return make(cls, **options)
 
 
 @recursive_repr()
-def show(self: Any) -> str:
+def show(self: attrs.AttrsInstance) -> str:
     """Return the class name and fields as attrs does, without fields of `repr=False`."""
     shown = []
-    for one in attrs.fields(type(self)):
-        if one.repr:
-            value = getattr(self, one.name, attrs.NOTHING)
-            shown.append(f"{one.name}={one.repr(value) if callable(one.repr) else repr(value)}")
+    for attribute in attrs.fields(type(self)):
+        if attribute.repr:
+            value = getattr(self, attribute.name, attrs.NOTHING)
+            text = attribute.repr(value) if callable(attribute.repr) else repr(value)
+            shown.append(f"{attribute.name}={text}")
     name = type(self).__qualname__.rpartition(">.")[2]
     return f"{name}({', '.join(shown)})"

@@ -267,13 +267,13 @@ def leaves(error: BaseException) -> list[BaseException]:
     """Return the errors in any number of nested groups."""
     if not isinstance(error, BaseExceptionGroup):
         return [error]
-    return [leaf for one in error.exceptions for leaf in leaves(one)]
+    return [leaf for member in error.exceptions for leaf in leaves(member)]
 
 
 def only_leaf(error: Exception) -> Exception:
     """Return the only error in a group, at any depth; otherwise the argument itself."""
-    found = leaves(error)
-    return found[0] if len(found) == 1 and isinstance(found[0], Exception) else error
+    errors = leaves(error)
+    return errors[0] if len(errors) == 1 and isinstance(errors[0], Exception) else error
 
 
 # Advice by errno, where there is one.
@@ -293,5 +293,5 @@ _ADVICE: Final = {
 
 def advice(error: BaseException | None) -> str:
     """Return advice about a system error, after a colon; empty if there is none."""
-    known = _ADVICE.get(error.errno or 0) if isinstance(error, OSError) else None
-    return f": {known}" if known else ""
+    text = _ADVICE.get(error.errno or 0) if isinstance(error, OSError) else None
+    return f": {text}" if text else ""

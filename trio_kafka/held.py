@@ -2,8 +2,7 @@
 
 Descriptors and leases, handler tokens, room in channels, memory, timers and parked operations are
 plain counts of their ledgers, which the tree shows. A test observes the ledgers that are made while
-it runs, and looks afterwards whether all of them are empty. Making a ledger costs one comparison
-more without an observer, taking and giving back nothing.
+it runs, and checks afterwards that all of them are empty.
 """
 
 from collections import Counter
@@ -25,7 +24,7 @@ class Observer(Protocol):
     def opened(self, ledger: Ledger) -> None:
         """Note a new ledger; called in any thread."""
 
-    def left(self, owner: str, counts: Mapping[str, int]) -> None:
+    def leaked(self, owner: str, counts: Mapping[str, int]) -> None:
         """Note what an owner has not given back at its end."""
 
 
@@ -56,12 +55,12 @@ def given_back(owner: str, counts: Counts) -> Iterator[None]:
     finally:
         more = Counter() if before is None else Counter(counts.owned()) - before
         if more and _observer is not None:
-            _observer.left(owner, more)
+            _observer.leaked(owner, more)
 
 
 @contextmanager
 def observed(observer: Observer | None) -> Iterator[None]:
-    """Have an observer told of each ledger made in the block; None: it is told of nothing."""
+    """Report each ledger that the block makes to an observer; None: report nothing."""
     global _observer  # noqa: PLW0603 - ledgers are made in too many places to hand it down
     outer, _observer = _observer, observer
     try:

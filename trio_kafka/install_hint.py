@@ -7,10 +7,18 @@ Source: PEP 610, `direct_url.json`.
 
 import json
 from importlib.metadata import PackageNotFoundError, distribution
-from typing import Any, Final
+from typing import Final, TypedDict
 from urllib.parse import unquote, urlsplit
 
 _DIRECT_URL: Final = "direct_url.json"
+
+
+class _Origin(TypedDict, total=False):
+    """Content of `direct_url.json`. Source: PEP 610."""
+
+    url: str
+    dir_info: dict[str, bool]
+    vcs_info: dict[str, str]
 
 
 def install_command(requirement: str) -> str:
@@ -34,11 +42,11 @@ def install_command(requirement: str) -> str:
     return f'pip install "{requirement} @ {url}"'
 
 
-def _origin_of(name: str) -> dict[str, Any] | None:
+def _origin_of(name: str) -> _Origin | None:
     """Return the `direct_url.json` of a distribution; None if it has none."""
     try:
         text = distribution(name).read_text(_DIRECT_URL)
     except (PackageNotFoundError, ValueError):  # ValueError: an empty name
         return None
-    origin = json.loads(text) if text else None
+    origin: _Origin | None = json.loads(text) if text else None
     return origin if isinstance(origin, dict) and "url" in origin else None

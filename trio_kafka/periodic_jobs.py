@@ -29,7 +29,7 @@ _EARLY: Final = 0.1  # share of its interval by which a job may run early, with 
 
 
 class UnknownJobError(ValueError):
-    """There is no job with this name; the message lists those that there are."""
+    """Unknown name of a job; the message lists the names of all jobs."""
 
 
 class JobNotRunError(RuntimeError):
@@ -61,14 +61,14 @@ class JobStatus:
 
 
 @define(eq=False)
-class _Asked:
+class _RequestedRun:
     """A run that `run_now` has asked for. run: None: the job could not run."""
 
     done: trio.Event = field(factory=trio.Event)
     run: JobRun | None = None
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Job:
     """A job, as its owner arms, disarms and cancels it."""
 
@@ -146,7 +146,7 @@ class Job:
         if not early:
             self._due = started + self._interval_s
         self._runs += 1
-        failed: str | None = None
+        reason: str | None = None
         try:
             with trio.CancelScope() as self._scope:
                 waiting = self._action()
@@ -156,7 +156,7 @@ class Job:
             if _is_fatal(error):
                 raise
             self._failures += 1
-            failed = self._last_error = f"{type(error).__name__}: {error}"
+            reason = self._last_error = f"{type(error).__name__}: {error}"
             _log.exception("job failed", job=self.name, failures=self._failures)
         finally:
             self._scope = None
@@ -164,7 +164,7 @@ class Job:
             self._last_s = ended - started
             if self._due is not None:  # after jobs that became due meanwhile
                 self._due = max(self._due, ended)
-        return JobRun(name=self.name, took_s=ended - started, error=failed)
+        return JobRun(name=self.name, took_s=ended - started, error=reason)
 
     def status(self) -> JobStatus:
         """Return what it is doing, and how its last run ended."""
@@ -193,7 +193,7 @@ class Scheduler:
     def __init__(self, node: Node) -> None:
         self.node = node.add("scheduler", "task", self._figures)
         self._jobs: dict[str, Job] = {}
-        self._asked: dict[str, _Asked] = {}  # by name of the job, so that it is bounded
+        self._requested: dict[str, _RequestedRun] = {}  # by name of the job, so that it is bounded
         self._task: trio.lowlevel.Task | None = None
         self._changed = trio.Event()
         self._rest: trio.CancelScope | None = None  # until the next job is due
@@ -224,7 +224,14 @@ class Scheduler:
             raise ValueError(f"job {name} exists already: use another name")
         if not 0 <= early_s < interval_s:
             raise ValueError(f"job {name}: interval {interval_s} s, want more than {early_s} s")
-        job = self._jobs[name] = Job(self, name, interval_s, early_s, action, idle_s)
+        job = self._jobs[name] = Job(
+            scheduler=self,
+            name=name,
+            interval_s=interval_s,
+            early_s=early_s,
+            action=action,
+            idle_s=idle_s,
+        )
         if armed:
             job.arm(delay_s)
         return job
@@ -237,14 +244,14 @@ class Scheduler:
         try:
             task_status.started()
             while True:
-                await self._run_asked()
+                await self._run_requested()
                 await self._run_due()
                 await self._wait_for_next()
         finally:
             self._task = None
-            for asked in self._asked.values():
-                asked.done.set()
-            self._asked.clear()
+            for request in self._requested.values():
+                request.done.set()
+            self._requested.clear()
             self.node.remove()
 
     @property
@@ -265,18 +272,18 @@ class Scheduler:
         RuntimeError if called by a job: it would wait for itself.
         """
         if name not in self._jobs:
-            known = ", ".join(sorted(self._jobs)) or "none"
-            raise UnknownJobError(f"no job {name!r}: there are {known}")
+            names = ", ".join(sorted(self._jobs)) or "none"
+            raise UnknownJobError(f"no job {name!r}: there are {names}")
         if self._task is None:
             raise JobNotRunError(f"job {name}: the scheduler is not running")
         if trio.lowlevel.current_task() is self._task:
             raise RuntimeError(f"job {name}: a job cannot wait for another one: arm it instead")
-        asked = self._asked.setdefault(name, _Asked())
+        request = self._requested.setdefault(name, _RequestedRun())
         self.wake()
-        await asked.done.wait()
-        if asked.run is None:
+        await request.done.wait()
+        if request.run is None:
             raise JobNotRunError(f"job {name}: it was cancelled, or the scheduler ended")
-        return asked.run
+        return request.run
 
     def wake(self) -> None:
         """Recompute which job is due first, as one was armed."""
@@ -291,14 +298,14 @@ class Scheduler:
         if self.knows(job):
             del self._jobs[job.name]
 
-    async def _run_asked(self) -> None:
-        for name in tuple(self._asked):  # later ones wait for the jobs that are due
-            asked = self._asked.pop(name)
+    async def _run_requested(self) -> None:
+        for name in tuple(self._requested):  # later ones wait for the jobs that are due
+            request = self._requested.pop(name)
             try:
                 if name in self._jobs:
-                    asked.run = await self._jobs[name].run(early=True)
+                    request.run = await self._jobs[name].run(early=True)
             finally:
-                asked.done.set()
+                request.done.set()
             await trio.lowlevel.checkpoint()
 
     async def _run_due(self) -> None:
@@ -313,8 +320,8 @@ class Scheduler:
 
     async def _wait_for_next(self) -> None:
         # No checkpoint before the wait: arming a job later sets the new event.
-        if self._asked:
-            return  # since `_run_asked`
+        if self._requested:
+            return  # since `_run_requested`
         self._changed = trio.Event()
         with trio.move_on_at(self._first_due) as self._rest:
             await self._changed.wait()

@@ -7,7 +7,7 @@ Source: RFC 8259, and the rules of I-JSON (RFC 7493 §2) for names, surrogates a
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import inf, isfinite, isnan
 from typing import Any, Final, NoReturn
 
@@ -40,7 +40,11 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def dump_json(
-    value: Any, *, indent: int | None = None, compact: bool = False, default: Any = None
+    value: object,
+    *,
+    indent: int | None = None,
+    compact: bool = False,
+    default: Callable[[Any], object] | None = None,
 ) -> str:
     """Return a value as JSON in ASCII; it always succeeds for JSON types.
 
@@ -74,7 +78,7 @@ def _check_depth(text: str) -> None:
         brackets = brackets.replace(b"[]", b"")
 
 
-def _check_surrogates(value: Any) -> None:
+def _check_surrogates(value: object) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
@@ -82,7 +86,7 @@ def _check_surrogates(value: Any) -> None:
         raise ValueError(f"a lone surrogate, U+{code:04X}") from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) < len(pairs):
         names = [name for name, _ in pairs]
@@ -113,7 +117,7 @@ _DECODER: Final = json.JSONDecoder(
 )
 
 
-def _portable(value: Any) -> Any:
+def _portable(value: object) -> object:
     """Return a copy that can be written."""
     if isinstance(value, float):
         return value if isfinite(value) else _word(value)

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import PluginContext, RefusedError
@@ -42,7 +42,7 @@ def prepare() -> Callable[[PluginContext[AdminSettings]], "AdminApp"]:
 
 
 class AdminApp:
-    """The app of one broker. The HTTP plane checks host names, tokens and deadlines before it."""
+    """ASGI app of the admin UI. The HTTP plane checks host names, tokens and deadlines first."""
 
     def __init__(
         self,
@@ -58,10 +58,16 @@ class AdminApp:
         context.node.add("admin-requests", "channel", self._in_flight.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Answer a request, or send a refusal."""
         del receive
         if self._in_flight.full:
-            await send_refusal(scope, send, self._place(scope), 503, "too many requests at once")
+            await send_refusal(
+                scope,
+                send,
+                place=self._place(scope),
+                status=503,
+                message="too many requests at once",
+            )
             return
         with self._in_flight:
             await self._serve(scope, send)
@@ -71,12 +77,14 @@ class AdminApp:
         try:
             await self._route(scope, send, place)
         except HttpError as error:
-            await send_refusal(scope, send, place, error.status, str(error))
+            await send_refusal(scope, send, place=place, status=error.status, message=str(error))
         except KafkaError as error:
             status = _STATUS.get(error.code, 503)
-            await send_refusal(scope, send, place, status, error.message or error.code.name)
+            await send_refusal(
+                scope, send, place=place, status=status, message=error.message or error.code.name
+            )
         except RefusedError as error:
-            await send_refusal(scope, send, place, 503, str(error))
+            await send_refusal(scope, send, place=place, status=503, message=str(error))
 
     async def _route(self, scope: Scope, send: Send, place: Place) -> None:
         """Serve a page, its twin or a file. Raises HttpError only before the answer begins."""
@@ -88,13 +96,13 @@ class AdminApp:
                 await send_static(scope, send, self._static[name])
             case ["api"]:
                 await self._send_data(scope, send, await self._index(place))
-            case ["api", name] if found := await self._registry.find(name):
+            case ["api", name] if entry := await self._registry.find(name):
                 query = Query(scope["query_string"])
                 await self._send_data(
-                    scope, send, await self._registry.read(found, self._reader(scope), query)
+                    scope, send, await self._registry.read(entry, self._reader(scope), query)
                 )
-            case [name] if found := await self._registry.find(name or await self._first()):
-                await self._show(found, scope, send, place)
+            case [name] if entry := await self._registry.find(name or await self._first()):
+                await self._show(entry, scope, send, place=place)
             case _:
                 raise HttpError(404, "nothing is here")
 
@@ -109,7 +117,7 @@ class AdminApp:
         """Return the name of the page at the root."""
         return (await self._registry.listed())[0].name
 
-    async def _index(self, place: Place) -> dict[str, Any]:
+    async def _index(self, place: Place) -> dict[str, object]:
         """List the pages and their addresses."""
         pages = [
             {"title": page.title, "about": page.about, "path": place.address(f"api/{page.name}")}
@@ -120,19 +128,19 @@ class AdminApp:
     async def _send_data(self, scope: Scope, send: Send, data: Data) -> None:
         await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
 
-    async def _show(self, one: AdminPage, scope: Scope, send: Send, place: Place) -> None:
+    async def _show(self, entry: AdminPage, scope: Scope, send: Send, *, place: Place) -> None:
         query = Query(scope["query_string"])
-        data = await self._registry.read(one, self._reader(scope), query)
-        pieces = await self._registry.show(one, data, place)
+        data = await self._registry.read(entry, self._reader(scope), query)
+        pieces = await self._registry.show(entry, data, place)
         begun = head(
-            one.page,
+            entry.page,
             await self._registry.listed(),
             place,
             query=scope["query_string"].decode(),
             refresh_ms=self._settings.refresh_ms,
-            asked=self._registry.ask(one, query, place),
+            controls=self._registry.ask(entry, query, place),
         )
-        await send_page(scope, send, begun, chain(pieces, [foot()]))
+        await send_page(scope, send, begun=begun, pieces=chain(pieces, [foot()]))
 
     def _place(self, scope: Scope) -> Place:
         return Place(scope.get("root_path", "") or self._settings.path)

@@ -6,13 +6,14 @@ request log and in the list of requests. A page therefore sees what the command 
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, Protocol, TypeVar
 
 import trio
 
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
+from trio_kafka.peers.session import Request
 from trio_kafka.plugin import ErrorCode, PluginContext
 from trio_kafka.plugin_host.tree_access import read_tree_as
 from trio_kafka.protocol.messages.k10002_list_plugins import (
@@ -30,7 +31,18 @@ from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
 CLIENT_ID: Final = "admin-ui"
+Answer = TypeVar("Answer", bound="Response")
 _MOST_WAITS: Final = 1000  # requests in flight that the overview reads
+
+
+class Response(Protocol):
+    """A response with an error of the whole request."""
+
+    @property
+    def error_code(self) -> int: ...
+
+    @property
+    def error_message(self) -> str | None: ...
 
 
 class BrokerReader:
@@ -62,30 +74,32 @@ class BrokerReader:
         )
 
     async def requests(
-        self, which: int, keys: Sequence[int], client_id: str | None, most: int
+        self, which: int, *, keys: Sequence[int], client_id: str | None, most: int
     ) -> DescribeRequestsResponse:
         """List requests in flight, the latest or the slowest. Raises KafkaError."""
-        wanted = DescribeRequestsRequest(which, list(keys), client_id, most)
-        answer: DescribeRequestsResponse = await self._ask(wanted)
-        return answer
+        request = DescribeRequestsRequest(which, list(keys), client_id, most)
+        return await self._ask(request)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""
-        answer: ListPluginsResponse = await self._ask(ListPluginsRequest())
-        return answer
+        return await self._ask(ListPluginsRequest())
 
     async def _read_overview(self) -> TreeSnapshot:
         look = (await self.tree(kinds=WORKING)).snapshot(trio.current_time())
         parts, (root, *_) = self.context.parts, next(iter(look.nodes))
-        in_flight = await self.requests(IN_FLIGHT, watched_keys(parts), None, _MOST_WAITS)
+        in_flight = await self.requests(
+            IN_FLIGHT, keys=watched_keys(parts), client_id=None, most=_MOST_WAITS
+        )
         waits = await long_waits(root, in_flight.requests)
         return TreeSnapshot(look.at, {**look.nodes, **waits, **await group_lags(root, parts)})
 
     async def _read_queues(self) -> TreeSnapshot:
         return (await self.tree(kinds=QUEUES)).snapshot(trio.current_time())
 
-    async def _ask(self, request: object) -> Any:
-        answer = await self.context.ask(request, principal=self._principal, client_id=CLIENT_ID)
+    async def _ask(self, request: Request[Answer]) -> Answer:
+        answer: Answer = await self.context.ask(
+            request, principal=self._principal, client_id=CLIENT_ID
+        )
         if answer.error_code:
             raise KafkaError(ErrorCode(answer.error_code), answer.error_message)
         return answer

@@ -69,22 +69,22 @@ async def group_lags(root: str, parts: Parts) -> dict[Path, NodeSnapshot]:
 
     Figures: lag, in records; members.
     """
-    found = dict[Path, NodeSnapshot]()
+    nodes = dict[Path, NodeSnapshot]()
     coordinator = parts.groups
     if isinstance(coordinator, Missing):
-        return found
+        return nodes
     end_of = ends_of(parts.replicas)
     for machine in coordinator.machines:
         for group_id in tuple(machine.by_id):
             lag = 0
-            for number, one in enumerate(lags(machine, group_id, end_of), 1):
-                lag += one.lag or 0
+            for number, partition in enumerate(lags(machine, group_id, end_of), 1):
+                lag += partition.lag or 0
                 if not number % _A_STEP:
                     await trio.lowlevel.checkpoint()
             group = machine.by_id.get(group_id)  # it may have been deleted meanwhile
             if lag >= LEAST_LAG and group is not None:
                 figures = {"lag": lag, "members": len(group.members())}
                 path = (root, "group-coordinator", f"lag of {group_id}")
-                found[path] = NodeSnapshot(GROUP_LAG, group_id, figures)
+                nodes[path] = NodeSnapshot(GROUP_LAG, group_id, figures)
             await trio.lowlevel.checkpoint()
-    return found
+    return nodes

@@ -13,7 +13,7 @@ _PAGES = f"{__package__}.pages"  # a generation of a plugin has a private name
 def page_names() -> list[str]:
     """Return the names of the modules; a page has the name of its module."""
     folder = f"{__file__.rpartition('/')[0]}/pages"
-    return [one.name for one in pkgutil.iter_modules([folder])]
+    return [module.name for module in pkgutil.iter_modules([folder])]
 
 
 def load_page(name: str) -> "Page":

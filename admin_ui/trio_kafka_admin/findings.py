@@ -35,7 +35,10 @@ _STUCK_LAG: Final = 10_000  # records: a group with members that does not reduce
 
 @frozen
 class Finding:
-    """One problem. words: a sentence without its full stop. node: path of the node concerned."""
+    """Problem that the overview shows.
+
+    words: a sentence without its full stop. node: path of the node concerned.
+    """
 
     words: str
     node: str
@@ -43,7 +46,7 @@ class Finding:
 
 @frozen(kw_only=True)
 class Place:
-    """One node in two snapshots."""
+    """Node of the tree in the latest snapshot and the one before."""
 
     path: Path
     now: NodeSnapshot
@@ -74,7 +77,7 @@ class Place:
 
 def findings(before: TreeSnapshot | None, after: TreeSnapshot) -> list[Finding]:
     """Return the findings in the order of the tree."""
-    found = []
+    problems = []
     seconds = None if before is None else after.at - before.at
     for path, node in after.nodes.items():
         past = None if before is None else before.nodes.get(path)
@@ -83,8 +86,8 @@ def findings(before: TreeSnapshot | None, after: TreeSnapshot) -> list[Finding]:
             words = rule(place)
             if words:
                 linked = path[:-1] if node.kind in BESIDE else path
-                found.append(Finding(words, "/".join(linked)))
-    return found
+                problems.append(Finding(words, "/".join(linked)))
+    return problems
 
 
 def full_channel(place: Place) -> str | None:
@@ -160,7 +163,7 @@ def slow_api(place: Place) -> str | None:
     mean_ms = place.grown("total_ms") / count
     if mean_ms < _SLOW_MS:
         return None
-    hop = max(HOPS, key=lambda one: place.grown(f"{one}_ms"))
+    hop = max(HOPS, key=lambda name: place.grown(f"{name}_ms"))
     hop_ms = place.grown(f"{hop}_ms") / count
     return (
         f"{place.now.name} takes {mean_ms:,.0f} ms on average, {hop_ms:,.0f} ms of it"
@@ -175,8 +178,8 @@ def slow_interceptor(place: Place) -> str | None:
     mean_ms = place.grown("ms") / calls if calls > 0 else 0.0
     if mean_ms < _SLOW_MS:
         return None
-    what = place.now.name.removeprefix(f"{place['owner']} ")
-    return f"plugin {place['owner']} takes {mean_ms:,.0f} ms of each request, {what}"
+    interceptor = place.now.name.removeprefix(f"{place['owner']} ")
+    return f"plugin {place['owner']} takes {mean_ms:,.0f} ms of each request, {interceptor}"
 
 
 def fault_rule(place: Place) -> str | None:
@@ -225,12 +228,12 @@ _COUNTED: Final = {
 
 
 def counted(place: Place) -> str | None:
-    found = [
+    texts = [
         f"{words}: {place.number(figure):.0f}"
         for (name, figure), words in _COUNTED.items()
         if place.path[1:] == (name,) and place.number(figure)
     ]
-    return "; ".join(found) or None
+    return "; ".join(texts) or None
 
 
 RULES: Final[tuple[Callable[[Place], str | None], ...]] = (

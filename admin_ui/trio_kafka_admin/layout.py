@@ -9,17 +9,17 @@ _VIEWPORT = "width=device-width, initial-scale=1"
 
 
 def head(
-    page: Page, pages: Iterable[Page], place: Place, *, query: str, refresh_ms: int, asked: Html
+    page: Page, pages: Iterable[Page], place: Place, *, query: str, refresh_ms: int, controls: Html
 ) -> Html:
     """Return the HTML above the content. refresh_ms: refresh interval of that content."""
     links = [
         tag(
             "a",
-            text(one.title),
-            href=place.address(one.name),
-            aria_current="page" if one is page else None,
+            text(listed.title),
+            href=place.address(listed.name),
+            aria_current="page" if listed is page else None,
         )
-        for one in pages
+        for listed in pages
     ]
     data = place.address(f"api/{page.name}") + (f"?{query}" if query else "")
     tools = [
@@ -34,7 +34,7 @@ def head(
             tag("header", tag("strong", text("trio-kafka")), tag("nav", *links), tag("p", *tools)),
             tag("h1", text(page.title)),
             tag("p", text(page.about), class_="about"),
-            asked,
+            controls,
             begin("main", id="live", data_refresh_ms=refresh_ms),
         ]
     )

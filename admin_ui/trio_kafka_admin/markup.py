@@ -21,7 +21,7 @@ def text(value: object) -> Html:
 
 
 def join(parts: Iterable[Html]) -> Html:
-    """Concatenate pieces."""
+    """Concatenate pieces of HTML."""
     return Html("".join(parts))
 
 
@@ -36,10 +36,10 @@ def begin(name: str, /, **attributes: Value) -> Html:
     attributes: None and False omit the attribute, True gives it no value; `class_` is `class`,
     `data_x` is `data-x`.
     """
-    found = [name]
+    words = [name]
     for key, value in attributes.items():
         if value is None or value is False:
             continue
         shown = key.rstrip("_").replace("_", "-")
-        found.append(shown if value is True else f'{shown}="{text(value)}"')
-    return Html(f"<{' '.join(found)}>")
+        words.append(shown if value is True else f'{shown}="{text(value)}"')
+    return Html(f"<{' '.join(words)}>")

@@ -28,15 +28,16 @@ class Place:
 
     def address(self, page: str, **query: str | int) -> str:
         """Return the address of a page."""
-        asked = f"?{urlencode(query, quote_via=quote)}" if query else ""
-        return f"{self.root}/{page}{asked}"
+        encoded = f"?{urlencode(query, quote_via=quote)}" if query else ""
+        return f"{self.root}/{page}{encoded}"
 
 
 @frozen(kw_only=True)
 class Page:
-    """One page. name: last part of its address. order: position among the pages. about: sentence
-    under its heading.
+    """Page of the admin UI.
 
+    name: last part of its address. order: position among the pages. about: sentence under its
+    heading.
     read: returns the data; raises KafkaError, and HttpError for a bad query. show: renders them in
     pieces of at most 0.1 ms. ask: renders what does not change, such as a form.
     """

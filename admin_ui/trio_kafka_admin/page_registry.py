@@ -24,7 +24,7 @@ class PageRegistry:
     """Loaded pages. owner: name of the plugin that the app belongs to."""
 
     def __init__(
-        self, pages: AdminPages, run_in_thread: Callable[..., Awaitable[Any]], owner: str
+        self, pages: AdminPages, run_in_thread: Callable[..., Awaitable[object]], owner: str
     ) -> None:
         self._pages = pages
         self._run_in_thread = run_in_thread
@@ -34,84 +34,84 @@ class PageRegistry:
     async def listed(self) -> list[Page]:
         """Load new pages, and return all that can be shown, in their order."""
         await self._load()
-        found: list[Page] = [one.page for one in self._pages if one.page is not None]
-        return sorted(found, key=lambda page: (page.order, page.name))
+        shown: list[Page] = [page.page for page in self._pages if page.page is not None]
+        return sorted(shown, key=lambda page: (page.order, page.name))
 
     async def find(self, name: str) -> AdminPage | None:
         """Return a loaded page, or None. Raises HttpError if it failed to load."""
         await self._load()
-        found = self._pages.find(name)
-        if found is not None and found.failed:
-            raise HttpError(500, f"page {name} of plugin {found.owner.name}: {found.failed}")
-        return found
+        entry = self._pages.find(name)
+        if entry is not None and entry.failed:
+            raise HttpError(500, f"page {name} of plugin {entry.owner.name}: {entry.failed}")
+        return entry
 
-    async def read(self, one: AdminPage, reader: BrokerReader, query: Query) -> Data:
+    async def read(self, entry: AdminPage, reader: BrokerReader, query: Query) -> Data:
         """Read the data of a page. Raises HttpError, KafkaError, RefusedError."""
         try:
-            with one.guarded(*_ANSWERS):
-                data: Data = await one.page.read(reader, query)
+            with entry.guarded(*_ANSWERS):
+                data: Data = await entry.page.read(reader, query)
                 return data
         except _ANSWERS:
             raise
         except Exception as error:
-            raise self._told(one, error) from error
+            raise self._failure(entry, error) from error
 
-    async def show(self, one: AdminPage, data: Data, place: Place) -> Iterator[Html]:
+    async def show(self, entry: AdminPage, data: Data, place: Place) -> Iterator[Html]:
         """Render the pieces of a page. Those of another plugin are all rendered before the first is
         sent, so that its failure becomes an error page. Raises HttpError.
         """
-        if one.owner.name == self._owner:
+        if entry.owner.name == self._owner:
             await trio.lowlevel.checkpoint()
-            return iter(one.page.show(data, place))
+            return iter(entry.page.show(data, place))
         pieces = list[Html]()
         try:
-            with one.guarded():
-                for number, piece in enumerate(one.page.show(data, place)):
+            with entry.guarded():
+                for number, piece in enumerate(entry.page.show(data, place)):
                     pieces.append(piece)
                     if not number % _A_STEP:
                         await trio.lowlevel.checkpoint()
         except Exception as error:
-            raise self._told(one, error) from error
+            raise self._failure(entry, error) from error
         return iter(pieces)
 
-    def ask(self, one: AdminPage, query: Query, place: Place) -> Html:
-        """Render what stands above the data, such as a form. Raises HttpError."""
-        if one.page.ask is None:
+    def ask(self, entry: AdminPage, query: Query, place: Place) -> Html:
+        """Render the controls above the data, such as a form. Raises HttpError."""
+        if entry.page.ask is None:
             return Html("")
         try:
-            with one.guarded(*_ANSWERS):
-                asked: Html = one.page.ask(query, place)
-                return asked
+            with entry.guarded(*_ANSWERS):
+                controls: Html = entry.page.ask(query, place)
+                return controls
         except _ANSWERS:
             raise
         except Exception as error:
-            raise self._told(one, error) from error
+            raise self._failure(entry, error) from error
 
     async def _load(self) -> None:
-        new = [one for one in self._pages if one.page is None and not one.failed]
+        new = [entry for entry in self._pages if entry.page is None and not entry.failed]
         if not new:
             await trio.lowlevel.checkpoint()
             return
         async with self._loading:
-            for one in new:
-                if one.page is not None or one.failed:
+            for entry in new:
+                if entry.page is not None or entry.failed:
                     continue
                 try:
-                    with one.guarded():
-                        one.page = _checked(one, await self._run_in_thread(one.load))
+                    with entry.guarded():
+                        entry.page = _checked(entry, await self._run_in_thread(entry.load))
                 except Exception as error:  # noqa: BLE001 - the plugin's failure is logged
-                    one.failed = f"it cannot be loaded: {error!r}"
-                    self._log(one, error)
+                    entry.failed = f"it cannot be loaded: {error!r}"
+                    self._log(entry, error)
 
-    def _told(self, one: AdminPage, error: Exception) -> HttpError:
-        self._log(one, error)
-        return HttpError(500, f"page {one.name} of plugin {one.owner.name} failed; see the log")
+    def _failure(self, entry: AdminPage, error: Exception) -> HttpError:
+        self._log(entry, error)
+        return HttpError(500, f"page {entry.name} of plugin {entry.owner.name} failed; see the log")
 
-    def _log(self, one: AdminPage, error: Exception) -> None:
-        _logger.error("page failed", page=one.name, plugin=one.owner.name, exc_info=error)
+    def _log(self, entry: AdminPage, error: Exception) -> None:
+        _logger.error("page failed", page=entry.name, plugin=entry.owner.name, exc_info=error)
 
 
-def _checked(one: AdminPage, page: Any) -> Page:
+def _checked(entry: AdminPage, page: Any) -> Page:
     """Return the page that `load` returned. Raises TypeError if it is no page of this name.
 
     Its class may come from another import of this package, so only its attributes are checked.
@@ -119,7 +119,7 @@ def _checked(one: AdminPage, page: Any) -> Page:
     for part, kind in _PARTS.items():
         if not isinstance(getattr(page, part, None), kind):
             raise TypeError(f"load returned {page!r}, want a Page with {part}: {kind.__name__}")
-    if page.name != one.name:
-        raise TypeError(f"load returned page {page.name!r}, want {one.name!r}")
-    found: Page = page
-    return found
+    if page.name != entry.name:
+        raise TypeError(f"load returned page {page.name!r}, want {entry.name!r}")
+    checked: Page = page
+    return checked

@@ -29,15 +29,15 @@ async def admin(context: PluginContext[AdminSettings]) -> AsyncIterator[None]:
 
 def _when_asked(context: PluginContext[AdminSettings]) -> App:
     """Return the app; the first request imports it in a thread, like hypercorn."""
-    made: list[AdminApp] = []
+    apps: list[AdminApp] = []
     making = trio.Lock()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         async with making:
-            if not made:
+            if not apps:
                 make = await context.world.run_in_thread(_prepare)
-                made.append(make(context))
-        await made[0](scope, receive, send)
+                apps.append(make(context))
+        await apps[0](scope, receive, send)
 
     return app
 

@@ -14,10 +14,10 @@ class Query:
     def __init__(self, query: bytes) -> None:
         """Parse a percent-encoded query. Raises HttpError if it is not UTF-8."""
         try:
-            given = parse_qs(query.decode("ascii"), errors="strict", max_num_fields=20)
+            parsed = parse_qs(query.decode("ascii"), errors="strict", max_num_fields=20)
         except ValueError as error:
             raise HttpError(400, f"the query cannot be decoded: {error}") from None
-        self._values = {name: values[-1] for name, values in given.items()}
+        self._values = {name: values[-1] for name, values in parsed.items()}
 
     def text(self, name: str, default: str = "") -> str:
         """Return the value, or the default."""
@@ -33,7 +33,7 @@ class Query:
 
     def one_of(self, name: str, words: tuple[str, ...]) -> str:
         """Return one of these choices; the first by default. Raises HttpError."""
-        found = self._values.get(name) or words[0]
-        if found not in words:
-            raise HttpError(400, f"{name}={found[:40]!r}: want one of {', '.join(words)}")
-        return found
+        word = self._values.get(name) or words[0]
+        if word not in words:
+            raise HttpError(400, f"{name}={word[:40]!r}: want one of {', '.join(words)}")
+        return word

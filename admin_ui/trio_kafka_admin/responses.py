@@ -44,7 +44,7 @@ def is_head(scope: Scope) -> bool:
     return bool(scope["method"] == "HEAD")
 
 
-async def send_page(scope: Scope, send: Send, begun: Html, pieces: Iterable[Html]) -> None:
+async def send_page(scope: Scope, send: Send, *, begun: Html, pieces: Iterable[Html]) -> None:
     """Send a page: its head, then pieces that are rendered while other tasks run."""
     await send({"type": "http.response.start", "status": 200, "headers": [*_OF_A_PAGE]})
     if is_head(scope):
@@ -65,8 +65,8 @@ async def send_page(scope: Scope, send: Send, begun: Html, pieces: Iterable[Html
 
 async def send_static(scope: Scope, send: Send, file: StaticFile) -> None:
     """Send a file, or 304 if the browser has it (RFC 9110 §13.1.2)."""
-    known = dict(scope["headers"]).get(b"if-none-match", b"")
-    status = 304 if file.etag in known or known == b"*" else 200
+    cached = dict(scope["headers"]).get(b"if-none-match", b"")
+    status = 304 if file.etag in cached or cached == b"*" else 200
     headers = [
         (b"content-type", file.content_type),
         (b"cache-control", b"no-cache"),
@@ -78,13 +78,15 @@ async def send_static(scope: Scope, send: Send, file: StaticFile) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def send_refusal(scope: Scope, send: Send, place: Place, status: int, message: str) -> None:
+async def send_refusal(
+    scope: Scope, send: Send, *, place: Place, status: int, message: str
+) -> None:
     """Send an error: as JSON below `api`, as a page elsewhere."""
     more = {405: [(b"allow", b"GET, HEAD")], 503: [(b"retry-after", b"1")]}.get(status, [])
     if f"{scope['path']}/".startswith(f"{place.root}/api/"):
-        told = {"error_code": status, "message": message}
+        body = {"error_code": status, "message": message}
         headers = (*GUARDS, *more)
-        await send_json(send, status, told, headers=headers, head_only=is_head(scope))
+        await send_json(send, status, body, headers=headers, head_only=is_head(scope))
         return
     page = sentence(str(status), message, place).encode()
     headers_of_page = [*_OF_A_PAGE, *more]

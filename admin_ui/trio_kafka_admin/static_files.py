@@ -15,7 +15,7 @@ _KINDS: Final = {
 
 @frozen
 class StaticFile:
-    """One file. content_type, etag: values of the headers."""
+    """Static file of the UI. content_type, etag: values of the headers."""
 
     content: bytes
     content_type: bytes
@@ -24,9 +24,9 @@ class StaticFile:
 
 def read_static_files() -> dict[str, StaticFile]:
     """Return the files by name. Reads files: call it in a thread."""
-    found = {}
+    files_by_name = {}
     for name, kind in _KINDS.items():
         content = files(__package__).joinpath("static", name).read_bytes()
         etag = f'"{blake2b(content, digest_size=12).hexdigest()}"'.encode()
-        found[name] = StaticFile(content, kind, etag)
-    return found
+        files_by_name[name] = StaticFile(content, kind, etag)
+    return files_by_name

@@ -16,7 +16,7 @@ DASH: Final = Html("&ndash;")
 
 @frozen(kw_only=True)
 class Column:
-    """One column. show: renders a cell. sort: returns its sort key; None: the text."""
+    """Column of a table. show: renders a cell. sort: returns its sort key; None: the text."""
 
     head: str
     show: Callable[[Row], Html]
@@ -30,7 +30,7 @@ def words(key: str, head: str, about: str = "") -> Column:
     return Column(head=head, show=lambda row: shown(row[key]), about=about)
 
 
-def figures(key: str, head: str, digits: int = 0, about: str = "") -> Column:
+def figures(key: str, head: str, *, digits: int = 0, about: str = "") -> Column:
     """Return a column of numbers with a number of decimals; None is a dash."""
     return Column(
         head=head,
@@ -71,11 +71,17 @@ def table(
         if not begun:
             begun = True
             heads = [
-                tag("th", text(one.head), title=one.about or None, class_=_class(one), scope="col")
-                for one in columns
+                tag(
+                    "th",
+                    text(column.head),
+                    title=column.about or None,
+                    class_=_class(column),
+                    scope="col",
+                )
+                for column in columns
             ]
             yield join([begin("table", id=name), tag("thead", tag("tr", *heads)), begin("tbody")])
-        cells = [_cell(one, row) for one in columns]
+        cells = [_cell(column, row) for column in columns]
         yield tag("tr", *cells, data_key=str(key(row)))
     yield Html("</tbody></table>") if begun else tag("p", text(empty), class_="empty")
 

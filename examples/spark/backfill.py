@@ -29,24 +29,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--where", default="true")
     parser.add_argument("--records-per-second", type=float, help="a rate (default: any)")
     parser.add_argument("--sample", action="store_true")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     spark = session("backfill")
-    kafka = {"kafka.bootstrap.servers": given.bootstrap}
-    if given.sample:
-        write_sample(spark, {**kafka, "topic": given.topic})
+    kafka = {"kafka.bootstrap.servers": options.bootstrap}
+    if options.sample:
+        write_sample(spark, {**kafka, "topic": options.topic})
     query = topic_to_table(
-        spark, {**kafka, "subscribe": given.topic}, given.table, lag=None, headers=True
+        spark, {**kafka, "subscribe": options.topic}, options.table, lag=None, headers=True
     )
     query.awaitTermination()
     written = table_to_topic(
         spark,
-        given.table,
+        options.table,
         kafka,
-        topic=given.out,
-        where=given.where,
-        records_per_second=given.records_per_second,
+        topic=options.out,
+        where=options.where,
+        records_per_second=options.records_per_second,
     )
-    print(f"{written} records written to {given.out}")
+    print(f"{written} records written to {options.out}")
 
 
 def write_sample(spark: SparkSession, options: dict[str, str]) -> None:

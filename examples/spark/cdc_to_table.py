@@ -79,24 +79,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checkpoint", default="checkpoints")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--sample", action="store_true")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     spark = session("cdc-to-table")
-    kafka = {"kafka.bootstrap.servers": given.bootstrap}
-    if given.sample:
-        write_sample(spark, {**kafka, "topic": given.topic})
+    kafka = {"kafka.bootstrap.servers": options.bootstrap}
+    if options.sample:
+        write_sample(spark, {**kafka, "topic": options.topic})
     records = (
         spark.readStream.format("trio-kafka")
-        .options(**kafka, subscribe=given.topic, startingOffsets="earliest")
+        .options(**kafka, subscribe=options.topic, startingOffsets="earliest")
         .load()
     )
     change = f.from_json(f.col("value").cast("string"), CHANGE).alias("change")
     query = (
         records.select("offset", change)
         .select("offset", "change.*")
-        .writeStream.foreachBatch(partial(apply, given.table))
-        .option("checkpointLocation", f"{given.checkpoint}/cdc-to-table")
+        .writeStream.foreachBatch(partial(apply, options.table))
+        .option("checkpointLocation", f"{options.checkpoint}/cdc-to-table")
         .queryName("customers")
-        .trigger(**({"availableNow": True} if given.once else {"processingTime": "2 seconds"}))
+        .trigger(**({"availableNow": True} if options.once else {"processingTime": "2 seconds"}))
         .start()
     )
     query.awaitTermination()

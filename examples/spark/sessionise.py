@@ -58,25 +58,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checkpoint", default="checkpoints")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--sample", action="store_true")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     spark = session("sessionise")
-    kafka = {"kafka.bootstrap.servers": given.bootstrap}
-    if given.sample:
-        write_sample(spark, {**kafka, "topic": given.topic})
+    kafka = {"kafka.bootstrap.servers": options.bootstrap}
+    if options.sample:
+        write_sample(spark, {**kafka, "topic": options.topic})
     records = (
         spark.readStream.format("trio-kafka")
-        .options(**kafka, subscribe=given.topic, startingOffsets="earliest")
+        .options(**kafka, subscribe=options.topic, startingOffsets="earliest")
         .load()
     )
     click = f.from_json(f.col("value").cast("string"), CLICK)
     query = (
         sessions_of(records.select(click.alias("click")).select("click.*"))
         .writeStream.format("trio-kafka")
-        .options(**kafka, topic=given.out)
-        .option("checkpointLocation", f"{given.checkpoint}/sessionise")
+        .options(**kafka, topic=options.out)
+        .option("checkpointLocation", f"{options.checkpoint}/sessionise")
         .outputMode("append")
         .queryName("sessions")
-        .trigger(**({"availableNow": True} if given.once else {"processingTime": "2 seconds"}))
+        .trigger(**({"availableNow": True} if options.once else {"processingTime": "2 seconds"}))
         .start()
     )
     query.awaitTermination()

@@ -33,7 +33,7 @@ def count_words(sentences: DataFrame) -> DataFrame:
 
 def sentence(number: str) -> str:
     """Return an expression in SQL: one of the sentences, by the number of a row."""
-    texts = ", ".join(f"'{one}'" for one in SENTENCES)
+    texts = ", ".join(f"'{text}'" for text in SENTENCES)
     return f"element_at(array({texts}), cast({number} % {len(SENTENCES)} as int) + 1) as value"
 
 
@@ -54,36 +54,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checkpoint", default="checkpoints")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--sample", action="store_true")
-    given = parser.parse_args(arguments)
+    parsed = parser.parse_args(arguments)
     spark = session("word-count")
-    kafka = {"kafka.bootstrap.servers": given.bootstrap}
-    if given.sample:
-        write_sample(spark, kafka, given)
+    kafka = {"kafka.bootstrap.servers": parsed.bootstrap}
+    if parsed.sample:
+        write_sample(spark, kafka, parsed)
     words = (
         spark.readStream.format("trio-kafka")
-        .options(**kafka, subscribe=given.topic, startingOffsets="earliest")
+        .options(**kafka, subscribe=parsed.topic, startingOffsets="earliest")
         .load()
     )
     # A Python sink takes no updates (Spark 4.3), but each batch of them can be written by itself.
     query = (
         count_words(words.selectExpr("cast(value as string) as value"))
-        .writeStream.foreachBatch(partial(write, {**kafka, "topic": given.out}))
-        .option("checkpointLocation", f"{given.checkpoint}/word-count")
+        .writeStream.foreachBatch(partial(write, {**kafka, "topic": parsed.out}))
+        .option("checkpointLocation", f"{parsed.checkpoint}/word-count")
         .outputMode("update")
         .queryName("word count")
-        .trigger(**({"availableNow": True} if given.once else {"processingTime": "2 seconds"}))
+        .trigger(**({"availableNow": True} if parsed.once else {"processingTime": "2 seconds"}))
         .start()
     )
     query.awaitTermination()
 
 
-def write_sample(spark: SparkSession, kafka: dict[str, str], given: argparse.Namespace) -> None:
+def write_sample(spark: SparkSession, kafka: dict[str, str], parsed: argparse.Namespace) -> None:
     """Write sentences to the topic; without --once, go on in a query of its own."""
-    options = {**kafka, "topic": given.topic}
+    options = {**kafka, "topic": parsed.topic}
     spark.range(100).selectExpr(sentence("id")).write.format("trio-kafka").options(**options).mode(
         "append"
     ).save()
-    if not given.once:
+    if not parsed.once:
         (
             spark.readStream.format("rate")
             .option("rowsPerSecond", 5)
@@ -91,7 +91,7 @@ def write_sample(spark: SparkSession, kafka: dict[str, str], given: argparse.Nam
             .selectExpr(sentence("value"))
             .writeStream.format("trio-kafka")
             .options(**options)
-            .option("checkpointLocation", f"{given.checkpoint}/sentences")
+            .option("checkpointLocation", f"{parsed.checkpoint}/sentences")
             .queryName("sentences")
             .start()
         )

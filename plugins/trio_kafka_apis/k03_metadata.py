@@ -57,12 +57,12 @@ DENIED: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 _cache: Final = ResponseCache()
 
 
-@frozen
+@frozen(kw_only=True)
 class _Visible:
-    """Topics that a client named or may see, and what it is denied of them.
+    """Topics of a response, and which of them the client may not describe or create.
 
-    denied: those it may not describe. uncreatable: those that do not exist and that it may not
-    create. cluster_operations: as the response has them.
+    denied: topics not to be described. uncreatable: missing topics not to be created.
+    cluster_operations: as the response has them.
     """
 
     names: tuple[Name, ...]
@@ -75,7 +75,7 @@ class _Visible:
         return name in self.denied or name in self.uncreatable
 
 
-@frozen
+@frozen(kw_only=True)
 class _View:
     """Brokers as one listener shows them: registered, with an address there, and in use."""
 
@@ -92,67 +92,75 @@ class _View:
 def metadata(request: MetadataRequest, context: Context) -> Eventual[Encoded]:
     if request.topics is None or (context.version == 0 and not request.topics):
         return _answer(None, request, context)
-    wanted: dict[Name, None] = {}
+    names: dict[Name, None] = {}
 
     def want(topic: MetadataRequestTopic) -> None:
-        wanted[_name(topic, context.version)] = None
+        names[_name(topic, context.version)] = None
 
     def answer() -> Eventual[Encoded]:
-        return _answer(tuple(wanted), request, context)
+        return _answer(tuple(names), request, context)
 
     return for_each(request.topics, want, answer, at_once=STEP)
 
 
-def _answer(wanted: Names, request: MetadataRequest, context: Context) -> Eventual[Encoded]:
+def _answer(names: Names, request: MetadataRequest, context: Context) -> Eventual[Encoded]:
     """Return the cached response, or make it."""
     if not context.allows_all:
-        look = _look(wanted, request, context)
+        look = _look(names, request, context)
         return then(look, partial(_answer_visible, request, context))
-    asked = (
+    cache_key = (
         context.version,
         context.listener,
-        wanted,
+        names,
         request.include_cluster_authorized_operations,
         request.include_topic_authorized_operations,
     )
-    cached = _cache.get(context[Registry], context.image, asked)
+    cached = _cache.get(context[Registry], context.image, cache_key)
     if cached is not None:
         return cached
     operations = _cluster_operations(request, context)
 
     def make(names: Iterable[Name]) -> Eventual[Encoded]:
-        visible = _Visible(tuple(names), frozenset(), frozenset(), operations)
-        return _make(asked, visible, request, context)
+        visible = _Visible(
+            names=tuple(names),
+            denied=frozenset(),
+            uncreatable=frozenset(),
+            cluster_operations=operations,
+        )
+        return _make(cache_key, visible, request=request, context=context)
 
-    return (
-        Work(sorted_in_steps(context.image.topics)).then(make) if wanted is None else make(wanted)
-    )
+    return Work(sorted_in_steps(context.image.topics)).then(make) if names is None else make(names)
 
 
 def _answer_visible(
     request: MetadataRequest, context: Context, visible: "_Visible"
 ) -> Eventual[Encoded]:
-    """Return the response for what the client may see.
+    """Return the response with the topics that the client may describe.
 
     It is cached by that, unless it tells the operations that this client may perform.
     """
-    asked = None
+    cache_key = None
     if not request.include_topic_authorized_operations:
-        asked = (context.version, context.listener, visible)
-        cached = _cache.get(context[Registry], context.image, asked)
+        cache_key = (context.version, context.listener, visible)
+        cached = _cache.get(context[Registry], context.image, cache_key)
         if cached is not None:
             return cached
-    return _make(asked, visible, request, context)
+    return _make(cache_key, visible, request=request, context=context)
 
 
-def _look(wanted: Names, request: MetadataRequest, context: Context) -> Eventual[_Visible]:
-    """Return what the client may see of all topics, or of those that it named."""
+def _look(names: Names, request: MetadataRequest, context: Context) -> Eventual[_Visible]:
+    """Return the topics to describe: those that were named, or all that the client may see."""
     image = context.image
     operations = _cluster_operations(request, context)
-    if wanted is None:
+    if names is None:
         visible = context.authorized(Operation.DESCRIBE, topics=image.topics)
         return Work(sorted_in_steps(visible)).then(
-            lambda names: _Visible(tuple(names), frozenset(), frozenset(), operations)
+            lambda names: _Visible(
+                names=tuple(names),
+                denied=frozenset(),
+                uncreatable=frozenset(),
+                cluster_operations=operations,
+            )
         )
     creates = _creates(request, context) and not context.is_authorized(
         Operation.CREATE, cluster=True
@@ -174,9 +182,14 @@ def _look(wanted: Names, request: MetadataRequest, context: Context) -> Eventual
             uncreatable.add(name)
 
     def finished() -> _Visible:
-        return _Visible(wanted, frozenset(denied), frozenset(uncreatable), operations)
+        return _Visible(
+            names=names,
+            denied=frozenset(denied),
+            uncreatable=frozenset(uncreatable),
+            cluster_operations=operations,
+        )
 
-    return for_each(wanted, look_at, finished, at_once=STEP)
+    return for_each(names, look_at, finished, at_once=STEP)
 
 
 def _creates(request: MetadataRequest, context: Context) -> bool:
@@ -192,7 +205,7 @@ def _cluster_operations(request: MetadataRequest, context: Context) -> int:
 
 
 def _make(
-    asked: Hashable, visible: _Visible, request: MetadataRequest, context: Context
+    cache_key: Hashable, visible: _Visible, *, request: MetadataRequest, context: Context
 ) -> Eventual[Encoded]:
     """Make the response, and have missing topics created. asked: key in the cache, or None."""
     image = context.image
@@ -210,12 +223,12 @@ def _make(
     def encode() -> Eventual[Encoded]:
         if missing:
             context[TopicCreation].want(missing)
-        response = _describe(request, visible, image, context)
+        response = _describe(request, visible, image=image, context=context)
         return Work(encoded_in_steps(response, context.version)).then(keep)
 
     def keep(answer: Encoded) -> Encoded:
-        if not unknown and asked is not None:
-            _cache.put(context[Registry], image, asked, answer)
+        if not unknown and cache_key is not None:
+            _cache.put(context[Registry], image, cache_key, answer)
         return answer
 
     return for_each(visible.names, look_up, encode)
@@ -238,15 +251,15 @@ def _name(topic: MetadataRequestTopic, version: int) -> Name:
 
 
 def _describe(
-    request: MetadataRequest, visible: _Visible, image: MetadataImage, context: Context
+    request: MetadataRequest, visible: _Visible, *, image: MetadataImage, context: Context
 ) -> MetadataResponse:
     """Return the response; its topics are made when they are written."""
     brokers = endpoints_on(image, context.listener)
     view = _View(
-        context.version,
-        image.brokers.keys(),
-        frozenset(one.node for one in brokers),
-        online_directories(image, context.listener),
+        version=context.version,
+        registered=image.brokers.keys(),
+        placed=frozenset(broker.node for broker in brokers),
+        online=online_directories(image, context.listener),
     )
 
     def operations(name: str) -> int:
@@ -271,9 +284,11 @@ def _describe(
 
     return MetadataResponse(
         brokers=[
-            MetadataResponseBroker(node_id=one.node, host=one.host, port=one.port, rack=one.rack)
-            for one in brokers
-            if not one.fenced
+            MetadataResponseBroker(
+                node_id=broker.node, host=broker.host, port=broker.port, rack=broker.rack
+            )
+            for broker in brokers
+            if not broker.fenced
         ],
         cluster_id=image.cluster_id,
         # Clients send controller requests to any broker, which forwards them.
@@ -284,7 +299,7 @@ def _describe(
 
 
 def _denied(name: Name) -> MetadataResponseTopic:
-    """Return the row of a topic that may not be described: what the client named, no more."""
+    """Return the row of a topic that may not be described: the name or id of the request only."""
     if isinstance(name, str):
         return MetadataResponseTopic(error_code=DENIED, name=name)
     return MetadataResponseTopic(error_code=DENIED, name=None, topic_id=name)

@@ -27,27 +27,27 @@ def list_plugins(request: ListPluginsRequest, context: Context) -> ListPluginsRe
     context.authorize(Operation.DESCRIBE_CONFIGS, cluster=True)
     statuses = context[Plugins].statuses()
     if request.name is not None:
-        statuses = [one for one in statuses if one.name == request.name]
+        statuses = [status for status in statuses if status.name == request.name]
         if not statuses:
             name = request.name[:LONGEST]
             raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, f"no plugin {name!r}")
-    return ListPluginsResponse(plugins=[_listed(one) for one in statuses])
+    return ListPluginsResponse(plugins=[_listed(status) for status in statuses])
 
 
-def _listed(one: PluginStatus) -> ListedPlugin:
+def _listed(status: PluginStatus) -> ListedPlugin:
     return ListedPlugin(
-        name=one.name,
-        doc=one.doc,
-        state=one.state,
-        since_ms=round(one.since * 1000),
-        enabled=one.enabled,
-        policy=one.policy,
-        order=one.order,
-        generation=one.generation,
-        past=one.past,
-        failures=one.failures,
-        failed_requests=one.failed_requests,
-        error=one.error[:LONGEST] or None,
-        contributions=list(one.contributions),
-        settings=[PluginSetting(name, text) for name, text in one.settings.items()],
+        name=status.name,
+        doc=status.doc,
+        state=status.state,
+        since_ms=round(status.since * 1000),
+        enabled=status.enabled,
+        policy=status.policy,
+        order=status.order,
+        generation=status.generation,
+        past=status.past,
+        failures=status.failures,
+        failed_requests=status.failed_requests,
+        error=status.error[:LONGEST] or None,
+        contributions=list(status.contributions),
+        settings=[PluginSetting(name, text) for name, text in status.settings.items()],
     )

@@ -22,7 +22,7 @@ from trio_kafka.security.operations import Operation
 @api(ReloadPluginRequest)
 async def reload_plugin(request: ReloadPluginRequest, context: Context) -> ReloadPluginResponse:
     context.authorize_local(Operation.ALTER)
-    serving = {one.name: one.generation for one in context[Plugins].statuses()}
+    serving = {status.name: status.generation for status in context[Plugins].statuses()}
     if request.name not in serving:
         raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, f"no plugin {request.name[:100]!r}")
     try:

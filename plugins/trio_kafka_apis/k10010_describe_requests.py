@@ -68,11 +68,13 @@ def keys_of(names: Sequence[str], context: Context) -> list[int]:
         )
     if not names:
         return []
-    known = dict(context[Registry].names)
+    names_of = dict(context[Registry].names)
     for plane in context.parts.planes:
-        known |= {key: plane.request_metrics.name_of(key) for key in plane.request_metrics.known}
-    by_name = {name.lower(): key for key, name in known.items()}
-    by_name |= {str(key): key for key in known}
+        names_of |= {
+            key: plane.request_metrics.name_of(key) for key in plane.request_metrics.by_key
+        }
+    by_name = {name.lower(): key for key, name in names_of.items()}
+    by_name |= {str(key): key for key in names_of}
     for name in names:
         if name.lower() not in by_name:
             raise KafkaError(

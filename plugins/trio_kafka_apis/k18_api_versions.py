@@ -64,7 +64,10 @@ def api_versions(request: ApiVersionsRequest, context: Context) -> Encoded:
 
 
 def make_response(context: Context, version: int) -> ApiVersionsResponse:
-    """Return what is served now. Before version 4 a feature with level 0 cannot be told."""
+    """Return the APIs and features that are served now.
+
+    Before version 4 a feature whose lowest level is 0 is left out: clients cannot parse it.
+    """
     features = context[Features]
     supported = [
         SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
@@ -77,8 +80,8 @@ def make_response(context: Context, version: int) -> ApiVersionsResponse:
     ]
     return ApiVersionsResponse(
         api_keys=[
-            ApiVersion(one.key, 0 if one.key == PRODUCE else one.first, one.last)
-            for one in context[Registry]
+            ApiVersion(api.key, 0 if api.key == PRODUCE else api.first, api.last)
+            for api in context[Registry]
         ],
         supported_features=supported,
         finalized_features_epoch=features.epoch,
@@ -88,15 +91,15 @@ def make_response(context: Context, version: int) -> ApiVersionsResponse:
 
 def _note_software(request: ApiVersionsRequest, context: Context) -> None:
     name, version = request.client_software_name, request.client_software_version
-    known = name[:LONGEST], version[:LONGEST]
-    if context.connection.software == known:
+    software = name[:LONGEST], version[:LONGEST]
+    if context.connection.software == software:
         return
     if not (SOFTWARE.fullmatch(name) and SOFTWARE.fullmatch(version)):
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
             f"client software {name!r} {version!r}: expected letters, digits, - and .",
         )
-    context.connection.software = known
+    context.connection.software = software
 
 
 def _check_place(request: ApiVersionsRequest, context: Context) -> None:

@@ -7,12 +7,13 @@ and is answered once.
 Needs ALTER on each topic.
 """
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import trio
 
 from trio_kafka.controller.controller import Controller
+from trio_kafka.controller.topics import NewPartitions
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k37_create_partitions import (
@@ -31,8 +32,6 @@ from trio_kafka.scheduling.chunked_work import counted
 from trio_kafka.scheduling.loop_budget import in_steps
 from trio_kafka.security.operations import Operation
 
-# The new count, and the replicas of each new partition; None: the controller chooses them.
-Growth = tuple[int, Sequence[Sequence[NodeId]] | None]
 STRICT_SINCE: Final = 3  # KIP-599
 SLICE: Final = 50  # topics in one step
 
@@ -42,7 +41,7 @@ async def create_partitions(
     request: CreatePartitionsRequest, context: Context
 ) -> CreatePartitionsResponse:
     named = await in_steps(counted(topic.name for topic in request.topics))
-    wanted: dict[str, Growth] = {}
+    new_partitions: dict[str, NewPartitions] = {}
     failed: dict[str, KafkaError] = {}
 
     def sort(topic: CreatePartitionsTopic) -> None:
@@ -50,27 +49,30 @@ async def create_partitions(
         if named[name] > 1:
             failed[name] = KafkaError(ErrorCode.INVALID_REQUEST, f"topic {name} is named twice")
         elif context.is_authorized(Operation.ALTER, topic=name):
-            wanted[name] = topic.count, _assignments(topic)
+            new_partitions[name] = NewPartitions(topic.count, _assignments(topic))
         else:
             failed[name] = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
     await visit(request.topics, sort)
     charges = context[Throttle].mutations(context.request, strict=context.version >= STRICT_SINCE)
-    made = await context.parked(_create, wanted, request, context, charges)
+    errors = await context.parked(
+        partial(_create, new_partitions, request, context, charges=charges)
+    )
     return CreatePartitionsResponse(
         throttle_time_ms=charges.left_ms(),
-        results=rows_of(named, lambda name: _result(name, failed.get(name) or made[name])),
+        results=rows_of(named, lambda name: _result(name, failed.get(name) or errors[name])),
     )
 
 
 async def _create(
-    wanted: dict[str, Growth],
+    new_partitions: dict[str, NewPartitions],
     request: CreatePartitionsRequest,
     context: Context,
+    *,
     charges: Charges,
 ) -> dict[str, KafkaError | None]:
     return await context[Controller].create_partitions(
-        wanted,
+        new_partitions,
         deadline=trio.current_time() + max(request.timeout_ms, 0) / 1000,
         validate_only=request.validate_only,
         charge=charges,
@@ -80,7 +82,7 @@ async def _create(
 def _assignments(topic: CreatePartitionsTopic) -> list[list[NodeId]] | None:
     if topic.assignments is None:
         return None
-    return [[NodeId(node) for node in one.broker_ids] for one in topic.assignments]
+    return [[NodeId(node) for node in assignment.broker_ids] for assignment in topic.assignments]
 
 
 def _result(name: str, error: KafkaError | None) -> CreatePartitionsTopicResult:

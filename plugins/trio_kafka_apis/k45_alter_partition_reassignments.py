@@ -44,31 +44,31 @@ def alter_partition_reassignments(
         partial(_alter, context),
         answer,
         group=lambda topic, partitions: ReassignableTopicResponse(topic.name, partitions),
-        refused=lambda _, asked, error: ReassignablePartitionResponse(
-            asked.partition_index, error.code, error.message
+        refused=lambda _, partition, error: ReassignablePartitionResponse(
+            partition.partition_index, error.code, error.message
         ),
     )
 
 
 def _alter(
-    context: Context, topic: ReassignableTopic, asked: ReassignablePartition
+    context: Context, topic: ReassignableTopic, partition: ReassignablePartition
 ) -> ReassignablePartitionResponse:
-    _check(topic.name, asked.partition_index, asked.replicas, context)
-    return ReassignablePartitionResponse(asked.partition_index, 0, None)
+    _check(topic.name, partition.partition_index, partition.replicas, context=context)
+    return ReassignablePartitionResponse(partition.partition_index, 0, None)
 
 
-def _check(topic: str, number: int, wanted: list[int] | None, context: Context) -> None:
+def _check(topic: str, number: int, replicas: list[int] | None, *, context: Context) -> None:
     """Raise KafkaError unless a partition has these replicas."""
     image = context.image
-    known = image.topics.get(topic)
-    state = None if known is None else known.partitions.get(number)
+    registered = image.topics.get(topic)
+    state = None if registered is None else registered.partitions.get(number)
     if state is None:
-        found = f"no partition {number} of topic {topic}"
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, found)
-    if wanted is None:
-        found = f"{topic}-{number} has no reassignment to cancel"
-        raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, found)
-    if sorted(wanted) != sorted(state.replicas):
+        reason = f"no partition {number} of topic {topic}"
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, reason)
+    if replicas is None:
+        reason = f"{topic}-{number} has no reassignment to cancel"
+        raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, reason)
+    if sorted(replicas) != sorted(state.replicas):
         has = ", ".join(map(str, state.replicas))
-        found = f"replicas {wanted}: want {has}, as a cluster has one broker"
-        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
+        reason = f"replicas {replicas}: want {has}, as a cluster has one broker"
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)

@@ -33,8 +33,8 @@ async def update_features(
 ) -> UpdateFeaturesResponse:
     context.authorize(Operation.ALTER, cluster=True)
     if (count := len(request.feature_updates)) > MOST_UPDATES:
-        found = f"{count} features: expected at most {MOST_UPDATES}"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+        reason = f"{count} features: expected at most {MOST_UPDATES}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, reason)
     await context.parked(_update, request, context)
     return UpdateFeaturesResponse(
         error_message=None,

@@ -40,10 +40,14 @@ def describe_cluster(request: DescribeClusterRequest, context: Context) -> Descr
     image = context.image
     brokers = [
         DescribeClusterBroker(
-            broker_id=one.node, host=one.host, port=one.port, rack=one.rack, is_fenced=one.fenced
+            broker_id=broker.node,
+            host=broker.host,
+            port=broker.port,
+            rack=broker.rack,
+            is_fenced=broker.fenced,
         )
-        for one in endpoints_on(image, context.listener)
-        if request.include_fenced_brokers or not one.fenced
+        for broker in endpoints_on(image, context.listener)
+        if request.include_fenced_brokers or not broker.fenced
     ]
     alive = {broker.broker_id for broker in brokers if not broker.is_fenced}
     response = DescribeClusterResponse(

@@ -39,18 +39,18 @@ def list_config_resources(
 ) -> ListConfigResourcesResponse:
     context.authorize(Operation.DESCRIBE_CONFIGS, cluster=True)
     if context.version == 0:
-        wanted = {int(ConfigResourceType.CLIENT_METRICS)}
+        types = {int(ConfigResourceType.CLIENT_METRICS)}
     else:
-        wanted = set(request.resource_types or TYPES)
-    unknown = wanted - set(TYPES)
+        types = set(request.resource_types or TYPES)
+    unknown = types - set(TYPES)
     if unknown:
-        found = f"unknown resource types {sorted(unknown)}"
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, found)
+        reason = f"unknown resource types {sorted(unknown)}"
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, reason)
     return ListConfigResourcesResponse(
         config_resources=[
             ConfigResource(name, kind)
             for kind in TYPES
-            if kind in wanted
+            if kind in types
             for name in _names(kind, context)
         ]
     )
@@ -66,8 +66,8 @@ def _names(kind: ConfigResourceType, context: Context) -> Iterator[str]:
                 if not broker.fenced:
                     yield str(broker.node)
         case ConfigResourceType.GROUP:
-            for known, name in image.configs:
-                if known == ConfigResourceType.GROUP:
+            for resource_type, name in image.configs:
+                if resource_type == ConfigResourceType.GROUP:
                     yield name
         case _:
             return

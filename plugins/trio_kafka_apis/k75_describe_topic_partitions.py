@@ -55,8 +55,8 @@ def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> Ite
     """Return the topics from the cursor's on. Raises KafkaError(INVALID_REQUEST)."""
     cursor = request.cursor
     begin = "" if cursor is None else cursor.topic_name
-    asked = dict.fromkeys(topic.name for topic in request.topics)
-    if cursor is not None and asked and begin not in asked:
+    names = dict.fromkeys(topic.name for topic in request.topics)
+    if cursor is not None and names and begin not in names:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, f"cursor topic {begin!r}: expected one of the topics"
         )
@@ -65,7 +65,7 @@ def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> Ite
             ErrorCode.INVALID_REQUEST,
             f"cursor partition {cursor.partition_index}: expected 0 or more",
         )
-    return (name for name in asked or image.topics if name >= begin)
+    return (name for name in names or image.topics if name >= begin)
 
 
 class _Page:
@@ -73,7 +73,7 @@ class _Page:
 
     def __init__(self, request: DescribeTopicPartitionsRequest, context: Context) -> None:
         limit = context.config.max_request_partition_size_limit
-        self._left = max(min(limit, request.response_partition_limit), 1)
+        self._room = max(min(limit, request.response_partition_limit), 1)
         self._request = request
         self._context = context
         self._image = context.image
@@ -92,7 +92,7 @@ class _Page:
             return
         if self._response.next_cursor is not None:
             return
-        if not self._left:
+        if not self._room:
             self._response.next_cursor = Cursor(name, 0)
             return
         topic = self._image.topics.get(name)
@@ -101,10 +101,10 @@ class _Page:
             return
         cursor, count = self._request.cursor, len(topic.partitions)
         begin = 0 if cursor is None or cursor.topic_name != name else cursor.partition_index
-        end = min(count, begin + self._left)
-        row = _topic(topic, range(begin, end), self._image, self._context)
+        end = min(count, begin + self._room)
+        row = _topic(topic, range(begin, end), image=self._image, context=self._context)
         self._response.topics.append(row)
-        self._left -= max(end - begin, 0)
+        self._room -= max(end - begin, 0)
         if end < count:
             self._response.next_cursor = Cursor(name, end)
 
@@ -133,7 +133,7 @@ def _unknown(name: str, context: Context) -> DescribeTopicPartitionsResponseTopi
 
 
 def _topic(
-    topic: TopicImage, numbers: range, image: MetadataImage, context: Context
+    topic: TopicImage, numbers: range, *, image: MetadataImage, context: Context
 ) -> DescribeTopicPartitionsResponseTopic:
     listener = context.listener
     online = online_directories(image, listener)
@@ -141,7 +141,7 @@ def _topic(
     def describe(number: int) -> DescribeTopicPartitionsResponsePartition:
         state = topic.partitions[number]
         led = endpoint_on(image, state.leader, listener) is not None
-        return _partition(number, state, led, online)
+        return _partition(number, state, led=led, online=online)
 
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
@@ -153,7 +153,7 @@ def _topic(
 
 
 def _partition(
-    number: int, state: PartitionState, led: bool, online: OnlineDirectories
+    number: int, state: PartitionState, *, led: bool, online: OnlineDirectories
 ) -> DescribeTopicPartitionsResponsePartition:
     """Return a partition. One without a leader on this listener is no error here."""
     return DescribeTopicPartitionsResponsePartition(

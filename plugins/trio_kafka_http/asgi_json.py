@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Final
 
 import trio
 
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.plugin_host.mounts import Receive, Send
+from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.strict_json import dump_json, parse_json
 
@@ -18,7 +18,7 @@ _SIZE: Final = 50_000
 _LONGEST_NAME: Final = 80
 
 
-def principal_of(scope: Mapping[str, Any]) -> Principal:
+def principal_of(scope: Scope) -> Principal:
     """Return the principal of an HTTP request, which the HTTP plane adds to its scope."""
     plane = scope.get("extensions", {}).get("trio_kafka", {})
     principal: Principal = plane.get("principal", NOBODY)
@@ -26,7 +26,7 @@ def principal_of(scope: Mapping[str, Any]) -> Principal:
 
 
 class HttpError(Exception):
-    """An error response."""
+    """Request refused: the HTTP status and the message of its response."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -64,7 +64,7 @@ class InFlight:
         }
 
 
-async def read_json(receive: Receive, most: int) -> Any:
+async def read_json(receive: Receive, most: int) -> object:
     """Read and parse the body of a request, in one step. most: bytes.
 
     Raises HttpError.
@@ -85,13 +85,13 @@ async def read_json(receive: Receive, most: int) -> Any:
         raise HttpError(400, f"the body is not JSON: {error}") from None
 
 
-def unknown_name(names: Iterable[str], known: Collection[str]) -> str:
-    """Return what is wrong with the first of `names` that is not known; an empty text if none."""
+def unknown_name(names: Iterable[str], choices: Collection[str]) -> str:
+    """Return the error of the first name that is not among `choices`; an empty text if none."""
     for name in names:
-        if name not in known:
-            near = get_close_matches(name[:_LONGEST_NAME], known, n=1, cutoff=0.5)
-            wanted = f"want some of {', '.join(known)}" if known else "want none"
-            hint = f"did you mean {near[0]!r}?" if near else wanted
+        if name not in choices:
+            near = get_close_matches(name[:_LONGEST_NAME], choices, n=1, cutoff=0.5)
+            expected = f"want some of {', '.join(choices)}" if choices else "want none"
+            hint = f"did you mean {near[0]!r}?" if near else expected
             return f"unknown name {name[:_LONGEST_NAME]!r}; {hint}"
     return ""
 
@@ -113,7 +113,7 @@ def read_number(
 async def send_json(
     send: Send,
     status: int,
-    body: Mapping[str, Any] | None,
+    body: Mapping[str, object] | None,
     *,
     headers: Iterable[tuple[bytes, bytes]] = (),
     head_only: bool = False,
@@ -124,17 +124,17 @@ async def send_json(
     list, and any other value, is dumped in one step. The body must not change meanwhile.
     head_only: omit the body, for HEAD.
     """
-    told = [(b"cache-control", b"no-store"), *headers]
+    all_headers = [(b"cache-control", b"no-store"), *headers]
     if body is not None:
-        told.insert(0, (b"content-type", b"application/json"))
-    await send({"type": "http.response.start", "status": status, "headers": told})
+        all_headers.insert(0, (b"content-type", b"application/json"))
+    await send({"type": "http.response.start", "status": status, "headers": all_headers})
     for piece, more in [(b"", False)] if body is None or head_only else _pieces(body):
         await send({"type": "http.response.body", "body": piece, "more_body": more})
         if more:
             await trio.lowlevel.checkpoint()
 
 
-def _pieces(body: Mapping[str, Any]) -> Iterator[tuple[bytes, bool]]:
+def _pieces(body: Mapping[str, object]) -> Iterator[tuple[bytes, bool]]:
     """Yield the bytes to send, and True if more follow."""
     waiting, size = list[str](), 0
     for text in _texts(body):
@@ -146,7 +146,7 @@ def _pieces(body: Mapping[str, Any]) -> Iterator[tuple[bytes, bool]]:
     yield "".join([*waiting, "}"]).encode(), False
 
 
-def _texts(body: Mapping[str, Any]) -> Iterator[str]:
+def _texts(body: Mapping[str, object]) -> Iterator[str]:
     """Yield a text for each item of a list and each other value, without the closing bracket."""
     begin = "{"
     for name, value in body.items():

@@ -75,7 +75,7 @@ class Connection:
             self._requests += 1
             self._stream.begin_request()
             try:
-                await dispatcher.serve(scope, receive, send, self)
+                await dispatcher.serve(scope, receive, send, peer=self)
             finally:
                 self._stream.end_request()
 

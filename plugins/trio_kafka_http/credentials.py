@@ -21,13 +21,13 @@ def token_of(authorization: bytes) -> bytes | None:
     A token may contain colons, a name may not. Bytes are not decoded: in UTF-8 a colon is never
     part of another character.
     """
-    scheme, _, given = authorization.partition(b" ")
+    scheme, _, credentials = authorization.partition(b" ")
     match scheme.lower():
         case b"bearer":
-            return given.strip()
+            return credentials.strip()
         case b"basic":
             try:
-                pair = b64decode(given.strip(), validate=True)
+                pair = b64decode(credentials.strip(), validate=True)
             except ValueError:
                 return None
             _, colon, password = pair.partition(b":")

@@ -85,7 +85,7 @@ class Dispatcher:
         self._statistics = statistics
         self._logger = logger
 
-    async def serve(self, scope: Message, receive: Receive, send: Send, peer: Peer) -> None:
+    async def serve(self, scope: Message, receive: Receive, send: Send, *, peer: Peer) -> None:
         """Answer one request, also if the app fails; close the connection if that is
         impossible.
         """
@@ -93,20 +93,24 @@ class Dispatcher:
             await _refuse_websocket(send)
             return
         cycle = RequestCycle(
-            self._random_bytes(8).hex(), receive, send, peer, self._settings.max_body_bytes
+            request_id=self._random_bytes(8).hex(),
+            receive=receive,
+            send=send,
+            peer=peer,
+            most_body=self._settings.max_body_bytes,
         )
         with self._statistics.request(scope, cycle, peer.node):
             deadline = trio.current_time() + self._deadline_s
             peer.answer_by(deadline + LINGER_S)
             with trio.CancelScope(deadline=deadline) as limit:
-                await self._answer(scope, cycle, peer, limit)
+                await self._answer(scope, cycle, peer=peer, limit=limit)
             if not cycle.ended and not cycle.gone:
                 await self._answer_timeout(scope, cycle, late=limit.cancelled_caught)
             if not cycle.ended:
                 peer.abort()
 
     async def _answer(
-        self, scope: Message, cycle: RequestCycle, peer: Peer, limit: trio.CancelScope
+        self, scope: Message, cycle: RequestCycle, *, peer: Peer, limit: trio.CancelScope
     ) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         try:
@@ -133,7 +137,9 @@ class Dispatcher:
         except ClientGoneError:
             pass
         else:
-            await self._run(mount, self._scope_of(scope, mount, cycle, peer, limit), cycle)
+            await self._run(
+                mount, self._scope_of(scope, mount, cycle=cycle, peer=peer, limit=limit), cycle
+            )
 
     def _admit(self, scope: Message, headers: Mapping[bytes, bytes], peer: Peer) -> None:
         """Check that the request may be served. Raises RefusedError."""
@@ -155,8 +161,8 @@ class Dispatcher:
     def _authorize(self, headers: Mapping[bytes, bytes]) -> None:
         if not self._token:
             return
-        given = token_of(headers.get(b"authorization", b""))
-        if given is None or not hmac.compare_digest(given, self._token):
+        token = token_of(headers.get(b"authorization", b""))
+        if token is None or not hmac.compare_digest(token, self._token):
             raise RefusedError(401, _NEEDED, CHALLENGES)
 
     def _check(self, path: str, headers: Mapping[bytes, bytes], mount: Mount | None) -> Mount:
@@ -181,12 +187,12 @@ class Dispatcher:
             await cycle.answer(200, {"status": "ready"})
 
     async def _answer_root(self, method: str, cycle: RequestCycle) -> None:
-        """Redirect to the admin UI, if it is mounted; otherwise list what is here."""
+        """Redirect to the admin UI, if it is mounted; otherwise list the mount paths."""
         if method not in _READ:
             raise RefusedError(405, "only GET and HEAD", _ALLOW)
         mounts = list(self._mounts)
-        index = {"paths": sorted([*_OWN, *(one.path for one in mounts)])}
-        ui = next((one.path for one in mounts if one.owner == _UI), None)
+        index = {"paths": sorted([*_OWN, *(mount.path for mount in mounts)])}
+        ui = next((mount.path for mount in mounts if mount.owner == _UI), None)
         if ui is None:
             await cycle.answer(200, index)
         else:
@@ -196,6 +202,7 @@ class Dispatcher:
         self,
         scope: Message,
         mount: Mount,
+        *,
         cycle: RequestCycle,
         peer: Peer,
         limit: trio.CancelScope,
@@ -205,9 +212,9 @@ class Dispatcher:
         def unlimited() -> None:
             limit.deadline = inf
             peer.answer_by(inf)
-            peer.when_left(left)
+            peer.when_left(end_app)
 
-        def left() -> None:
+        def end_app() -> None:
             # Nothing else would end an app that waits for events.
             cycle.leave()
             limit.cancel()
@@ -215,7 +222,7 @@ class Dispatcher:
         headers = scope["headers"]
         has_token = bool(self._token) and not mount.checks_tokens
         if has_token:
-            headers = [one for one in headers if one[0] != b"authorization"]
+            headers = [header for header in headers if header[0] != b"authorization"]
         extension = {
             "request_id": cycle.request_id,
             "unlimited": unlimited,
@@ -232,7 +239,7 @@ class Dispatcher:
     async def _run(self, mount: Mount, scope: Message, cycle: RequestCycle) -> None:
         """Call the app, and handle its failure."""
         cycle.mount = mount.path
-        report = partial(self._fail, mount, scope, cycle)
+        report = partial(self._fail, mount=mount, scope=scope, cycle=cycle)
         try:
             await mount.app(scope, cycle.receive, cycle.send)
         except BaseExceptionGroup as errors:
@@ -248,7 +255,7 @@ class Dispatcher:
                 report(None)
 
     def _fail(
-        self, mount: Mount, scope: Message, cycle: RequestCycle, error: BaseException | None
+        self, error: BaseException | None, *, mount: Mount, scope: Message, cycle: RequestCycle
     ) -> None:
         """Log and answer a failure. error: None: the app returned too early."""
         if cycle.too_large:

@@ -40,7 +40,7 @@ _REFUSAL: Final = (
 
 
 class HttpPlane:
-    """The plane. node: parent of its listeners and connections in the tree."""
+    """Listeners and connections of the HTTP plane. node: their parent in the tree."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class HttpPlane:
         with self._node.child(NAME, "plane", self._figures) as node:
             async with trio.open_nursery() as nursery:
                 try:
-                    await self._accept_all(endpoints, node, nursery, task_status)
+                    await self._accept_all(endpoints, node, nursery, task_status=task_status)
                     while self._connections:
                         await self._changed.wait()
                 finally:
@@ -96,6 +96,7 @@ class HttpPlane:
         endpoints: Sequence[Endpoint],
         node: Node,
         nursery: trio.Nursery,
+        *,
         task_status: trio.TaskStatus[list[Endpoint]],
     ) -> None:
         with ExitStack() as held, self._accepting:
@@ -151,7 +152,7 @@ class HttpPlane:
         The oldest one without a request is closed for it: slow clients cannot keep probes out, as a
         probe sends its request at once.
         """
-        waiting = [one for one in self._probes if not one.gone]
+        waiting = [connection for connection in self._probes if not connection.gone]
         if len(waiting) < _RESERVED:
             return True
         for connection in waiting:
@@ -176,16 +177,16 @@ class HttpPlane:
             engine = self._engine or await self._load()
             await connection.run(engine, self._dispatcher)
         except* Exception as errors:  # noqa: BLE001 - one connection fails
-            found = leaves(errors)
+            causes = leaves(errors)
             # A client that resets its connection is no error here.
-            is_reset = all(isinstance(one, _RESETS) for one in found)
+            is_reset = all(isinstance(cause, _RESETS) for cause in causes)
             if not is_reset:
                 self._broken.value += 1
             self._logger.log(
                 logging.DEBUG if is_reset else logging.WARNING,
                 "connection broken",
                 peer=connection.node.name,
-                reason=f"{found[0]!r}",
+                reason=f"{causes[0]!r}",
             )
         finally:
             connection.close()  # also one that was never served, as hypercorn was not there yet
@@ -201,14 +202,14 @@ class HttpPlane:
         """
         async with self._loading:
             if self._engine is None:
-                made = await self._world.run_in_thread(_engine)
-                self._engine = made(self._settings, self._world.clock.wall)
+                engine_of = await self._world.run_in_thread(_engine)
+                self._engine = engine_of(self._settings, self._world.clock.wall)
             return self._engine
 
     @property
     def _probes(self) -> list[Connection]:
         """Connections reserved for probes, oldest first."""
-        return [one for one in self._connections if one.probes_only]
+        return [connection for connection in self._connections if connection.probes_only]
 
     def _figures(self) -> Figures:
         return {

@@ -54,13 +54,15 @@ class PlaneStatistics:
 
     def figures(self) -> Figures:
         """Return figures for the tree."""
-        found: dict[str, int] = {"in_flight": self.in_flight, "requests": self.requests}
-        for status, count in sorted(self._statuses.items(), key=lambda one: one[0] or 0):
-            found["unanswered" if status is None else f"status_{status}"] = count
-        return found
+        figures: dict[str, int] = {"in_flight": self.in_flight, "requests": self.requests}
+        for status, count in sorted(self._statuses.items(), key=lambda entry: entry[0] or 0):
+            figures["unanswered" if status is None else f"status_{status}"] = count
+        return figures
 
 
 def _name_of(scope: Message) -> str:
     """Return method and path, without the query, which may hold secrets."""
-    path = "".join(one if one.isprintable() else "?" for one in scope["path"][:_SHOWN])
+    path = "".join(
+        character if character.isprintable() else "?" for character in scope["path"][:_SHOWN]
+    )
     return f"{scope['method'][:_SHOWN]} {path}"

@@ -22,7 +22,7 @@ _UNSAFE: Final = frozenset(b"\r\n\0")
 
 
 class Peer(Protocol):
-    """The connection of a request."""
+    """Connection that a request came over."""
 
     @property
     def local(self) -> str:
@@ -48,7 +48,7 @@ class Peer(Protocol):
         """Register a call for a client that leaves before the response has ended."""
 
     def abort(self) -> None:
-        """Reset the connection."""
+        """Close the connection at once, without sending what is buffered."""
 
 
 class BodyTooLargeError(Exception):
@@ -56,17 +56,18 @@ class BodyTooLargeError(Exception):
 
 
 class ClientGoneError(OSError):
-    """The client has left."""
+    """The client closed its connection before the end of the response."""
 
 
 class RequestCycle:
-    """One request. status: of the response, once begun. mount: mount path of the app.
+    """HTTP request and its response.
 
+    status: of the response, once begun. mount: mount path of the app.
     starved: cancelled while a part of the body was still missing.
     """
 
     def __init__(
-        self, request_id: str, receive: Receive, send: Send, peer: Peer, most_body: int
+        self, *, request_id: str, receive: Receive, send: Send, peer: Peer, most_body: int
     ) -> None:
         self.request_id = request_id
         self.status: int | None = None

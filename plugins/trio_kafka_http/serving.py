@@ -42,7 +42,7 @@ class _Config(Config):
 
 
 class Engine:
-    """Serves connections."""
+    """Server of connections by hypercorn, with one configuration for all."""
 
     def __init__(self, settings: HttpSettings, wall: Callable[[], float]) -> None:
         self._config = _Config(settings, wall)

@@ -27,7 +27,7 @@ def endpoints_of(listeners: tuple[str, ...]) -> list[Endpoint]:
 
     An empty host means all addresses of the machine, port 0 a free port.
     """
-    found = []
+    endpoints = []
     for text in listeners:
         try:
             scheme, endpoint = parse_endpoint(text, "listeners")
@@ -35,8 +35,8 @@ def endpoints_of(listeners: tuple[str, ...]) -> list[Endpoint]:
             raise ValueError(error.reason) from None
         if scheme != "HTTP":
             raise ValueError(f"{text!r}: only http is supported; terminate TLS in a proxy")
-        found.append(endpoint)
-    return found
+        endpoints.append(endpoint)
+    return endpoints
 
 
 def _check_token(token: str | None) -> None:

@@ -59,7 +59,7 @@ class SocketStream:
         self._over = over
         self._busy = 0
         self._done = False
-        self._left: Callable[[], None] | None = None
+        self._leave: Callable[[], None] | None = None
         self._patience = trio.CancelScope(deadline=trio.current_time() + idle_s)
 
     @property
@@ -74,14 +74,14 @@ class SocketStream:
 
     def when_left(self, call: Callable[[], None]) -> None:
         """Register a call for a client that leaves during the request."""
-        self._left = call
+        self._leave = call
         if self._done:
             call()
 
     def end_request(self) -> None:
         """End a request: the idle timeout starts."""
         self._busy -= 1
-        self._left = None
+        self._leave = None
         if self._busy:
             return
         self._patience.deadline = trio.current_time() + self._idle_s
@@ -112,11 +112,11 @@ class SocketStream:
 
     async def send_all(self, data: bytes) -> None:
         """Send all bytes, or close. Raises BrokenResourceError, ClosedResourceError."""
-        left = memoryview(data)
-        while left:
+        unsent = memoryview(data)
+        while unsent:
             self._check()
             try:
-                count = self._socket.send(left[:_SLICE])
+                count = self._socket.send(unsent[:_SLICE])
             except BlockingIOError:
                 await self._wait_writable()
             except OSError as error:
@@ -124,7 +124,7 @@ class SocketStream:
                 raise trio.BrokenResourceError(str(error)) from error
             else:
                 self.sent += count
-                left = left[count:]
+                unsent = unsent[count:]
                 await trio.lowlevel.checkpoint()
 
     async def send_eof(self) -> None:
@@ -177,8 +177,8 @@ class SocketStream:
         self._done = True
         if not self._busy:
             self._over()
-        elif self._left is not None:
-            self._left()
+        elif self._leave is not None:
+            self._leave()
 
     async def _wait_writable(self) -> None:
         deadline = min(trio.current_time() + self._stall_s, self.answer_by)

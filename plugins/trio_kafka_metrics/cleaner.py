@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.requests.parts import Parts
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import MetricValues, of_bean
@@ -41,22 +42,22 @@ MOVED = of_bean(
 
 
 def read_cleaner(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics."""
+    """Read the metrics of the cleaner, in chunks."""
     cleaner = parts.cleaner
     cleaners = cleaner.cleaners
-    stats = [one.stats for one in cleaners if one.stats is not None]
-    read = sum(one.bytes_read for one in stats)
-    collected.set(DEAD, sum(one.failed for one in cleaners))
-    collected.set(RECOPIED, 100 * sum(one.bytes_written for one in stats) // max(read, 1))
-    used = max((one.map_utilization for one in stats), default=0.0)
+    stats = [run.stats for run in cleaners if run.stats is not None]
+    read = sum(run.bytes_read for run in stats)
+    collected.set(DEAD, sum(run.failed for run in cleaners))
+    collected.set(RECOPIED, 100 * sum(run.bytes_written for run in stats) // max(read, 1))
+    used = max((run.map_utilization for run in stats), default=0.0)
     collected.set(MAP_USED, round(100 * used, 1))
-    collected.set(LONGEST, max((one.took_s for one in cleaners), default=0.0))
-    collected.set(DELAY, max((one.delay_ms for one in cleaners), default=0) / 1000)
+    collected.set(LONGEST, max((run.took_s for run in cleaners), default=0.0))
+    collected.set(DELAY, max((run.delay_ms for run in cleaners), default=0) / 1000)
     collected.set(DIRTIEST, int(100 * cleaner.dirtiest_ratio))
     collected.set(SINCE, int(1000 * cleaner.overdue_s))
     collected.summary(MOVED, (), cleaner.moved_bytes)
     yield
-    for directory in parts.replicas.logs.directories:
+    for directory in parts[LogManager].directories:
         count, size = cleaner.uncleanable(directory)
         collected.set(UNCLEANABLE, count, directory.path)
         collected.set(UNCLEANABLE_BYTES, size, directory.path)

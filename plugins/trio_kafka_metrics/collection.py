@@ -47,14 +47,14 @@ _SOURCES: Final = (
 
 def catalogue() -> list[Metric]:
     """Return every declared metric, in the order of the sources; counters are not among them."""
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     of_collection = (SERIES, DROPPED, SLICE, COLLECTIONS)
     for module in (*(module for module, _ in _SOURCES), requests):
         for value in vars(module).values():
-            for one in value if isinstance(value, tuple) else (value,):
-                if isinstance(one, Metric):
-                    found.setdefault(f"{one.bean} {one.attribute} {one.name}", one)
-    return [*found.values(), *of_collection]
+            for metric in value if isinstance(value, tuple) else (value,):
+                if isinstance(metric, Metric):
+                    metrics.setdefault(f"{metric.bean} {metric.attribute} {metric.name}", metric)
+    return [*metrics.values(), *of_collection]
 
 
 class Collection:
@@ -78,7 +78,7 @@ class Collection:
         self._most = most
         self._elapsed = elapsed
         self._logger = logger
-        self._told = False
+        self._is_reported = False
 
     async def look(self) -> list[Family]:
         """Return all families, each once."""
@@ -106,8 +106,8 @@ class Collection:
         collected.set(DROPPED, collected.dropped)
         collected.set(SLICE, self.longest_s)
         collected.set(COLLECTIONS, self.looks)
-        if collected.dropped and not self._told:
-            self._told = True
+        if collected.dropped and not self._is_reported:
+            self._is_reported = True
             self._logger.warning(
                 "metric series omitted",
                 dropped=collected.dropped,

@@ -106,8 +106,11 @@ This page is generated: change the declarations, then run
 def page() -> str:
     """Return the whole page."""
     metrics = catalogue()
-    theirs = sorted((one for one in metrics if one.bean), key=lambda one: (one.name, one.labels))
-    ours = [one for one in metrics if not one.bean]
+    theirs = sorted(
+        (metric for metric in metrics if metric.bean),
+        key=lambda metric: (metric.name, metric.labels),
+    )
+    ours = [metric for metric in metrics if not metric.bean]
     lines = [_HEAD, "## Kafka's", "", "| name | kind | labels | bean, attribute | |"]
     lines += ["| --- | --- | --- | --- | --- |", *map(_row, theirs), "", "## Ours", ""]
     lines += ["| name | kind | labels | |", "| --- | --- | --- | --- |", *map(_row, ours)]
@@ -133,7 +136,7 @@ def page() -> str:
 
 
 def _row(metric: Metric) -> str:
-    labels = ", ".join(f"`{one}`" for one in metric.labels)
+    labels = ", ".join(f"`{label}`" for label in metric.labels)
     cells = [f"`{metric.name}`", metric.kind.value, labels]
     if metric.bean:
         cells.append(f"`{metric.bean}`, {metric.attribute}")

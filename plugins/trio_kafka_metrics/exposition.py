@@ -30,9 +30,9 @@ class Form:
         """Choose a format by the client's `Accept` header. Escaping schemes are ignored, because
         no name here needs escaping.
         """
-        known = ",".join(_without_escaping(one) for one in accept.split(","))
+        accepted = ",".join(_without_escaping(media_range) for media_range in accept.split(","))
         self._encode: Callable[[Any], bytes]
-        self._encode, content_type = choose_encoder(known)
+        self._encode, content_type = choose_encoder(accepted)
         self.content_type = content_type
         self.is_open = content_type.startswith("application/openmetrics-text")
 
@@ -60,7 +60,7 @@ class Form:
         stem = family.name
         if family.kind is Kind.COUNTER:
             stem = stem.removesuffix(_SUFFIX)  # bytes of the samples alone
-        head = self._encode(_One(Metric(stem, family.help, family.kind)))
+        head = self._encode(_SingleMetric(Metric(stem, family.help, family.kind)))
         return head.removesuffix(_EOF)
 
     def _labels(self, labels: Labels) -> str:
@@ -98,10 +98,12 @@ def _escaped(text: str) -> str:
 
 def _without_escaping(accepted: str) -> str:
     parts = accepted.split(";")
-    return ";".join(one for one in parts if not one.strip().startswith("escaping"))
+    return ";".join(
+        parameter for parameter in parts if not parameter.strip().startswith("escaping")
+    )
 
 
-class _One:
+class _SingleMetric:
     """A registry of one metric."""
 
     def __init__(self, metric: Metric) -> None:

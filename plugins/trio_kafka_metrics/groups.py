@@ -11,7 +11,7 @@ from typing import Final
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.lag import EndOf, ends_of, lags
 from trio_kafka.coordinators.groups.protocols import Group
-from trio_kafka.coordinators.protocols import ShardState
+from trio_kafka.coordinators.shards.protocols import ShardState
 from trio_kafka.introspect.texts import distinct
 from trio_kafka.plugin import Kind
 from trio_kafka.requests.parts import Missing, Parts
@@ -58,7 +58,7 @@ def read_groups(parts: Parts, collected: MetricValues) -> Steps[None]:
             if group.group_id not in machine.by_id:
                 continue  # the group was deleted meanwhile, perhaps with its shard
             states[group.type][group.state] += 1
-            _read_group(machine, group, end_of, collected)
+            _read_group(machine, group, end_of=end_of, collected=collected)
             looked_at += 1
             if not looked_at % _A_STEP:
                 yield
@@ -72,26 +72,26 @@ def read_groups(parts: Parts, collected: MetricValues) -> Steps[None]:
 
 
 def _collect_states(states: Mapping[str, Counter[str]], collected: MetricValues) -> None:
-    for kind, known in (("classic", _CLASSIC), ("consumer", _CONSUMER)):
-        for state in known:
+    for kind, names in (("classic", _CLASSIC), ("consumer", _CONSUMER)):
+        for state in names:
             collected.set(GROUPS, states[kind][state], kind, state)
 
 
-def _read_group(machine: Groups, group: Group, end_of: EndOf, collected: MetricValues) -> None:
+def _read_group(machine: Groups, group: Group, *, end_of: EndOf, collected: MetricValues) -> None:
     name = distinct(group.group_id)
     offset_sums: dict[str, int] = {}
     lag_sums: dict[str, int] = {}  # without topics of which no lag is known
     if collected.take(1):
         collected.set(MEMBERS, len(group.members()), name)
-    for one in lags(machine, group.group_id, end_of):
-        offset_sums[one.topic] = offset_sums.get(one.topic, 0) + one.offset
-        if one.lag is not None:
-            lag_sums[one.topic] = lag_sums.get(one.topic, 0) + one.lag
+    for committed in lags(machine, group.group_id, end_of):
+        offset_sums[committed.topic] = offset_sums.get(committed.topic, 0) + committed.offset
+        if committed.lag is not None:
+            lag_sums[committed.topic] = lag_sums.get(committed.topic, 0) + committed.lag
         if collected.take(2):
-            place = (name, one.topic, str(one.partition))
-            collected.set(OFFSET, one.offset, *place)
-            if one.lag is not None:
-                collected.set(LAG, one.lag, *place)
+            place = (name, committed.topic, str(committed.partition))
+            collected.set(OFFSET, committed.offset, *place)
+            if committed.lag is not None:
+                collected.set(LAG, committed.lag, *place)
     for topic, offset in offset_sums.items():
         if collected.take(2):
             collected.set(OFFSET_SUM, offset, name, topic)

@@ -34,12 +34,12 @@ class Metric:
 
 def of_bean(bean: str, help_text: str, attribute: str = "Value") -> Metric:
     """Declare the metric of a bean's attribute. Raises UnnamedError."""
-    made = exposed(bean, attribute)
+    exposed_name = exposed(bean, attribute)
     return Metric(
-        name=made.name,
-        kind=made.kind,
+        name=exposed_name.name,
+        kind=exposed_name.kind,
         help=help_text,
-        labels=made.labels,
+        labels=exposed_name.labels,
         bean=bean,
         attribute=attribute,
     )
@@ -74,7 +74,7 @@ class MetricValues:
         return family
 
     def set(self, metric: Metric, value: float, *labels: str) -> None:
-        """Set one sample."""
+        """Add a sample of a metric, with its label values."""
         self.family(metric).add(value, metric.with_values(*labels))
 
     def column(self, metric: Metric, labels: list[Labels]) -> list[float]:

@@ -43,11 +43,11 @@ def exposed(bean: str, attribute: str = "Value") -> Exposed:
     bean: `domain:type=…,name=…,key={key}`.
     """
     domain, _, listed = bean.partition(":")
-    keys = dict(one.split("=", 1) for one in listed.split(","))
+    keys = dict(pair.split("=", 1) for pair in listed.split(","))
     kind, name = keys.pop("type"), keys.pop("name", None)
     labels = tuple(keys)
     if name is None:
-        return _bare(bean, kind, attribute, labels)
+        return _bare(bean, kind=kind, attribute=attribute, labels=labels)
     stem = f"{domain}_{kind}_{name}"
     if attribute in ("Value", "MeanRate") and name.endswith("Percent"):
         return Exposed(_plain(f"{stem.removesuffix('Percent')}_percent"), Kind.GAUGE, labels)
@@ -60,7 +60,7 @@ def exposed(bean: str, attribute: str = "Value") -> Exposed:
     raise UnnamedError(f"{bean}, {attribute}")
 
 
-def _bare(bean: str, kind: str, attribute: str, labels: tuple[str, ...]) -> Exposed:
+def _bare(bean: str, *, kind: str, attribute: str, labels: tuple[str, ...]) -> Exposed:
     """Return the name for a bean without `name=`, which has many attributes."""
     if kind not in _BARE:
         raise UnnamedError(bean)

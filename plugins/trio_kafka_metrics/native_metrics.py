@@ -64,7 +64,7 @@ ACCOUNTS = native(
 
 
 def read_native(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics."""
+    """Read the metrics of the broker that Kafka does not have, in chunks."""
     for plane in parts.planes:
         _read_loop(plane.budget, plane.name, collected)
         for key, sums in plane.request_metrics.settled():
@@ -78,8 +78,8 @@ def read_native(parts: Parts, collected: MetricValues) -> Steps[None]:
     collected.set(TASKS, tasks.tasks_living)
     collected.set(RUNNABLE, tasks.tasks_runnable)
     quotas = parts.quotas.quotas
-    for one in (quotas.produce, quotas.fetch, quotas.request, quotas.mutation):
-        yield from _read_quota(one.accounts, quotas.now_ms(), collected)
+    for quota in (quotas.produce, quotas.fetch, quotas.request, quotas.mutation):
+        yield from _read_quota(quota.accounts, quotas.now_ms(), collected)
     yield from _read_counters(parts, collected)
 
 
@@ -112,9 +112,9 @@ def _read_counters(parts: Parts, collected: MetricValues) -> Steps[None]:
         labels = tuple((_ILLEGAL.sub("_", name), text) for name, text in counted.labels)
         of_plugin = any(name == "plugin" for name, _ in labels)
         stem = f"plugin_{counted.name}" if of_plugin else counted.name
-        known = _ILLEGAL.sub("_", f"{stem}_total"), labels
-        sums[known] = (
-            sums.get(known, 0) + counted.value
+        series = _ILLEGAL.sub("_", f"{stem}_total"), labels
+        sums[series] = (
+            sums.get(series, 0) + counted.value
         )  # names may differ in illegal characters only
         if not number % _A_STEP:
             yield

@@ -73,7 +73,7 @@ def read_network(parts: Parts, collected: MetricValues) -> Steps[None]:
     collected.set(HANDLERS_IDLE, data.idle.handlers())
     collected.set(BROKER_IDLE, data.idle.handlers())
     collected.set(REQUESTS, data.requests.queued)
-    collected.set(RESPONSES, sum(one.responses.queued for one in data.processors))
+    collected.set(RESPONSES, sum(processor.responses.queued for processor in data.processors))
     if data.memory is not None:
         collected.set(MEMORY_FREE, data.memory.free)
         collected.set(MEMORY_USED, data.memory.size - data.memory.free)

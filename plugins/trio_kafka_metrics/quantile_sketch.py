@@ -41,24 +41,24 @@ class QuantileSketch:
         """Begin a new generation and forget the one before the last."""
         self._before, self._now = self._now, {}
 
-    def quantiles(self, wanted: Sequence[float]) -> tuple[float, ...]:
+    def quantiles(self, fractions: Sequence[float]) -> tuple[float, ...]:
         """Return quantiles over both generations; zeros if empty. wanted: ascending, 0 to 1."""
         counts = dict(self._before)
         for bucket, count in self._now.items():
             counts[bucket] = counts.get(bucket, 0) + count
         total = sum(counts.values())
-        found: list[float] = []
+        values: list[float] = []
         seen, buckets = 0, iter(sorted(counts))
         bucket = _LOWEST
-        for quantile in wanted:
+        for quantile in fractions:
             while seen < quantile * total or not seen:
                 following = next(buckets, None)
                 if following is None:
                     break
                 bucket = following
                 seen += counts[bucket]
-            found.append(_middle(bucket))
-        return tuple(found)
+            values.append(_middle(bucket))
+        return tuple(values)
 
 
 def _middle(bucket: int) -> float:

@@ -5,8 +5,13 @@ from typing import Final
 from attrs import define
 
 from trio_kafka.introspect.metrics import Labels
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.purgatory import Purgatory
+from trio_kafka.replication.leader.session_cache import SessionCache
+from trio_kafka.replication.moves.moves import LogMoves
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.purgatories import Purgatories
+from trio_kafka.replication.roles import Offline
 from trio_kafka.requests.parts import Parts
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import Metric, MetricValues, of_bean
@@ -118,7 +123,7 @@ EVICTIONS = of_bean(
 )
 
 
-@define
+@define(kw_only=True)
 class _Sums:
     leaders: int = 0
     offline: int = 0
@@ -131,20 +136,19 @@ class _Sums:
 
 def read_replicas(parts: Parts, collected: MetricValues) -> Steps[None]:
     """Read the metrics, in chunks of partitions."""
-    replicas = parts.replicas
-    for purgatory in (replicas.produce, replicas.fetch, replicas.deletions):
+    purgatories, sessions, moves = parts[Purgatories], parts[SessionCache], parts[LogMoves]
+    for purgatory in (purgatories.produce, purgatories.fetch, purgatories.deletions):
         _read_purgatory(purgatory, collected)
-    collected.set(EXPIRED_PRODUCES, _expired(replicas.produce))
-    collected.set(EXPIRED_DELETIONS, _expired(replicas.deletions))
-    collected.set(EXPIRED_FETCHES, _expired(replicas.fetch), "consumer")
+    collected.set(EXPIRED_PRODUCES, _expired(purgatories.produce))
+    collected.set(EXPIRED_DELETIONS, _expired(purgatories.deletions))
+    collected.set(EXPIRED_FETCHES, _expired(purgatories.fetch), "consumer")
     yield
-    sessions = replicas.sessions.figures()
-    collected.set(SESSIONS, len(replicas.sessions))
-    collected.set(SESSION_PARTITIONS, float(sessions["partitions"] or 0))
-    collected.set(EVICTIONS, replicas.sessions.evictions)
+    collected.set(SESSIONS, len(sessions))
+    collected.set(SESSION_PARTITIONS, float(sessions.figures()["partitions"] or 0))
+    collected.set(EVICTIONS, sessions.evictions)
     _read_directories(parts, collected)
-    collected.set(MOVES_FAILED, replicas.moves.failed, "ReplicaAlterLogDirs")
-    collected.set(MOVES_LAG, replicas.moves.largest_lag, "ReplicaAlterLogDirs")
+    collected.set(MOVES_FAILED, moves.failed, "ReplicaAlterLogDirs")
+    collected.set(MOVES_LAG, moves.largest_lag, "ReplicaAlterLogDirs")
     yield
     yield from _read_partitions(parts, collected)
 
@@ -160,15 +164,15 @@ def _read_purgatory(purgatory: Purgatory, collected: MetricValues) -> None:
 
 
 def _read_directories(parts: Parts, collected: MetricValues) -> None:
-    logs = parts.replicas.logs
-    states = {one.path: one.offline is not None for one in logs.directories}
+    logs = parts[LogManager]
+    states = {directory.path: directory.offline is not None for directory in logs.directories}
     states.update(dict.fromkeys(logs.offline_paths, True))
     collected.set(DIRECTORIES_OFFLINE, sum(states.values()))
     for path, offline in states.items():
         collected.set(DIRECTORY_OFFLINE, offline, path)
     collected.set(DIRECTORIES_CORDONED, len(logs.cordoned))
-    for one in logs.directories:
-        collected.set(DIRECTORY_CORDONED, logs.is_cordoned(one), one.path)
+    for directory in logs.directories:
+        collected.set(DIRECTORY_CORDONED, logs.is_cordoned(directory), directory.path)
 
 
 def _read_partitions(parts: Parts, collected: MetricValues) -> Steps[None]:
@@ -179,8 +183,10 @@ def _read_partitions(parts: Parts, collected: MetricValues) -> Steps[None]:
         state = _state_of(partition)
         _sum_up(sums, partition, state)
         if partition.is_leader:
-            known = image.partition(partition.at)
-            sums.reassigning += known is not None and bool(known.adding or known.removing)
+            registered = image.partition(partition.at)
+            sums.reassigning += registered is not None and bool(
+                registered.adding or registered.removing
+            )
         log = partition.log
         if collected.take(len(_BY_PARTITION) + (0 if log is None else len(_BY_LOG))):
             labels = (("topic", partition.at.topic), ("partition", str(partition.at.partition)))
@@ -235,7 +241,7 @@ def _state_of(partition: Partition) -> tuple[int, ...]:
 
 def _sum_up(sums: _Sums, partition: Partition, state: tuple[int, ...]) -> None:
     sums.leaders += partition.is_leader
-    sums.offline += partition.failed is not None
+    sums.offline += isinstance(partition.role, Offline)
     sums.under_replicated += state[0]
     sums.under_minimum += state[3]
     sums.at_minimum += state[4]

@@ -65,7 +65,7 @@ class RequestMetrics:
         self._turns_at = 0.0
 
     def begin(self) -> None:
-        """Begin to count."""
+        """Count requests from now on."""
         self._parts.error_counts.set_active(True)
         for plane in self._parts.planes:
             plane.request_metrics.follow(self.note)

@@ -25,7 +25,10 @@ class _Making:
 
 
 class Scrapes:
-    """The app. run_in_thread: World's. process: include the system's process metrics."""
+    """ASGI app of `/metrics`.
+
+    run_in_thread: World's. process: include the system's process metrics.
+    """
 
     def __init__(
         self,
@@ -39,7 +42,7 @@ class Scrapes:
         self._process = process
         self._exposition: ModuleType | None = None
         self._loading = trio.Lock()
-        self._made: dict[str, _Making] = {}  # by content type
+        self._makings: dict[str, _Making] = {}  # by content type
 
     async def app(
         self, scope: Mapping[str, Any], receive: Callable[[], Awaitable[Any]], send: Send
@@ -65,17 +68,17 @@ class Scrapes:
     async def _text(self, form: Any) -> list[bytes]:
         """Return the text in the making, or make one; if its maker leaves, make another."""
         kind = form.content_type
-        while (making := self._made.get(kind)) is not None:
+        while (making := self._makings.get(kind)) is not None:
             await making.over.wait()
             if making.text is not None:
                 return making.text
-        making = self._made[kind] = _Making()
+        making = self._makings[kind] = _Making()
         try:
             families = await self._look()
             text: list[bytes] = await self._collection.in_slices(form.write(families))
             making.text = text
         finally:
-            del self._made[kind]
+            del self._makings[kind]
             making.over.set()
         return text
 

@@ -35,11 +35,11 @@ def declare(parser: ArgumentParser) -> None:
 def checkpoint(*, path: str, source: int | None) -> int:
     """Print the startingOffsets that continue after the last committed batch of a checkpoint."""
     try:
-        found = committed(path, source)
+        offsets = committed(path, source)
     except (CheckpointError, OSError) as error:
         print(f"trio-kafka: {error}", file=sys.stderr)
         return 1
-    print(json.dumps(as_json(found), separators=(",", ":")))
+    print(json.dumps(as_json(offsets), separators=(",", ":")))
     return 0
 
 
@@ -57,9 +57,9 @@ def committed(path: str, source: int | None = None) -> Offsets:
     batch = _last_batch(directory)
     lines = (directory / "offsets" / str(batch)).read_text(encoding="utf-8").splitlines()
     if len(lines) < 3 or lines[0] != VERSION:
-        found = lines[0] if lines else "nothing"
+        version = lines[0] if lines else "nothing"
         raise CheckpointError(
-            f"{directory}/offsets/{batch}: found version {found!r}; expected {VERSION}, metadata "
+            f"{directory}/offsets/{batch}: found version {version!r}; expected {VERSION}, metadata "
             "and a line for each source"
         )
     sources = {number: _offsets(line) for number, line in enumerate(lines[2:])}
@@ -67,13 +67,13 @@ def committed(path: str, source: int | None = None) -> Offsets:
     if source is None and len(topics) == 1:
         (only,) = topics.values()
         return only
-    wanted = topics.get(-1 if source is None else source)
-    if wanted is None:
+    offsets = topics.get(-1 if source is None else source)
+    if offsets is None:
         raise CheckpointError(
             f"{directory}: sources of topics are {sorted(topics) or 'none'} of {len(sources)}; "
             "choose one of them with --source"
         )
-    return wanted
+    return offsets
 
 
 def _last_batch(directory: Path) -> int:

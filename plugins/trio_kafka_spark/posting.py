@@ -44,7 +44,7 @@ class Poster:
     def __repr__(self) -> str:
         return f"Poster({self.url!r})"
 
-    def post(self, event: str, query: Mapping[str, Any]) -> None:
+    def post(self, event: str, query: Mapping[str, object]) -> None:
         """Queue a post. Never waits, never raises for what the broker does."""
         body = encode(event, query)
         with self._more:
@@ -121,9 +121,9 @@ def encode(event: str, query: Mapping[str, Any]) -> bytes | None:
             {name: value for name, value in source.items() if name not in left_out}
             for source in query.get("sources", ())
         ]
-        told = {**query, "sources": sources} if sources else dict(query)
+        posted = {**query, "sources": sources} if sources else dict(query)
         try:
-            body = dump_json({"event": event, "query": told}, compact=True).encode()
+            body = dump_json({"event": event, "query": posted}, compact=True).encode()
         except TypeError:
             return None
         if len(body) <= LARGEST:

@@ -46,17 +46,17 @@ class ProgressListener(StreamingQueryListener):
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         try:
-            told = shorten(json.loads(event.progress.json))
+            progress = shorten(json.loads(event.progress.json))
         except (ValueError, TypeError, AttributeError):
             return  # another form of progress than the one that is known
-        self._poster.post("progress", told)
+        self._poster.post("progress", progress)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
         self._poster.post("idle", {"id": str(event.id)})
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        told = {"id": str(event.id), "exception": (event.exception or "")[:_LONGEST]}
-        self._poster.post("terminated", told)
+        query = {"id": str(event.id), "exception": (event.exception or "")[:_LONGEST]}
+        self._poster.post("terminated", query)
 
 
 _ATTACHED: Final[WeakKeyDictionary[SparkSession, ProgressListener]] = WeakKeyDictionary()
@@ -64,13 +64,13 @@ _ATTACHED: Final[WeakKeyDictionary[SparkSession, ProgressListener]] = WeakKeyDic
 
 def shorten(progress: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parts of a progress that the broker shows."""
-    told = {name: progress[name] for name in _OF_QUERY if name in progress}
-    told["sources"] = [
+    query = {name: progress[name] for name in _OF_QUERY if name in progress}
+    query["sources"] = [
         {name: source[name] for name in _OF_SOURCE if name in source}
         for source in progress.get("sources", ())
     ]
-    told["sink"] = {"description": progress.get("sink", {}).get("description", "")}
-    return told
+    query["sink"] = {"description": progress.get("sink", {}).get("description", "")}
+    return query
 
 
 def post_progress(spark: SparkSession) -> bool:

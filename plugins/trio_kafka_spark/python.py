@@ -39,9 +39,9 @@ def worker_python(variables: Mapping[str, str], *, local: bool) -> str:
     one. local: workers run on this machine alone.
     """
     launcher = launcher_home("python") / "bin" / "python"
-    given = variables.get(VARIABLE, sys.executable)
-    if given not in (sys.executable, str(launcher)):
-        return given
+    named = variables.get(VARIABLE, sys.executable)
+    if named not in (sys.executable, str(launcher)):
+        return named
     if not local or os.name != "posix" or not _is_installed(variables.get("SPARK_HOME")):
         return sys.executable
     try:
@@ -53,9 +53,9 @@ def worker_python(variables: Mapping[str, str], *, local: bool) -> str:
 
 def _is_installed(home: str | None) -> bool:
     """Tell whether workers find pyspark without the archive, and it is that of Spark's `home`."""
-    found = find_spec("pyspark")
-    if found is None or found.origin is None:
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
         return False
-    package = Path(found.origin).parent
+    package = Path(spec.origin).parent
     site = {Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib")}
     return package.parent in site and (home is None or Path(home) == package)

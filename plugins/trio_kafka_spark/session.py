@@ -58,9 +58,9 @@ def session(
     home = java_home()
     if home is not None:
         os.environ["JAVA_HOME"] = home
-    made = _built(name, master, settings or {}, submitted=submitted, local=local)
-    _post_progress(made)
-    return made
+    spark = _built(name, master, settings or {}, submitted=submitted, local=local)
+    _post_progress(spark)
+    return spark
 
 
 def _post_progress(spark: SparkSession) -> None:
@@ -90,8 +90,10 @@ def _built(
     if submitted:
         from pyspark import SparkConf  # noqa: PLC0415 - it starts the gateway's JVM
 
-        given = SparkConf()
-        defaults = {key: value for key, value in defaults.items() if not given.contains(key)}
+        submitted_settings = SparkConf()
+        defaults = {
+            key: value for key, value in defaults.items() if not submitted_settings.contains(key)
+        }
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, str(value))
     return builder.getOrCreate()

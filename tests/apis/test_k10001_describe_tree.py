@@ -391,7 +391,7 @@ async def test_other_tasks_run_while_nodes_are_skipped(
                 str(n),
                 "task" if is_wanted else "part",
                 lambda: written.append(plane.budget.passes) or {},
-                lambda _: walked.append(plane.budget.passes) or (),
+                transient=lambda _: walked.append(plane.budget.passes) or (),
             )
         answer = await ask_kinds(client, "task")
 

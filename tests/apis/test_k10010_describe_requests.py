@@ -180,7 +180,7 @@ async def test_client_texts_are_truncated_and_request_contents_are_not_shown(
     async with plane_of(echo) as plane, connected(plane.world, plane.endpoint) as client:
         await client.ask(EchoRequest("a secret", 1), 0)
         (life,) = await lives(plane, LATEST, [10100])
-        held = plane.plane.request_metrics.known[10100].recent.latest[0]
+        held = plane.plane.request_metrics.by_key[10100].recent.latest[0]
         held.client_id = "x" * 1000
         (cut,) = await lives(plane, LATEST, [10100])
 

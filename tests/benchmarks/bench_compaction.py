@@ -102,7 +102,7 @@ def write_log(directory: Directory, load: Load, records: int) -> CleaningJob:
             segment_index_bytes=10 << 20,
             index_interval_bytes=4096,
         ),
-        segments=(SealedFile(0, len(content), 0, 0),),
+        segments=(SealedFile(base_offset=0, size=len(content), index_size=0, time_index_size=0),),
         first_dirty_offset=0,
         first_uncleanable_offset=len(batches) * load.batch,
     )

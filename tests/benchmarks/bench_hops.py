@@ -97,12 +97,14 @@ def walk() -> None:
 def requests(kept: int, *, cold: bool, stamped: bool) -> Loop:
     """Stamps and sums of requests to many APIs in turn."""
     sums = [ApiMetrics(RecentRequests(kept)) for _ in range(APIS)]
-    shared = Stamps(1.0, 1.0)
+    shared = Stamps(received=1.0, begun=1.0)
 
     def loop(times: int) -> None:
         for n in range(times):
             if stamped:
-                stamps = Stamps(1.0, 1.0, 1, n, 3, NOWHERE)
+                stamps = Stamps(
+                    received=1.0, begun=1.0, code=1, correlation=n, request_bytes=3, origin=NOWHERE
+                )
                 stamps.handled = stamps.answered = 2.0
                 stamps.sending = 3.0
                 stamps.client_id = ""
@@ -122,11 +124,13 @@ def lives(*, cold: bool) -> tuple[Loop, Loop]:
         kept = [RecentRequests(RECENT) for _ in range(APIS)]
         for one in kept:
             for _ in range(RECENT):
-                one.note_slow(Stamps(0.0, 0.0, sent=9.0), 9.0)
+                one.note_slow(Stamps(received=0.0, begun=0.0, sent=9.0), 9.0)
 
         def loop(times: int) -> None:
             for n in range(times):
-                stamps = Stamps(1.0, 1.0, 1, n, 3, NOWHERE)
+                stamps = Stamps(
+                    received=1.0, begun=1.0, code=1, correlation=n, request_bytes=3, origin=NOWHERE
+                )
                 keep(kept[n % APIS], stamps, 3.0)
                 if cold and not n % BETWEEN:
                     walk()
@@ -157,7 +161,7 @@ class Nobody:
 @contextmanager
 def uncounted() -> Iterator[None]:
     """Requests have no stamps of their own, and are not summed."""
-    shared = Stamps(0.0, 0.0)
+    shared = Stamps(received=0.0, begun=0.0)
     sums: dict[int, Any] = {18: Nobody()}
     stamps, sent = receiving.Stamps, sending.Sending._sent
 

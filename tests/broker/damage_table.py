@@ -17,14 +17,16 @@ ALL_OF_T: Final = tuple(range(12))
 
 @frozen(kw_only=True)
 class Outcome:
-    """words: for the page. refused: in the reason for not starting. told: events of log lines, each
-    of which appears; none at all may appear where there is none. lost: offsets of topic "t" that no
-    consumer reads. error: of its partition. aborted: transactions of "txn" that readers learn of.
+    """Expected outcome of a damage. words: for the page. refused: in the reason for not starting.
+
+    logged: events of log lines, each of which appears; no others may appear. lost: offsets of topic
+    "t" that no consumer reads. error: of its partition. aborted: transactions of "txn" that readers
+    learn of.
     """
 
     words: str
     refused: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()
+    logged: tuple[str, ...] = ()
     lost: tuple[int, ...] = ()
     error: int = 0
     aborted: int = 2
@@ -81,22 +83,22 @@ def _all(outcome: Outcome, **others: Outcome) -> dict[str, Outcome]:
 
 
 def _without(outcomes: Mapping[str, Outcome], *names: str) -> dict[str, Outcome]:
-    return {name: one for name, one in outcomes.items() if name.split()[0] not in names}
+    return {name: outcome for name, outcome in outcomes.items() if name.split()[0] not in names}
 
 
 _NOTHING: Final = Outcome(words="no effect")
 _UNNOTICED: Final = Outcome(words="not detected: the wrong value is used")
 
 
-def _refused(words: str, *found: str) -> Outcome:
-    return Outcome(words=f"no start: {words}", refused=found)
+def _refused(words: str, *reasons: str) -> Outcome:
+    return Outcome(words=f"no start: {words}", refused=reasons)
 
 
 def _checkpoint(words: str) -> dict[str, Outcome]:
     """Of a checkpoint that counts as missing where it is malformed."""
-    told = Outcome(words=f"warning; {words}", told=("malformed checkpoint ignored",))
+    outcome = Outcome(words=f"warning; {words}", logged=("malformed checkpoint ignored",))
     flipped = Outcome(words=f"as truncated if a line is malformed, otherwise {_UNNOTICED.words}")
-    return _all(told, missing=Outcome(words=words), one=flipped)
+    return _all(outcome, missing=Outcome(words=words), one=flipped)
 
 
 _LOG_GONE: Final = ("records missing in a segment file",)
@@ -106,17 +108,17 @@ _CLOSED: Final = _all(
     Outcome(words=""),
     missing=Outcome(
         words="error at the first fetch; fetches continue with the next segment",
-        told=_LOG_GONE,
+        logged=_LOG_GONE,
         lost=(4, 5, 6, 7),
     ),
     empty=Outcome(
         words="error at the first fetch; fetches continue with the next segment",
-        told=_LOG_GONE,
+        logged=_LOG_GONE,
         lost=(4, 5, 6, 7),
     ),
     truncated=Outcome(
         words="error at the first fetch; whole batches are served, then the next segment",
-        told=("segment file ends within a batch",),
+        logged=("segment file ends within a batch",),
         lost=(6, 7),
     ),
     one=Outcome(
@@ -126,7 +128,7 @@ _CLOSED: Final = _all(
     ),
     zeroed=Outcome(
         words="error; fetches in this segment get CORRUPT_MESSAGE, others work",
-        told=_LOG_DAMAGED,
+        logged=_LOG_DAMAGED,
         lost=(4, 5, 6, 7, 8, 9, 10, 11),
         error=2,
     ),
@@ -138,11 +140,11 @@ _CLOSED: Final = _all(
 )
 _TAIL_CUT: Final = Outcome(
     words="error; the log is cut after its last whole batch",
-    told=("torn tail cut", *_BELOW),
+    logged=("torn tail cut", *_BELOW),
     lost=(10, 11),
 )
 _ACTIVE_GONE: Final = Outcome(
-    words="error; the log ends with the previous segment", told=_BELOW, lost=(8, 9, 10, 11)
+    words="error; the log ends with the previous segment", logged=_BELOW, lost=(8, 9, 10, 11)
 )
 _REBUILT: Final = Outcome(words="rebuilt from the log when it is read")
 _METADATA_ENDS: Final = _refused(
@@ -167,19 +169,19 @@ _QUORUM: Final = _refused(
 )
 _SNAPSHOT: Final = Outcome(
     words="warning; an older snapshot and the log after it are read",
-    told=("skipped a damaged metadata snapshot",),
+    logged=("skipped a damaged metadata snapshot",),
 )
 _EPOCHS: Final = Outcome(
-    words="warning; rebuilt from the log", told=("malformed checkpoint rebuilt from the log",)
+    words="warning; rebuilt from the log", logged=("malformed checkpoint rebuilt from the log",)
 )
 _PRODUCERS: Final = Outcome(
-    words="warning; an older snapshot and the log after it are read", told=("snapshot removed",)
+    words="warning; an older snapshot and the log after it are read", logged=("snapshot removed",)
 )
 _NO_ID: Final = Outcome(
-    words="warning; the partition keeps its records", told=("partition.metadata not read",)
+    words="warning; the partition keeps its records", logged=("partition.metadata not read",)
 )
 _TRANSACTIONS: Final = Outcome(
-    words="warning; rebuilt from the log", told=("transaction index rebuilt",)
+    words="warning; rebuilt from the log", logged=("transaction index rebuilt",)
 )
 
 ROWS: Final = (
@@ -255,7 +257,7 @@ ROWS: Final = (
                 _TAIL_CUT,
                 missing=_ACTIVE_GONE,
                 empty=_ACTIVE_GONE,
-                zeroed=evolve(_ACTIVE_GONE, told=("torn tail cut", *_BELOW)),
+                zeroed=evolve(_ACTIVE_GONE, logged=("torn tail cut", *_BELOW)),
                 one=Outcome(
                     words="the client finds a CRC mismatch and must seek past the batch",
                     lost=(10, 11),
@@ -274,11 +276,11 @@ ROWS: Final = (
             _all(
                 _REBUILT,
                 missing=Outcome(
-                    words="warning; rebuilt from the log", told=("missing index rebuilt",)
+                    words="warning; rebuilt from the log", logged=("missing index rebuilt",)
                 ),
                 truncated=Outcome(
                     words="rebuilt in memory when it is read, and logged",
-                    told=("offset index rebuilt in memory",),
+                    logged=("offset index rebuilt in memory",),
                 ),
             ),
             "a",
@@ -291,7 +293,7 @@ ROWS: Final = (
             _all(
                 _REBUILT,
                 missing=Outcome(
-                    words="warning; rebuilt from the log", told=("missing index rebuilt",)
+                    words="warning; rebuilt from the log", logged=("missing index rebuilt",)
                 ),
             ),
             "a",
@@ -336,7 +338,7 @@ ROWS: Final = (
                 words="warning; another topic id: the directory is set aside with the ending"
                 " `-stray`, the partition starts empty; stop, rename it back and remove"
                 " partition.metadata",
-                told=("stray partition",),
+                logged=("stray partition",),
                 lost=ALL_OF_T,
             ),
         ),
@@ -382,7 +384,7 @@ ROWS: Final = (
             one=Outcome(words="no start if it is malformed, otherwise not detected"),
             missing=Outcome(
                 words="warning; the log's last epoch is used",
-                told=("raised the epoch of quorum-state to that of the log",),
+                logged=("raised the epoch of quorum-state to that of the log",),
             ),
         ),
     ),

@@ -19,7 +19,7 @@ from trio_kafka.records.batch import (
     iterate_headers,
     read_records,
 )
-from trio_kafka.replication.append import append
+from trio_kafka.replication.leader.append import append
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 from trio_kafka.world.simulated import SimulatedWorld, Universe
@@ -40,12 +40,12 @@ TOPICS = ("t", "txn", "u")
 class Seen:
     """What a start on damaged files has shown.
 
-    refused: why it did not start. told: events of log lines from warnings up. records: offsets that
-    a consumer of each topic reads, to the first error. aborted: of "txn".
+    refused: why it did not start. logged: events of log lines from warnings up. records: offsets
+    that a consumer of each topic reads, to the first error. aborted: of "txn".
     """
 
     refused: str = ""
-    told: tuple[str, ...] = ()
+    logged: tuple[str, ...] = ()
     records: Mapping[str, list[int]] = {}
     errors: Mapping[str, int] = {}
     aborted: int = 0
@@ -53,7 +53,7 @@ class Seen:
 
 def files_in(world: SimulatedWorld, path: str = DATA) -> Files:
     """Content of every file below a directory, by its path from there."""
-    found: Files = {}
+    files: Files = {}
     directory = world.directory(path)
     for name in directory.names():
         try:
@@ -62,11 +62,11 @@ def files_in(world: SimulatedWorld, path: str = DATA) -> Files:
             file = directory.open(name)
             content = bytearray(file.size)
             file._copy(0, memoryview(content))
-            found[name] = bytes(content)
+            files[name] = bytes(content)
             file.close()
         else:
-            found |= {f"{name}/{one}": content for one, content in inside.items()}
-    return found
+            files |= {f"{name}/{inner}": content for inner, content in inside.items()}
+    return files
 
 
 def put(world: SimulatedWorld, files: Files) -> None:
@@ -94,7 +94,7 @@ def written(*, clean: bool) -> Mapping[str, bytes]:
     """Files of a broker that ended in order, or at once: topics "t" of three segments, "u" of one,
     and "txn" with the aborted transactions of a directory of Kafka's.
     """
-    found: Files = {}
+    files: Files = {}
 
     async def main(universe: Universe) -> None:
         world = universe.machine("broker")
@@ -112,24 +112,24 @@ def written(*, clean: bool) -> Mapping[str, bytes]:
                     await trio.sleep_forever()
 
         await run_until_crash(world, life, float("inf") if clean else 200.0, power=False)
-        found.update(files_in(universe.machine("broker")))
+        files.update(files_in(universe.machine("broker")))
 
     run_simulated(main, 0)
     if not clean:
         # The kill came before the last snapshot, whenever the seed has it written.
-        del found[max(path for path in found if path.endswith(".checkpoint") and "/0" in path)]
+        del files[max(path for path in files if path.endswith(".checkpoint") and "/0" in path)]
     of_txn = sample("txn")["txn-0"]
-    for path in [path for path in found if path.startswith("txn-0/0000")]:
-        del found[path]
-    found.update(
+    for path in [path for path in files if path.startswith("txn-0/0000")]:
+        del files[path]
+    files.update(
         {f"txn-0/{name}": content for name, content in of_txn.items() if "partition" not in name}
     )
-    return found
+    return files
 
 
 def start_with(files: Files, caplog: Any) -> Seen:
     """Start a broker on these files, read all topics, and stop it."""
-    found: list[Seen] = []
+    outcomes: list[Seen] = []
 
     async def main(universe: Universe) -> None:
         world = universe.machine("broker")
@@ -140,25 +140,25 @@ def start_with(files: Files, caplog: Any) -> Seen:
                 for topic in TOPICS:
                     records[topic], errors[topic], count = await read_topic(served, topic)
                     aborted += count
-                found.append(Seen(records=records, errors=errors, aborted=aborted))
+                outcomes.append(Seen(records=records, errors=errors, aborted=aborted))
         except (Exception, BaseExceptionGroup) as error:
-            reasons = [one for one in leaves(error) if isinstance(one, StartError | LogDirError)]
+            reasons = [leaf for leaf in leaves(error) if isinstance(leaf, StartError | LogDirError)]
             if not reasons:
                 raise
-            found.append(Seen(refused=str(reasons[0])))
+            outcomes.append(Seen(refused=str(reasons[0])))
 
     with caplog.at_level("WARNING"):
         run_simulated(main, 0)
-    seen = found[0]
+    seen = outcomes[0]
     # Warnings and errors: another test may have left a logger at a lower level.
-    told = tuple(
-        one.msg
-        for one in caplog.records
-        if one.name.startswith("trio_kafka") and one.levelno >= logging.WARNING
+    messages = tuple(
+        record.msg
+        for record in caplog.records
+        if record.name.startswith("trio_kafka") and record.levelno >= logging.WARNING
     )
     return Seen(
         refused=seen.refused,
-        told=told,
+        logged=messages,
         records=seen.records,
         errors=seen.errors,
         aborted=seen.aborted,
@@ -188,15 +188,18 @@ async def read_topic(served: ServedBroker, topic: str) -> tuple[list[int], int, 
         if not answer.responses:
             return offsets, answer.error_code, len(aborted)
         (part,) = answer.responses[0].partitions
-        aborted |= {(one.producer_id, one.first_offset) for one in part.aborted_transactions or ()}
+        aborted |= {
+            (transaction.producer_id, transaction.first_offset)
+            for transaction in part.aborted_transactions or ()
+        }
         if part.error_code or not part.records:
             return offsets, part.error_code, len(aborted)
         try:
             for position, header in iterate_headers(part.records):
                 check_crc(part.records, position, header)
                 if not header.is_control:
-                    found = read_records(part.records, position, header)
-                    offsets += [one.offset for one in found if one.offset >= offset]
+                    records = read_records(part.records, position, header)
+                    offsets += [record.offset for record in records if record.offset >= offset]
                 offset = header.next_offset
         except KafkaError:
             return offsets, FOUND_BY_CLIENT, len(aborted)

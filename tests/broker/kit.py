@@ -13,7 +13,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.maintenance import write_checkpoints
 from trio_kafka.records.batch import Record, encode_batch
-from trio_kafka.replication.append import append
+from trio_kafka.replication.leader.append import append
 from trio_kafka.requests.registry import Registry, installed_apis
 from trio_kafka.testing.simulation import run_until_crash
 from trio_kafka.world.simulated import SimulatedWorld
@@ -23,9 +23,9 @@ APIS: Registry = installed_apis()
 
 def config_of(settings: Mapping[str, str] | None = None, **named: str) -> BrokerConfig:
     """Settings over a free port of the loopback and one directory; `log_dirs` is log.dirs."""
-    given = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": "/data", **(settings or {})}
-    given |= {name.replace("_", "."): text for name, text in named.items()}
-    return broker_config(given)
+    texts = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": "/data", **(settings or {})}
+    texts |= {name.replace("_", "."): text for name, text in named.items()}
+    return broker_config(texts)
 
 
 def logs_of(world: SimulatedWorld, config: BrokerConfig) -> LogManager:
@@ -34,8 +34,8 @@ def logs_of(world: SimulatedWorld, config: BrokerConfig) -> LogManager:
 
 async def fill(broker: RunningBroker, topic: str = "t", partitions: int = 3) -> None:
     """A topic with one record in each partition."""
-    made = await broker.controller.create_topics([NewTopic(name=topic, partitions=partitions)])
-    assert not isinstance(made[topic], Exception), made
+    results = await broker.controller.create_topics([NewTopic(name=topic, partitions=partitions)])
+    assert not isinstance(results[topic], Exception), results
     for number in range(partitions):
         produce(broker, topic, number)
 

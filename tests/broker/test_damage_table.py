@@ -29,8 +29,8 @@ def test_start_on_a_damaged_file_has_the_outcome_of_the_damage_table(row, name, 
     assert bool(outcome.refused) is bool(seen.refused), seen.refused
     if not outcome.refused:
         # In a table of exceptions: silence is wanted too.
-        assert set(outcome.told) <= set(seen.told)
-        assert set(seen.told) <= {*outcome.told, *ALSO} or "one byte" in name
+        assert set(outcome.logged) <= set(seen.logged)
+        assert set(seen.logged) <= {*outcome.logged, *ALSO} or "one byte" in name
         assert [one for one in range(12) if one not in seen.records["t"]] == [*outcome.lost]
         assert seen.errors["t"] == outcome.error
         assert seen.records["u"] == [0, 1]
@@ -57,4 +57,4 @@ def test_checkpointed_start_offset_above_the_log_end_deletes_no_segment(caplog):
     seen = start_with(files, caplog)
 
     assert seen.records["t"] == list(range(12))
-    assert "start offset above the log's end ignored" in seen.told
+    assert "start offset above the log's end ignored" in seen.logged

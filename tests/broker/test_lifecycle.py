@@ -32,7 +32,7 @@ class Answers:
 
 def lifecycle_of(controller) -> Lifecycle:
     cache = MetadataCache(MetadataImage())
-    return Lifecycle(1, b"i" * 16, controller, cache, Node("broker", "broker"))
+    return Lifecycle(1, b"i" * 16, controller, metadata=cache, node=Node("broker", "broker"))
 
 
 async def test_broker_is_registered_unfenced_and_leads_no_partition_after_shutdown(
@@ -63,8 +63,8 @@ async def test_broker_of_another_cluster_is_refused_registration(world, autojump
             7,
             b"i" * 16,
             broker.controller,
-            MetadataCache(MetadataImage(cluster_id="x")),
-            Node("", "part"),
+            metadata=MetadataCache(MetadataImage(cluster_id="x")),
+            node=Node("", "part"),
         )
 
         with pytest.raises(KafkaError) as caught:
@@ -77,7 +77,9 @@ async def test_broker_of_another_cluster_is_refused_registration(world, autojump
 async def test_registration_timeout_is_reported_with_its_setting(world, autojump_clock) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         image = broker.metadata.image
-        late = Lifecycle(7, b"i" * 16, broker.controller, MetadataCache(image), Node("", "part"))
+        late = Lifecycle(
+            7, b"i" * 16, broker.controller, metadata=MetadataCache(image), node=Node("", "part")
+        )
 
         with pytest.raises(StartError) as caught:
             await late.register([], [b"d" * 16], None, timeout_s=0)

@@ -29,7 +29,7 @@ async def test_first_signal_requests_a_stop_and_the_second_signal_cancels(number
     async with stop_signals() as stop:
         stop.serving = True
         await send(number)
-        await stop.asked.wait()
+        await stop.requested.wait()
         assert not stop.starting.cancel_called
         assert not stop.at_once
         os.kill(os.getpid(), number)
@@ -55,7 +55,7 @@ async def test_signal_handlers_are_restored_when_no_signal_arrived() -> None:
     async with stop_signals() as stop:
         assert signal.getsignal(signal.SIGTERM) is not before
 
-    assert not stop.asked.is_set()
+    assert not stop.requested.is_set()
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -63,7 +63,7 @@ async def test_sighup_requests_an_orderly_stop() -> None:
     async with stop_signals() as stop:
         stop.serving = True
         await send(signal.SIGHUP)
-        await stop.asked.wait()
+        await stop.requested.wait()
 
     assert not stop.at_once
 
@@ -73,7 +73,7 @@ async def test_sighup_after_another_signal_does_not_end_the_broker_at_once(first
     async with stop_signals() as stop:
         stop.serving = True
         await send(first)
-        await stop.asked.wait()
+        await stop.requested.wait()
         await send(signal.SIGHUP)
         await send(signal.SIGHUP)
 
@@ -101,4 +101,4 @@ async def test_sighup_stays_ignored_in_a_process_started_by_nohup() -> None:
     finally:
         signal.signal(signal.SIGHUP, before)
 
-    assert not stop.asked.is_set()
+    assert not stop.requested.is_set()

@@ -53,7 +53,7 @@ def test_tasks_produce_concurrently_to_a_missing_topic(kafka):
 def test_waiting_for_records_survives_creation_and_deletion_of_the_topic(seed):
     async def main(universe):
         how = LifeSettings(settings={"num.partitions": "3"})
-        async with kafka_in_loop(SimulatedMachine(universe), how) as kafka:
+        async with kafka_in_loop(SimulatedMachine(universe=universe), how) as kafka:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(kafka.wait_for_records, "new", 6)
                 nursery.start_soon(kafka.groups)

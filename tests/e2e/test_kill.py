@@ -55,7 +55,7 @@ def serving(directory: Path, port: int, *more: str) -> Iterator[BrokerProcess]:
     began = time.perf_counter()
     with child_process(trio_kafka_command(port, data, more), log) as process:
         address = (LOOPBACK, port)
-        wait_until_serving(address, process, log, 60)
+        wait_until_serving(address, process, log, timeout_s=60)
         took = time.perf_counter() - began
         yield BrokerProcess(process=process, address=address, data=data, log=log, start_s=took)
 

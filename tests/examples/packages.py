@@ -45,8 +45,8 @@ class Example:
 
     def blocks(self, language: str) -> list[str]:
         """Those of its README."""
-        found = BLOCK.findall((self.path / "README.md").read_text())
-        return [text for one, text in found if one == language]
+        blocks = BLOCK.findall((self.path / "README.md").read_text())
+        return [text for kind, text in blocks if kind == language]
 
     def install(self, target: Path) -> None:
         """What an installer leaves: its modules, and the metadata that name its entry points."""

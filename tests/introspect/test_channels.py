@@ -46,7 +46,7 @@ async def test_age_of_the_oldest_item_is_computed_only_on_request(
         asked.append(sent_at)
         return trio.current_time() - sent_at
 
-    numbers: Channel[float] = Channel(3, node, "times", age_s)
+    numbers: Channel[float] = Channel(3, node, "times", age_s=age_s)
     assert numbers.figures()["oldest_s"] is None
 
     numbers.send_nowait(trio.current_time())

@@ -10,7 +10,7 @@ from trio_kafka.introspect.stamps import Stamps
 
 def end(sums: ApiMetrics, total_s: float, now: float = 1000.0) -> Stamps:
     """A request that ends now and took so long."""
-    stamps = Stamps(now - total_s, now - total_s)
+    stamps = Stamps(received=now - total_s, begun=now - total_s)
     sums.add(stamps, now)
     return stamps
 

@@ -14,7 +14,9 @@ from trio_kafka.introspect.tree import Node
 def test_hops_of_a_request_sum_to_its_total_time(steps: list[int]) -> None:
     at = [1.0 + sum(steps[: n + 1]) for n in range(6)]
     sums = ApiMetrics()
-    sums.add(Stamps(at[0], at[1], handled=at[2], answered=at[3], sending=at[4]), at[5])
+    sums.add(
+        Stamps(received=at[0], begun=at[1], handled=at[2], answered=at[3], sending=at[4]), at[5]
+    )
     sums.settle()
 
     hops = [
@@ -46,7 +48,9 @@ def test_requests_settled_together_give_the_same_sums_as_settled_separately(
         at = [1.0 + sum(steps[: n + 1]) for n in range(6)]
         for sums in (alone, together):
             throttled = float(steps[0])
-            stamps = Stamps(*at[:2], handled=at[2], answered=at[3], sending=at[4])
+            stamps = Stamps(
+                received=at[0], begun=at[1], handled=at[2], answered=at[3], sending=at[4]
+            )
             stamps.throttled_s = throttled
             sums.add(stamps, at[5])
         alone.settle()
@@ -63,7 +67,7 @@ def test_request_metrics_are_settled_after_a_fixed_number_of_requests() -> None:
     sums = ApiMetrics()
     for _ in range(TOGETHER):
         assert sums.count == 0
-        sums.add(Stamps(0.0, 0.0), 1.0)
+        sums.add(Stamps(received=0.0, begun=0.0), 1.0)
 
     assert sums.count == TOGETHER
 
@@ -72,7 +76,12 @@ def test_request_times_are_summed_and_maxima_kept() -> None:
     sums = ApiMetrics()
     for local in (0.003, 0.001):
         end = 1.0 + local
-        sums.add(Stamps(1.0, 1.0, handled=end, answered=end, sending=end, throttled_s=0.5), end)
+        sums.add(
+            Stamps(
+                received=1.0, begun=1.0, handled=end, answered=end, sending=end, throttled_s=0.5
+            ),
+            end,
+        )
 
     figures = sums.figures()
     assert figures["count"] == 2
@@ -85,7 +94,7 @@ def test_request_times_are_summed_and_maxima_kept() -> None:
 def test_each_api_has_a_tree_node_with_its_name() -> None:
     node = Node("requests", "part")
     times = RequestMetrics(node, {18: "ApiVersions"}.copy, elapsed=lambda: 2.0)
-    stamps = Stamps(0.0, 0.0, handled=1.0, answered=1.0, sending=1.0)
+    stamps = Stamps(received=0.0, begun=0.0, handled=1.0, answered=1.0, sending=1.0)
     times.of(18).add(stamps, 1.0)
     times.of(18).add(stamps, 1.0)
     times.of(7).add(stamps, 1.0)
@@ -104,10 +113,10 @@ def test_several_followers_get_finished_requests_until_they_unfollow() -> None:
     for follower in (one.append, other.append, one.append):
         times.follow(follower)
     assert times.log is not None
-    times.log(Stamps(1.0, 1.0))
+    times.log(Stamps(received=1.0, begun=1.0))
     times.unfollow(one.append)
     times.unfollow(one.append)
-    times.log(Stamps(2.0, 2.0))
+    times.log(Stamps(received=2.0, begun=2.0))
     assert [len(one), len(other)] == [1, 2]
 
     times.unfollow(other.append)

@@ -96,7 +96,7 @@ def test_channels_limiters_and_purgatories_are_listed_as_queues() -> None:
 def test_node_missing_in_the_first_snapshot_is_counted_from_zero() -> None:
     before = TreeSnapshot(100.0, {})
 
-    assert rate(before, look_at(101.0, 1), TURN, "passes") == 10.0
+    assert rate(before, look_at(101.0, 1), TURN, figure="passes") == 10.0
     [fetch] = api_loads(before, look_at(101.0, 1))
     assert (fetch.per_s, fetch.total_ms) == (5.0, 2.0)
 
@@ -104,13 +104,13 @@ def test_node_missing_in_the_first_snapshot_is_counted_from_zero() -> None:
 def test_counter_that_was_reset_has_rate_zero() -> None:
     before, after = look_at(100.0, 3), look_at(101.0, 1)
 
-    assert rate(before, after, TURN, "passes") == 0.0
+    assert rate(before, after, TURN, figure="passes") == 0.0
     [fetch] = api_loads(before, after)
     assert (fetch.per_s, fetch.total_ms) == (0.0, 0.0)
 
 
 def test_two_snapshots_of_the_same_time_have_no_rate() -> None:
-    assert rate(look_at(100.0, 1), look_at(100.0, 2), TURN, "passes") is None
+    assert rate(look_at(100.0, 1), look_at(100.0, 2), TURN, figure="passes") is None
 
 
 def test_figure_that_is_not_a_number_counts_as_zero() -> None:

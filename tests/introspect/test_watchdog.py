@@ -31,21 +31,23 @@ PATIENCE_S = 20.0  # of a test, on a busy machine
 def test_pass_that_reaches_the_limit_is_reported_once() -> None:
     judge = Judge(1.0)
 
-    assert judge.runs(7, 10.0, 10.1, 0.0) == 0.5
-    assert judge.runs(7, 10.0, 10.6, 0.0) == pytest.approx(0.4)
-    assert judge.runs(7, 10.0, 11.0, 0.0) is Verdict.BLOCKED
-    assert judge.runs(7, 10.0, 12.0, 0.0) == 0.5
-    assert judge.runs(8, 12.0, 13.1, 0.0) == 0.5  # seen for the first time: maybe all stood still
-    assert judge.runs(8, 12.0, 13.7, 0.0) is Verdict.BLOCKED
+    assert judge.runs(7, 10.0, 10.1, starved_s=0.0) == 0.5
+    assert judge.runs(7, 10.0, 10.6, starved_s=0.0) == pytest.approx(0.4)
+    assert judge.runs(7, 10.0, 11.0, starved_s=0.0) is Verdict.BLOCKED
+    assert judge.runs(7, 10.0, 12.0, starved_s=0.0) == 0.5
+    assert (
+        judge.runs(8, 12.0, 13.1, starved_s=0.0) == 0.5
+    )  # seen for the first time: maybe all stood still
+    assert judge.runs(8, 12.0, 13.7, starved_s=0.0) is Verdict.BLOCKED
 
 
 def test_pass_that_waits_for_a_processor_is_reported_after_half_the_limit_of_cpu_time() -> None:
     judge = Judge(1.0)
-    judge.runs(7, 10.0, 10.0, 5.0)
+    judge.runs(7, 10.0, 10.0, starved_s=5.0)
 
-    assert judge.runs(7, 10.0, 11.0, 5.9) == pytest.approx(0.4)
-    assert judge.runs(7, 10.0, 12.0, 6.9) == pytest.approx(0.4)
-    assert judge.runs(7, 10.0, 13.0, 7.4) is Verdict.BLOCKED
+    assert judge.runs(7, 10.0, 11.0, starved_s=5.9) == pytest.approx(0.4)
+    assert judge.runs(7, 10.0, 12.0, starved_s=6.9) == pytest.approx(0.4)
+    assert judge.runs(7, 10.0, 13.0, starved_s=7.4) is Verdict.BLOCKED
 
 
 def test_watchdog_sleeps_when_the_loop_slept_between_two_checks() -> None:
@@ -54,7 +56,7 @@ def test_watchdog_sleeps_when_the_loop_slept_between_two_checks() -> None:
     assert judge.sleeps(1) == 0.5
     assert judge.sleeps(2) == 0.5  # passes came and went
     assert judge.sleeps(2) is Verdict.SLEEP
-    assert judge.runs(3, 1.0, 1.1, 0.0) == 0.5
+    assert judge.runs(3, 1.0, 1.1, starved_s=0.0) == 0.5
     assert judge.sleeps(3) == 0.5
     assert judge.sleeps(3) is Verdict.SLEEP
 
@@ -66,7 +68,7 @@ def test_short_passes_are_never_reported_and_checks_are_at_most_half_the_limit_a
     judge, now = Judge(1.0), 0.0
     for number, (sleeps, took) in enumerate(passes):
         began, now = now, now + took
-        verdict = judge.sleeps(number) if sleeps else judge.runs(number, began, now, 0.0)
+        verdict = judge.sleeps(number) if sleeps else judge.runs(number, began, now, starved_s=0.0)
         assert isinstance(verdict, float)
         assert 0 < verdict <= 0.5
 
@@ -75,7 +77,7 @@ def test_short_passes_are_never_reported_and_checks_are_at_most_half_the_limit_a
 def test_block_is_reported_when_the_limit_is_reached(first: float, phase: float) -> None:
     """Whenever it was seen first, within half a limit of its beginning."""
     judge, now = Judge(1.0), 100.0 + first
-    while (verdict := judge.runs(1, 100.0, now, phase)) is not Verdict.BLOCKED:
+    while (verdict := judge.runs(1, 100.0, now, starved_s=phase)) is not Verdict.BLOCKED:
         assert isinstance(verdict, float)
         now += verdict
 
@@ -91,7 +93,14 @@ async def watched(
 ) -> AsyncIterator[tuple[Watchdog, Node, list[Block]]]:
     told: list[Block] = []
     budget, node = budget or LoopBudget(world.clock.elapsed), Node("broker", "broker")
-    watchdog = Watchdog(world, budget, node, LIMIT_S, owner_of=OWNERS.get, on_block=told.append)
+    watchdog = Watchdog(
+        world=world,
+        loop=budget,
+        node=node,
+        limit_s=LIMIT_S,
+        owner_of=OWNERS.get,
+        on_block=told.append,
+    )
     with budget.installed():
         async with trio.open_nursery() as nursery:
             await nursery.start(watchdog.run)
@@ -198,7 +207,9 @@ async def test_failed_watchdog_callback_is_raised_by_the_watchdog(
     world = RealWorld(SkippingClock())
     budget = LoopBudget(world.clock.elapsed)
     node = Node("broker", "broker")
-    watchdog = Watchdog(world, budget, node, LIMIT_S, owner_of=OWNERS.get, on_block=fail)
+    watchdog = Watchdog(
+        world=world, loop=budget, node=node, limit_s=LIMIT_S, owner_of=OWNERS.get, on_block=fail
+    )
     with budget.installed(), pytest.RaisesGroup(ValueError, flatten_subgroups=True):
         async with trio.open_nursery() as nursery:
             await nursery.start(watchdog.run)

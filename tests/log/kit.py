@@ -13,7 +13,7 @@ from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import find_slice, perform_now, read_bytes
 from trio_kafka.log.recovery.partition import create_log, open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.records.file_range import FileRange
@@ -42,13 +42,13 @@ SAMPLE_INTERVAL = 100
 
 def sample(archive: str) -> dict[str, dict[str, bytes]]:
     """Directory (or "") to file name to content."""
-    found: dict[str, dict[str, bytes]] = {}
+    directories: dict[str, dict[str, bytes]] = {}
     with tarfile.open(DATA / f"{archive}.tar.gz") as tar:
         for member in tar.getmembers():
             if member.isfile():
                 folder, _, name = member.name.removeprefix("./").rpartition("/")
-                found.setdefault(folder, {})[name] = tar.extractfile(member).read()
-    return found
+                directories.setdefault(folder, {})[name] = tar.extractfile(member).read()
+    return directories
 
 
 async def fill(directory: Directory, files: dict[str, bytes]) -> None:
@@ -69,15 +69,15 @@ async def sample_log(
     directory = world.directory(f"/{folder}", create=True)
     files = sample(archive)[folder]
     await fill(directory, {k: v for k, v in files.items() if not drop or not k.endswith(drop)})
-    known = Known(clean=clean, start_offset=start, cleaned_until=24)
+    recovery = Recovery(clean=clean, start_offset=start, cleaned_until=24)
     config = LogConfig(index_interval_bytes=SAMPLE_INTERVAL)
-    return await open_log(world, directory, PARTITION, config, known=known)
+    return await open_log(world, directory, PARTITION, config=config, recovery=recovery)
 
 
 def new_log(world: World, path: str = "/t-0", *, files: OpenFiles | None = None, **settings) -> Log:
     """An empty log."""
     root = world.directory(path, create=True)
-    return create_log(world, root, PARTITION, LogConfig(**settings), files=files)
+    return create_log(world, root, PARTITION, config=LogConfig(**settings), files=files)
 
 
 def batch(count: int = 1, *, size: int = 10, timestamp: int | None = None, **fields) -> bytearray:
@@ -96,32 +96,32 @@ def headers(content: bytes | bytearray) -> list[BatchHeader]:
 
 def append(log: Log, content: bytearray, epoch: int = 0):
     """Append as leader, and let all be committed."""
-    appended = append_as_leader(log, memoryview(content), headers(content), epoch)
+    appended = append_as_leader(log, memoryview(content), headers(content), leader_epoch=epoch)
     log.high_watermark = log.end_offset
     return appended
 
 
 async def read_all(log: Log, offset: int | None = None) -> list[Record]:
     """Every record from the start (or `offset`) on."""
-    found: list[Record] = []
+    all_records: list[Record] = []
     offset = log.start_offset if offset is None else offset
     while content := await read_bytes(log, offset, 1 << 20):
         for position, header in iterate_headers(content):
             records = read_records(content, position, header)
-            found += [record for record in records if record.offset >= offset]
+            all_records += [record for record in records if record.offset >= offset]
             end = header.next_offset
         offset = end
-    return found
+    return all_records
 
 
 async def scan(log: Log) -> list[tuple[int, int, BatchHeader]]:
     """(base offset of the segment, position, header) of every batch, by reading the files."""
-    found = []
+    batches = []
     for segment in log.segments:
         content = bytearray(segment.size)
         await segment.file.read(0, content)
-        found += [(segment.base_offset, at, header) for at, header in iterate_headers(content)]
-    return found
+        batches += [(segment.base_offset, at, header) for at, header in iterate_headers(content)]
+    return batches
 
 
 async def content_of(directory: Directory, name: str) -> bytes:
@@ -145,8 +145,10 @@ def read(
     log: Log, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
 ) -> FileRange | None:
     """Lease what `find_slice` finds."""
-    found = perform_now(log, find_slice(log, offset, max_bytes, end_offset, at_least_one))
-    return None if found is None else found.lease()
+    file_slice = perform_now(
+        log, find_slice(log, offset, max_bytes, end_offset=end_offset, at_least_one=at_least_one)
+    )
+    return None if file_slice is None else file_slice.lease()
 
 
 def produced(

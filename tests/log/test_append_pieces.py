@@ -19,7 +19,9 @@ def in_pieces(log, content, epoch=0, between=None):
     yield_point = log.latency.yield_point
     if between is not None or not yield_point.bound:
         yield_point.bind(between or (lambda: None))
-    return append_as_leader(log, memoryview(content), headers(content), epoch, in_pieces=True)
+    return append_as_leader(
+        log, memoryview(content), headers(content), leader_epoch=epoch, in_pieces=True
+    )
 
 
 def large(**fields):
@@ -60,7 +62,7 @@ async def test_append_is_made_in_pieces_only_if_a_yield_point_is_bound(
         log.latency.yield_point.bind(lambda: None)
     content = large()
 
-    append_as_leader(log, memoryview(content), headers(content), 0, in_pieces=True)
+    append_as_leader(log, memoryview(content), headers(content), leader_epoch=0, in_pieces=True)
 
     assert len(asked) == 2 * bound
     assert log.end_offset == 1

@@ -23,7 +23,9 @@ STALL_S = 0.5
 async def slowly(log, content, epoch=0):
     """One append as a writer makes it."""
     async with log.writer.turn("append"):
-        return await append_in_thread(log, memoryview(content), headers(content), epoch)
+        return await append_in_thread(
+            log, memoryview(content), headers(content), leader_epoch=epoch
+        )
 
 
 def stall(world, seconds=STALL_S):
@@ -102,9 +104,15 @@ def test_appends_in_the_loop_in_pieces_and_in_threads_leave_the_same_log(
                 sequence += count * idempotent
             copies = [bytearray(content) for _ in logs]
             at = [
-                append_as_leader(logs[0], memoryview(copies[0]), headers(content), epoch),
                 append_as_leader(
-                    logs[1], memoryview(copies[1]), headers(content), epoch, in_pieces=True
+                    logs[0], memoryview(copies[0]), headers(content), leader_epoch=epoch
+                ),
+                append_as_leader(
+                    logs[1],
+                    memoryview(copies[1]),
+                    headers(content),
+                    leader_epoch=epoch,
+                    in_pieces=True,
                 ),
                 await slowly(logs[2], copies[2], epoch),
             ]

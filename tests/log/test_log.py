@@ -89,7 +89,9 @@ async def test_random_appends_in_a_thread_and_in_the_loop_write_the_same_log(
         copy = bytearray(content)
         appended = append(log, content, epoch)
         of_copy = headers(copy)
-        assert await append_in_thread(other, memoryview(copy), of_copy, epoch) == appended
+        assert (
+            await append_in_thread(other, memoryview(copy), of_copy, leader_epoch=epoch) == appended
+        )
         other.high_watermark = other.end_offset
 
         assert copy == content
@@ -265,7 +267,7 @@ async def test_log_on_a_real_disk_is_appended_synced_truncated_and_reopened():
         await truncate_to(log, 150)
         await close(log)
 
-        again = await open_log(world, log.directory, PARTITION, log.config)
+        again = await open_log(world, log.directory, PARTITION, config=log.config)
 
         assert offsets(await read_all(again)) == list(range(150))
         again.abandon()
@@ -309,7 +311,7 @@ async def test_log_reports_rolls_start_offset_changes_new_settings_and_its_close
 
 async def test_an_awaited_commit_is_reported_once(autojump_clock, world):
     log, changes = new_log(world), []
-    append_as_leader(log, memoryview(content := batch(5)), headers(content), 0)
+    append_as_leader(log, memoryview(content := batch(5)), headers(content), leader_epoch=0)
     log.on_change = changes.append
     log.await_commit(5)
     log.await_commit(3)

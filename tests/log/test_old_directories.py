@@ -9,7 +9,7 @@ from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.files.operations import run_in_threads
 from trio_kafka.log.read import find_slice, perform_in_threads, read_bytes
 from trio_kafka.log.recovery.partition import open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.timestamp_search import largest_timestamp, offset_for_timestamp
 from trio_kafka.records.legacy import read_legacy_records, read_message
 from trio_kafka.records.stored_header import iterate_stored_headers
@@ -19,11 +19,11 @@ NAME = f"{BASE:020}.log"
 CONFIG = LogConfig(index_interval_bytes=50)
 
 
-async def old_log(world, content, *, known=None):
+async def old_log(world, content, *, recovery=None):
     directory = world.directory("/t-0", create=True)
     if not directory.exists(NAME):
         await fill(directory, {NAME: content})
-    return await open_log(world, directory, PARTITION, CONFIG, known=known)
+    return await open_log(world, directory, PARTITION, config=CONFIG, recovery=recovery)
 
 
 def records(content):
@@ -35,7 +35,7 @@ def records(content):
 async def test_every_offset_of_a_log_of_old_messages_is_found(autojump_clock, world, name, clean):
     content, wanted = SETS[name], records(SETS[name])
 
-    log = await old_log(world, content, known=Known(clean=clean, start_offset=BASE))
+    log = await old_log(world, content, recovery=Recovery(clean=clean, start_offset=BASE))
 
     assert log.end_offset == wanted[-1].offset + 1
     assert await read_bytes(log, BASE, 1 << 20) == content
@@ -71,7 +71,7 @@ async def test_new_batches_follow_old_messages_over_restarts(autojump_clock, wor
     log.abandon()
 
     for clean in (True, False, True):
-        log = await old_log(world, b"", known=Known(clean=clean, start_offset=BASE))
+        log = await old_log(world, b"", recovery=Recovery(clean=clean, start_offset=BASE))
         found = await read_bytes(log, BASE, 1 << 20)
         assert found.startswith(content)
         assert log.end_offset == end + 10
@@ -107,7 +107,7 @@ async def test_read_of_old_messages_begins_with_the_message_of_the_offset(autoju
     (position, message) = messages(content)[2]
 
     found = await perform_in_threads(
-        log, lambda: find_slice(log, message.offset, 1 << 20, log.end_offset)
+        log, lambda: find_slice(log, message.offset, 1 << 20, end_offset=log.end_offset)
     )
 
     assert (found.position, found.first_offset) == (position, message.offset)
@@ -121,7 +121,7 @@ async def test_message_shorter_than_a_batch_header_is_found_at_the_end_of_the_fi
     position, last = messages(content)[-1]
     log = await old_log(world, content)
     log.abandon()
-    log = await old_log(world, b"", known=Known(clean=True))
+    log = await old_log(world, b"", recovery=Recovery(clean=True))
     (segment,) = log.segments
     segment._recent.clear()
 

@@ -64,7 +64,7 @@ async def test_unwritten_rest_of_a_segment_file_is_cut_at_a_roll_in_a_thread(aut
     larger = batch(size=len(batch()))  # the rest of the segment has no room for it
 
     async with log.writer.turn("append"):
-        await append_in_thread(log, memoryview(larger), headers(larger), 0)
+        await append_in_thread(log, memoryview(larger), headers(larger), leader_epoch=0)
 
     second = f"{2:020}.log"
     assert [segment.size for segment in log.segments] == [2 * len(batch()), len(larger)]
@@ -104,7 +104,9 @@ def test_a_crash_leaves_zeros_and_recovery_cuts_them(power, count):
 
         await run_until_crash(universe.machine("broker"), life, 100.0, power=power)
         world = universe.machine("broker")
-        log = await open_log(world, world.directory("/t-0"), PARTITION, LogConfig(**SETTINGS))
+        log = await open_log(
+            world, world.directory("/t-0"), PARTITION, config=LogConfig(**SETTINGS)
+        )
 
         assert offsets(await read_all(log)) == list(range(count))
         append(log, batch())

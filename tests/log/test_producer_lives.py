@@ -14,7 +14,7 @@ from trio_kafka.log.append import Appended
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.log import Log
 from trio_kafka.log.recovery.partition import open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.retention import delete_before
 
 SEQUENCES = 1 << 31
@@ -71,8 +71,12 @@ class Lives:
             await sync(self.log)
             self.log.abandon()
         old = self.log
-        known = Known(clean=clean, start_offset=old.start_offset, recovery_point=old.recovery_point)
-        self.log = await open_log(self.world, old.directory, PARTITION, old.config, known=known)
+        recovery = Recovery(
+            clean=clean, start_offset=old.start_offset, recovery_point=old.recovery_point
+        )
+        self.log = await open_log(
+            self.world, old.directory, PARTITION, config=old.config, recovery=recovery
+        )
         self.log.high_watermark = self.log.end_offset
 
     async def retain(self) -> None:

@@ -21,14 +21,14 @@ from trio_kafka.log.producer_snapshots import (
     write_snapshot,
 )
 from trio_kafka.log.recovery.partition import open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.rolling import roll
 
 
 def snapshot_of(log, offset):
     """A file that is not durable yet."""
     files = log.segments.active.files
-    return run_now(write_snapshot(log.directory, files, offset, log.producers))
+    return run_now(write_snapshot(log.directory, files, offset, producers=log.producers))
 
 
 def filled(world):
@@ -45,7 +45,7 @@ async def test_producers_are_the_same_with_any_set_of_snapshots(autojump_clock, 
         if offset not in kept:
             await log.directory.unlink(f"{offset:020}.snapshot")
 
-    found = await load_producers(log.directory, log.segments, 10, 10, set())
+    found = await load_producers(log.directory, log.segments, 10, end_offset=10, rebuilt=set())
 
     assert {one.producer_id: one.last_sequence for one in found} == {0: 4, 1: 4}
     assert sorted(await snapshots(log.directory)) == list(kept)
@@ -56,7 +56,7 @@ async def test_a_torn_snapshot_is_removed_and_passed_over(autojump_clock, world)
     file = log.directory.open(f"{9:020}.snapshot")
     file.truncate(file.size - 1)
 
-    found = await load_producers(log.directory, log.segments, 10, 10, set())
+    found = await load_producers(log.directory, log.segments, 10, end_offset=10, rebuilt=set())
 
     assert {one.producer_id: one.last_sequence for one in found} == {0: 4, 1: 4}
     assert await snapshots(log.directory) == [3, 6]
@@ -76,7 +76,9 @@ async def test_snapshot_rebuilt_from_batches_contains_the_rows_of_apache_kafka(
     log = await sample_log(world, "epochs", "epochs-0", drop=".snapshot")
     log.unsynced.wrote(
         run_now(
-            write_snapshot(log.directory, log.segments.active.files, log.end_offset, log.producers)
+            write_snapshot(
+                log.directory, log.segments.active.files, log.end_offset, producers=log.producers
+            )
         )
     )
 
@@ -94,7 +96,9 @@ async def test_producers_of_an_empty_log_are_loaded_from_its_snapshot(autojump_c
     log = new_log(world)
     await fill(log.directory, {f"{0:020}.snapshot": encode(log.producers)})
 
-    assert len(await load_producers(log.directory, log.segments, 0, 0, set())) == 0
+    assert (
+        len(await load_producers(log.directory, log.segments, 0, end_offset=0, rebuilt=set())) == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,7 +117,9 @@ async def test_only_the_last_snapshot_and_snapshots_at_segment_bases_are_kept(
     log = new_log(world)
     for offset in there:
         run_now(
-            write_snapshot(log.directory, log.segments.active.files, offset, log.producers)
+            write_snapshot(
+                log.directory, log.segments.active.files, offset, producers=log.producers
+            )
         ).close()
 
     await drop_strays(log.directory, bases)
@@ -126,8 +132,8 @@ async def test_each_close_leaves_one_snapshot_at_the_end_offset(autojump_clock, 
     for number in range(3):
         append(log, batch(producer_id=7, producer_epoch=0, base_sequence=number))
         await close(log)
-        known = Known(clean=True)
-        log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+        recovery = Recovery(clean=True)
+        log = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
         assert await snapshots(log.directory) == [number + 1]
         assert log.producers.get(7).last_sequence == number
 
@@ -145,7 +151,7 @@ async def test_expired_producers_are_loaded_from_batches_and_not_from_a_snapshot
 
     async def load(silent_since):
         return await load_producers(
-            log.directory, log.segments, 4, 4, set(), silent_since=silent_since
+            log.directory, log.segments, 4, end_offset=4, rebuilt=set(), silent_since=silent_since
         )
 
     assert {one.producer_id: one.last_sequence for one in await load(None)} == {1: 1, 2: 0, 3: 0}
@@ -161,7 +167,9 @@ async def test_last_five_batches_of_a_producer_are_duplicates_after_a_crash(auto
     await sync(log)
     log.abandon()
 
-    log = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=False))
+    log = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=False)
+    )
 
     for number in range(2, 7):
         sent = batch(2, producer_id=7, producer_epoch=0, base_sequence=2 * number)
@@ -171,16 +179,16 @@ async def test_last_five_batches_of_a_producer_are_duplicates_after_a_crash(auto
 
 async def test_close_of_an_idle_log_writes_no_snapshot(autojump_clock, world):
     log = new_log(world)
-    known = Known(clean=True)
+    recovery = Recovery(clean=True)
     await close(log)
     assert await snapshots(log.directory) == []
 
-    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    log = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
     append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
     await close(log)
     assert await snapshots(log.directory) == [1]
 
-    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    log = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
     log.directory.open(f"{1:020}.snapshot").truncate(0)  # so that writing it again is noticed
     await close(log)
     assert await content_of(log.directory, f"{1:020}.snapshot") == b""
@@ -193,8 +201,8 @@ async def test_clean_close_after_a_crash_writes_the_snapshot_again(autojump_cloc
     await sync(log)
     log.abandon()
 
-    known = Known(clean=False, recovery_point=1)
-    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    recovery = Recovery(clean=False, recovery_point=1)
+    log = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
     assert log.segments.active.base_offset == 1
     log.directory.open(f"{1:020}.snapshot").truncate(0)
     await close(log)
@@ -211,7 +219,9 @@ async def test_close_right_after_a_roll_writes_no_second_snapshot(autojump_clock
     await close(log)
     assert (await content_of(log.directory, f"{1:020}.snapshot")) == b""  # not written twice
 
-    log = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    log = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
+    )
     assert log.producers.get(7).last_sequence == 0  # of the batches: what is torn is passed over
     await close(log)
     assert (await content_of(log.directory, f"{1:020}.snapshot")) == encode(log.producers)

@@ -18,14 +18,19 @@ from trio_kafka.log.durability.sync import close
 from trio_kafka.log.files.operations import ReadBytes
 from trio_kafka.log.read import find_slice, perform_in_threads, perform_now, read_bytes
 from trio_kafka.log.recovery.partition import open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.rolling import skip_in_thread
 from trio_kafka.log.timestamp_search import largest_timestamp, offset_for_timestamp
 from trio_kafka.records.batch import read_records
 
 
-async def slice_of(log, *limits):
-    return await perform_in_threads(log, lambda: find_slice(log, *limits))
+async def slice_of(log, offset, max_bytes, end_offset, at_least_one=True):
+    return await perform_in_threads(
+        log,
+        lambda: find_slice(
+            log, offset, max_bytes, end_offset=end_offset, at_least_one=at_least_one
+        ),
+    )
 
 
 def error(caught):
@@ -37,9 +42,9 @@ async def test_reads_return_only_whole_batches_below_the_end_offset(autojump_clo
     for _ in range(5):
         append(log, batch(2))
 
-    assert len(await read_bytes(log, 0, 1 << 20, 6)) == 3 * len(batch(2))
-    assert len(await read_bytes(log, 0, 1 << 20, 5)) == 2 * len(batch(2))
-    assert await read_bytes(log, 0, 1 << 20, 1) == b""
+    assert len(await read_bytes(log, 0, 1 << 20, end_offset=6)) == 3 * len(batch(2))
+    assert len(await read_bytes(log, 0, 1 << 20, end_offset=5)) == 2 * len(batch(2))
+    assert await read_bytes(log, 0, 1 << 20, end_offset=1) == b""
     assert read(log, 4, 1 << 20, 4) is None
 
 
@@ -147,7 +152,9 @@ def filled(world):
 
 
 def place(log, offset, max_bytes=1 << 20, end=20, *, at_least_one=True):
-    return perform_now(log, find_slice(log, offset, max_bytes, end, at_least_one))
+    return perform_now(
+        log, find_slice(log, offset, max_bytes, end_offset=end, at_least_one=at_least_one)
+    )
 
 
 async def test_found_slice_begins_with_the_batch_and_ends_with_its_segment(autojump_clock, world):
@@ -186,7 +193,9 @@ async def test_offset_of_a_later_segment_in_an_earlier_segment_is_damage(autojum
     name = f"{0:020}.log"
     await log.directory.unlink(name)
     await fill(log.directory, {name: bytes(content)})
-    again = await open_log(world, log.directory, log.partition, log.config, known=Known(clean=True))
+    again = await open_log(
+        world, log.directory, log.partition, config=log.config, recovery=Recovery(clean=True)
+    )
 
     with pytest.raises(KafkaError) as caught:
         await slice_of(again, 2, 1 << 20, 20)

@@ -123,7 +123,7 @@ async def test_reads_during_a_removal_get_offset_out_of_range_and_no_failure(
 
     async def read():
         try:
-            await perform_in_threads(log, lambda: find_slice(log, 0, 100, 10))
+            await perform_in_threads(log, lambda: find_slice(log, 0, 100, end_offset=10))
         except KafkaError as error:
             answers.append(error.code)
 

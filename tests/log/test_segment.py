@@ -1,6 +1,7 @@
 import pytest
 
 from tests.log.kit import append, batch, content_of, fill, headers, new_log
+from trio_kafka.errors import InvariantError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.files.operations import run_in_threads, run_now
@@ -24,6 +25,19 @@ async def test_index_entry_is_added_for_each_interval_of_bytes(autojump_clock, w
     assert size * 2 < 200 < size * 3
     assert segment.offsets.entries.count == 3
     assert segment.offsets.last == (1009, 9 * size)
+
+
+async def test_append_that_does_not_end_the_file_breaks_the_invariant(autojump_clock, world):
+    segment = filled(world, count=1)
+    content = batch(base_offset=1001)
+    position = segment.write(content, None)
+
+    with pytest.raises(InvariantError):
+        segment.wrote(position, headers(content), 200, grown_by=len(content) + 1)
+
+    assert segment.find_recent(1001) is None
+    segment.wrote(position, headers(content), 200, grown_by=len(content))
+    assert segment.find_recent(1001) is not None
 
 
 async def test_every_offset_is_found_in_a_growing_and_in_a_sealed_segment(autojump_clock, world):
@@ -177,7 +191,7 @@ async def test_an_empty_segment_does_not_roll_by_age(autojump_clock, world):
     segment = filled(world, count=0)
     late = batch(timestamp=1 << 50)
 
-    assert not segment.should_roll(LogConfig(), 0, 1 << 50, late, headers(late))
+    assert not segment.should_roll(LogConfig(), 0, 1 << 50, records=late, headers=headers(late))
 
 
 async def test_jitter_lets_a_segment_roll_earlier(autojump_clock, world):
@@ -185,8 +199,8 @@ async def test_jitter_lets_a_segment_roll_earlier(autojump_clock, world):
     config = LogConfig(segment_ms=1000)
     later = batch(timestamp=1000)
 
-    assert not segment.should_roll(config, 0, 100, later, headers(later))
-    assert segment.should_roll(config, 101, 100, later, headers(later))
+    assert not segment.should_roll(config, 0, 100, records=later, headers=headers(later))
+    assert segment.should_roll(config, 101, 100, records=later, headers=headers(later))
 
 
 @pytest.mark.parametrize(("now_ms", "rolls"), [(0, False), (99, False), (100, True), (-1, True)])
@@ -196,7 +210,12 @@ async def test_segment_younger_than_a_tenth_of_a_second_is_not_rolled_by_age(
     segment = filled(world, count=1)
     later = batch(timestamp=1 << 40)
 
-    assert segment.should_roll(LogConfig(segment_ms=1), 0, now_ms, later, headers(later)) is rolls
+    assert (
+        segment.should_roll(
+            LogConfig(segment_ms=1), 0, now_ms, records=later, headers=headers(later)
+        )
+        is rolls
+    )
 
 
 async def test_segment_with_a_name_suffix_is_read_and_renamed(autojump_clock, world):

@@ -27,7 +27,7 @@ async def test_first_record_with_the_timestamp_or_a_later_timestamp_is_found(aut
 
     async def find(timestamp, start=0):
         batch = await run_in_threads(find_time(log.segments, timestamp, start))
-        return batch and whole(first_record(batch, batch.records, timestamp, start))
+        return batch and whole(first_record(batch, batch.records, timestamp, start_offset=start))
 
     assert await find(0) == (0, 100, 0)
     assert await find(101) == (1, 101, 0)
@@ -45,7 +45,7 @@ async def test_first_record_with_the_largest_timestamp_is_found(autojump_clock, 
     batch, largest = await run_in_threads(find_largest_time(log.segments))
 
     assert largest == 902
-    assert whole(first_record(batch, batch.records, largest, 0)) == (17, 902, 3)
+    assert whole(first_record(batch, batch.records, largest, start_offset=0)) == (17, 902, 3)
 
 
 async def test_log_of_records_without_timestamps_has_no_largest_timestamp(autojump_clock, world):
@@ -64,7 +64,7 @@ async def test_timestamp_search_skips_a_segment_whose_file_is_missing(autojump_c
     found = await run_in_threads(find_time(log.segments, 100, 0))
     _, largest = await run_in_threads(find_largest_time(log.segments))
 
-    assert whole(first_record(found, found.records, 100, 0)).timestamp == 250
+    assert whole(first_record(found, found.records, 100, start_offset=0)).timestamp == 250
     assert largest == 902
 
 

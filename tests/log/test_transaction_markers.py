@@ -18,15 +18,17 @@ def marker(kind, *, offset=0, epoch=0):
 def test_unreadable_marker_does_not_end_a_transaction():
     producers = ProducerState()
     begun = encode_batch([Record()], producer_id=1, producer_epoch=0, transactional=True)
-    assert note_batch(producers, read_header(begun), begun, 0) is None
+    assert note_batch(producers, read_header(begun), begun, position=0) is None
     short = encode_batch(
         [Record(key=pack(">hh", 0, 0), value=b"")], 1, producer_id=1, producer_epoch=0, control=True
     )
 
     for unknown in (short, marker(2, offset=1)):
-        assert note_batch(producers, read_header(unknown), unknown, 0) is None
+        assert note_batch(producers, read_header(unknown), unknown, position=0) is None
     assert producers.first_open_offset(9) == 0
-    assert note_batch(producers, read_header(marker(0)), marker(0, offset=1), 0) is not None
+    assert (
+        note_batch(producers, read_header(marker(0)), marker(0, offset=1), position=0) is not None
+    )
 
 
 def test_abort_marker_returns_an_entry_for_the_transaction_index():
@@ -41,10 +43,10 @@ def test_abort_marker_returns_an_entry_for_the_transaction_index():
         transactional=True,
     )
 
-    assert note_batch(producers, read_header(data), data, 0) is None
+    assert note_batch(producers, read_header(data), data, position=0) is None
     end = marker(0, offset=6)
 
-    assert note_batch(producers, read_header(end), end, 0) == AbortedTransaction(
+    assert note_batch(producers, read_header(end), end, position=0) == AbortedTransaction(
         producer_id=1, first_offset=4, last_offset=6, last_stable_offset=7
     )
 
@@ -55,7 +57,7 @@ def test_log_of_apache_kafka_yields_its_transaction_index():
     aborted = []
     for name in sorted(name for name in files if name.endswith(".log")):
         for position, header in iterate_headers(files[name]):
-            found = note_batch(producers, header, files[name], position)
+            found = note_batch(producers, header, files[name], position=position)
             aborted += [found] if found else []
 
     assert [(one.first_offset, one.last_offset, one.last_stable_offset) for one in aborted] == [
@@ -71,7 +73,7 @@ def test_batch_without_a_sequence_opens_a_transaction_of_its_producer():
         [Record(), Record()], 4, producer_id=1, producer_epoch=3, transactional=True
     )
 
-    assert note_batch(producers, read_header(data), data, 0) is None
+    assert note_batch(producers, read_header(data), data, position=0) is None
 
     (producer,) = producers
     assert (producer.epoch, producer.last_sequence) == (3, -1)

@@ -9,7 +9,7 @@ from trio_kafka.log.files.operations import ReadBytes
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import perform_in_threads
 from trio_kafka.log.recovery.partition import open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.rolling import roll
 from trio_kafka.log.timestamp_search import largest_timestamp
 from trio_kafka.log.truncate import BYTES_A_TURN, restart_at, truncate_to
@@ -65,7 +65,11 @@ async def test_truncated_log_is_the_same_after_a_restart(autojump_clock, filled_
     await close(filled_log)
 
     again = await open_log(
-        world, filled_log.directory, PARTITION, filled_log.config, known=Known(clean=True)
+        world,
+        filled_log.directory,
+        PARTITION,
+        config=filled_log.config,
+        recovery=Recovery(clean=True),
     )
 
     assert offsets(await read_all(again)) == list(range(17))
@@ -195,9 +199,9 @@ class Life:
     async def run(self, world):
         root = world.directory("/t-0", create=True)
         config = LogConfig(segment_bytes=1500, index_interval_bytes=200)
-        known = Known(recovery_point=self.point)
+        recovery = Recovery(recovery_point=self.point)
         log = await open_log(
-            world, root, PARTITION, config, known=known, parent=world.directory("/")
+            world, root, PARTITION, config=config, recovery=recovery, parent=world.directory("/")
         )
         log.high_watermark = log.end_offset
         self.written = {r.offset: r.value for r in await read_all(log)}
@@ -236,9 +240,9 @@ def test_truncated_records_never_reappear_between_synced_records_after_crashes(s
             await run_until_crash(world, life.run, universe.time_chance.uniform(0.05, 0.6))
         world = universe.machine("broker")
         root = world.directory("/t-0", create=True)
-        known = Known(recovery_point=life.point)
+        recovery = Recovery(recovery_point=life.point)
         config = LogConfig(segment_bytes=1500)
-        log = await open_log(world, root, PARTITION, config, known=known)
+        log = await open_log(world, root, PARTITION, config=config, recovery=recovery)
         found = await read_all(log)
         return life, log, found
 

@@ -101,7 +101,7 @@ def write(target: Path, name: str, files: Mapping[str, str], points: Mapping[str
     info = target / f"{name}-1.0.dist-info"
     info.mkdir(exist_ok=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.3\nName: {name}\nVersion: 1.0\n")
-    lines = ["[trio_kafka.plugins]", *(f"{one} = {value}" for one, value in points.items())]
+    lines = ["[trio_kafka.plugins]", *(f"{point} = {value}" for point, value in points.items())]
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
 
 

@@ -31,7 +31,9 @@ def built_in() -> Iterator[Plugin]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for name, value in sorted(project["entry-points"].get(GROUP, {}).items()):
         module, _, attribute = value.partition(":")
-        plugins, imported = Origin(name, value, module, attribute).load()
+        plugins, imported = Origin(
+            name=name, source=value, module=module, attribute=attribute
+        ).load()
         yield from plugins
         if imported is not None:
             imported.users = 1
@@ -50,15 +52,23 @@ def _lines() -> Iterator[str]:
         off = f" Off unless `plugin.{plugin.name}.enabled=true`."
         yield first if plugin.enabled else first + off
         keys = {f"plugin.{plugin.name}.{key}" for key in HOST_SETTINGS}
-        own = [one for name, one in settings_of_plugin(plugin).items() if name not in keys]
+        own = [setting for name, setting in settings_of_plugin(plugin).items() if name not in keys]
         if own:
             yield ""
             yield row(_COLUMNS)
             yield row(["---"] * len(_COLUMNS))
-        for one in own:
-            default = default_of_kafka(one)
+        for setting in own:
+            default = default_of_kafka(setting)
             shown = "empty" if default == '""' else default if "(" in default else f"`{default}`"
-            yield row([f"`{one.name}`", one.kind.name.lower(), shown, bounds_of(one), one.doc])
+            yield row(
+                [
+                    f"`{setting.name}`",
+                    setting.kind.name.lower(),
+                    shown,
+                    bounds_of(setting),
+                    setting.doc,
+                ]
+            )
 
 
 def row(cells: list[str] | tuple[str, ...]) -> str:

@@ -47,13 +47,13 @@ class EchoSettings:
 async def echo(context: PluginContext[EchoSettings]) -> AsyncIterator[None]:
     """Answers what it was sent."""
     settings = context.settings
-    asked = context.counter("echo_asked")
+    requests = context.counter("echo_asked")
 
     @api(EchoRequest)
     def answer(request: EchoRequest, _: Context) -> EchoResponse:
         if len(request.text) > settings.max_length:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "too long")
-        asked.value += 1
+        requests.value += 1
         return EchoResponse(text=settings.prefix + request.text)
 
     context.add_api(answer)

@@ -21,7 +21,7 @@ def upper(value: bytes) -> bytes:
 
 async def changed(data: Buffer) -> Buffer:
     world = simulated_world()
-    return await changed_batches(data, upper, world, decompression(world))
+    return await changed_batches(data, upper, world, decompression=decompression(world))
 
 
 @pytest.mark.parametrize("codec", list(Codec))

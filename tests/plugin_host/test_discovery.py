@@ -5,7 +5,7 @@ import pytest
 
 from tests.plugin_host.packages import write
 from tests.plugin_host.plugins import echo
-from trio_kafka.plugin_host.discovery import NoPluginError, Origin, given, installed
+from trio_kafka.plugin_host.discovery import NoPluginError, Origin, installed, of_plugins
 
 TWO = """
     from contextlib import asynccontextmanager
@@ -49,7 +49,7 @@ def test_an_entry_point_to_a_module_loads_all_its_plugins(origin: Origin) -> Non
 
 
 def test_an_entry_point_to_an_attribute_loads_one_plugin(origin: Origin) -> None:
-    plugins, imported = Origin("x", "x", "two", "other").load()
+    plugins, imported = Origin(name="x", source="x", module="two", attribute="other").load()
 
     assert [one.name for one in plugins] == ["other"]
     assert imported is not None
@@ -61,7 +61,7 @@ def test_an_entry_point_to_a_non_plugin_is_refused_with_the_object_found(
     origin: Origin, attribute: str, why: str
 ) -> None:
     with pytest.raises(NoPluginError, match=why):
-        Origin("x", "entry point x", "two", attribute).load()
+        Origin(name="x", source="entry point x", module="two", attribute=attribute).load()
 
     assert [name for name in sys.modules if name.startswith("two@")] == []
 
@@ -73,11 +73,11 @@ def test_an_entry_point_to_a_module_without_plugins_is_refused(
     (tmp_path / "empty_one.py").write_text("")
 
     with pytest.raises(NoPluginError, match="the module declares no plugin"):
-        Origin("x", "x", "empty_one", "").load()
+        Origin(name="x", source="x", module="empty_one", attribute="").load()
 
 
 def test_plugins_given_as_objects_are_imported_only_by_a_reload() -> None:
-    [origin] = given([echo])
+    [origin] = of_plugins([echo])
 
     first, none = origin.load()
     again, imported = origin.load(afresh=True)

@@ -35,7 +35,7 @@ def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Origin]:
     """A package that is imported in a thread; its source is of the test's making."""
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "late_plugin.py").write_text(SOURCE.format(more=""))
-    yield Origin("late", "entry point late", "late_plugin", "late")
+    yield Origin(name="late", source="entry point late", module="late_plugin", attribute="late")
     sys.modules.pop("late_plugin", None)
 
 

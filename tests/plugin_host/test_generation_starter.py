@@ -24,7 +24,7 @@ async def test_a_plugin_that_was_not_validated_cannot_be_started() -> None:
         launcher = GenerationStarter(harness.host.dependencies, lambda hosted, generation: None)
         hosted = HostedPlugin(
             name="a",
-            origin=Origin("a", "", "a", "a"),
+            origin=Origin(name="a", source="", module="a", attribute="a"),
             lifecycle=Lifecycle(lambda: 0.0, lambda state, error: None),
             node=Node("a", "plugin"),
             failed_requests=lambda: 0,

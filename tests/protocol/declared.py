@@ -31,9 +31,9 @@ def classes() -> tuple[type[Any], ...]:
     """Every declared message class of Kafka's, by name."""
     modules = [headers]
     for package in (messages, stored):
-        found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        listing = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
         modules += [
-            importlib.import_module(each.name) for each in found if not OURS.search(each.name)
+            importlib.import_module(each.name) for each in listing if not OURS.search(each.name)
         ]
     seen = {
         value
@@ -92,14 +92,16 @@ def values(field: Field, version: int, *, flexible: bool) -> st.SearchStrategy[A
 
 def instances(cls: type[Any], version: int, *, flexible: bool) -> st.SearchStrategy[Any]:
     """Any instance that the version can carry; fields it lacks keep their defaults."""
-    known = {field.tag for field in fields_of(cls) if flexible and covers(field.tagged, version)}
+    tags_of_fields = {
+        field.tag for field in fields_of(cls) if flexible and covers(field.tagged, version)
+    }
     present = {
         field.name: values(field, version, flexible=flexible)
         for field in fields_of(cls)
         if covers(field.versions, version)
     }
     if flexible:
-        tags = st.integers(20, 1 << 20).filter(lambda tag: tag not in known)
+        tags = st.integers(20, 1 << 20).filter(lambda tag: tag not in tags_of_fields)
         present["unknown_tags"] = st.dictionaries(tags, st.binary(max_size=5), max_size=2)
     return st.builds(cls, **present)
 

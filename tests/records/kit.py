@@ -26,7 +26,7 @@ def encode_batch(
     last_offset: int | None = None,
 ) -> bytes:
     """A batch whose fields are named. last_offset: compaction may have removed the last records."""
-    body = BatchBody(base_offset, delete_horizon_ms)
+    body = BatchBody(base_offset=base_offset, base_timestamp=delete_horizon_ms)
     for record in records:
         body.add(record)
     attributes = TRANSACTIONAL * transactional | CONTROL * control

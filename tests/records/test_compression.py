@@ -171,7 +171,7 @@ def test_compression_within_its_size_limit_gives_the_same_bytes(
 
     packed = compress(codec, data, given_level)
 
-    assert compress(codec, data, given_level, 1 << 20) == packed
+    assert compress(codec, data, given_level, most=1 << 20) == packed
     assert decompress(codec, packed, len(data)) == data
 
 
@@ -180,10 +180,10 @@ def test_compression_beyond_its_size_limit_raises_message_too_large(codec: Codec
     hard = random.Random(1).randbytes(1 << 20)
 
     with pytest.raises(KafkaError) as caught:
-        compress(codec, hard, None, 100_000)
+        compress(codec, hard, None, most=100_000)
 
     assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE
-    assert compress(codec, hard, None, 1 << 21) == compress(codec, hard)
+    assert compress(codec, hard, None, most=1 << 21) == compress(codec, hard)
 
 
 @given(st.sampled_from(Codec), st.binary(max_size=100_000))

@@ -125,7 +125,7 @@ def test_stamping_append_time_on_a_compressed_batch_gives_the_bytes_of_kafka() -
     created = bytearray((DATA / "v2-gzip.bin").read_bytes())
     header = read_header(created)
 
-    stamp_append_time(created, 0, header, 1700000009999)
+    stamp_append_time(created, 0, header, now_ms=1700000009999)
 
     assert created[21:43] == (DATA / "v2-gzip-logappend.bin").read_bytes()[21:43]
     assert header == read_header(created)
@@ -138,10 +138,10 @@ def test_stamping_the_time_clears_undefined_attribute_bits() -> None:
     batch[21:23] = b"\x5a\xd4"  # a delete horizon, a transaction and zstd
     header = read_header(batch)
 
-    stamp_append_time(batch, 0, header, 9)
+    stamp_append_time(batch, 0, header, now_ms=9)
     assert (header.attributes, header.max_timestamp) == (0x5C, 9)
     assert header == read_header(batch)
-    stamp_create_time(batch, 0, header, 7)
+    stamp_create_time(batch, 0, header, latest=7)
     assert (header.attributes, header.max_timestamp) == (0x54, 7)
     assert header == read_header(batch)
     check_crc(batch, 0, header)

@@ -26,7 +26,9 @@ def read(request: object, context: object) -> None: ...
 
 def asked(correlation: int) -> Request:
     """A request of nobody."""
-    return Request(None, 0, correlation, 0, cast("Connection", None), Stamps(0.0, 0.0))
+    return Request(
+        None, 0, correlation, 0, cast("Connection", None), Stamps(received=0.0, begun=0.0)
+    )
 
 
 def route(handler: object, version: int) -> Route:

@@ -150,7 +150,7 @@ def test_broker_in_a_trio_loop_leaves_no_leaks_when_cancelled(patient):
     async def main():
         async with no_leaks_in_loop():
             with trio.move_on_after(0.1):
-                async with kafka_in_loop(MemoryMachine(SkippingClock())):
+                async with kafka_in_loop(MemoryMachine(clock=SkippingClock())):
                     await trio.sleep_forever()
 
     trio.run(main)

@@ -27,20 +27,20 @@ class Element:
     @property
     def text(self) -> str:
         """Without elements, white space as a browser has it."""
-        parts = [one if isinstance(one, str) else one.text for one in self.content]
+        parts = [part if isinstance(part, str) else part.text for part in self.content]
         return " ".join("".join(parts).split())
 
     def all(self, name: str, /, **attributes: str) -> list["Element"]:
         """All elements of that name below this one, with these attributes; `class_` is `class`."""
-        found = []
-        for one in self.content:
-            if isinstance(one, str):
+        elements = []
+        for child in self.content:
+            if isinstance(child, str):
                 continue
-            given = {key.rstrip("_").replace("_", "-"): text for key, text in attributes.items()}
-            if one.name == name and given.items() <= one.attributes.items():
-                found.append(one)
-            found += one.all(name, **attributes)
-        return found
+            expected = {key.rstrip("_").replace("_", "-"): text for key, text in attributes.items()}
+            if child.name == name and expected.items() <= child.attributes.items():
+                elements.append(child)
+            elements += child.all(name, **attributes)
+        return elements
 
     def one(self, name: str, /, **attributes: str) -> "Element":
         [found] = self.all(name, **attributes)
@@ -74,14 +74,14 @@ def read_html(text: str) -> Element:
     reader = _Reader()
     reader.feed(text)
     reader.close()
-    assert [one.name for one in reader.open] == [""]
+    assert [element.name for element in reader.open] == [""]
     return reader.open[0]
 
 
 def table_of(page: Element, name: str) -> list[dict[str, str]]:
     """Rows of a table: texts by the head of their column."""
     table = page.one("table", id=name)
-    heads = [one.text for one in table.one("thead").all("th")]
+    heads = [head.text for head in table.one("thead").all("th")]
     return [
         dict(zip(heads, [cell.text for cell in row.all("td")], strict=True))
         for row in table.one("tbody").all("tr")
@@ -115,8 +115,10 @@ class Ui:
 async def admin_ui(
     *others: Plugin, more: dict[str, str] | None = None, **settings: str
 ) -> AsyncIterator[Ui]:
-    given = {f"plugin.admin.{name.replace('_', '.')}": text for name, text in settings.items()}
+    admin_settings = {
+        f"plugin.admin.{name.replace('_', '.')}": text for name, text in settings.items()
+    }
     async with served_broker(
-        simulated_world(), {**given, **(more or {})}, plugins=(admin, *others)
+        simulated_world(), {**admin_settings, **(more or {})}, plugins=(admin, *others)
     ) as served:
         yield Ui(served)

@@ -11,8 +11,8 @@ PLACE = Place("/ui")
 
 def test_a_page_links_to_the_others_and_to_its_json() -> None:
     pages = all_pages()
-    asked = Html("<form></form>")
-    text = head(pages[1], pages, PLACE, query="a=1&b=2", refresh_ms=50, asked=asked) + foot()
+    controls = Html("<form></form>")
+    text = head(pages[1], pages, PLACE, query="a=1&b=2", refresh_ms=50, controls=controls) + foot()
     page = read_html(text)
 
     assert text.startswith("<!doctype html><html lang=")
@@ -27,7 +27,9 @@ def test_a_page_links_to_the_others_and_to_its_json() -> None:
 
 def test_page_has_no_inline_script_and_no_inline_style() -> None:
     pages = all_pages()
-    page = read_html(head(pages[0], pages, PLACE, query="", refresh_ms=0, asked=Html("")) + foot())
+    page = read_html(
+        head(pages[0], pages, PLACE, query="", refresh_ms=0, controls=Html("")) + foot()
+    )
 
     assert [one.content for one in page.all("script")] == [[]]
     assert page.all("style") == []

@@ -1,6 +1,7 @@
 """What the app answers with, piece by piece."""
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -14,16 +15,18 @@ from trio_kafka_admin.responses import send_page, send_refusal, send_static
 from trio_kafka_admin.static_files import StaticFile
 
 
-async def asked(method: str, target: str, call: Any, *arguments: Any, **headers: str) -> Answer:
+async def answer_of(
+    method: str, target: str, call: Callable[..., Awaitable[None]], **headers: str
+) -> Answer:
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await call(scope, send, *arguments)
+        await call(scope, send)
 
     return await ask(app, method, target, headers=headers)
 
 
 async def test_page_is_sent_in_chunks_of_bounded_size(autojump_clock: MockClock) -> None:
     pieces = [Html("x" * 1000)] * 100
-    answer = await asked("GET", "/", send_page, Html("<begin>"), pieces)
+    answer = await answer_of("GET", "/", partial(send_page, begun=Html("<begin>"), pieces=pieces))
 
     assert answer.body == b"<begin>" + b"x" * 100_000
     assert len(answer.chunks) == 6
@@ -46,14 +49,14 @@ async def test_other_tasks_run_while_page_pieces_are_made(autojump_clock: MockCl
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(watch)
-        await asked("GET", "/", send_page, Html(""), pieces())
+        await answer_of("GET", "/", partial(send_page, begun=Html(""), pieces=pieces()))
 
     assert max(after - before for before, after in pairwise(turns)) <= 16
 
 
 async def test_head_request_makes_no_page_pieces(autojump_clock: MockClock) -> None:
     pieces = iter([Html("x")])
-    answer = await asked("HEAD", "/", send_page, Html("<begin>"), pieces)
+    answer = await answer_of("HEAD", "/", partial(send_page, begun=Html("<begin>"), pieces=pieces))
 
     assert (answer.status, answer.body, list(pieces)) == (200, b"", ["x"])
 
@@ -62,7 +65,9 @@ async def test_static_file_is_sent_unless_the_etag_matches(autojump_clock: MockC
     file = StaticFile(b"content", b"text/css", b'"tag"')
 
     for known, status, body in (("", 200, b"content"), ('"tag"', 304, b""), ('W/"t"', 200, None)):
-        answer = await asked("GET", "/", send_static, file, **{"if-none-match": known})
+        answer = await answer_of(
+            "GET", "/", partial(send_static, file=file), **{"if-none-match": known}
+        )
         assert (answer.status, answer.headers["etag"]) == (status, '"tag"')
         assert body is None or answer.body == body
 
@@ -72,9 +77,11 @@ async def test_refusal_is_json_for_api_paths_and_html_for_pages(
 ) -> None:
     place = Place("/ui")
     for target in ("/ui/api", "/ui/api/tree"):
-        answer = await asked("GET", target, send_refusal, place, 404, "not <here>")
+        refuse = partial(send_refusal, place=place, status=404, message="not <here>")
+        answer = await answer_of("GET", target, refuse)
         assert answer.json() == {"error_code": 404, "message": "not <here>"}
     for target in ("/ui", "/ui/tree", "/ui/apis"):
-        answer = await asked("GET", target, send_refusal, place, 503, "not <now>")
+        refuse = partial(send_refusal, place=place, status=503, message="not <now>")
+        answer = await answer_of("GET", target, refuse)
         assert b"not &lt;now&gt;" in answer.body
         assert answer.headers["retry-after"] == "1"

@@ -6,7 +6,7 @@ from operator import itemgetter
 from tests.trio_kafka_admin.kit import DASH, Element, read_html, table_of
 from trio_kafka_admin.table import Column, Row, figures, number, shown, table, words
 
-COLUMNS = (words("who", "client", "who asks"), figures("many", "requests", 1))
+COLUMNS = (words("who", "client", "who asks"), figures("many", "requests", digits=1))
 
 
 def shown_table(rows: Sequence[Row], columns: Sequence[Column] = COLUMNS) -> Element:

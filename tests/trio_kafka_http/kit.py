@@ -61,7 +61,7 @@ class DispatcherSetup:
     mounts: Mounts
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self.dispatcher.serve(scope, receive, send, self.caller)
+        await self.dispatcher.serve(scope, receive, send, peer=self.caller)
 
 
 def mounts_of(apps: Mapping[str, App], checking: Mapping[str, App]) -> Mounts:
@@ -131,10 +131,10 @@ async def served_plane(
     **settings: Any,
 ) -> AsyncIterator[Served]:
     fronted = dispatcher_of(apps, deadline_s=deadline_s, **settings)
-    given = HttpSettings(**settings)
+    http_settings = HttpSettings(**settings)
     node = Node("http", "plugin")
     plane = HttpPlane(
-        settings=given,
+        settings=http_settings,
         world=world,
         dispatcher=fronted.dispatcher,
         statistics=fronted.statistics,
@@ -148,7 +148,7 @@ async def served_plane(
         with trio.CancelScope() as scope:
             try:
                 await plane.run(
-                    endpoints_of(given.listeners), task_status=Started(task_status, scope)
+                    endpoints_of(http_settings.listeners), task_status=Started(task_status, scope)
                 )
             finally:
                 ended.set()
@@ -194,10 +194,10 @@ class HttpClient:
         self.http = h11.Connection(h11.CLIENT)
 
     async def send(self, data: bytes) -> None:
-        left = memoryview(data)
-        while left:
+        unsent = memoryview(data)
+        while unsent:
             try:
-                left = left[self.socket.send(left) :]
+                unsent = unsent[self.socket.send(unsent) :]
             except BlockingIOError:
                 await self.socket.wait_writable()
 
@@ -218,10 +218,10 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
     ) -> Reply:
-        given = {"host": "localhost", **(headers or {})}
+        all_headers = {"host": "localhost", **(headers or {})}
         if body:
-            given.setdefault("content-length", str(len(body)))
-        head = h11.Request(method=method, target=target, headers=list(given.items()))
+            all_headers.setdefault("content-length", str(len(body)))
+        head = h11.Request(method=method, target=target, headers=list(all_headers.items()))
         await self.send(self.http.send(head) or b"")
         if body:
             await self.send(self.http.send(h11.Data(data=body)) or b"")
@@ -255,13 +255,13 @@ class HttpClient:
 
     async def wait_closed(self) -> bytes:
         """All that still comes; a reset is an end too."""
-        found = b""
+        received = b""
         try:
             while more := await self.receive():
-                found += more
+                received += more
         except ConnectionError:
             pass
-        return found
+        return received
 
 
 def request_of(method: str, target: str, length: int = 0) -> h11.Request:

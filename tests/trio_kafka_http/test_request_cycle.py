@@ -23,7 +23,14 @@ def exchange_of(
         await trio.lowlevel.checkpoint()
         sent.append(message)
 
-    return RequestCycle("id-1", receive, send, caller or Caller(), most_body), sent
+    cycle = RequestCycle(
+        request_id="id-1",
+        receive=receive,
+        send=send,
+        peer=caller or Caller(),
+        most_body=most_body,
+    )
+    return cycle, sent
 
 
 def piece(body: bytes, *, more: bool = False) -> dict[str, Any]:

@@ -23,12 +23,12 @@ OPEN = "application/openmetrics-text; version=1.0.0"
 async def harness(
     settings: Mapping[str, str] | None = None, *more: Plugin
 ) -> AsyncIterator[PluginHarness]:
-    given = {
+    full = {
         name if "plugin" in name else f"plugin.metrics.{name}": text
         for name, text in (settings or {}).items()
     }
-    async with PluginHarness((metrics, *more), broker=True, settings=given) as one:
-        yield one
+    async with PluginHarness((metrics, *more), broker=True, settings=full) as plugin_harness:
+        yield plugin_harness
 
 
 async def scrape(harness: PluginHarness, accept: str = "", **request: str) -> Answer:

@@ -153,9 +153,9 @@ class Sample:
 def samples_of(bean: str, kind: str | list[str]) -> Iterator[Sample]:
     """What the rules make of a bean. kind: one of `ATTRIBUTES`, or the attributes themselves."""
     for attribute in ATTRIBUTES[kind] if isinstance(kind, str) else kind:
-        found = _sample(bean, attribute)
-        if found is not None:
-            yield found
+        sample = _sample(bean, attribute)
+        if sample is not None:
+            yield sample
 
 
 def _sample(bean: str, attribute: str) -> Sample | None:

@@ -25,7 +25,16 @@ APIS = 18 << 16
 def stamps(code: int, *, sent: float = 1.0, error: int = 0, size: int = 100) -> Stamps:
     """A request whose hops took 1, 2, 3, 4 and 5 ms."""
     at = [sent - 0.015, sent - 0.014, sent - 0.012, sent - 0.009, sent - 0.005]
-    made = Stamps(at[0], at[1], code, 0, size, handled=at[2], answered=at[3], sending=at[4])
+    made = Stamps(
+        received=at[0],
+        begun=at[1],
+        code=code,
+        correlation=0,
+        request_bytes=size,
+        handled=at[2],
+        answered=at[3],
+        sending=at[4],
+    )
     made.sent, made.error, made.response_bytes = sent, error, 1
     return made
 

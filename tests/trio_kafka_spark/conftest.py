@@ -44,8 +44,8 @@ def connector_jars() -> list[Path]:
             pytest.skip(
                 f"{program} is not installed: apt-get install openjdk-17-jdk maven util-linux"
             )
-    told = subprocess.run([FETCH], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return sorted(Path(told.strip()).glob("*.jar"))
+    printed = subprocess.run([FETCH], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return sorted(Path(printed.strip()).glob("*.jar"))
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +58,7 @@ def spark(
 
     directory = tmp_path_factory.mktemp("spark")
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    made = session(
+    spark_session = session(
         "tests",
         settings={
             "spark.jars": ",".join(map(str, connector_jars)),
@@ -74,6 +74,6 @@ def spark(
             "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         },
     )
-    made.sparkContext.setLogLevel("ERROR")
-    yield made
-    made.stop()
+    spark_session.sparkContext.setLogLevel("ERROR")
+    yield spark_session
+    spark_session.stop()

@@ -41,24 +41,24 @@ class CuttingProxy:
                 threading.Thread(target=self._forward, args=pair, daemon=True).start()
 
     def _forward(self, source: socket.socket, sink: socket.socket) -> None:
-        left = self.dice.randrange(1, self.most)
+        rest = self.dice.randrange(1, self.most)
         with contextlib.suppress(OSError):
             while data := source.recv(16 << 10):
-                left -= len(data)
-                if self.cutting and left < 0:
+                rest -= len(data)
+                if self.cutting and rest < 0:
                     self.cuts += 1
                     sink.sendall(data[: len(data) // 2])
                     break
                 sink.sendall(data)
-        for one in (source, sink):
+        for end in (source, sink):
             with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                end.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self.server.shutdown(socket.SHUT_RDWR)
-        for one in [self.server, *self._pairs]:
-            one.close()
+        for end in [self.server, *self._pairs]:
+            end.close()
 
 
 @contextmanager

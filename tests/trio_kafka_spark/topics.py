@@ -14,8 +14,8 @@ def create_topic(
     """A topic, which is there when this returns."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     new = NewTopic(name, partitions, 1, config=config or {})
-    for made in admin.create_topics([new]).values():
-        made.result(TIMEOUT_S)
+    for creation in admin.create_topics([new]).values():
+        creation.result(TIMEOUT_S)
 
 
 def read_topic(bootstrap: str, name: str) -> list[Message]:
@@ -30,25 +30,27 @@ def read_topic(bootstrap: str, name: str) -> list[Message]:
         }
     )
     try:
-        known = consumer.list_topics(name, TIMEOUT_S).topics[name].partitions
+        partitions = consumer.list_topics(name, TIMEOUT_S).topics[name].partitions
         ends = {}
-        for partition in known:
+        for partition in partitions:
             where = TopicPartition(name, partition)
             start, end = consumer.get_watermark_offsets(where, TIMEOUT_S, cached=False)
             if start < end:
                 ends[partition] = (start, end)
         # All at once: a change of the assignment waits for the fetch that is in flight.
-        consumer.assign([TopicPartition(name, one, start) for one, (start, _) in ends.items()])
-        found: list[Message] = []
+        consumer.assign(
+            [TopicPartition(name, number, start) for number, (start, _) in ends.items()]
+        )
+        messages: list[Message] = []
         while ends:
             message = consumer.poll(TIMEOUT_S)
             assert message is not None, f"{name}: nothing more before {ends}"
             assert message.error() is None, message.error()
             partition, offset = message.partition(), message.offset()
             if partition in ends:
-                found.append(message)
+                messages.append(message)
                 if offset >= ends[partition][1] - 1:
                     del ends[partition]
-        return sorted(found, key=lambda one: (one.partition(), one.offset()))
+        return sorted(messages, key=lambda message: (message.partition(), message.offset()))
     finally:
         consumer.close()

@@ -86,9 +86,9 @@ class Worlds:
         with trio.fail_after(5):
             while len(received) < size:
                 await socket.wait_readable()
-                found = socket.receive_into(memoryview(buffer)[: size - len(received)])
-                assert found, f"the end after {len(received)} of {size} bytes"
-                received += buffer[:found]
+                count = socket.receive_into(memoryview(buffer)[: size - len(received)])
+                assert count, f"the end after {len(received)} of {size} bytes"
+                received += buffer[:count]
         return received
 
 
@@ -103,7 +103,7 @@ async def worlds(clock, request, tmp_path):
     if request.node.callspec.params["clock"] == "real":
         world = RealWorld(clock)
         path = str(tmp_path)
-        found = Worlds(
+        kit = Worlds(
             here=world,
             there=world,
             root=world.directory(path),
@@ -113,7 +113,7 @@ async def worlds(clock, request, tmp_path):
         )
     elif request.node.callspec.params["clock"] == "in memory":
         memory = InMemoryWorld(clock)
-        found = Worlds(
+        kit = Worlds(
             here=memory,
             there=memory,
             root=memory.directory(str(tmp_path), create=True),
@@ -124,7 +124,7 @@ async def worlds(clock, request, tmp_path):
     else:
         universe = Universe(0)
         here = universe.machine("here")
-        found = Worlds(
+        kit = Worlds(
             here=here,
             there=universe.machine("there"),
             root=here.directory("/data", create=True),
@@ -132,8 +132,8 @@ async def worlds(clock, request, tmp_path):
             host="here",
             chill=lambda file, position=0: file.chill(position),
         )
-    yield found
-    for thing in reversed(found.opened):
+    yield kit
+    for thing in reversed(kit.opened):
         thing.close()
 
 

@@ -22,23 +22,23 @@ _OLDEST: Final = 2
 
 
 class Collector:
-    """Freezes what survives a scan, and thaws everything when that has grown too much."""
+    """Freezer of the objects that survive a scan; it thaws them when they are too many."""
 
     def __init__(self, elapsed: Callable[[], float]) -> None:
-        """elapsed: seconds."""
+        """Create the freezer. elapsed: returns seconds of a monotonic clock."""
         self.freezes = self.thaws = 0
         self._elapsed = elapsed
         self._counted_s = elapsed()
         self._alive: int | None = None  # objects that survived the last full scan; None: it is due
 
     def observe(self, phase: str, info: Mapping[str, int]) -> None:
-        """Be called by the collector before and after each scan: give this to `gc.callbacks`."""
+        """Observe a scan, before and after it: a callback for `gc.callbacks`."""
         # Thawed objects are in the oldest generation until they are scanned.
         if phase == "stop" and (self._alive is not None or info["generation"] == _OLDEST):
             self.freeze()
 
     def freeze(self) -> None:
-        """Freeze everything that lives; from time to time, thaw it if there is too much."""
+        """Freeze all live objects; thaw them from time to time if they are too many."""
         self.freezes += 1
         gc.freeze()
         now = self._elapsed()
@@ -55,8 +55,8 @@ class Collector:
         """Figures for the tree. collected: objects that were garbage."""
         generations = gc.get_stats()
         return {
-            "looks": sum(one["collections"] for one in generations),
-            "collected": sum(one["collected"] for one in generations),
+            "looks": sum(generation["collections"] for generation in generations),
+            "collected": sum(generation["collected"] for generation in generations),
             "freezes": self.freezes,
             "thaws": self.thaws,
         }

@@ -49,7 +49,7 @@ class DynamicListeners:
         self._data: Plane
         self._control: Plane | None = None
         self._order: tuple[str, ...] = ()
-        self._wanted: Mapping[str, ListenerSettings] = {}
+        self._in_force: Mapping[str, ListenerSettings] = {}
         self._ready: dict[str, BoundListener] = {}
         self._changed = trio.Event()
         self._bound_late = self._failed = 0
@@ -59,7 +59,9 @@ class DynamicListeners:
     def endpoints(self) -> Mapping[str, Endpoint]:
         """Bound addresses by listener name, in the order of the settings."""
         planes = (self._data,) if self._control is None else (self._data, self._control)
-        bound = {name: one.address for plane in planes for name, one in plane.listeners.items()}
+        bound = {
+            name: listener.address for plane in planes for name, listener in plane.listeners.items()
+        }
         return {name: bound[name] for name in self._order if name in bound}
 
     async def run(
@@ -93,13 +95,19 @@ class DynamicListeners:
         A listener that a client moved to such an address keeps that of the files; one that the
         files lack is left out. Otherwise a client could keep a broker from starting again.
         """
-        written = {one.name: one for one in self._written.endpoints.broker}
+        written = {endpoint.name: endpoint for endpoint in self._written.endpoints.broker}
         texts = {_name_in(text): text for text in self._written.listeners}
         listeners = []
         for text in config.listeners:
             name = _name_in(text)
-            one = next((one for one in config.endpoints.broker if one.name == name), None)
-            if one is None or one == written.get(name) or await self._can_bind(config, name):
+            endpoint = next(
+                (endpoint for endpoint in config.endpoints.broker if endpoint.name == name), None
+            )
+            if (
+                endpoint is None
+                or endpoint == written.get(name)
+                or await self._can_bind(config, name)
+            ):
                 listeners.append(text)
             elif name in written:
                 listeners.append(texts[name])
@@ -109,8 +117,8 @@ class DynamicListeners:
 
     async def _can_bind(self, config: BrokerConfig, name: str) -> bool:
         control = control_settings(config)
-        found = [*listener_settings(config), *([control] if control is not None else [])]
-        (settings,) = [one for one in found if one.name == name]
+        listeners = [*listener_settings(config), *([control] if control is not None else [])]
+        (settings,) = [listener for listener in listeners if listener.name == name]
         try:
             bound = await bind_listener(self._network, settings)
         except OSError as error:
@@ -122,11 +130,11 @@ class DynamicListeners:
 
     def follow(self, config: BrokerConfig) -> None:
         """Serve the listeners of the settings in force."""
-        self._order = tuple(one.name for one in config.endpoints.broker)
-        self._wanted = {one.name: one for one in listener_settings(config)}
+        self._order = tuple(endpoint.name for endpoint in config.endpoints.broker)
+        self._in_force = {listener.name: listener for listener in listener_settings(config)}
         served = self._data.listeners
-        for name, settings in self._wanted.items():
-            replaced = self._replaceable(settings, self._wanted)
+        for name, settings in self._in_force.items():
+            replaced = self._replaceable(settings, self._in_force)
             try:
                 if name not in served and replaced is not None:
                     self._data.rename(replaced, settings)
@@ -140,7 +148,7 @@ class DynamicListeners:
                 self._data.resize(name, settings.processors)
             else:
                 self._changed.set()
-        for name in [name for name in served if name not in self._wanted]:
+        for name in [name for name in served if name not in self._in_force]:
             _logger.info("listener removed", listener=f"{name}://{served[name].address}")
             self._data.remove(name)
 
@@ -153,15 +161,18 @@ class DynamicListeners:
         """
         names = {name: changed[name] for name in _NAMES if name in changed}
         layers = Layers(config=self._written, dynamic=names).usable()[0]
-        wanted = {one.name: one for one in listener_settings(layers.effective())}
+        listeners = {listener.name: listener for listener in listener_settings(layers.effective())}
         try:
-            for name, settings in wanted.items():
-                if name in self._data.listeners or self._replaceable(settings, wanted) is not None:
+            for name, settings in listeners.items():
+                if (
+                    name in self._data.listeners
+                    or self._replaceable(settings, listeners) is not None
+                ):
                     continue
                 try:
                     self._ready[name] = await self._bind(settings)
                 except KafkaError:
-                    if not self._port_becomes_free(settings, wanted):
+                    if not self._port_becomes_free(settings, listeners):
                         raise
             yield
         finally:
@@ -170,21 +181,21 @@ class DynamicListeners:
             self._ready = {}
 
     def _replaceable(
-        self, settings: ListenerSettings, wanted: Mapping[str, ListenerSettings]
+        self, settings: ListenerSettings, listeners: Mapping[str, ListenerSettings]
     ) -> str | None:
         """Return the listener that is removed and whose socket the new listener needs."""
         for name, served in self._data.listeners.items():
             at = (served.settings.host, served.address.port)
-            if name not in wanted and at == (settings.host, settings.port):
+            if name not in listeners and at == (settings.host, settings.port):
                 return name
         return None
 
     def _port_becomes_free(
-        self, settings: ListenerSettings, wanted: Mapping[str, ListenerSettings]
+        self, settings: ListenerSettings, listeners: Mapping[str, ListenerSettings]
     ) -> bool:
         """Return True if a listener that is being removed may block the address."""
         return any(
-            name not in wanted and served.address.port == settings.port
+            name not in listeners and served.address.port == settings.port
             for name, served in self._data.listeners.items()
         )
 
@@ -192,13 +203,13 @@ class DynamicListeners:
         try:
             return await bind_listener(self._network, settings)
         except OSError as error:
-            found = f"listeners: {error.filename}: {error.strerror}{advice(error)}"
-            raise KafkaError(ErrorCode.INVALID_REQUEST, found) from error
+            reason = f"listeners: {error.filename}: {error.strerror}{advice(error)}"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, reason) from error
 
     async def _bind_late(self) -> None:
         """Bind the listeners in force that were not prepared."""
         await self._data.wait_closed()
-        for settings in list(self._wanted.values()):
+        for settings in list(self._in_force.values()):
             if settings.name in self._data.listeners:
                 continue
             try:
@@ -206,7 +217,7 @@ class DynamicListeners:
             except KafkaError as error:
                 self._not_served(settings.name, error)
                 continue
-            now = self._wanted.get(settings.name)
+            now = self._in_force.get(settings.name)
             if now is None or settings.name in self._data.listeners:
                 bound.socket.close()  # changed meanwhile
             else:
@@ -224,7 +235,7 @@ class DynamicListeners:
 
     def figures(self) -> Figures:
         return {
-            "wanted": ",".join(self._wanted),
+            "wanted": ",".join(self._in_force),
             "bound_ahead": len(self._ready),
             "bound_late": self._bound_late,
             "failed": self._failed,

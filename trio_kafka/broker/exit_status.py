@@ -35,9 +35,9 @@ def exit_status_of(run: Callable[[], int], *, refused: str = NO_START) -> int:
     try:
         return run()
     except (Exception, BaseExceptionGroup) as error:
-        found = leaves(error)
+        errors = leaves(error)
         for kinds, status, message in _ENDS:
-            reasons = [leaf for leaf in found if isinstance(leaf, kinds)]
+            reasons = [leaf for leaf in errors if isinstance(leaf, kinds)]
             for reason in reasons:
                 found_out = f"{reason}{advice(reason.__cause__)}"
                 _logger.error(message or refused, reason=found_out)  # noqa: TRY400 - no traceback

@@ -35,6 +35,7 @@ async def format_storage(
     world: World,
     config: BrokerConfig,
     metadata: LogDirectory,
+    *,
     logs: LogManager,
     cluster_id: str | None,
 ) -> None:
@@ -42,13 +43,13 @@ async def format_storage(
 
     cluster_id: None: a new one. Raises StartError, LogDirError.
     """
-    others = [one for one in logs.directories if one is not metadata]
+    others = [directory for directory in logs.directories if directory is not metadata]
     _check(metadata, others)
-    known = metadata.properties
-    cluster_id = known.cluster_id if known else cluster_id or new_directory_id(world)
-    for one in (metadata, *others):
-        if one.properties is None or one.properties.directory_id is None:
-            await _identify(world, config, one, cluster_id)
+    properties = metadata.properties
+    cluster_id = properties.cluster_id if properties else cluster_id or new_directory_id(world)
+    for directory in (metadata, *others):
+        if directory.properties is None or directory.properties.directory_id is None:
+            await _identify(world, config, directory, cluster_id=cluster_id)
     try:
         await _format_log(world, config, metadata)
     except OSError as error:
@@ -56,12 +57,12 @@ async def format_storage(
 
 
 async def _identify(
-    world: World, config: BrokerConfig, directory: LogDirectory, cluster_id: str
+    world: World, config: BrokerConfig, directory: LogDirectory, *, cluster_id: str
 ) -> None:
-    known = directory.properties or MetaProperties(
+    current = directory.properties or MetaProperties(
         node_id=NodeId(config.node_id), cluster_id=cluster_id
     )
-    properties = evolve(known, directory_id=new_directory_id(world))
+    properties = evolve(current, directory_id=new_directory_id(world))
     try:
         await write_meta_properties(directory.root, properties)
     except OSError as error:
@@ -71,22 +72,22 @@ async def _identify(
 
 def _check(metadata: LogDirectory, others: Sequence[LogDirectory]) -> None:
     """Raise StartError if a directory is not empty, or if the cluster's metadata are elsewhere."""
-    formatted = [one.path for one in others if one.properties]
+    formatted = [directory.path for directory in others if directory.properties]
     if metadata.properties is None and formatted:
         raise StartError(
             f"{metadata.path} is not formatted, but {', '.join(formatted)} is: name the directory"
             " that has the metadata log in metadata.log.dir"
         )
-    for one in (metadata, *others):
-        if one.properties is None:
-            _check_empty(one)
+    for directory in (metadata, *others):
+        if directory.properties is None:
+            _check_empty(directory)
 
 
 def _check_empty(directory: LogDirectory) -> None:
-    found = [name for name in directory.root.names() if name not in _IGNORED_NAMES]
-    if found:
+    names = [name for name in directory.root.names() if name not in _IGNORED_NAMES]
+    if names:
         raise StartError(
-            f"{directory.path} has no {META_PROPERTIES} and is not empty ({found[0]}): it is not"
+            f"{directory.path} has no {META_PROPERTIES} and is not empty ({names[0]}): it is not"
             f" formatted. Restore {META_PROPERTIES} from a backup, or name an empty directory"
         )
 
@@ -96,7 +97,7 @@ async def _format_log(world: World, config: BrokerConfig, metadata: LogDirectory
     root, name, properties = metadata.root, str(METADATA_PARTITION), metadata.properties
     if root.exists(name) and _has_log(root.directory(name)):
         return
-    if durable := metadata.known(METADATA_PARTITION).recovery_point:
+    if durable := metadata.recovery_of(METADATA_PARTITION).recovery_point:
         raise StartError(
             f"{metadata.path}/{name} has no log, want offsets up to {durable - 1}: all metadata are"
             " missing. Restore the directory from a backup. Or begin a new cluster in an empty"
@@ -107,8 +108,8 @@ async def _format_log(world: World, config: BrokerConfig, metadata: LogDirectory
         node_id=NodeId(config.node_id),
         directory_id=parse_id((properties and properties.directory_id) or ""),
         endpoints=[
-            VoterEndpoint(one.name, one.endpoint.host, one.endpoint.port)
-            for one in config.endpoints.controller
+            VoterEndpoint(controller.name, controller.endpoint.host, controller.endpoint.port)
+            for controller in config.endpoints.controller
         ],
         now_ms=int(world.clock.wall() * 1000),
     )

@@ -30,6 +30,7 @@ def add_jobs(
     scheduler: Scheduler,
     config: BrokerConfig,
     logs: LogManager,
+    *,
     current: Callable[[], BrokerConfig],
 ) -> DiskSpace:
     """Add the log jobs: disk space, retention, flush, checkpoints, deletion, producer expiry.
@@ -114,10 +115,10 @@ def _add_checkpoints(scheduler: Scheduler, config: BrokerConfig, logs: LogManage
             idle_s = partial(checkpoint_idle_s, logs, checkpoint)
             scheduler.every(name, interval_ms / 1000, action, delay_s=first_s, idle_s=idle_s)
         else:
-            _once(scheduler, name, first_s, action)
+            _once(scheduler, name, first_s, action=action)
 
 
-def _once(scheduler: Scheduler, name: str, delay_s: float, action: Action) -> None:
+def _once(scheduler: Scheduler, name: str, delay_s: float, *, action: Action) -> None:
     """Run an action once: Kafka's meaning of an interval of 0."""
     job: Job
 

@@ -44,6 +44,7 @@ class Lifecycle:
         node_id: NodeId,
         incarnation_id: bytes,
         controller: Controller,
+        *,
         metadata: MetadataCache,
         node: Node,
     ) -> None:
@@ -150,17 +151,17 @@ class Lifecycle:
         block = await self._controller.allocate_producer_ids(self._node_id, self.epoch)
         return block.first, block.length
 
-    async def assign_directories(self, wanted: Mapping[tuple[TopicId, int], bytes]) -> None:
+    async def assign_directories(self, directories: Mapping[tuple[TopicId, int], bytes]) -> None:
         """Report the directories of replicas, once this broker is registered.
 
         Replicas that are gone are passed over. Raises KafkaError.
         """
         await self.registered.wait()
         deadline = trio.current_time() + _ASSIGN_S
-        found = await self._controller.assign_directories(
-            self._node_id, self.epoch, wanted, deadline=deadline
+        errors = await self._controller.assign_directories(
+            self._node_id, self.epoch, directories, deadline=deadline
         )
-        for error in found.values():
+        for error in errors.values():
             if error is not None and error.code not in _GONE:
                 raise error
 

@@ -64,7 +64,7 @@ def serve(
                     ):
                         if ready is not None:
                             ready(broker)
-                        await stop.asked.wait()
+                        await stop.requested.wait()
         return ENDED_AT_ONCE if stop.at_once else STOPPED
 
     return exit_status_of(lambda: trio.run(run, clock=clock))
@@ -86,11 +86,11 @@ def format_directories(
 
     async def run() -> int:
         world = RealWorld(clock)
-        found = await format_in(
+        report = await format_in(
             world, config, cluster_id=cluster_id, ignore_formatted=ignore_formatted
         )
         if formatted is not None:
-            formatted(found)
+            formatted(report)
         return STOPPED
 
     return exit_status_of(lambda: trio.run(run, clock=clock), refused="nothing was formatted")

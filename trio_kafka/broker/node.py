@@ -14,7 +14,7 @@ from contextlib import ExitStack, nullcontext
 from enum import Enum
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import trio
 from attrs import Factory, field
@@ -71,7 +71,7 @@ class Part(Generic[T_co]):
     open: Open[T_co]
     stops: Mapping[Stage, Stop] = Factory(dict)
     step: str = ""
-    face: type[Any] | None = None
+    face: type[object] | None = None
     serve: Callable[["Node"], None] | None = None
 
 
@@ -162,7 +162,7 @@ class Node:
         return part
 
     def add(self, kind: type[T], part: T) -> T:
-        """Make a part known while it is still being opened; return it."""
+        """Register a part while it is still being opened, and return it."""
         self._running[kind] = part
         declared = next((declared for declared in self.parts if declared.kind is kind), None)
         face = kind if declared is None or declared.face is None else declared.face
@@ -191,7 +191,7 @@ class Node:
 
     @property
     def is_broken(self) -> bool:
-        """Whether a part that the stop needs has failed; plugins do not count."""
+        """True if a part that the stop needs has failed; plugins do not count."""
         return not isinstance(self.tasks.failure, PluginError | None)
 
     def _why_missing(self, kind: type) -> str:

@@ -17,7 +17,7 @@ from trio_kafka.config.topic import (
     topic_defaults,
     validate_topic_configs,
 )
-from trio_kafka.controller.controller import Rules
+from trio_kafka.controller.controller import DecisionRules
 from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.topics import Randomness
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -36,15 +36,15 @@ def settings_of_topic(effective: EffectiveConfig) -> Callable[[MetadataImage, st
     """Return a function for a topic's settings in force; unreadable values count as not set."""
 
     def of_topic(image: MetadataImage, topic: str) -> TopicConfig:
-        found = effective.topic(image, topic)
-        for error in found.refused:
+        topic_config = effective.topic(image, topic)
+        for error in topic_config.rejected:
             _logger.warning("topic setting ignored", topic=topic, reason=str(error))
-        return found.config
+        return topic_config.config
 
     return of_topic
 
 
-def controller_rules(config: BrokerConfig, world: World) -> Rules:
+def controller_rules(config: BrokerConfig, world: World) -> DecisionRules:
     """Return the rules by which the controller decides."""
     effective = EffectiveConfig(config)
     defaults = topic_defaults(config)
@@ -63,18 +63,18 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
             _check_broker_change(layers, values, per_broker=bool(name), registered=registered)
 
     def lists(kind: ConfigResourceType, name: str) -> str | None:
-        found: Setting | None
+        setting: Setting | None
         if kind is ConfigResourceType.GROUP:
-            found = group_settings().get(name)
+            setting = group_settings().get(name)
         elif kind is ConfigResourceType.TOPIC:
-            found = TOPIC_SETTINGS.get(name)
-            if found is not None:
-                found = evolve(found, default=getattr(defaults, found.field))
+            setting = TOPIC_SETTINGS.get(name)
+            if setting is not None:
+                setting = evolve(setting, default=getattr(defaults, setting.field))
         else:
-            found = setting_of(name)
-        return None if found is None else found.default_list()
+            setting = setting_of(name)
+        return None if setting is None else setting.default_list()
 
-    return Rules(
+    return DecisionRules(
         settings=ControllerSettings(
             num_partitions=config.num_partitions,
             default_replication_factor=config.default_replication_factor,
@@ -89,11 +89,13 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
 
 
 def _check_broker_change(
-    layers: Layers, wanted: Mapping[str, str], *, per_broker: bool, registered: Collection[str]
+    layers: Layers, changes: Mapping[str, str], *, per_broker: bool, registered: Collection[str]
 ) -> None:
     """Check a change of broker settings. Raises KafkaError(INVALID_REQUEST), like Kafka."""
     try:
-        warnings = check_broker_change(layers, wanted, per_broker=per_broker, registered=registered)
+        warnings = check_broker_change(
+            layers, changes, per_broker=per_broker, registered=registered
+        )
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
     for warning in warnings:

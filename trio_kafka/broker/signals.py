@@ -21,16 +21,16 @@ _logger: Final = get_logger(__name__)
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)  # a second one of these ends at once
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Stop:
     """Stop requests by signal.
 
-    asked: set by the first signal. starting: scope that the first signal cancels unless the broker
-    is `serving`, because an unfinished start has nothing to stop in order. at_once: a second
+    requested: set by the first signal. starting: scope that the first signal cancels unless the
+    broker is `serving`, because an unfinished start has nothing to stop in order. at_once: a second
     SIGTERM or SIGINT came.
     """
 
-    asked: trio.Event = field(factory=trio.Event)
+    requested: trio.Event = field(factory=trio.Event)
     starting: trio.CancelScope = field(factory=trio.CancelScope)
     serving: bool = False
     at_once: bool = False
@@ -47,19 +47,19 @@ async def stop_signals() -> AsyncIterator[Stop]:
     handled = SIGNALS if ignored else (*SIGNALS, signal.SIGHUP)
 
     async def listen(*, task_status: trio.TaskStatus[None]) -> None:
-        asked = False  # by one of SIGNALS
+        stopping = False  # by one of SIGNALS
         with trio.open_signal_receiver(*handled) as signals:
             task_status.started()
             async for number in signals:
                 name = signal.Signals(number).name
-                again, asked = asked and number in SIGNALS, asked or number in SIGNALS
+                again, stopping = stopping and number in SIGNALS, stopping or number in SIGNALS
                 if again:
                     _logger.warning("second signal received, ending at once", signal=name)
                     stop.at_once = True
                     nursery.cancel_scope.cancel()
-                elif not stop.asked.is_set():
+                elif not stop.requested.is_set():
                     _logger.info("signal received, stopping", signal=name)
-                    stop.asked.set()
+                    stop.requested.set()
                     if not stop.serving:
                         stop.starting.cancel()
 

@@ -83,7 +83,7 @@ async def open_storage(
                 " name an empty directory, or keep it with --ignore-formatted"
             )
         if format_if_empty:
-            await format_storage(world, config, metadata, logs, cluster_id)
+            await format_storage(world, config, metadata, logs=logs, cluster_id=cluster_id)
         identity = _identity(config, metadata)
         await logs.identify(identity)
     except BaseException as error:
@@ -129,22 +129,22 @@ async def _open_apart(world: World, config: BrokerConfig) -> LogDirectory:
     path = config.metadata_directory
     try:
         root = world.directory(path, create=True, threads=config.background_threads)
-        found = LogDirectory(world, root, lambda: None)
+        directory = LogDirectory(world, root, lambda: None)
     except OSError as error:
         raise LogDirError(path, str(error)) from error
     try:
-        await found.open()
+        await directory.open()
     except BaseException:
-        found.abandon()
+        directory.abandon()
         raise
-    return found
+    return directory
 
 
 def _find(config: BrokerConfig, logs: LogManager) -> LogDirectory:
     path = config.metadata_directory
-    for one in logs.directories:
-        if one.path == path:
-            return one
+    for directory in logs.directories:
+        if directory.path == path:
+            return directory
     raise logs.offline_paths[path]
 
 

@@ -5,7 +5,6 @@ cancels `guard`, so that the owner of the broker can stop it in order.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import trio
 from attrs import field
@@ -33,7 +32,9 @@ class Tasks:
         self._nursery = nursery
         self._tasks: dict[str, _Task] = {}
 
-    async def start(self, name: str, call: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
+    async def start(
+        self, name: str, call: Callable[..., Awaitable[object]], *arguments: object
+    ) -> object:
         """Start `call(*arguments, task_status=...)`; return its start value.
 
         Raises what it raises before it is started.
@@ -67,10 +68,10 @@ class Tasks:
     async def _run(
         self,
         task: _Task,
-        call: Callable[..., Awaitable[Any]],
-        arguments: tuple[Any, ...],
+        call: Callable[..., Awaitable[object]],
+        arguments: tuple[object, ...],
         *,
-        task_status: trio.TaskStatus[Any],
+        task_status: trio.TaskStatus[object],
     ) -> None:
         status = _Status(task_status)
         try:
@@ -87,10 +88,10 @@ class Tasks:
 class _Status:
     """Task status that remembers if it was started."""
 
-    def __init__(self, inner: trio.TaskStatus[Any]) -> None:
+    def __init__(self, inner: trio.TaskStatus[object]) -> None:
         self.ready = False
         self._inner = inner
 
-    def started(self, value: Any = None) -> None:
+    def started(self, value: object = None) -> None:
         self._inner.started(value)
         self.ready = True

@@ -11,11 +11,14 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from trio_kafka.rare_collections import rare_collections
 
 if TYPE_CHECKING:
+    from argparse import _SubParsersAction  # argparse has no public name for this class
+
     from trio_kafka.cli.contributed import Contributed
 
 __all__ = [
@@ -67,7 +70,7 @@ FAILED: Final = 1  # exit status of a command that could not do its work
 REJECTED: Final = 2
 _BROKEN_PIPE: Final = 128 + 13  # SIGPIPE, as shells report it
 
-Found = tuple[Callable[..., int], Mapping[str, Any]]
+Invocation = tuple[Callable[..., int], Mapping[str, object]]
 """The function of a command, and its arguments."""
 
 
@@ -84,12 +87,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     arguments: None: those of the process.
     """
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if given[:1] == ["--version"]:
-        given[0] = "version"
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] == ["--version"]:
+        words[0] = "version"
     with rare_collections():
         try:
-            run, values = _find(given)
+            run, values = _find(words)
         except SystemExit as ended:  # by a parser, which has printed help or an error
             return int(ended.code or 0)
         try:
@@ -113,35 +116,35 @@ def _end_unread() -> int:
     return _BROKEN_PIPE
 
 
-def _find(given: Sequence[str]) -> Found:
+def _find(words: Sequence[str]) -> Invocation:
     """Return a command and its arguments. Raises SystemExit."""
-    for words in (1, 2):
-        name = " ".join(given[:words])
+    for length in (1, 2):
+        name = " ".join(words[:length])
         if name in COMMANDS:
             module, _, function = COMMANDS[name][0].partition(":")
             file = import_module(module)
-            return _parse(name, file, getattr(file, function), given[words:])
-    if not given or given[0].startswith("-"):
-        _list_commands(given or ["--help"])
-    first = given[0]
+            return _parse(name, file, getattr(file, function), rest=words[length:])
+    if not words or words[0].startswith("-"):
+        _list_commands(words or ["--help"])
+    first = words[0]
     if first not in _own_words():
-        found = _find_contributed(given)
-        if found is not None:
-            return found
-    elif len(given) > 1 and not given[1].startswith("-"):
+        command = _find_contributed(words)
+        if command is not None:
+            return command
+    elif len(words) > 1 and not words[1].startswith("-"):
         inner = [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{first} ")]
-        _refuse_unknown(given[1], inner, group=first)
-    return _list_commands(given)
+        _refuse_unknown(words[1], inner, group=first)
+    return _list_commands(words)
 
 
-def _list_commands(given: Sequence[str]) -> NoReturn:
+def _list_commands(words: Sequence[str]) -> NoReturn:
     """Print help, or the error in options before a command. Raises SystemExit."""
     listing = _listing()
-    listing.parse_args(given)
+    listing.parse_args(words)
     listing.error("no command given: give one of those that `trio-kafka --help` lists")
 
 
-def _find_contributed(given: Sequence[str]) -> Found | None:
+def _find_contributed(words: Sequence[str]) -> Invocation | None:
     """Return a plugin's command; None: show the list of its group. Raises SystemExit."""
     from trio_kafka.cli.contributed import (  # noqa: PLC0415 - built-in commands do without
         CommandError,
@@ -152,34 +155,34 @@ def _find_contributed(given: Sequence[str]) -> Found | None:
     )
 
     own = _own_words()
-    group = find_contributed(given[0], own)
+    group = find_contributed(words[0], own)
     if group is None:
-        words = {word: word for word in sorted(own)}
-        words |= {name.rpartition(" ")[2]: name for name in COMMANDS}
-        words |= {word: word for word in own}
-        words |= {one.word: one.word for one in contributed(own) if one.commands}
-        _refuse_unknown(given[0], words)
+        names = {word: word for word in sorted(own)}
+        names |= {name.rpartition(" ")[2]: name for name in COMMANDS}
+        names |= {word: word for word in own}
+        names |= {other.word: other.word for other in contributed(own) if other.commands}
+        _refuse_unknown(words[0], names)
     if group.error:
         _refuse(group.word, f"{group.error} ({group.source})")
-    found = group.find(given)
-    if found is None:
-        if len(given) > 1 and not given[1].startswith("-"):
-            _refuse_unknown(given[1], list(group.commands), group=group.word)
+    command = group.find(words)
+    if command is None:
+        if len(words) > 1 and not words[1].startswith("-"):
+            _refuse_unknown(words[1], list(group.commands), group=group.word)
         return None
-    name, place = found
+    name, place = command
     try:
         file, run = load_command(group, name, place)
     except CommandError as error:
         _refuse(name, str(error))
 
-    def run_it(**values: Any) -> int:
+    def run_it(**values: object) -> int:
         try:
             return run(**values)
         except ModuleNotFoundError as error:
             print(f"{_PROGRAM} {name}: {missing(group, error)}", file=sys.stderr)
             return REJECTED
 
-    _, values = _parse(name, file, run, given[len(name.split()) :])
+    _, values = _parse(name, file, run, rest=words[len(name.split()) :])
     return run_it, values
 
 
@@ -195,7 +198,11 @@ def _refuse_unknown(
 
     candidates: words, perhaps each with the full name to show.
     """
-    names = candidates if isinstance(candidates, Mapping) else {one: one for one in candidates}
+    names = (
+        candidates
+        if isinstance(candidates, Mapping)
+        else {candidate: candidate for candidate in candidates}
+    )
     where = f"{_PROGRAM} {group}".rstrip()
     near = _nearest(word, names)
     hint = f"did you mean {names[near]!r}?" if near else f"`{where} --help` lists the commands"
@@ -209,12 +216,16 @@ def _nearest(word: str, candidates: Iterable[str]) -> str | None:
     from difflib import SequenceMatcher, get_close_matches  # noqa: PLC0415 - only for errors
 
     order = list(candidates)
-    found = get_close_matches(word, order, n=len(order) or 1)
-    ratios = {one: SequenceMatcher(None, one, word).ratio() for one in found}
-    return min(found, key=lambda one: (-ratios[one], order.index(one)), default=None)
+    matches = get_close_matches(word, order, n=len(order) or 1)
+    ratios = {candidate: SequenceMatcher(None, candidate, word).ratio() for candidate in matches}
+    return min(
+        matches, key=lambda candidate: (-ratios[candidate], order.index(candidate)), default=None
+    )
 
 
-def _parse(name: str, file: Any, run: Callable[..., int], rest: Sequence[str]) -> Found:
+def _parse(
+    name: str, file: ModuleType, run: Callable[..., int], *, rest: Sequence[str]
+) -> Invocation:
     parser = _parser(f"{_PROGRAM} {name}", run.__doc__)
     file.declare(parser)
     # Files and options may stand in any order.
@@ -253,17 +264,17 @@ def _listing() -> ArgumentParser:
             named[group] = inner.add_subparsers(required=True, metavar="COMMAND")
         named[group].add_parser(command, help=line)
     refused = []
-    for one in contributed(_own_words()):
-        if one.error:
-            refused.append(f"{one.word}: {one.error} ({one.source})")
-        elif one.commands:
-            _list_contributed(one, named[""])
+    for plugin_group in contributed(_own_words()):
+        if plugin_group.error:
+            refused.append(f"{plugin_group.word}: {plugin_group.error} ({plugin_group.source})")
+        elif plugin_group.commands:
+            _list_contributed(plugin_group, named[""])
     if refused:
         top.epilog = f"commands that cannot be used: {'; '.join(refused)}"
     return top
 
 
-def _list_contributed(group: "Contributed", listing: Any) -> None:
+def _list_contributed(group: "Contributed", listing: "_SubParsersAction[ArgumentParser]") -> None:
     if "" in group.commands:
         listing.add_parser(group.word, help=_escaped(group.commands[""][1]))
         return

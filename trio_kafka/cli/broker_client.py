@@ -1,9 +1,9 @@
 """Requests of commands to a running broker, over one blocking connection with one deadline."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Protocol, TypeVar
 
 from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.cli.broker_options import VARIABLE
@@ -11,9 +11,23 @@ from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.blocking import connected
 from trio_kafka.peers.errors import StreamEndedError
+from trio_kafka.peers.session import Request
 
-SendRequest = Callable[[Any], Any]
-"""Sends a request and waits for its response."""
+A = TypeVar("A")
+
+
+class SendRequest(Protocol):
+    """Sends a request and waits for its response."""
+
+    def __call__(self, request: Request[A]) -> A: ...
+
+
+class _HasErrorCode(Protocol):
+    @property
+    def error_code(self) -> int: ...
+
+
+E = TypeVar("E", bound=_HasErrorCode)
 
 
 class BrokerClientError(CommandFailedError):
@@ -50,7 +64,7 @@ def open_client(
     try:
         with connected(address, deadline=deadline, client_id="trio-kafka") as connection:
 
-            def send(request: Any) -> Any:
+            def send(request: Request[A]) -> A:
                 try:
                     version = connection.session.version_of(type(request))
                 except KafkaError:
@@ -79,8 +93,8 @@ def open_client(
 
 
 def send_request(
-    request: object, address: Endpoint, timeout_s: float, *, unknown: str, first: int = 0
-) -> Any:
+    request: Request[E], address: Endpoint, timeout_s: float, *, unknown: str, first: int = 0
+) -> E:
     """Send one request, with arguments as for `open_client`, and return its response.
 
     Raises BrokerClientError, also for an error code in the response.
@@ -92,7 +106,7 @@ def send_request(
     return response
 
 
-def failed_answer(bootstrap: object, answer: Any) -> BrokerClientError:
+def failed_answer(bootstrap: object, answer: _HasErrorCode) -> BrokerClientError:
     """Return the error of an answer, or of a part of it, that has an error code."""
     reason = getattr(answer, "error_message", None) or error_name(answer.error_code)
     return BrokerClientError(bootstrap, reason)

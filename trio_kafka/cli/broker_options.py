@@ -5,7 +5,10 @@ Imports nothing of the protocol, so that contributed commands can use it cheaply
 
 import os
 from argparse import ArgumentParser
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from argparse import _ArgumentGroup  # argparse has no public name for this class
 
 DEFAULT_BOOTSTRAP: Final = "127.0.0.1:9092"
 VARIABLE: Final = "TRIO_KAFKA_BOOTSTRAP"
@@ -17,7 +20,7 @@ def default_bootstrap() -> str:
 
 
 def declare_bootstrap(
-    parser: Any,
+    parser: "ArgumentParser | _ArgumentGroup",
     option: str = "--bootstrap",
     *,
     purpose: str = "any listener of the broker",

@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from inspect import getdoc
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from attrs import Factory
 
@@ -67,7 +67,7 @@ def find_contributed(
     if word in taken:
         return None
     named = entry_points(group=GROUP, name=word) if points is None else points
-    first = next((one for one in _sorted(named) if one.name == word), None)
+    first = next((point for point in _sorted(named) if point.name == word), None)
     return None if first is None else _load(first, None)
 
 
@@ -85,7 +85,9 @@ def load_command(
             raise CommandError(f"{name} cannot be imported: {error} ({group.source})") from error
         raise CommandError(missing(group, error)) from error
     except Exception as error:
-        raise CommandError(f"{name} cannot be imported: {_told(error)} ({group.source})") from error
+        raise CommandError(
+            f"{name} cannot be imported: {_shown(error)} ({group.source})"
+        ) from error
     return file, run
 
 
@@ -105,7 +107,7 @@ def _load(point: EntryPoint, owner: str | None) -> Contributed:
         commands = _checked(module.COMMANDS)
         about = (getdoc(module) or "").partition("\n")[0]
     except Exception as error:  # noqa: BLE001 - a stranger's module; the others still work
-        return Contributed(word=point.name, source=source, error=_told(error))
+        return Contributed(word=point.name, source=source, error=_shown(error))
     return Contributed(
         word=point.name,
         source=source,
@@ -115,16 +117,18 @@ def _load(point: EntryPoint, owner: str | None) -> Contributed:
     )
 
 
-def _checked(commands: Any) -> Mapping[str, tuple[str, str]]:
+def _checked(commands: Mapping[str, object]) -> Mapping[str, tuple[str, str]]:
     """Return the commands. Raises TypeError for any other form."""
-    for name, found in commands.items():
-        match found:
-            case (str(place), str()) if ":" in place and len(name.split()) <= 1:
+    checked: dict[str, tuple[str, str]] = {}
+    for name, command in commands.items():
+        match command:
+            case (str(place), str(line)) if ":" in place and len(name.split()) <= 1:
+                checked[name] = place, line
                 continue
         raise TypeError(
-            f"COMMANDS[{name!r}] is {found!r}, want one word and ('module:function', 'One line.')"
+            f"COMMANDS[{name!r}] is {command!r}, want one word and ('module:function', 'One line.')"
         )
-    return dict(commands)
+    return checked
 
 
 def _sorted(points: Iterable[EntryPoint]) -> list[EntryPoint]:
@@ -136,5 +140,5 @@ def _source(point: EntryPoint) -> str:
     return f"entry point {point.name} = {point.value}{dist}"
 
 
-def _told(error: Exception) -> str:
+def _shown(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"

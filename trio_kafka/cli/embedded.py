@@ -4,12 +4,12 @@ import os
 import socket
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Final, NotRequired, TypedDict
 
 from trio_kafka.broker import RunningBroker
 from trio_kafka.cli.output import print_json_line
 from trio_kafka.config.load import Layer
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.install_hint import install_command
 
 _HOST: Final = "127.0.0.1"
@@ -28,14 +28,14 @@ def embedded_settings(port: int = _PORT, http_port: int = _HTTP_PORT) -> Layer:
     A port that is taken is replaced by 0, which is any free one. Without an HTTP server installed
     the plane keeps its own default, which is off then.
     """
-    found = {
+    settings = {
         # Not log.dirs, which would override a log.dir that is given.
-        "log.dir": Given(os.path.abspath(_DATA), _OPTION),
-        "listeners": Given(f"PLAINTEXT://{_HOST}:{_free_or_any(port)}", _OPTION),
+        "log.dir": SettingText(os.path.abspath(_DATA), _OPTION),
+        "listeners": SettingText(f"PLAINTEXT://{_HOST}:{_free_or_any(port)}", _OPTION),
     }
     if find_spec(_HTTP_SERVER) is not None:
-        found[_HTTP] = Given(f"http://{_HOST}:{_free_or_any(http_port)}", _OPTION)
-    return found
+        settings[_HTTP] = SettingText(f"http://{_HOST}:{_free_or_any(http_port)}", _OPTION)
+    return settings
 
 
 def banner(broker: RunningBroker) -> str:
@@ -63,13 +63,24 @@ def print_banner(broker: RunningBroker) -> None:
     print(banner(broker), flush=True)
 
 
-def addresses(broker: RunningBroker) -> dict[str, Any]:
+class Addresses(TypedDict):
+    """Addresses of a broker, as they are printed; testing: of its test controls, if it has any."""
+
+    bootstrap: str
+    http: list[str]
+    ui: list[str]
+    directories: list[str]
+    node_id: int
+    testing: NotRequired[list[str]]
+
+
+def addresses(broker: RunningBroker) -> Addresses:
     """Return the addresses of a broker for JSON."""
     http, ui = _http_addresses(broker), _path_of_ui(broker)
     return {
         "bootstrap": broker.bootstrap,
         "http": http,
-        "ui": [] if ui is None else [f"{one}{ui}" for one in http],
+        "ui": [] if ui is None else [f"{url}{ui}" for url in http],
         "directories": list(broker.config.directories),
         "node_id": broker.config.node_id,
     }
@@ -82,11 +93,11 @@ def print_addresses(broker: RunningBroker) -> None:
 
 def _replaced_ports(broker: RunningBroker) -> Iterator[str]:
     """Yield a line for each usual port that was taken."""
-    given = broker.config.given
-    for name, port, what in (("listeners", _PORT, "Kafka"), (_HTTP, _HTTP_PORT, "HTTP")):
-        one = given.get(name)
-        if one is not None and one.where == _OPTION and one.text.endswith(":0"):
-            yield f"  port {port} is taken: {what} has a free port instead"
+    layer = broker.config.texts
+    for name, port, protocol in (("listeners", _PORT, "Kafka"), (_HTTP, _HTTP_PORT, "HTTP")):
+        value = layer.get(name)
+        if value is not None and value.where == _OPTION and value.text.endswith(":0"):
+            yield f"  port {port} is taken: {protocol} has a free port instead"
 
 
 def _why_no_http() -> str:
@@ -103,7 +114,9 @@ def _http_addresses(broker: RunningBroker) -> list[str]:
 
 def _path_of_ui(broker: RunningBroker) -> str | None:
     """Return where the admin UI is mounted, if it is."""
-    return next((one.path for one in broker.plugins.dependencies.mounts if one.owner == _UI), None)
+    return next(
+        (mount.path for mount in broker.plugins.dependencies.mounts if mount.owner == _UI), None
+    )
 
 
 def _free_or_any(port: int) -> int:

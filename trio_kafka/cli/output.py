@@ -5,7 +5,7 @@ Texts that clients chose are shown escaped in tables.
 
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from trio_kafka.protocol.texts import printable
 from trio_kafka.strict_json import dump_json
@@ -46,7 +46,7 @@ def declare_json(parser: ArgumentParser, shape: str) -> None:
 
 
 def print_answer(
-    answer: T, data: Callable[[T], Any], lines: Callable[[T], Iterable[str]], *, json: bool
+    answer: T, data: Callable[[T], object], lines: Callable[[T], Iterable[str]], *, json: bool
 ) -> int:
     """Print an answer as one JSON document, made by `data`, or as lines; return the status 0."""
     if json:
@@ -57,11 +57,11 @@ def print_answer(
     return 0
 
 
-def print_json(document: Any) -> None:
+def print_json(document: object) -> None:
     """Print one JSON document over several lines."""
     print(dump_json(document, indent=2))
 
 
-def print_json_line(document: Any) -> None:
+def print_json_line(document: object) -> None:
     """Print one JSON document on a line of its own, at once: the reader may be waiting for it."""
     print(dump_json(document), flush=True)

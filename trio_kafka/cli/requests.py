@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.cli.broker_client import (
     error_name,
@@ -83,12 +83,9 @@ def read_requests(
     api: names of APIs, in any case, or keys; empty: all.
     Raises BrokerClientError, also for an unknown API.
     """
-    wanted = DescribeRequestsRequest(KINDS[which], [], client, most, list(api))
+    request = DescribeRequestsRequest(KINDS[which], [], client, most, list(api))
     first, unknown = (_NAMES_SINCE, NO_NAMES) if api else (0, NO_REQUESTS)
-    answer: DescribeRequestsResponse = send_request(
-        wanted, address, timeout_s, unknown=unknown, first=first
-    )
-    return answer
+    return send_request(request, address, timeout_s, unknown=unknown, first=first)
 
 
 # --- for people
@@ -114,12 +111,12 @@ def as_text(answer: DescribeRequestsResponse, which: str) -> Iterator[str]:
     """Yield the lines of a table."""
     if which == "in-flight":
         rows = [
-            [*_client_cells(one), _ms(one.age_us), one.stage, one.waits_for or "-"]
-            for one in answer.requests
+            [*_client_cells(request), _ms(request.age_us), request.stage, request.waits_for or "-"]
+            for request in answer.requests
         ]
         yield from columns(_IN_FLIGHT, rows, [LEFT] * len(_CLIENT) + [RIGHT, LEFT, LEFT])
     else:
-        rows = [[*_client_cells(one), *_time_cells(one)] for one in answer.requests]
+        rows = [[*_client_cells(request), *_time_cells(request)] for request in answer.requests]
         head = _ENDED + _ENDED_REST
         right = [RIGHT] * (len(head) - len(_CLIENT) - 1)
         yield from columns(head, rows, [*([LEFT] * len(_CLIENT)), *right, LEFT])
@@ -127,27 +124,27 @@ def as_text(answer: DescribeRequestsResponse, which: str) -> Iterator[str]:
         yield MORE
 
 
-def _client_cells(one: RequestLife) -> list[str]:
-    software = f"{one.software_name} {one.software_version}".strip()
+def _client_cells(request: RequestLife) -> list[str]:
+    software = f"{request.software_name} {request.software_version}".strip()
     return [
-        one.api_name,
-        str(one.api_version),
-        one.client_id or "-",
+        request.api_name,
+        str(request.api_version),
+        request.client_id or "-",
         software or "-",
-        one.peer,
-        one.listener if one.plane == "data" else f"{one.listener} ({one.plane})",
+        request.peer,
+        request.listener if request.plane == "data" else f"{request.listener} ({request.plane})",
     ]
 
 
-def _time_cells(one: RequestLife) -> list[str]:
+def _time_cells(request: RequestLife) -> list[str]:
     return [
-        f"{one.ended_us / 1e6:.1f}",
-        _ms(one.total_us),
-        *(_ms(getattr(one, f"{hop}_us")) for hop in _HOPS),
-        _ms(one.plugin_us),
-        str(one.request_bytes),
-        str(one.response_bytes),
-        error_name(one.error_code) if one.error_code else "-",
+        f"{request.ended_us / 1e6:.1f}",
+        _ms(request.total_us),
+        *(_ms(getattr(request, f"{hop}_us")) for hop in _HOPS),
+        _ms(request.plugin_us),
+        str(request.request_bytes),
+        str(request.response_bytes),
+        error_name(request.error_code) if request.error_code else "-",
     ]
 
 
@@ -158,8 +155,8 @@ def _ms(microseconds: int) -> str:
 # --- for programs
 
 
-def as_data(answer: DescribeRequestsResponse) -> dict[str, Any]:
+def as_data(answer: DescribeRequestsResponse) -> dict[str, object]:
     """Return the requests for JSON, and whether the broker left some out."""
     names = [field.name for field in fields_of(RequestLife)]
-    shown = [{name: getattr(one, name) for name in names} for one in answer.requests]
+    shown = [{name: getattr(request, name) for name in names} for request in answer.requests]
     return {"truncated": answer.truncated, "requests": shown}

@@ -11,7 +11,7 @@ from typing import Final
 from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.machine import Machine
 from trio_kafka.config.load import Layer, Loaded, load, options
-from trio_kafka.config.properties import Given, iterate_properties
+from trio_kafka.config.properties import SettingText, iterate_properties
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.sources.environment import environment
 
@@ -48,7 +48,7 @@ def read_settings(
 ) -> Loaded:
     """Return the configuration. Raises CommandFailedError if it is wrong. below: lowest layer."""
     try:
-        return loaded(files, arguments, Machine(), below)
+        return loaded(files, arguments, Machine(), below=below)
     except ConfigError as error:
         raise CommandFailedError(str(error)) from error
 
@@ -57,13 +57,14 @@ def loaded(
     files: Sequence[str],
     arguments: Sequence[str],
     machine: Machine,
+    *,
     below: Layer | None = None,
 ) -> Loaded:
     """Return the configuration and its warnings. Raises ConfigError."""
     variables, warnings = environment(machine.variables)
     layers = in_order(((file, dict(read_file(file))) for file in files), variables, arguments)
-    found = load(below or {}, *layers, outside=machine)
-    return Loaded(found.config, (*warnings, *found.warnings))
+    configuration = load(below or {}, *layers, outside=machine)
+    return Loaded(configuration.config, (*warnings, *configuration.warnings))
 
 
 def in_order(
@@ -76,7 +77,7 @@ def in_order(
     return [*tables, variables, *properties, options(arguments)]
 
 
-def read_file(file: str) -> list[tuple[str, Given]]:
+def read_file(file: str) -> list[tuple[str, SettingText]]:
     """Return the settings of a file in order; a properties file may repeat a name.
 
     Raises ConfigError, also for a file that cannot be read.

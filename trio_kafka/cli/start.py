@@ -1,4 +1,4 @@
-"""`trio-kafka start`: run a broker until it is told to stop."""
+"""`trio-kafka start`: run a broker until a signal stops it."""
 
 from argparse import ArgumentParser
 from collections.abc import Sequence

@@ -11,15 +11,15 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.broker import RunningBroker
 from trio_kafka.cli import CommandFailedError
-from trio_kafka.cli.embedded import addresses
+from trio_kafka.cli.embedded import Addresses, addresses
 from trio_kafka.cli.output import print_json_line
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import Layer
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.install_hint import install_command
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.in_memory import InMemoryWorld
@@ -46,7 +46,7 @@ def quick_settings() -> Layer:
     if find_spec(_HTTP_SERVER) is None:
         needed = install_command("trio-kafka[http]")
         raise CommandFailedError(f"the test controls need an HTTP server: {needed}")
-    return {name: Given(text, _OPTION) for name, text in _SETTINGS.items()}
+    return {name: SettingText(text, _OPTION) for name, text in _SETTINGS.items()}
 
 
 def machine_for(config: BrokerConfig) -> Callable[[int], RealWorld]:
@@ -54,8 +54,8 @@ def machine_for(config: BrokerConfig) -> Callable[[int], RealWorld]:
 
     Its clock can be moved.
     """
-    directory = config.given.get("log.dir")
-    if "log.dirs" in config.given or directory is None or directory.where != _OPTION:
+    directory = config.texts.get("log.dir")
+    if "log.dirs" in config.texts or directory is None or directory.where != _OPTION:
         return lambda limit: RealWorld(SkippingClock(), descriptors=limit)
     return lambda limit: InMemoryWorld(SkippingClock(), descriptors=limit)
 
@@ -65,15 +65,15 @@ def print_testing_addresses(broker: RunningBroker) -> None:
     print_json_line(testing_addresses(broker))
 
 
-def testing_addresses(broker: RunningBroker) -> dict[str, Any]:
+def testing_addresses(broker: RunningBroker) -> Addresses:
     """Return the addresses of a broker for tests, for JSON."""
-    found = addresses(broker)
+    data = addresses(broker)
     mounts = broker.plugins.dependencies.mounts
-    path = next((one.path for one in mounts if one.owner == _CONTROLS), None)
+    path = next((mount.path for mount in mounts if mount.owner == _CONTROLS), None)
     if isinstance(broker.world, InMemoryWorld):
-        found["directories"] = []
-    found["testing"] = [] if path is None else [f"{one}{path}" for one in found["http"]]
-    return found
+        data["directories"] = []
+    data["testing"] = [] if path is None else [f"{url}{path}" for url in data["http"]]
+    return data
 
 
 def end_with_parent() -> None:

@@ -7,7 +7,7 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from attrs import asdict
 
@@ -76,12 +76,12 @@ def _print_lines(before: TreeSnapshot | None, after: TreeSnapshot) -> None:
         print(line)
 
 
-def as_data(before: TreeSnapshot | None, after: TreeSnapshot) -> dict[str, Any]:
+def as_data(before: TreeSnapshot | None, after: TreeSnapshot) -> dict[str, object]:
     """Return a reading for JSON, with rates since the one before."""
     return {
-        "loops": [asdict(one) for one in loops(before, after)],
-        "requests": [asdict(one) for one in api_loads(before, after)],
-        "queues": [asdict(one) for one in queues(before, after)],
+        "loops": [asdict(row) for row in loops(before, after)],
+        "requests": [asdict(row) for row in api_loads(before, after)],
+        "queues": [asdict(row) for row in queues(before, after)],
     }
 
 
@@ -106,15 +106,15 @@ def _loops(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]:
     head = ("plane", "connections", "passes/s", "busy %", "wake ms", "lag ms", "tasks")
     rows = [
         [
-            one.plane,
-            str(one.connections),
-            _shown(one.passes_per_s),
-            _shown(one.busy_percent),
-            f"{one.wake_ms:.3f}",
-            f"{one.lag_ms:.1f}",
-            str(one.tasks),
+            loop.plane,
+            str(loop.connections),
+            _shown(loop.passes_per_s),
+            _shown(loop.busy_percent),
+            f"{loop.wake_ms:.3f}",
+            f"{loop.lag_ms:.1f}",
+            str(loop.tasks),
         ]
-        for one in loops(before, after)
+        for loop in loops(before, after)
     ]
     yield from columns(head, rows, [LEFT, *[RIGHT] * (len(head) - 1)])
 
@@ -123,13 +123,13 @@ def _requests(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]
     head = ("API", "/s", "queue ms", "local", "remote", "resp.q", "send", "total", "max")
     rows = [
         [
-            one.api if one.plane == "plane data" else f"{one.api} ({one.plane})",
-            _shown(one.per_s),
-            *(f"{one.hops_ms[hop]:.3f}" for hop in HOPS),
-            f"{one.total_ms:.3f}",
-            f"{one.total_max_ms:.1f}",
+            load.api if load.plane == "plane data" else f"{load.api} ({load.plane})",
+            _shown(load.per_s),
+            *(f"{load.hops_ms[hop]:.3f}" for hop in HOPS),
+            f"{load.total_ms:.3f}",
+            f"{load.total_max_ms:.1f}",
         ]
-        for one in api_loads(before, after)
+        for load in api_loads(before, after)
     ]
     yield from columns(head, rows, [LEFT, *[RIGHT] * (len(head) - 1)])
 
@@ -138,14 +138,14 @@ def _queues(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]:
     head = ("what waits", "now", "bound", "most", "oldest s", "done/s")
     rows = [
         [
-            one.path,
-            str(one.waiting),
-            "-" if one.bound is None else str(one.bound),
-            "-" if one.most is None else str(one.most),
-            _shown(one.oldest_s, digits=3),
-            _shown(one.done_per_s),
+            queue.path,
+            str(queue.waiting),
+            "-" if queue.bound is None else str(queue.bound),
+            "-" if queue.most is None else str(queue.most),
+            _shown(queue.oldest_s, digits=3),
+            _shown(queue.done_per_s),
         ]
-        for one in queues(before, after)
+        for queue in queues(before, after)
     ]
     yield from columns(head, rows, [LEFT, *[RIGHT] * (len(head) - 1)])
 

@@ -5,7 +5,7 @@ Names and texts come from the broker and its clients: control characters are sho
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.cli.broker_client import (
     parse_address,
@@ -81,12 +81,9 @@ def read_tree(
     kinds: only nodes of these kinds, and the nodes above them; empty: all.
     Raises BrokerClientError, also for a broker that cannot filter by kind.
     """
-    wanted = DescribeTreeRequest(path, depth, kinds=list(kinds))
+    request = DescribeTreeRequest(path, depth, kinds=list(kinds))
     first, unknown = (_KINDS_SINCE, NO_KINDS) if kinds else (0, NO_TREE)
-    answer: DescribeTreeResponse = send_request(
-        wanted, address, timeout_s, unknown=unknown, first=first
-    )
-    return answer
+    return send_request(request, address, timeout_s, unknown=unknown, first=first)
 
 
 # --- for people
@@ -99,7 +96,7 @@ def as_text(answer: DescribeTreeResponse) -> Iterator[str]:
     width = max(map(len, names), default=0)
     kinds = max((len(row.kind) for row in rows), default=0)
     for name, row in zip(names, rows, strict=True):
-        figures = "  ".join(f"{printable(one.name)}={show(one)}" for one in row.figures)
+        figures = "  ".join(f"{printable(figure.name)}={show(figure)}" for figure in row.figures)
         yield f"{name:{width}}  {printable(row.kind):{kinds}}  {figures}".rstrip()
     if answer.truncated:
         yield MORE
@@ -107,16 +104,16 @@ def as_text(answer: DescribeTreeResponse) -> Iterator[str]:
 
 def branches(rows: list[TreeRow]) -> list[str]:
     """Return the branch lines before each row's name; rows are in walk order."""
-    found = []
+    lines = []
     below: list[bool] = []  # by depth: whether another sibling follows
     for row in reversed(rows):
         depth = row.depth
         below += [False] * (depth + 1 - len(below))
         stems = ["│  " if more else "   " for more in below[1:depth]]
-        found.append("".join([*stems, "├─ " if below[depth] else "└─ "]) if depth else "")
+        lines.append("".join([*stems, "├─ " if below[depth] else "└─ "]) if depth else "")
         del below[depth:]
         below.append(True)
-    return found[::-1]
+    return lines[::-1]
 
 
 def show(figure: TreeFigure) -> str:
@@ -132,13 +129,13 @@ def show(figure: TreeFigure) -> str:
 # --- for programs
 
 
-def as_data(answer: DescribeTreeResponse) -> dict[str, Any]:
+def as_data(answer: DescribeTreeResponse) -> dict[str, object]:
     """Return the tree for JSON: nested nodes, and whether the broker left some out."""
-    top: list[Any] = []
+    top: list[object] = []
     places = [top]  # by depth: the list that takes nodes of that depth
     for row in answer.rows:
-        children: list[Any] = []
-        figures = {one.name: value_of(one) for one in row.figures}
+        children: list[object] = []
+        figures = {figure.name: value_of(figure) for figure in row.figures}
         places[row.depth].append(
             {"name": row.name, "kind": row.kind, "figures": figures, "children": children}
         )

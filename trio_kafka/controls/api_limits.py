@@ -73,7 +73,7 @@ class ApiLimits:
         Raises UnknownApiError, NoVersionLeftError.
         """
         key = key_of_api(api, self._apis)
-        offered = next(one for one in self._apis.with_all_versions() if one.key == key)
+        offered = next(api for api in self._apis.with_all_versions() if api.key == key)
         if max(first, offered.first) > min(last, offered.last):
             raise NoVersionLeftError(
                 f"no version of {offered.name} is left from {first} to {last}: want some of"
@@ -88,7 +88,7 @@ class ApiLimits:
     def restore(self, api: ApiName) -> None:
         """Remove all limits of an API. Raises UnknownApiError."""
         key = key_of_api(api, self._apis)
-        self._keep([one for one in self._limits if one.key != key])
+        self._keep([limit for limit in self._limits if limit.key != key])
 
     def clear(self) -> None:
         """Remove all limits."""
@@ -102,12 +102,12 @@ class ApiLimits:
     @property
     def served(self) -> list[ServedVersions]:
         """Versions of each API, by key."""
-        left = {one.key: one for one in self._apis}
+        remaining = {api.key: api for api in self._apis}
         return [
-            ServedVersions(one.name, left[one.key].first, left[one.key].last)
-            if one.key in left
-            else ServedVersions(one.name, None, None)
-            for one in self._apis.with_all_versions()
+            ServedVersions(api.name, remaining[api.key].first, remaining[api.key].last)
+            if api.key in remaining
+            else ServedVersions(api.name, None, None)
+            for api in self._apis.with_all_versions()
         ]
 
     @property
@@ -127,7 +127,7 @@ class ApiLimits:
 
     def _remove(self, limit: ApiLimit) -> None:
         if limit in self._limits:
-            self._keep([one for one in self._limits if one is not limit])
+            self._keep([other for other in self._limits if other is not limit])
 
     def _keep(self, limits: list[ApiLimit]) -> None:
         self._limits = limits
@@ -135,7 +135,7 @@ class ApiLimits:
 
     def _by_key(self) -> dict[int, Versions]:
         common: dict[int, Versions] = {}
-        for one in self._limits:
-            first, last = common.get(one.key, one.versions)
-            common[one.key] = max(first, one.versions[0]), min(last, one.versions[1])
+        for limit in self._limits:
+            first, last = common.get(limit.key, limit.versions)
+            common[limit.key] = max(first, limit.versions[0]), min(last, limit.versions[1])
         return common

@@ -1,12 +1,11 @@
 """APIs of a broker by name, by key, or by the class of their requests."""
 
 from difflib import get_close_matches
-from typing import Any
 
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.requests.registry import Registry
 
-ApiName = str | int | type[Any]
+ApiName = str | int | type[object]
 
 
 class UnknownApiError(ValueError):
@@ -15,7 +14,7 @@ class UnknownApiError(ValueError):
 
 def key_of_api(api: ApiName, apis: Registry) -> int:
     """Return the key of an API, served or narrowed away. Raises UnknownApiError."""
-    names = {one.name: one.key for one in apis.with_all_versions()}
+    names = {api.name: api.key for api in apis.with_all_versions()}
     if isinstance(api, type):
         key = message_of(api).key
         if key is not None and key in names.values():
@@ -34,4 +33,4 @@ def key_of_api(api: ApiName, apis: Registry) -> int:
 
 def name_of_api(key: int, apis: Registry) -> str:
     """Return the name of an API by its key."""
-    return next(one.name for one in apis.with_all_versions() if one.key == key)
+    return next(api.name for api in apis.with_all_versions() if api.key == key)

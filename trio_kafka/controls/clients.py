@@ -33,12 +33,14 @@ def connections(broker: HasParts) -> list[Connection]:
 
 def connected_clients(broker: HasParts) -> list[Client]:
     """Return the clients of all connections, sorted."""
-    figures: Iterable[dict[str, object]] = (dict(one.figures()) for one in connections(broker))
+    figures: Iterable[dict[str, object]] = (
+        dict(connection.figures()) for connection in connections(broker)
+    )
     return sorted(
         Client(
-            client_id=str(one["client_id"]),
-            peer=str(one["peer"]),
-            software=str(one["software"] or ""),
+            client_id=str(row["client_id"]),
+            peer=str(row["peer"]),
+            software=str(row["software"] or ""),
         )
-        for one in figures
+        for row in figures
     )

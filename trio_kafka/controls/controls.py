@@ -10,7 +10,7 @@ They cost nothing until they are used, and go on in the next life of the broker 
 
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, Unpack
 
 import trio
 
@@ -20,6 +20,7 @@ from trio_kafka.controls.faults import Fault, FaultRule, Faults
 from trio_kafka.controls.interceptors import Around, Interceptor, Interceptors
 from trio_kafka.controls.keywords import check_keywords, suggesting_methods
 from trio_kafka.controls.recorder import CONDITIONS, RecordedRequest, Recorder
+from trio_kafka.controls.recorder.recorded import Conditions
 from trio_kafka.controls.running import HasParts
 from trio_kafka.introspect.tree import Node
 
@@ -50,12 +51,12 @@ class Controls:
         self.interceptors = Interceptors(broker)
 
     def attach(self, broker: HasParts) -> None:
-        """Go on with another broker: the next life of the same one. Idempotent."""
+        """Continue with the next life of the broker. Idempotent."""
         if broker is self._broker:
             return
         self._broker = broker
-        for one in (self.limits, self.recorder, self.faults, self.interceptors):
-            one.attach(broker)
+        for control in (self.limits, self.recorder, self.faults, self.interceptors):
+            control.attach(broker)
 
     def clear(self) -> None:
         """Undo everything: remove rules, coroutines and limits, stop recording, forget failures."""
@@ -76,7 +77,7 @@ class Controls:
 class Loop(Protocol):
     """Thread with the broker's loop."""
 
-    def call(self, function: Callable[..., Awaitable[T]], *args: Any) -> T: ...
+    def call(self, function: Callable[..., Awaitable[T]], *args: object) -> T: ...
 
 
 @suggesting_methods
@@ -115,7 +116,7 @@ class BlockingFault:
         self._loop.call(wait)
 
     def release(self) -> None:
-        """Let the requests go on that the rule holds."""
+        """Release the requests that the rule holds."""
         _call(self._loop, self.fault.release)
 
     def remove(self) -> None:
@@ -159,7 +160,9 @@ class BlockingControls:
         """Record requests from now on."""
         _call(self._loop, self.controls.recorder.start)
 
-    def requests(self, api: ApiName | None = None, **conditions: Any) -> list[RecordedRequest]:
+    def requests(
+        self, api: ApiName | None = None, **conditions: Unpack[Conditions]
+    ) -> list[RecordedRequest]:
         """Return the recorded requests that meet the conditions of `Recorder.requests`."""
 
         def read() -> list[RecordedRequest]:
@@ -173,7 +176,7 @@ class BlockingControls:
         api: ApiName | None = None,
         *,
         timeout_s: float = 10.0,
-        **conditions: Any,
+        **conditions: Unpack[Conditions],
     ) -> list[RecordedRequest]:
         """Wait until some requests meet the conditions, and return them.
 
@@ -214,7 +217,7 @@ class BlockingControls:
         _call(self._loop, self.controls.clear)
 
 
-def _call(loop: Loop, function: Callable[..., T], *args: Any) -> T:
+def _call(loop: Loop, function: Callable[..., T], *args: object) -> T:
     """Call a plain function in the loop, and return its result."""
 
     async def call() -> T:

@@ -37,13 +37,13 @@ _PAUSE_S = 0.01
 
 async def list_groups(broker: HasParts) -> list[Group]:
     """Return all groups, sorted by id. Raises KafkaError."""
-    listed = sorted(await _listed(broker), key=lambda one: one.group_id)
-    return [await _describe(broker, one.group_id, one.group_type.lower()) for one in listed]
+    listed = sorted(await _listed(broker), key=lambda group: group.group_id)
+    return [await _describe(broker, group.group_id, group.group_type.lower()) for group in listed]
 
 
 async def describe_group(broker: HasParts, group_id: str) -> Group:
     """Return a group; one that does not exist is Dead and empty. Raises KafkaError."""
-    types = {one.group_id: one.group_type.lower() for one in await _listed(broker)}
+    types = {group.group_id: group.group_type.lower() for group in await _listed(broker)}
     if group_id not in types:
         return Group(group_id=group_id, state=DEAD)
     return await _describe(broker, group_id, types[group_id])
@@ -85,19 +85,19 @@ async def _describe(broker: HasParts, group_id: str, group_type: str) -> Group:
 
 
 async def _describe_consumer(broker: HasParts, group_id: str) -> tuple[str, list[Member]]:
-    (found,) = (await ask(broker, ConsumerGroupDescribeRequest([group_id]))).groups
-    if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:  # it has ended, or changed its type
+    (group,) = (await ask(broker, ConsumerGroupDescribeRequest([group_id]))).groups
+    if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:  # it has ended, or changed its type
         return DEAD, []
-    check(found.error_code, group_id)
-    return found.group_state, [_consumer_member(one) for one in found.members]
+    check(group.error_code, group_id)
+    return group.group_state, [_consumer_member(member) for member in group.members]
 
 
 async def _describe_classic(broker: HasParts, group_id: str) -> tuple[str, list[Member]]:
-    (found,) = (await ask(broker, DescribeGroupsRequest([group_id]))).groups
-    if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+    (group,) = (await ask(broker, DescribeGroupsRequest([group_id]))).groups
+    if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         return DEAD, []
-    check(found.error_code, group_id)
-    return found.group_state, [_classic_member(one) for one in found.members]
+    check(group.error_code, group_id)
+    return group.group_state, [_classic_member(member) for member in group.members]
 
 
 def _consumer_member(member: ConsumerMember) -> Member:
@@ -106,7 +106,9 @@ def _consumer_member(member: ConsumerMember) -> Member:
         member_id=member.member_id,
         client_id=member.client_id,
         instance_id=member.instance_id,
-        partitions=tuple(sorted((one.topic_name, n) for one in assigned for n in one.partitions)),
+        partitions=tuple(
+            sorted((topic.topic_name, n) for topic in assigned for n in topic.partitions)
+        ),
     )
 
 
@@ -125,9 +127,9 @@ def _classic_assignment(data: bytes) -> tuple[tuple[str, int], ...]:
         return ()
     try:
         assigned: Sequence[tuple[str, int]] = [
-            (one.topic, number)
-            for one in read_assignment(data).assigned_partitions
-            for number in one.partitions
+            (topic.topic, number)
+            for topic in read_assignment(data).assigned_partitions
+            for number in topic.partitions
         ]
     except DecodeError:
         return ()
@@ -135,17 +137,17 @@ def _classic_assignment(data: bytes) -> tuple[tuple[str, int], ...]:
 
 
 async def _committed(broker: HasParts, group_id: str) -> dict[tuple[str, int], int]:
-    asked = OffsetFetchRequestGroup(group_id=group_id, topics=None)
+    topics_of_group = OffsetFetchRequestGroup(group_id=group_id, topics=None)
     # Version 9 has the names of topics.
-    (found,) = (await ask(broker, OffsetFetchRequest(groups=[asked]), version=9)).groups
-    if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+    (group,) = (await ask(broker, OffsetFetchRequest(groups=[topics_of_group]), version=9)).groups
+    if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         return {}
-    check(found.error_code, group_id)
+    check(group.error_code, group_id)
     return {
-        (topic.name, one.partition_index): one.committed_offset
-        for topic in found.topics
-        for one in topic.partitions
-        if one.committed_offset >= 0
+        (topic.name, partition.partition_index): partition.committed_offset
+        for topic in group.topics
+        for partition in topic.partitions
+        if partition.committed_offset >= 0
     }
 
 

@@ -23,7 +23,7 @@ from trio_kafka.controls.running import KIT_CLIENT, HasParts
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.interceptors.registry import InFlight, Interception
 
-Forward = Callable[[Any], Awaitable[Any]]
+Forward = Callable[[object], Awaitable[Any]]
 Around = Callable[[Any, Context, Forward], Awaitable[Any]]
 ORDER: Final = 10  # further in than fault rules
 
@@ -48,7 +48,7 @@ class Interceptor:
     calls: int = field(default=0, init=False)
     _remove: Callable[["Interceptor"], None]
 
-    async def around(self, request: Any, context: Context, forward: Forward) -> Any:
+    async def around(self, request: object, context: Context, forward: Forward) -> object:
         """Call the coroutine, except for the kit's own requests."""
         if context.client_id == KIT_CLIENT:
             return await forward(request)
@@ -79,7 +79,7 @@ class Interceptors:
         self._order = order
         self._owner = RecordingOwner("test")
         self._placed: dict[Interceptor, Interception] = {}  # outermost first
-        self._kinds: dict[Interceptor, type[Any] | None] = {}
+        self._kinds: dict[Interceptor, type[object] | None] = {}
 
     def on(self, api: ApiName | None = None) -> Callable[[Around], Interceptor]:
         """Declare a coroutine that is called for each request of an API; None: for all requests.
@@ -87,26 +87,26 @@ class Interceptors:
         The name stands for the `Interceptor` afterwards. Raises UnknownApiError.
         """
         apis = self._broker.parts.apis
-        found = None if api is None else apis.get(key_of_api(api, apis))
+        limited_to = None if api is None else apis.get(key_of_api(api, apis))
 
         def place(function: Around) -> Interceptor:
-            made = Interceptor(function, self._remove)
-            self._kinds[made] = None if found is None else found.request
-            self._place(made)
-            return made
+            interceptor = Interceptor(function, self._remove)
+            self._kinds[interceptor] = None if limited_to is None else limited_to.request
+            self._place(interceptor)
+            return interceptor
 
         return place
 
     def attach(self, broker: HasParts) -> None:
-        """Put the coroutines around the requests of another broker: the next life of the same."""
+        """Put the coroutines around the requests of the broker's next life."""
         self._broker = broker
-        for one in self._placed:
-            self._place(one)
+        for interceptor in self._placed:
+            self._place(interceptor)
 
     def clear(self) -> None:
         """Remove all of them."""
-        for one in list(self._placed):
-            one.remove()
+        for interceptor in list(self._placed):
+            interceptor.remove()
 
     @property
     def failures(self) -> list[tuple[BaseException, str]]:

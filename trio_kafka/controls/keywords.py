@@ -14,21 +14,25 @@ C = TypeVar("C", bound=type)
 _BY_NAME = frozenset({Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY})
 
 
-def check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+def check_keywords(function: str, names: Iterable[str], accepted: Iterable[str]) -> None:
     """Raise TypeError if an argument is not known; the message names the one that is meant."""
-    known = [name for name in known if name != "self"]
-    for name in given:
-        if name not in known:
-            near = get_close_matches(name, known, n=1, cutoff=0.5)
+    accepted = [name for name in accepted if name != "self"]
+    for name in names:
+        if name not in accepted:
+            near = get_close_matches(name, accepted, n=1, cutoff=0.5)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise TypeError(
-                f"{function}() has no argument {name!r}: {hint}There are {', '.join(known)}"
+                f"{function}() has no argument {name!r}: {hint}There are {', '.join(accepted)}"
             )
 
 
 def keywords_of(function: Callable[..., object]) -> list[str]:
     """Return the names of the arguments that may be given by name."""
-    return [one.name for one in signature(function).parameters.values() if one.kind in _BY_NAME]
+    return [
+        parameter.name
+        for parameter in signature(function).parameters.values()
+        if parameter.kind in _BY_NAME
+    ]
 
 
 def suggesting(function: Callable[P, T]) -> Callable[P, T]:
@@ -37,15 +41,15 @@ def suggesting(function: Callable[P, T]) -> Callable[P, T]:
     One with `**arguments` checks them itself.
     """
     parameters = signature(function).parameters.values()
-    if any(one.kind is Parameter.VAR_KEYWORD for one in parameters):
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
         return function
-    known = keywords_of(function)
-    names = frozenset(known)
+    accepted = keywords_of(function)
+    names = frozenset(accepted)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         if not names.issuperset(kwargs):
-            check_keywords(function.__qualname__.removesuffix(".__init__"), kwargs, known)
+            check_keywords(function.__qualname__.removesuffix(".__init__"), kwargs, accepted)
         return function(*args, **kwargs)
 
     return call

@@ -1,4 +1,4 @@
-"""What the parts of the test kit need of a running broker."""
+"""Protocol of the running broker that the parts of the test kit use."""
 
 from typing import Final, Protocol
 

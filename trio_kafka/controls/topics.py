@@ -7,6 +7,7 @@ from trio_kafka.controls.ask import ask, check
 from trio_kafka.controls.running import HasParts
 from trio_kafka.controls.values import Topic
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.metadata.image import TopicImage
 from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k02_list_offsets import (
@@ -42,14 +43,14 @@ _TIMEOUT_MS = 30_000
 
 
 async def create_topic(
-    broker: HasParts, name: str, partitions: int, configs: Mapping[str, str]
+    broker: HasParts, name: str, partitions: int, *, configs: Mapping[str, str]
 ) -> None:
     """Create a topic. Raises KafkaError."""
-    given = [CreatableTopicConfig(key, value) for key, value in configs.items()]
-    topic = CreatableTopic(name, partitions, 1, configs=given)
+    topic_configs = [CreatableTopicConfig(key, value) for key, value in configs.items()]
+    topic = CreatableTopic(name, partitions, 1, configs=topic_configs)
     answer = await ask(broker, CreateTopicsRequest([topic], timeout_ms=_TIMEOUT_MS))
-    (made,) = answer.topics
-    check(made.error_code, f"{name}: {made.error_message}")
+    (row,) = answer.topics
+    check(row.error_code, f"{name}: {row.error_message}")
 
 
 async def delete_topic(broker: HasParts, name: str) -> None:
@@ -64,7 +65,7 @@ async def compact_topic(broker: HasParts, image: TopicImage) -> None:
     """Compact the logs of a topic. Raises KafkaError."""
     cleaner = broker.parts.cleaner
     for number in image.partitions:
-        log = broker.parts.replicas.logs.get(TopicPartition(image.name, number))
+        log = broker.parts[LogManager].get(TopicPartition(image.name, number))
         if log is None:
             continue
         if not log.config.compacts:
@@ -88,7 +89,7 @@ async def delete_records(
     rows = [DeleteRecordsPartition(number, offset) for number, offset in offsets.items()]
     topic = DeleteRecordsTopic(image.name, rows)
     answer = await ask(broker, DeleteRecordsRequest([topic], timeout_ms=_TIMEOUT_MS))
-    done = [row for one in answer.topics for row in one.partitions]
+    done = [row for topic in answer.topics for row in topic.partitions]
     for row in done:
         check(row.error_code, f"{image.name}-{row.partition_index}")
     return {row.partition_index: row.low_watermark for row in done}
@@ -116,11 +117,11 @@ async def first_offsets(broker: HasParts, image: TopicImage) -> dict[int, int]:
 
 
 async def _offsets(broker: HasParts, image: TopicImage, time: int) -> dict[int, int]:
-    asked = [
+    partitions = [
         ListOffsetsPartition(partition_index=number, timestamp=time) for number in image.partitions
     ]
-    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(image.name, asked)])
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(image.name, partitions)])
     (topic,) = (await ask(broker, request)).topics
-    for one in topic.partitions:
-        check(one.error_code, f"{image.name}-{one.partition_index}")
-    return {one.partition_index: one.offset for one in topic.partitions}
+    for row in topic.partitions:
+        check(row.error_code, f"{image.name}-{row.partition_index}")
+    return {row.partition_index: row.offset for row in topic.partitions}

@@ -1,8 +1,8 @@
 """Channel: a bounded queue between tasks, with a node in the tree.
 
-Reading a count costs nothing, where the `statistics()` of Trio's memory channels takes 1 µs, so hot
-loops may ask whether an item is queued or a receiver idle. Sending and receiving cost half of
-Trio's. The age of the oldest item is computed when asked, from a time that items carry anyway.
+Its counts are plain attributes, so that hot loops may read whether an item is queued or a receiver
+idle; a memory channel of Trio builds its `statistics()` for each call. The age of the oldest item
+comes from a time that items carry anyway.
 """
 
 from collections import OrderedDict, deque
@@ -30,6 +30,7 @@ class Channel(Generic[T]):
         bound: float,
         node: Node,
         name: str,
+        *,
         age_s: Callable[[T], float | None] = lambda _: None,
     ) -> None:
         """age_s: computes the age of an item from a time that it carries."""

@@ -36,8 +36,8 @@ def following(call: Callable[[], None]) -> Iterator[None]:
 def logger_levels() -> dict[str, str]:
     """Return the effective level of every logger by its name."""
     names = sorted(logging.root.manager.loggerDict)
-    found = {name: _name_of(_effective(name)) for name in names}
-    return {ROOT: _name_of(logging.root.level), **found}
+    levels = {name: _name_of(_effective(name)) for name in names}
+    return {ROOT: _name_of(logging.root.level), **levels}
 
 
 def has_logger(name: str) -> bool:
@@ -59,9 +59,9 @@ def set_level(name: str, level: str | None) -> None:
 def _effective(name: str) -> int:
     """Return the level of a logger, or of the nearest one above it."""
     while name:
-        found = logging.root.manager.loggerDict.get(name)
-        if isinstance(found, logging.Logger):
-            return found.getEffectiveLevel()
+        logger = logging.root.manager.loggerDict.get(name)
+        if isinstance(logger, logging.Logger):
+            return logger.getEffectiveLevel()
         name = name.rpartition(".")[0]
     return logging.root.level
 

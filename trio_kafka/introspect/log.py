@@ -32,8 +32,8 @@ class Logger(logging.LoggerAdapter[logging.Logger]):
     """A logger whose methods take fields as keywords (any but `msg` and `level`)."""
 
     def process(
-        self, msg: Any, kwargs: MutableMapping[str, Any]
-    ) -> tuple[Any, MutableMapping[str, Any]]:
+        self, msg: object, kwargs: MutableMapping[str, Any]
+    ) -> tuple[object, MutableMapping[str, Any]]:
         """Split logging's own keywords from the fields of the event."""
         own = {name: kwargs[name] for name in kwargs if name in _OF_LOGGING}
         fields = {name: value for name, value in kwargs.items() if name not in _OF_LOGGING}
@@ -72,7 +72,7 @@ class TextLines(logging.Formatter):
         trace = _exception(self, record)
         if not trace:
             return line
-        return "\n".join([line, *(MARK + _one_line(one) for one in trace.split("\n"))])
+        return "\n".join([line, *(MARK + _one_line(row) for row in trace.split("\n"))])
 
 
 class JsonLines(logging.Formatter):

@@ -1,7 +1,7 @@
 """Counters for operators, by name and labels.
 
-Code that counts often keeps the `Counter` and adds to its `value` (0.03 µs). Labels come from
-closed sets, never from a peer: each combination is kept for good.
+Code that counts often keeps the `Counter` and adds to its `value`. Labels come from closed sets,
+never from a peer: each combination is kept for good.
 """
 
 from collections.abc import Iterator
@@ -59,8 +59,8 @@ class Counters:
     def figures(self) -> Figures:
         """Return figures `name.label.label`, labels in the order of their names."""
         return {
-            ".".join((one.name, *(text for _, text in one.labels))).replace(" ", "-"): one.value
-            for one in self
+            ".".join((row.name, *(text for _, text in row.labels))).replace(" ", "-"): row.value
+            for row in self
         }
 
     def __iter__(self) -> Iterator[Reading]:

@@ -1,7 +1,7 @@
 """Recent requests: the latest and the slowest ones of each API, for inspection.
 
-Their stamps are kept, which hold no connection, frame or message. A request costs an append to a
-ring and one comparison. Slow requests are forgotten after an hour.
+Their stamps are kept, which hold no connection, frame or message. Slow requests are forgotten after
+an hour.
 """
 
 import heapq

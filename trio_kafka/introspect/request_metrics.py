@@ -19,7 +19,7 @@ TOGETHER: Final = 32  # requests of an API that are added in one batch, at most
 class ApiMetrics:
     """Count, sums and longest times of the hops of one API, and some of its recent requests.
 
-    Requests are added in batches, which costs less than one by one: call `settle` before reading.
+    Requests are added in batches: call `settle` before reading.
     """
 
     recent: RecentRequests = field(factory=lambda: RecentRequests(RECENT))
@@ -41,13 +41,13 @@ class ApiMetrics:
         over = self._pending
         if not over:
             return
-        self._add_up("queue", [one.begun - one.received for one in over])
-        self._add_up("local", [one.handled - one.begun for one in over])
-        self._add_up("remote", [one.answered - one.handled for one in over])
-        self._add_up("throttle", [one.throttled_s for one in over])
-        self._add_up("response_queue", [one.sending - one.answered for one in over])
-        self._add_up("send", [one.sent - one.sending for one in over])
-        totals = [one.sent - one.received for one in over]
+        self._add_up("queue", [stamps.begun - stamps.received for stamps in over])
+        self._add_up("local", [stamps.handled - stamps.begun for stamps in over])
+        self._add_up("remote", [stamps.answered - stamps.handled for stamps in over])
+        self._add_up("throttle", [stamps.throttled_s for stamps in over])
+        self._add_up("response_queue", [stamps.sending - stamps.answered for stamps in over])
+        self._add_up("send", [stamps.sent - stamps.sending for stamps in over])
+        totals = [stamps.sent - stamps.received for stamps in over]
         self._add_up("total", totals)
         recent, before = self.recent, self.count
         for stamps, total in zip(over, totals, strict=True):
@@ -88,34 +88,31 @@ class RequestMetrics:
     elapsed: Callable[[], float] = field(kw_only=True)
     log: Callable[[Stamps], None] | None = field(default=None, init=False)
     _followers: tuple[Callable[[Stamps], None], ...] = field(default=(), init=False)
-    known: dict[int, ApiMetrics] = field(factory=dict, init=False)
+    by_key: dict[int, ApiMetrics] = field(factory=dict, init=False)
     _named: dict[int, str] = field(factory=dict, init=False)
 
     def of(self, key: int) -> ApiMetrics:
         """Return the settled metrics of an API. Each key is kept for good: pass known keys only."""
-        metrics = self.known.get(key)
+        metrics = self.by_key.get(key)
         if metrics is None:
-            metrics = self.known[key] = ApiMetrics(RecentRequests(self._recent))
+            metrics = self.by_key[key] = ApiMetrics(RecentRequests(self._recent))
             self._node.add(self.name_of(key), "part", metrics.figures)
         metrics.settle()
         return metrics
 
     def follow(self, call: Callable[[Stamps], None]) -> None:
-        """Call `call`, which must not raise, with each request that is over. Idempotent.
-
-        Without followers, a request costs a comparison.
-        """
+        """Call `call`, which must not raise, with each request that is over. Idempotent."""
         if call not in self._followers:
             self._tell((*self._followers, call))
 
     def unfollow(self, call: Callable[[Stamps], None]) -> None:
         """Undo `follow`. Idempotent."""
-        self._tell(tuple(one for one in self._followers if one != call))
+        self._tell(tuple(follower for follower in self._followers if follower != call))
 
     def _tell(self, followers: tuple[Callable[[Stamps], None], ...]) -> None:
         def tell_all(stamps: Stamps) -> None:
-            for one in followers:
-                one(stamps)
+            for follower in followers:
+                follower(stamps)
 
         self._followers = followers
         self.log = tell_all if len(followers) > 1 else followers[0] if followers else None
@@ -130,7 +127,7 @@ class RequestMetrics:
 
     def settled(self) -> Iterator[tuple[int, ApiMetrics]]:
         """Yield the settled metrics of each API with its key."""
-        for key, metrics in tuple(self.known.items()):
+        for key, metrics in tuple(self.by_key.items()):
             metrics.settle()
             yield key, metrics
 

@@ -94,7 +94,7 @@ class QueueLoad:
 
 def loops(before: TreeSnapshot | None, after: TreeSnapshot) -> list[LoopLoad]:
     """Return the load of the loop for each plane."""
-    found = []
+    loads = []
     for path, node in after.nodes.items():
         if path[-1] != "loop" or len(path) < 2:
             continue
@@ -102,19 +102,19 @@ def loops(before: TreeSnapshot | None, after: TreeSnapshot) -> list[LoopLoad]:
         loop = LoopLoad(
             plane=path[-2],
             connections=_connections(after, path[:-1]),
-            passes_per_s=rate(before, after, path, "passes"),
+            passes_per_s=rate(before, after, path, figure="passes"),
             busy_percent=None if past is None else _busy_percent(before, after, path),
-            wake_ms=_mean(past, node, "wake_ms", "wakes"),
+            wake_ms=_mean(past, node, "wake_ms", count="wakes"),
             lag_ms=node.number("lag_ms"),
             tasks=int(node.number("tasks")),
         )
-        found.append(loop)
-    return found
+        loads.append(loop)
+    return loads
 
 
 def api_loads(before: TreeSnapshot | None, after: TreeSnapshot) -> list[ApiLoad]:
     """Return the load of each API, the most requested between the snapshots first."""
-    found = []
+    counted = []
     for path, node in after.nodes.items():
         if len(path) < 3 or path[-2] != "requests":
             continue
@@ -124,14 +124,14 @@ def api_loads(before: TreeSnapshot | None, after: TreeSnapshot) -> list[ApiLoad]
             plane=path[-3],
             api=node.name,
             count=int(node.number("count")),
-            per_s=rate(before, after, path, "count"),
-            hops_ms={hop: _mean(past, node, f"{hop}_ms", "count") for hop in HOPS},
-            total_ms=_mean(past, node, "total_ms", "count"),
+            per_s=rate(before, after, path, figure="count"),
+            hops_ms={hop: _mean(past, node, f"{hop}_ms", count="count") for hop in HOPS},
+            total_ms=_mean(past, node, "total_ms", count="count"),
             total_max_ms=node.number("total_max_ms"),
         )
-        found.append((count, load))
-    found.sort(key=lambda one: -one[0])
-    return [load for _, load in found]
+        counted.append((count, load))
+    counted.sort(key=lambda row: -row[0])
+    return [load for _, load in counted]
 
 
 _WAITING: Final = {"channel": "depth", "purgatory": "waiting", "limiter": "waiting"}
@@ -160,7 +160,7 @@ def _queue(before: TreeSnapshot | None, after: TreeSnapshot, path: Path) -> Queu
         bound=_count(node, _BOUND.get(kind, "")),
         most=_count(node, "high_water"),
         oldest_s=float(oldest) if isinstance(oldest, int | float) else None,
-        done_per_s=rate(before, after, path, _DONE.get(kind, "")),
+        done_per_s=rate(before, after, path, figure=_DONE.get(kind, "")),
     )
 
 
@@ -170,7 +170,7 @@ def _count(node: NodeSnapshot, figure: str) -> int | None:
 
 
 def rate(
-    before: TreeSnapshot | None, after: TreeSnapshot, path: Sequence[str], figure: str
+    before: TreeSnapshot | None, after: TreeSnapshot, path: Sequence[str], *, figure: str
 ) -> float | None:
     """Return the rate per second of a figure; None without a second snapshot or without the figure.
 
@@ -189,21 +189,21 @@ def _past(before: TreeSnapshot | None, path: Path) -> NodeSnapshot | None:
 
 
 def _connections(look: TreeSnapshot, plane: Path) -> int:
-    found = (
+    counts = (
         node.number("connections")
         for path, node in look.nodes.items()
         if node.kind == "selector" and path[: len(plane)] == plane
     )
-    return int(sum(found))
+    return int(sum(counts))
 
 
 def _busy_percent(before: TreeSnapshot | None, after: TreeSnapshot, path: Path) -> float | None:
     """Return the share of time in which the loop did not sleep."""
-    busy = rate(before, after, path, "busy_s")
+    busy = rate(before, after, path, figure="busy_s")
     return None if busy is None else 100 * busy
 
 
-def _mean(past: NodeSnapshot | None, node: NodeSnapshot, figure: str, count: str) -> float:
+def _mean(past: NodeSnapshot | None, node: NodeSnapshot, figure: str, *, count: str) -> float:
     """Return figure by count between two snapshots, or since the start."""
     total, many = node.number(figure), node.number(count)
     if past is not None:

@@ -7,7 +7,7 @@ has taken all of it). Throttling is a pause after the answer, not a hop. All rea
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from attrs import field
 
@@ -15,7 +15,7 @@ from trio_kafka.attributes import define
 from trio_kafka.model import Endpoint, key_of, version_of
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Origin:
     """Origin of requests: facts of a connection, without the connection.
 
@@ -32,10 +32,12 @@ class Origin:
     unlogged: bool = False
 
 
-NOWHERE: Final = Origin(Endpoint("", 0), Endpoint("", 0), "", "", 0)
+NOWHERE: Final = Origin(
+    peer=Endpoint("", 0), local=Endpoint("", 0), listener="", protocol="", number=0
+)
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Stamps:
     """Readings of one request, 0.0 where it has not come so far, and facts for metrics and logs.
 
@@ -63,7 +65,7 @@ class Stamps:
     response_bytes: int = 0
     client_id: str = ""
     errors: Mapping[int, int] = field(init=False)
-    body: Any = field(init=False)
+    body: object = field(init=False)
 
     @property
     def key(self) -> int:

@@ -2,8 +2,7 @@
 
 A part adds a node for what it runs, holds or waits for, and removes it afterwards. Names are
 Kafka's thread names where there is one; a name is cut, as clients choose some. Figures are numbers
-and short texts, computed when asked; secrets never enter the tree. Adding and removing a node takes
-less than 1 µs, keeping it nothing.
+and short texts, computed when the tree is read; secrets never enter the tree.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,6 +50,7 @@ class Node:
         name: str,
         kind: NodeKind,
         figures: Callable[[], Figures] = no_figures,
+        *,
         parent: "Node | None" = None,
         transient: "Callable[[Node], Iterable[Node]] | None" = None,
     ) -> None:
@@ -67,6 +67,7 @@ class Node:
         name: str,
         kind: NodeKind,
         figures: Callable[[], Figures] = no_figures,
+        *,
         transient: "Callable[[Node], Iterable[Node]] | None" = None,
     ) -> "Node":
         """Add a child; the caller removes it, or uses `child`.
@@ -74,7 +75,7 @@ class Node:
         transient: makes more children of the new node when it is read, for things that are too
             many, or change too often, to keep nodes.
         """
-        node = Node(name, kind, figures, self, transient)
+        node = Node(name, kind, figures, parent=self, transient=transient)
         self._children[node] = None
         return node
 

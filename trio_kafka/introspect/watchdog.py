@@ -61,7 +61,7 @@ class Judge:
         self._passes, self._running = passes, False
         return Verdict.SLEEP if still else self.limit_s / 2
 
-    def runs(self, passes: int, began: float, now: float, starved_s: float) -> float | Verdict:
+    def runs(self, passes: int, began: float, now: float, *, starved_s: float) -> float | Verdict:
         """Judge a pass that began at `began`. starved_s: of the loop's thread since its start."""
         if not self._running or passes != self._passes:
             self._passes, self._running, self._named = passes, True, False
@@ -93,7 +93,7 @@ class Block:
     seconds: float
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Watchdog:
     """Watchdog of one loop.
 
@@ -152,7 +152,9 @@ class Watchdog:
             if loop.waiting:
                 verdict = judge.sleeps(passes)
             else:
-                verdict = judge.runs(passes, loop.began, loop.elapsed(), thread.starved_s())
+                verdict = judge.runs(
+                    passes, loop.began, loop.elapsed(), starved_s=thread.starved_s()
+                )
             if verdict is Verdict.SLEEP:
                 loop.on_begin = thread.ring
                 # A pass that began before `on_begin` was set is not noticed.
@@ -189,8 +191,8 @@ class Watchdog:
         """Describe the running task; keeps no frame."""
         # An import puts many frames between the modules of a plugin.
         frames = list(islice(_frames(frame), _SEARCHED))
-        modules = [str(one.f_globals.get("__name__")) for one in frames]
-        owned = ((owner, one) for one in modules if (owner := self._owner_of(one)))
+        modules = [str(caller.f_globals.get("__name__")) for caller in frames]
+        owned = ((owner, module) for module in modules if (owner := self._owner_of(module)))
         owner, module = next(owned, ("", ""))
         frames = frames[:_FRAMES]
         return Block(

@@ -19,8 +19,9 @@ from typing import Final, NamedTuple
 
 import trio
 
-from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.disk_latency import LONG_APPEND_S
 from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
@@ -65,9 +66,9 @@ def append_as_leader(
     log: Log,
     records: memoryview,
     headers: Sequence[BatchHeader],
+    *,
     leader_epoch: int,
     now_ms: int | None = None,
-    *,
     in_pieces: bool = False,
 ) -> Appended:
     """Give batches their offsets and the epoch, in place, and write them in the loop.
@@ -80,23 +81,23 @@ def append_as_leader(
     """
     if now_ms is None:
         now_ms = log.now_ms()
-    appended = place(log, records, headers, leader_epoch, now_ms)
+    appended = place(log, records, headers, leader_epoch=leader_epoch, now_ms=now_ms)
     if not appended.duplicate:
-        _write_now(log, records, headers, now_ms, in_pieces=in_pieces)
+        _write_now(log, records, headers, now_ms=now_ms, in_pieces=in_pieces)
     return appended
 
 
 async def append_in_thread(
-    log: Log, records: memoryview, headers: Sequence[BatchHeader], leader_epoch: int
+    log: Log, records: memoryview, headers: Sequence[BatchHeader], *, leader_epoch: int
 ) -> Appended:
     """Append as `append_as_leader` does, in a thread. Shielded: a started write completes.
 
     The caller has a turn of `Log.writer`, so that no other task cuts, closes or syncs the log.
     """
     now_ms = log.now_ms()
-    appended = place(log, records, headers, leader_epoch, now_ms)
+    appended = place(log, records, headers, leader_epoch=leader_epoch, now_ms=now_ms)
     if not appended.duplicate:
-        await log.latency.run_in_threads(_writing(log, records, headers, now_ms))
+        await log.latency.run_in_threads(_writing(log, records, headers, now_ms=now_ms))
     return appended
 
 
@@ -111,10 +112,10 @@ def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHea
     expected = log.end_offset
     for header in headers:
         if header.base_offset < expected:
-            found = f"{log.partition}: batch at {header.base_offset}, want {expected} or more"
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
+            message = f"{log.partition}: batch at {header.base_offset}, want {expected} or more"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
         expected = header.base_offset + header.last_offset_delta + 1
-    _write_now(log, records, headers, log.now_ms())
+    _write_now(log, records, headers, now_ms=log.now_ms())
 
 
 async def copy_in_thread(log: Log, records: memoryview, headers: Sequence[BatchHeader]) -> None:
@@ -124,7 +125,7 @@ async def copy_in_thread(log: Log, records: memoryview, headers: Sequence[BatchH
     long does not make the directory slow, as no client waits for it. LogDirError, KafkaError.
     """
     with trio.CancelScope(shield=True):
-        await run_in_threads(_writing(log, records, headers, log.now_ms()))
+        await run_in_threads(_writing(log, records, headers, now_ms=log.now_ms()))
 
 
 # Steps of an append
@@ -134,8 +135,8 @@ def _write_now(
     log: Log,
     records: memoryview,
     headers: Sequence[BatchHeader],
-    now_ms: int,
     *,
+    now_ms: int,
     in_pieces: bool = False,
 ) -> None:
     """Write in the loop: the steps of `_writing`. No task can wait until appends may begin."""
@@ -143,11 +144,13 @@ def _write_now(
     if log.failed or log.closed or writer.blocked_by:
         log.refuse()
     latency = log.latency
-    began = latency.begin()
+    if latency.suspect:
+        latency.watch()
+    began = latency.elapsed() - latency.yielded_s
     writer.blocked_by = "append"
     try:
         segment = log.segments.active
-        if segment.should_roll(log.config, log.jitter_ms, now_ms, records, headers):
+        if segment.should_roll(log.config, log.jitter_ms, now_ms, records=records, headers=headers):
             segment = run_now(begin_segment(log, _next_base(log, headers), now_ms))
         give_way = latency.give_way if in_pieces and latency.yield_point.bound else None
         position = segment.write(records, give_way)
@@ -155,22 +158,27 @@ def _write_now(
         log.fail(error)
     finally:
         writer.blocked_by = None
-    take_over(log, segment, records, headers, position)
-    latency.end(began)
+    take_over(log, segment, records, headers=headers, written_at=position)
+    ended = latency.elapsed()
+    took_s = ended - latency.yielded_s - began
+    if took_s > LONG_APPEND_S:
+        latency.held_up(ended - took_s, ended)
 
 
 def _writing(
-    log: Log, records: memoryview, headers: Sequence[BatchHeader], now_ms: int
+    log: Log, records: memoryview, headers: Sequence[BatchHeader], *, now_ms: int
 ) -> FileWork[None]:
     with log.blocking_appends("append"):
         try:
             segment = log.segments.active
-            if segment.should_roll(log.config, log.jitter_ms, now_ms, records, headers):
+            if segment.should_roll(
+                log.config, log.jitter_ms, now_ms, records=records, headers=headers
+            ):
                 segment = yield from begin_segment(log, _next_base(log, headers), now_ms)
             position = yield segment.writing(records)
         except OSError as error:
             log.fail(error)
-        take_over(log, segment, records, headers, position)
+        take_over(log, segment, records, headers=headers, written_at=position)
 
 
 def _next_base(log: Log, headers: Sequence[BatchHeader]) -> int:
@@ -184,7 +192,7 @@ def _next_base(log: Log, headers: Sequence[BatchHeader]) -> int:
 
 
 def place(
-    log: Log, records: memoryview, headers: Sequence[BatchHeader], leader_epoch: int, now_ms: int
+    log: Log, records: memoryview, headers: Sequence[BatchHeader], *, leader_epoch: int, now_ms: int
 ) -> Appended:
     """Check the rules; write offsets, epoch and time of the append into the batches."""
     config = log.config
@@ -210,7 +218,7 @@ def place(
         header.base_offset = offset
         header.leader_epoch = leader_epoch
         if append_time:
-            stamp_append_time(records, position, header, now_ms)
+            stamp_append_time(records, position, header, now_ms=now_ms)
         offset += header.last_offset_delta + 1
         position += header.length + LENGTH_END
     stamped_ms = now_ms if append_time else _NO_TIME
@@ -221,6 +229,7 @@ def take_over(
     log: Log,
     segment: Segment,
     records: memoryview,
+    *,
     headers: Sequence[BatchHeader],
     written_at: int,
 ) -> None:
@@ -230,18 +239,13 @@ def take_over(
     """
     if log.failed or log.closed:
         log.refuse()
-    size = len(records)
-    if segment.size - written_at != size:
-        raise InvariantError(
-            f"{log.partition}: the file grew by {segment.size - written_at} bytes, want {size}"
-        )
-    segment.wrote(written_at, headers, log.config.index_interval_bytes)
+    segment.wrote(written_at, headers, log.config.index_interval_bytes, grown_by=len(records))
     epochs, position = log.epochs, 0
     for header in headers:
         if header.leader_epoch != epochs.latest:
             epochs.assign(header.leader_epoch, header.base_offset)
         if header.producer_id >= 0:
-            aborted = note_batch(log.producers, header, records, position)
+            aborted = note_batch(log.producers, header, records, position=position)
             if aborted is not None:
                 segment.transactions.append(aborted)
         position += header.length + LENGTH_END
@@ -258,16 +262,16 @@ def check_sizes(size: int, headers: Sequence[BatchHeader], config: LogConfig) ->
     """Raise KafkaError: MESSAGE_TOO_LARGE for a batch, RECORD_LIST_TOO_LARGE for all together."""
     for header in headers:
         if header.length + LENGTH_END > config.max_message_bytes:
-            found = f"batch of {header.size} bytes, want at most {config.max_message_bytes}"
-            raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found)
+            message = f"batch of {header.size} bytes, want at most {config.max_message_bytes}"
+            raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message)
     check_segment_size(size, config)
 
 
 def check_segment_size(size: int, config: LogConfig) -> None:
     """Raise KafkaError(RECORD_LIST_TOO_LARGE) for batches that exceed a segment together."""
     if size > config.segment_bytes:
-        found = f"batches of {size} bytes, want at most a segment of {config.segment_bytes}"
-        raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, found)
+        message = f"batches of {size} bytes, want at most a segment of {config.segment_bytes}"
+        raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
 
 
 def check_producers(

@@ -57,12 +57,12 @@ def find_batch(file: File, position: int, offset: int) -> FileWork[Spot | None]:
     while position + SMALLEST_STORED <= end:
         need = min(HEADER_SIZE, end - position)
         view = yield ReadBytes(file, position, need, min(_CHUNK, end - position))
-        start, here = position, 0
-        while here + HEADER_SIZE <= len(view):
-            base, length, _, magic, _, _, delta, *_ = unpack(view, here)
+        start, at = position, 0
+        while at + HEADER_SIZE <= len(view):
+            base, length, _, magic, _, _, delta, *_ = unpack(view, at)
             whole = magic == 2 and length >= SMALLEST_LENGTH
             if not whole and is_legacy(magic):
-                delta, whole = 0, message_fits(view, here)
+                delta, whole = 0, message_fits(view, at)
             if unsure and (base > offset or not whole):
                 raise CorruptIndexError(f"no batch for offset {offset} at position {position}")
             if not whole:
@@ -72,8 +72,8 @@ def find_batch(file: File, position: int, offset: int) -> FileWork[Spot | None]:
                 if position + length + LENGTH_END > end:
                     raise CutBatchError(position, length + LENGTH_END)
                 return Spot(position, length + LENGTH_END, base, base + delta)
-            here += length + LENGTH_END
-            position = start + here
+            at += length + LENGTH_END
+            position = start + at
         if position == start:  # less than a header is left: one more message, or a torn batch
             return _last_message(view, position, offset)
     return None

@@ -59,8 +59,8 @@ class LeaderEpochs:
 
     def epoch_at(self, offset: int) -> int:
         """Return the epoch of the batch at `offset`; -1 before the first entry."""
-        found = bisect_right(self._starts, offset)
-        return self._epochs[found - 1] if found else NO_EPOCH
+        count = bisect_right(self._starts, offset)
+        return self._epochs[count - 1] if count else NO_EPOCH
 
     def truncate_from_end(self, offset: int) -> None:
         """Forget epochs that begin at `offset` or later."""
@@ -74,13 +74,13 @@ class LeaderEpochs:
 
         The epoch that contains `offset` begins there now.
         """
-        found = bisect_right(self._starts, offset) - 1
-        if found >= 0 and self._starts[found] < offset:
-            del self._epochs[:found], self._starts[:found]
+        index = bisect_right(self._starts, offset) - 1
+        if index >= 0 and self._starts[index] < offset:
+            del self._epochs[:index], self._starts[:index]
             self._starts[0] = offset
             self._changed()
-        elif found > 0:
-            del self._epochs[:found], self._starts[:found]
+        elif index > 0:
+            del self._epochs[:index], self._starts[:index]
             self._changed()
 
     def _changed(self) -> None:

@@ -62,9 +62,9 @@ class Log:
         world: World,
         directory: Directory,
         partition: TopicPartition,
+        *,
         config: LogConfig,
         state: LogState,
-        *,
         parent: Directory | None = None,
         latency: DiskLatency | None = None,
     ) -> None:
@@ -209,8 +209,8 @@ class Log:
     def set_start_offset(self, offset: int) -> None:
         """Hide records below `offset` from readers. Retention removes whole segments later."""
         if offset > self._high_watermark:
-            found = f"start offset {offset} above the high watermark {self._high_watermark}"
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
+            message = f"start offset {offset} above the high watermark {self._high_watermark}"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
         if offset > self.start_offset:
             self.start_offset = offset
             self.epochs.truncate_from_start(offset)

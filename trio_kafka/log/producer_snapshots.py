@@ -11,7 +11,7 @@ import trio
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.files.checkpoints import OversizedFileError, read_file
 from trio_kafka.log.files.descriptor_retry import names_in
-from trio_kafka.log.files.names import SNAPSHOT, offset_file, parse_offset_file
+from trio_kafka.log.files.names import SNAPSHOT, offset_file, offsets_of
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import FileWork, ReadBytes, run_in_threads
 from trio_kafka.log.producer_snapshot_format import CorruptSnapshotError, decode, encode
@@ -36,13 +36,11 @@ async def snapshots(directory: Directory) -> list[int]:
 
 def snapshots_among(names: Iterable[str]) -> list[int]:
     """Return the offsets of the snapshots among these names, ascending."""
-    # Compare the suffix first: a log of many segments has four times as many other names.
-    found = [parse_offset_file(name) for name in names if name.endswith(SNAPSHOT)]
-    return sorted(one[0] for one in found if one is not None and one[1] == SNAPSHOT)
+    return offsets_of(names, SNAPSHOT)
 
 
 def write_snapshot(
-    directory: Directory, files: OpenFiles, offset: int, producers: ProducerState
+    directory: Directory, files: OpenFiles, offset: int, *, producers: ProducerState
 ) -> FileWork[File]:
     """Write the producers as they are at `offset`; return the file, which is not durable yet.
 
@@ -55,58 +53,58 @@ def write_snapshot(
 
 
 async def drop_snapshots(
-    directory: Directory, above: int, found: Sequence[int] | None = None
+    directory: Directory, above: int, offsets: Sequence[int] | None = None
 ) -> list[int]:
     """Remove snapshots of offsets above the end of the log. Return those that stay.
 
-    found: the snapshots; None: list the directory.
+    offsets: of the snapshots; None: list the directory.
     """
-    found = await snapshots(directory) if found is None else found
-    for offset in found:
+    offsets = await snapshots(directory) if offsets is None else offsets
+    for offset in offsets:
         if offset > above:
             await directory.unlink(offset_file(offset, SNAPSHOT))
-    return [offset for offset in found if offset <= above]
+    return [offset for offset in offsets if offset <= above]
 
 
 async def drop_strays(
-    directory: Directory, bases: Collection[int], found: Sequence[int] | None = None
+    directory: Directory, bases: Collection[int], offsets: Sequence[int] | None = None
 ) -> list[int]:
     """Remove snapshots at which no segment begins: clean stops wrote them. Return the others.
 
     bases: base offsets of the segments. The newest snapshot stays if no segment begins after it: it
-        is that of the end of the log. found: see `drop_snapshots`.
+        is that of the end of the log. offsets: of the snapshots; None: list the directory.
     """
-    found = await snapshots(directory) if found is None else found
-    strays = [offset for offset in found if offset not in bases]
+    offsets = await snapshots(directory) if offsets is None else offsets
+    strays = [offset for offset in offsets if offset not in bases]
     if strays and strays[-1] >= max(bases, default=0):
         strays.pop()
     for offset in strays:
         await directory.unlink(offset_file(offset, SNAPSHOT))
-    return [offset for offset in found if offset not in strays]
+    return [offset for offset in offsets if offset not in strays]
 
 
 async def load_producers(
     directory: Directory,
     segments: Segments,
     upto: int,
+    *,
     end_offset: int,
     rebuilt: set[Segment],
-    *,
-    found: Sequence[int] | None = None,
+    offsets: Sequence[int] | None = None,
     without: Collection[Segment] = (),
     silent_since: int | None = None,
 ) -> ProducerState:
     """Load the producers at `end_offset`.
 
     upto: no snapshot above it is used. rebuilt: segments whose transaction index is filled.
-    found: see `drop_snapshots`. without: segments without a batch of a producer, which need not be
-        read.
+    offsets: of the snapshots; None: list the directory.
+    without: segments without a batch of a producer, which need not be read.
     silent_since: producers of a snapshot without a batch after this time (ms) are forgotten.
         Producers of later batches are not, as duplicates of these may still arrive.
     A damaged snapshot is removed: a scan of the log replaces it.
     """
     producers, begin = ProducerState(), segments.first.base_offset
-    for offset in reversed(await snapshots(directory) if found is None else found):
+    for offset in reversed(await snapshots(directory) if offsets is None else offsets):
         if offset > upto:
             continue
         try:
@@ -128,7 +126,7 @@ async def load_producers(
     while (segment := segments.at(number)) is not None:
         if segment not in without:
             into = segment if segment in rebuilt else None
-            await run_in_threads(_replay(segment, begin, producers, into))
+            await run_in_threads(_replay(segment, begin, producers, into=into))
         number += 1
     return producers
 
@@ -142,7 +140,7 @@ async def _decoded(content: bytes) -> ProducerState:
 
 
 def _replay(
-    segment: Segment, begin: int, producers: ProducerState, into: Segment | None
+    segment: Segment, begin: int, producers: ProducerState, *, into: Segment | None
 ) -> FileWork[None]:
     """Note the batches of one segment from offset `begin` on, a window at a time."""
     spot = yield from segment.find(begin)
@@ -157,12 +155,12 @@ def _replay(
 
     while position < file.size:
         seen.clear()
-        after = yield from walk(file, position, see, position + _WINDOW, BULK)
+        after = yield from walk(file, position, see, end=position + _WINDOW, chunk=BULK)
         for at, header in seen:
             whole: bytes | memoryview = b""
             if header.is_control:
                 whole = yield ReadBytes(file, at, header.size, header.size)
-            aborted = note_batch(producers, header, whole, 0)
+            aborted = note_batch(producers, header, whole, position=0)
             if aborted is not None and into is not None:
                 into.transactions.append(aborted)
         if after == position:

@@ -115,8 +115,8 @@ class ProducerState:
         producer = self._producers.get(producer_id)
         latest = NO_EPOCH if producer is None else producer.epoch
         if epoch < latest:
-            found = f"epoch {epoch} of producer {producer_id}, its latest is {latest}"
-            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, found)
+            message = f"epoch {epoch} of producer {producer_id}, its latest is {latest}"
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, message)
         if producer is None:
             return None
         if sequence != NO_SEQUENCE:
@@ -128,11 +128,13 @@ class ProducerState:
             else:
                 want = 0
             if sequence != want and producer.epoch != NO_EPOCH:
-                found = f"sequence {sequence} of producer {producer_id}, epoch {epoch}, want {want}"
-                raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, found)
+                message = (
+                    f"sequence {sequence} of producer {producer_id}, epoch {epoch}, want {want}"
+                )
+                raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message)
         if producer.transaction_first_offset is not None and not header.is_transactional:
-            found = f"a plain batch of producer {producer_id} within its transaction"
-            raise KafkaError(ErrorCode.INVALID_TXN_STATE, found)
+            message = f"a plain batch of producer {producer_id} within its transaction"
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, message)
         return None
 
     def note(self, header: BatchHeader) -> None:
@@ -190,7 +192,7 @@ class ProducerState:
         Without such a transaction: the high watermark.
         """
         if self._ended:
-            self._ended = [one for one in self._ended if one[1] >= high_watermark]
+            self._ended = [ended for ended in self._ended if ended[1] >= high_watermark]
         if not self._open and not self._ended:
             return high_watermark
         return min(high_watermark, *self._open.values(), *(first for first, _ in self._ended))
@@ -203,9 +205,9 @@ class ProducerState:
         """Add a producer from a snapshot."""
         if len(self._changed) >= TOGETHER:
             self._pack()
-        known = self._producers.get(producer.producer_id)
-        if known is not None:
-            self._forget(known)
+        previous = self._producers.get(producer.producer_id)
+        if previous is not None:
+            self._forget(previous)
         self._changed[producer.producer_id] = None
         self._producers[producer.producer_id] = producer
         if producer.transaction_first_offset is not None:
@@ -216,8 +218,8 @@ class ProducerState:
 
         Batches may be noted between two steps.
         """
-        for some in in_slices(tuple(self._producers.values()), _EXPIRED):
-            for producer in some:
+        for chunk in in_slices(tuple(self._producers.values()), _EXPIRED):
+            for producer in chunk:
                 if producer.timestamp > before or producer.transaction_first_offset is not None:
                     continue
                 if self._producers.get(producer.producer_id) is producer:

@@ -42,10 +42,10 @@ class FileSlice(NamedTuple):
         return FileRange(file.lease(position + size), position, size)
 
 
-def lease_slice(log: Log, found: FileSlice) -> FileRange:
+def lease_slice(log: Log, file_slice: FileSlice) -> FileRange:
     """Lease bytes that were just found in a log, see `FileSlice.lease`. KafkaError, LogDirError."""
     try:
-        return found.lease()
+        return file_slice.lease()
     except OSError as error:
         log.fail(error)
 
@@ -93,7 +93,7 @@ async def perform_in_threads(log: Log, make: Callable[[], FileWork[T]]) -> T:
 # Bytes
 
 
-def lease_recent(log: Log, offset: int, max_bytes: int, end_offset: int) -> FileRange | None:
+def lease_recent(log: Log, offset: int, max_bytes: int, *, end_offset: int) -> FileRange | None:
     """Lease what `find_slice` would find, if it is at the end of the log and its batch is recent.
 
     None: use `find_slice`. Nearly all reads end here; a generator would cost them 1 µs of 3.
@@ -118,9 +118,9 @@ def find_slice(
     log: Log,
     offset: int,
     max_bytes: int,
+    *,
     end_offset: int,
     at_least_one: bool = True,
-    *,
     with_aborted: bool = False,
 ) -> FileWork[FileSlice | None]:
     """Find up to `max_bytes` from the batch that holds `offset`, below `end_offset`.
@@ -138,22 +138,22 @@ def find_slice(
         log.refuse()
     log_end = log.end_offset
     if not log.start_offset <= offset <= log_end:
-        found = f"offset {offset}, want {log.start_offset} to {log_end}"
-        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
+        message = f"offset {offset}, want {log.start_offset} to {log_end}"
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
     end_offset = min(end_offset, log_end)
-    there = (yield from _first_batch(log, offset)) if offset < end_offset else None
-    if there is None:
+    location = (yield from _first_batch(log, offset)) if offset < end_offset else None
+    if location is None:
         return None
-    segment, first, segment_end = there
+    segment, first, segment_end = location
     if first.last_offset >= segment_end:
-        found = f"last offset {first.last_offset} in the batch at position {first.position}"
-        segment.report("damaged batch in a segment file", found)
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, found)
+        message = f"last offset {first.last_offset} in the batch at position {first.position}"
+        segment.report("damaged batch in a segment file", message)
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, message)
     if first.last_offset >= end_offset:
         return None
     beyond = (yield from segment.find(end_offset)) if end_offset < segment_end else None
     limit = segment.size if beyond is None else beyond.position
-    size = _size(first, limit, max_bytes, at_least_one)
+    size = _size(first, limit, max_bytes, at_least_one=at_least_one)
     if not size:
         return None
     aborted: tuple[AbortedTransaction, ...] = ()
@@ -177,12 +177,12 @@ def _first_batch(log: Log, offset: int) -> FileWork[tuple[Segment, Spot, int] | 
         if after is None or log.config.compacts:
             continue
         if after.base_offset > log.compacted_until:
-            found = f"no record at offset {offset} or later, want up to {after.base_offset - 1}"
-            segment.report("records missing in a segment file", found)
+            message = f"no record at offset {offset} or later, want up to {after.base_offset - 1}"
+            segment.report("records missing in a segment file", message)
     return None
 
 
-def _size(first: Spot, limit: int, max_bytes: int, at_least_one: bool) -> int:
+def _size(first: Spot, limit: int, max_bytes: int, *, at_least_one: bool) -> int:
     """Return how many bytes to read from the first batch on, up to position `limit`; 0: none."""
     size = min(max_bytes, limit - first.position)
     if size >= first.size:
@@ -190,7 +190,9 @@ def _size(first: Spot, limit: int, max_bytes: int, at_least_one: bool) -> int:
     return first.size if at_least_one else 0
 
 
-async def read_bytes(log: Log, offset: int, max_bytes: int, end_offset: int | None = None) -> bytes:
+async def read_bytes(
+    log: Log, offset: int, max_bytes: int, *, end_offset: int | None = None
+) -> bytes:
     """Copy whole batches, at least one, from the batch that holds `offset` on; b"" at the end.
 
     end_offset: as in `find_slice`; None: the end of the log.
@@ -198,10 +200,11 @@ async def read_bytes(log: Log, offset: int, max_bytes: int, end_offset: int | No
 
     def copy() -> FileWork[bytes]:
         end = log.end_offset if end_offset is None else end_offset
-        found = yield from find_slice(log, offset, max_bytes, end)
-        if found is None:
+        file_slice = yield from find_slice(log, offset, max_bytes, end_offset=end)
+        if file_slice is None:
             return b""
-        content = yield ReadBytes(found.segment.file, found.position, found.size, found.size)
+        file, size = file_slice.segment.file, file_slice.size
+        content = yield ReadBytes(file, file_slice.position, size, size)
         return whole_batches(content)
 
     return await perform_in_threads(log, copy)
@@ -223,14 +226,14 @@ def find_aborted(segments: Segments, first: int, end: int) -> FileWork[list[Abor
 
     Searches from the segment of `first` on, as far as such transactions may reach.
     """
-    found: list[AbortedTransaction] = []
+    transactions: list[AbortedTransaction] = []
     number = segments.floor(first)
     while (segment := segments.at(number)) is not None:
         entries = yield from segment.transactions.all()
         for aborted in entries:
             if aborted.last_offset >= first and aborted.first_offset < end:
-                found.append(aborted)
+                transactions.append(aborted)
             if aborted.last_stable_offset >= end:
-                return found
+                return transactions
         number += 1
-    return found
+    return transactions

@@ -48,13 +48,13 @@ async def _by_time(log: Log, now_ms: int) -> int:
         await perform_in_threads(log, segment.load_timestamps)
         # A sealed segment is empty if compaction left no record in it.
         empty = not segment.size and segment is log.segments.active
-        if empty or age_ms(log, number, segment, now_ms) <= keep_ms:
+        if empty or age_ms(log, number, segment, now_ms=now_ms) <= keep_ms:
             break
         offset = log.segments.end_of(number, log.end_offset)
     return offset
 
 
-def age_ms(log: Log, number: int, segment: Segment, now_ms: int) -> int:
+def age_ms(log: Log, number: int, segment: Segment, *, now_ms: int) -> int:
     """Return the age of a segment, the one with this number, whose timestamps are loaded.
 
     Its newest timestamp decides, with the clock of its writer (`Clock.wall_of`). A segment without
@@ -80,7 +80,7 @@ async def next_expiry_ms(log: Log) -> int | None:
     if not log.config.deletes or keep_ms < 0 or empty:
         return None
     now_ms = log.now_ms()
-    return now_ms - age_ms(log, 0, segment, now_ms) + keep_ms + 1
+    return now_ms - age_ms(log, 0, segment, now_ms=now_ms) + keep_ms + 1
 
 
 def exceeds_size(log: Log) -> bool:

@@ -77,13 +77,13 @@ def begin_segment(log: Log, base_offset: int, now_ms: int) -> FileWork[Segment]:
     yield from active.write_indexes()
     active.trim()
     segment = yield from Segment.create(
-        log.directory, base_offset, now_ms, active.files, reserve=log.config.reserve
+        log.directory, base_offset, now_ms, files=active.files, reserve=log.config.reserve
     )
     snapshot: File | None = None
     try:
         with suppress(KafkaError):  # no descriptor: the next load begins with an older snapshot
             snapshot = yield from write_snapshot(
-                log.directory, active.files, base_offset, log.producers
+                log.directory, active.files, base_offset, producers=log.producers
             )
         if log.closed or log.failed:
             if snapshot is not None:

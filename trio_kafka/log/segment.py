@@ -12,7 +12,7 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.log.batch_lookup import CutBatchError, Spot, find_batch
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.files.names import INDEX, INDEX_FILES, LOG, TIME_INDEX, offset_file
@@ -99,8 +99,8 @@ class Segment(SegmentFile):
         directory: Directory,
         base_offset: int,
         now_ms: int,
-        files: OpenFiles | None = None,
         *,
+        files: OpenFiles | None = None,
         reserve: int = 0,
     ) -> "FileWork[Segment]":
         """Create an empty active segment. Errors as `OpenFiles.create`.
@@ -118,8 +118,8 @@ class Segment(SegmentFile):
         directory: Directory,
         base_offset: int,
         now_ms: int,
-        files: OpenFiles | None = None,
         *,
+        files: OpenFiles | None = None,
         suffix: str = "",
     ) -> "Segment":
         """Open an existing segment as a sealed one. OSError, KafkaError as `OpenFiles.open`.
@@ -128,10 +128,12 @@ class Segment(SegmentFile):
         """
         files = files or OpenFiles()
         file = files.open(directory, offset_file(base_offset, LOG) + suffix)
-        found = cls(directory, base_offset, file=file, sealed=True, created_ms=now_ms, files=files)
+        segment = cls(
+            directory, base_offset, file=file, sealed=True, created_ms=now_ms, files=files
+        )
         if suffix:
-            found._use_suffix(suffix)
-        return found
+            segment._use_suffix(suffix)
+        return segment
 
     def _use_suffix(self, suffix: str) -> None:
         self._name += suffix
@@ -144,9 +146,25 @@ class Segment(SegmentFile):
             index.rename(offset_file(self.base_offset, kind) + suffix)
 
     def wrote(
-        self, position: int, headers: Sequence[BatchHeader], index_interval_bytes: int
+        self,
+        position: int,
+        headers: Sequence[BatchHeader],
+        index_interval_bytes: int,
+        *,
+        grown_by: int | None = None,
     ) -> None:
-        """Take over batches that were written, or found, at `position`: timestamps and indexes."""
+        """Take over batches that were written, or found, at `position`: timestamps and indexes.
+
+        grown_by: bytes of an append. Raises InvariantError unless they end the file.
+        """
+        if grown_by is not None:
+            file = self._file
+            end = file.size if file is not None else self._size
+            if end - position != grown_by:
+                raise InvariantError(
+                    f"{self.directory.path}: the file grew by {end - position} bytes,"
+                    f" want {grown_by}"
+                )
         recent = self._recent
         for header in headers:
             last = header.base_offset + header.last_offset_delta
@@ -178,6 +196,7 @@ class Segment(SegmentFile):
         config: LogConfig,
         jitter_ms: int,
         now_ms: int,
+        *,
         records: Buffer,
         headers: Sequence[BatchHeader],
     ) -> bool:
@@ -235,8 +254,8 @@ class Segment(SegmentFile):
         except CorruptIndexError:  # the batch of a correct entry is damaged
             return (yield from find_batch(self.file, 0, offset))
         except CutBatchError as cut:
-            found = f"{self.file.size} bytes, want {cut.position + cut.size}"
-            self.report("segment file ends within a batch", found)
+            message = f"{self.file.size} bytes, want {cut.position + cut.size}"
+            self.report("segment file ends within a batch", message)
             return None
         except KafkaError as error:
             if error.code is ErrorCode.CORRUPT_MESSAGE:
@@ -263,13 +282,13 @@ class Segment(SegmentFile):
         file = self.file
         if file.size > BULK:
             yield ReadBytes(file, 0, BULK, BULK)  # too large to read in the loop: scan in a thread
-        found: list[tuple[int, int]] = []
+        entries: list[tuple[int, int]] = []
         indexed = 0
 
         def see(position: int, header: BatchHeader) -> None:
             nonlocal indexed
             if position - indexed > _REBUILT_INTERVAL and self.reaches(header.last_offset):
-                found.append((header.last_offset, position))
+                entries.append((header.last_offset, position))
                 indexed = position
 
         end = yield from walk(file, 0, see, chunk=BULK)
@@ -277,19 +296,19 @@ class Segment(SegmentFile):
         self.report("offset index rebuilt in memory", str(error))
         if end == file.size or not self.offsets.entries.loaded:
             self.offsets.entries.reset()
-            for last_offset, position in found:
+            for last_offset, position in entries:
                 self.offsets.append(last_offset, position)
 
     def find_recent(self, offset: int) -> Spot | None:
         """Find a batch as `find` does, from memory; None if it is not there."""
         recent = self._recent
-        found = bisect_left(recent, (offset,))
-        if found == len(recent):
+        index = bisect_left(recent, (offset,))
+        if index == len(recent):
             return None
-        last, base, position = recent[found]
-        if found == 0 and position != 0:
+        last, base, position = recent[index]
+        if index == 0 and position != 0:
             return None
-        after = recent[found + 1][2] if found + 1 < len(recent) else self.size
+        after = recent[index + 1][2] if index + 1 < len(recent) else self.size
         return Spot(position, after - position, base, last)
 
     def modified_ms(self) -> int:
@@ -347,7 +366,10 @@ class Segment(SegmentFile):
             spot = yield from self.find(self.max_timestamp_offset)
             position = spot.position if spot else self.file.size
         yield from walk(
-            self.file, position, lambda _, header: seen.append(header.max_timestamp), position + 1
+            self.file,
+            position,
+            lambda _, header: seen.append(header.max_timestamp),
+            end=position + 1,
         )
         if self.file.size and seen[:1] != [self.max_timestamp]:
             raise CorruptIndexError(f"timestamp {self.max_timestamp}, its batch has {seen[:1]}")
@@ -421,7 +443,7 @@ class Segment(SegmentFile):
         self._since_index = 0
         covered = yield from self.offsets.position(self.max_timestamp_offset)
         yield from walk(self.file, covered, self._note_timestamp)
-        yield from walk(self.file, 0, self._note_first, 1)
+        yield from walk(self.file, 0, self._note_first, end=1)
 
     def _note_first(self, position: int, header: BatchHeader) -> None:
         del position

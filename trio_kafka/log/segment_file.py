@@ -73,8 +73,8 @@ class SegmentFile:
             if file.size > self._size:  # space that was reserved
                 file.truncate(self._size)
             if file.size < self._size:
-                found = f"{self._name}: {file.size} bytes, want {self._size}"
-                raise OSError(errno.EIO, f"another program has cut the file, {found}")
+                message = f"{self._name}: {file.size} bytes, want {self._size}"
+                raise OSError(errno.EIO, f"another program has cut the file, {message}")
         except BaseException:
             file.close()
             raise
@@ -170,14 +170,14 @@ class SegmentFile:
         if not self.sealed:
             return before
         try:
-            there = self.file.measure()
+            size = self.file.measure()
         except FileNotFoundError:
-            there = 0
-        if there < before:
-            reason = f"{there} bytes, want {before}"
+            size = 0
+        if size < before:
+            reason = f"{size} bytes, want {before}"
             self.report("segment file truncated by another program", reason)
-        self._size = there
-        return there
+        self._size = size
+        return size
 
     def report(self, event: str, reason: str) -> None:
         """Log damage of this segment, each event once."""

@@ -71,9 +71,10 @@ class Segments:
     def has(self, old: Sequence[Segment]) -> bool:
         """Return whether these segments are adjacent, sealed and still in the log."""
         number = self.floor(old[0].base_offset)
-        found = self._segments[number : number + len(old)]
-        return len(found) == len(old) and all(
-            one is other and one.sealed for one, other in zip(found, old, strict=True)
+        segments = self._segments[number : number + len(old)]
+        return len(segments) == len(old) and all(
+            segment is other and segment.sealed
+            for segment, other in zip(segments, old, strict=True)
         )
 
     def remove(self, segment: Segment) -> None:

@@ -89,7 +89,7 @@ def find_largest_time(segments: Segments) -> FileWork[tuple[Candidate, int] | No
 
 
 def first_record(
-    candidate: Candidate, plain: Buffer, timestamp: int, start_offset: int
+    candidate: Candidate, plain: Buffer, timestamp: int, *, start_offset: int
 ) -> Steps[TimedOffset | None]:
     """Find the first record from `start_offset` on with `timestamp` or a later one, in steps.
 
@@ -110,16 +110,16 @@ def first_record(
 def _first_batch(
     segment: Segment, position: int, timestamp: int
 ) -> FileWork[tuple[int, BatchHeader] | None]:
-    found: list[tuple[int, BatchHeader]] = []
+    matches: list[tuple[int, BatchHeader]] = []
 
-    def see(here: int, header: BatchHeader) -> object:
+    def see(at: int, header: BatchHeader) -> object:
         if header.max_timestamp < timestamp:
             return None
-        found.append((here, header))
+        matches.append((at, header))
         return STOP
 
     yield from walk(segment.file, position, see)
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def _candidate(segment: Segment, position: int, header: BatchHeader) -> FileWork[Candidate]:
@@ -143,9 +143,11 @@ async def offset_for_timestamp(
         )
         if candidate is None:
             return None
-        found = await _look_into(log, candidate, timestamp_ms, start, decompression)
-        if found is not None:
-            return found
+        timed_offset = await _look_into(
+            log, candidate, timestamp_ms, start_offset=start, decompression=decompression
+        )
+        if timed_offset is not None:
+            return timed_offset
         offset = candidate.header.next_offset  # its header may claim a later time
 
 
@@ -155,13 +157,16 @@ async def largest_timestamp(log: Log, decompression: Decompression) -> TimedOffs
     if best is None:
         return None
     candidate, timestamp_ms = best
-    return await _look_into(log, candidate, timestamp_ms, log.start_offset, decompression)
+    return await _look_into(
+        log, candidate, timestamp_ms, start_offset=log.start_offset, decompression=decompression
+    )
 
 
 async def _look_into(
     log: Log,
     candidate: Candidate,
     timestamp_ms: int,
+    *,
     start_offset: int,
     decompression: Decompression,
 ) -> TimedOffset | None:
@@ -179,17 +184,17 @@ async def _look_into(
             async with decompression.unpacked(
                 codec, block, DECOMPRESSED_LIMIT, wait=False
             ) as plain:
-                steps = first_record(candidate, plain, timestamp_ms, start_offset)
+                steps = first_record(candidate, plain, timestamp_ms, start_offset=start_offset)
                 while True:
                     done = advance(steps, elapsed, elapsed() + _SLICE_S)
                     if done is not None:
                         return done.value
                     await trio.lowlevel.checkpoint()
     except (trio.WouldBlock, trio.TooSlowError):
-        found = (
+        message = (
             f"offset {candidate.header.base_offset}: the memory for large batches is in use, retry"
         )
-        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, found) from None
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, message) from None
 
 
 def _first_message(candidate: Candidate, timestamp: int, start_offset: int) -> TimedOffset | None:

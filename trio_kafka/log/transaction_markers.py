@@ -17,7 +17,7 @@ _LARGEST: Final = 64 << 10  # bytes of a control batch: a marker is 20
 
 
 def note_batch(
-    producers: ProducerState, header: BatchHeader, buffer: Buffer, position: int
+    producers: ProducerState, header: BatchHeader, buffer: Buffer, *, position: int
 ) -> AbortedTransaction | None:
     """Note an appended batch, whole at `position`, in the state of its producer.
 
@@ -26,15 +26,15 @@ def note_batch(
     if header.producer_id < 0:
         return None
     if header.attributes & CONTROL:
-        return _note_marker(producers, header, buffer, position)
+        return _note_marker(producers, header, buffer, position=position)
     producers.note(header)
     return None
 
 
 def _note_marker(
-    producers: ProducerState, header: BatchHeader, buffer: Buffer, position: int
+    producers: ProducerState, header: BatchHeader, buffer: Buffer, *, position: int
 ) -> AbortedTransaction | None:
-    first = next(read_records(buffer, position, header, _LARGEST), None)
+    first = next(read_records(buffer, position, header, limit=_LARGEST), None)
     try:
         marker = None if first is None else read_marker(first)
     except KafkaError:  # an invalid key or value: it ends no transaction

@@ -85,7 +85,9 @@ async def _cut(log: Log, offset: int) -> None:
     log.epochs.truncate_from_end(end)
     await drop_snapshots(log.directory, end)
     try:
-        log.producers = await load_producers(log.directory, log.segments, end, end, set())
+        log.producers = await load_producers(
+            log.directory, log.segments, end, end_offset=end, rebuilt=set()
+        )
     except KafkaError as error:  # a log that is cut half way is useless
         raise OSError(str(error)) from error
     await write_epochs(log)
@@ -141,7 +143,9 @@ def _shield(log: Log) -> Iterator[None]:
 
 def _new(log: Log, offset: int) -> Segment:
     files, reserve = log.segments.active.files, log.config.reserve
-    return run_now(Segment.create(log.directory, offset, log.now_ms(), files, reserve=reserve))
+    return run_now(
+        Segment.create(log.directory, offset, log.now_ms(), files=files, reserve=reserve)
+    )
 
 
 async def _remove(log: Log, segment: Segment) -> None:

@@ -27,7 +27,7 @@ class UnsyncedFiles:
     _sealed: list[Segment] = field(factory=list, init=False)
     _files: list[File] = field(factory=list, init=False)
     _owed: bytes = field(default=b"", init=False)
-    _made: int = field(default=1, init=False)
+    _names: int = field(default=1, init=False)
     _synced: int = field(default=0, init=False)
 
     @property
@@ -38,12 +38,12 @@ class UnsyncedFiles:
     def sealed(self, segment: Segment) -> None:
         """Add a segment that was sealed."""
         self._sealed.append(segment)
-        self._made += 1
+        self._names += 1
 
     def wrote(self, file: File) -> None:
         """Add a small file that was written. It is closed after its sync."""
         self._files.append(file)
-        self._made += 1
+        self._names += 1
 
     def owes(self, partition_metadata: bytes) -> None:
         """Let the next sync write `partition.metadata` with this content.
@@ -67,19 +67,19 @@ class UnsyncedFiles:
         if self._owed:
             await replace_file(self._directory, PARTITION_METADATA, self._owed)
             self._owed = b""
-        made = self._made
+        names = self._names
         sealed, files = list(self._sealed), list(self._files)
         for segment in sealed:
             await segment.sync()
         for file in files:
             await file.sync()
         await active.sync()  # the indexes too, if a clean stop has written them
-        if made != self._synced:
+        if names != self._synced:
             await sync_names(self._directory)
         if self.parent is not None:
             await sync_names(self.parent)
         self.parent = None
-        self._synced = made
+        self._synced = names
         self._sealed = [segment for segment in self._sealed if segment not in sealed]
         self._files = [file for file in self._files if file not in files]
         for file in files:
@@ -88,21 +88,21 @@ class UnsyncedFiles:
     @staticmethod
     async def sync_new(parent: Directory, logs: "Sequence[UnsyncedFiles]") -> None:
         """Sync the names of new logs in `parent`, with their `partition.metadata`. OSError."""
-        begun = [(one, one._made) for one in logs]  # noqa: SLF001 - same class
-        inside = [(one._directory, one._owed) for one in logs]  # noqa: SLF001
+        counts = [(log, log._names) for log in logs]  # noqa: SLF001 - same class
+        inside = [(log._directory, log._owed) for log in logs]  # noqa: SLF001
         await parent.sync_together(PARTITION_METADATA, inside)
-        for one, made in begun:
-            one._named(made)  # noqa: SLF001
+        for log, names in counts:
+            log._note_synced(names)  # noqa: SLF001
 
-    def _named(self, made: int) -> None:
-        """Note that the names that existed at `made` are durable."""
+    def _note_synced(self, names: int) -> None:
+        """Note that the first `names` names are durable."""
         self._owed = b""
         self.parent = None
-        self._synced = made
+        self._synced = names
 
     def all_durable(self) -> None:
         """Note that all is durable: files, names, `partition.metadata`. Close the small files."""
-        self._named(self._made)
+        self._note_synced(self._names)
         self._sealed.clear()
         self.close()
 

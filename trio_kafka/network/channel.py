@@ -8,7 +8,6 @@ or if enough others are active; one that stops serving passes the lane on.
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from trio_kafka import held
 from trio_kafka.attributes import define
@@ -50,9 +49,9 @@ class RequestChannel:
         self, bound: int, node: Node, elapsed: Callable[[], float], name: str = "request-channel"
     ) -> None:
         node = node.add(name, "part", self._lane_figures)
-        self.requests: Channel[Request | None] = Channel(bound, node, "requests", self._age_s)
+        self.requests: Channel[Request | None] = Channel(bound, node, "requests", age_s=self._age_s)
         self._elapsed = elapsed
-        self.completions: deque[Delayed[Any]] = deque()
+        self.completions: deque[Delayed[object]] = deque()
         self._completed = self._most_completions = 0
         self._line: OrderedDict[RoomCall, None] = OrderedDict()  # waits for room
         self._is_waking = False  # a wake-up is on its way
@@ -103,7 +102,7 @@ class RequestChannel:
         first.is_due = True
         first.call()
 
-    def complete(self, delayed: Delayed[Any]) -> None:
+    def complete(self, delayed: Delayed[object]) -> None:
         """Append to the completion lane; never waits, never full."""
         completions = self.completions
         completions.append(delayed)
@@ -112,7 +111,7 @@ class RequestChannel:
             self._most_completions = len(completions)
         self.pass_on()
 
-    def take_nowait(self) -> Request | Delayed[Any] | None:
+    def take_nowait(self) -> Request | Delayed[object] | None:
         """Return the next item, completions first; None when nothing is queued."""
         if self.completions:
             return self.completions.popleft()

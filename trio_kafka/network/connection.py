@@ -83,7 +83,13 @@ class Connection:
         socket, listener = self.socket, self._owner.listener
         self.key, self.peer = socket.key, socket.peer
         self.send_buffer, self.receive_buffer = listener.send_buffer, listener.receive_buffer
-        self.origin = Origin(self.peer, socket.local, listener.name, listener.security_protocol, 0)
+        self.origin = Origin(
+            peer=self.peer,
+            local=socket.local,
+            listener=listener.name,
+            protocol=listener.security_protocol,
+            number=0,
+        )
 
     @property
     def listener(self) -> ListenerSettings:

@@ -22,7 +22,7 @@ class NewConnections:
         self, bound: int, node: Node, framer: Callable[[], Framer], ring: Callable[[], None]
     ) -> None:
         self.slots: Channel[Slot] = Channel(
-            bound, node, "new-connections", lambda slot: trio.current_time() - slot.since
+            bound, node, "new-connections", age_s=lambda slot: trio.current_time() - slot.since
         )
         self.refusing = False
         self._is_closed = False

@@ -102,7 +102,14 @@ class RequestReceiver:
         connection.requests += 1
         now = self._budget.elapsed()
         code, correlation, length = HEAD(frame, 0)
-        stamps = Stamps(now, now, code, correlation, len(frame), connection.origin)
+        stamps = Stamps(
+            received=now,
+            begun=now,
+            code=code,
+            correlation=correlation,
+            request_bytes=len(frame),
+            origin=connection.origin,
+        )
         return Request(frame, code, correlation, length, connection, stamps)
 
     def drop(self) -> None:

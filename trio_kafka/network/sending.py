@@ -168,7 +168,7 @@ class AnswerSender:
         for request in requests:
             key, stamps = request.code >> 16, request.stamps
             stamps.client_id = request.client_id
-            (self._metrics.known.get(key) or self._metrics.of(key)).add(stamps, now)
+            (self._metrics.by_key.get(key) or self._metrics.of(key)).add(stamps, now)
         if self._metrics.log is not None:
             for request in requests:
                 self._metrics.log(request.stamps)

@@ -8,7 +8,7 @@ is closed by then; the answer is applied at once, which gives back its frame and
 """
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import trio
 
@@ -23,7 +23,7 @@ from trio_kafka.network.request import Request
 from trio_kafka.network.sending import SMALL, AnswerSender
 from trio_kafka.wire.server import Segments
 
-_Change = tuple[Callable[..., None], tuple[Any, ...], float]
+_Change = tuple[Callable[..., None], tuple[object, ...], float]
 """Call that changes a connection, its arguments, and when it was queued."""
 
 
@@ -43,7 +43,7 @@ class Writer:
         self._deferred = resources.budget.deferred
         self._close = table.close
         self.responses: Channel[_Change] = Channel(
-            UNBOUNDED, node, "responses", lambda change: self._elapsed() - change[2]
+            UNBOUNDED, node, "responses", age_s=lambda change: self._elapsed() - change[2]
         )
         self.sender = AnswerSender(
             resources.budget,
@@ -81,7 +81,7 @@ class Writer:
             deferred.defer(sender.flush)
         return True
 
-    def post(self, change: Callable[..., None], *arguments: Any) -> None:
+    def post(self, change: Callable[..., None], *arguments: object) -> None:
         """Change a connection by `change(*arguments)`, in order with its answers."""
         if self.inline and not self.responses.queued:
             change(*arguments)
@@ -156,7 +156,7 @@ class Writer:
             connection.framer.drop()
         self.sender.end(connection, reason, detail)
 
-    def _queue(self, change: Callable[..., None], *arguments: Any) -> None:
+    def _queue(self, change: Callable[..., None], *arguments: object) -> None:
         if self._is_closed:
             change(*arguments)
         else:

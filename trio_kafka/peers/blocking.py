@@ -112,10 +112,10 @@ class BlockingConnection:
 
 def left_s(deadline: float) -> float:
     """Return the seconds until the deadline. Raises TimeoutError once it has passed."""
-    left = min(deadline - time.monotonic(), _LONGEST_S)
-    if left <= 0:
+    seconds = min(deadline - time.monotonic(), _LONGEST_S)
+    if seconds <= 0:
         raise TimeoutError("timed out")
-    return left
+    return seconds
 
 
 @contextlib.contextmanager

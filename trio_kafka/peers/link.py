@@ -116,7 +116,7 @@ class StreamLink:
     connect_s: float = _CONNECT_S
     _connection: Connection | None = field(default=None, init=False)
     _turn: trio.Lock = field(factory=trio.Lock, init=False)
-    _asked: int = field(default=0, init=False)
+    _requests_sent: int = field(default=0, init=False)
     _connected: int = field(default=0, init=False)
 
     async def ask(self, request: Request[A], *, deadline: float, at_most: int | None = None) -> A:
@@ -150,7 +150,7 @@ class StreamLink:
         waiting = self._turn.statistics()
         return {
             "connected": self.is_connected,
-            "asked": self._asked,
+            "asked": self._requests_sent,
             "connections": self._connected,
             "in_flight": int(waiting.locked),
             "waiting": waiting.tasks_waiting,
@@ -170,7 +170,7 @@ class StreamLink:
                         request, deadline=deadline, at_most=at_most, is_answered=is_answered
                     )
                     sent = True
-                    self._asked += 1
+                    self._requests_sent += 1
                     with self._closed_by_errors(connection, name):
                         return await connection.exchange(data, is_answered=is_answered)
         except trio.TooSlowError:

@@ -35,7 +35,9 @@ class Links:
         self._links: dict[int, StreamLink] = {}
         self._closed = False
         self._node = (
-            None if tree is None else tree.add(name, "part", self._figures, self._link_nodes)
+            None
+            if tree is None
+            else tree.add(name, "part", self._figures, transient=self._link_nodes)
         )
 
     def __getitem__(self, node: int) -> Link:
@@ -82,4 +84,4 @@ class Links:
 
     def _link_nodes(self, parent: Node) -> Iterator[Node]:
         for link in self._links.values():
-            yield Node(link.name, "connection", link.figures, parent)
+            yield Node(link.name, "connection", link.figures, parent=parent)

@@ -35,7 +35,7 @@ class Decompressor(Protocol):
 
 
 async def changed_batches(
-    data: Buffer, change: Change, world: World, decompression: Decompressor
+    data: Buffer, change: Change, world: World, *, decompression: Decompressor
 ) -> Buffer:
     """Return the whole batches of `data` with changed values; a last one cut short is left out.
 
@@ -47,7 +47,9 @@ async def changed_batches(
     for position, header in iterate_headers(data):
         end = position + header.size
         batch = view[position:end]
-        changed = await changed_batch(batch, header, change, world, decompression)
+        changed = await changed_batch(
+            batch, header, change, world=world, decompression=decompression
+        )
         is_changed = is_changed or changed is not batch
         batches.append(changed)
     if not is_changed:
@@ -60,6 +62,7 @@ async def changed_batch(
     batch: memoryview,
     header: BatchHeader,
     change: Change,
+    *,
     world: World,
     decompression: Decompressor,
 ) -> memoryview:
@@ -72,14 +75,14 @@ async def changed_batch(
         return batch
     records = batch[HEADER_SIZE:]
     if header.codec is Codec.NONE:
-        return await _changed(batch, header, bytes(records), change, world)
+        return await _changed(batch, header, bytes(records), change=change, world=world)
     async with decompression.unpacked(header.codec, records, UNPACKED) as unpacked:
         plain = unpacked if type(unpacked) is bytes else bytes(unpacked)
-        return await _changed(batch, header, plain, change, world)
+        return await _changed(batch, header, plain, change=change, world=world)
 
 
 async def _changed(
-    batch: memoryview, header: BatchHeader, plain: bytes, change: Change, world: World
+    batch: memoryview, header: BatchHeader, plain: bytes, *, change: Change, world: World
 ) -> memoryview:
     codec = header.codec
     changed = await _in_slices(with_values(plain, header.count, change), world.clock.elapsed)

@@ -27,16 +27,16 @@ class Cache(Protocol):
 def caches_of(module: ModuleType) -> Iterator[Cache]:
     """Yield the caches that a module's functions and classes hold; takes some ms."""
     seen = {id(vars(module))}
-    left: list[object] = [vars(module)]
-    while left:
-        for reference in gc.get_referents(left.pop()):
+    unvisited: list[object] = [vars(module)]
+    while unvisited:
+        for reference in gc.get_referents(unvisited.pop()):
             if id(reference) in seen:
                 continue
             seen.add(id(reference))
             if isinstance(reference, _CACHE):
                 yield reference
             elif _belongs_to(module.__name__, reference):
-                left.append(reference)
+                unvisited.append(reference)
 
 
 def _belongs_to(module: str, reference: object) -> bool:
@@ -57,6 +57,6 @@ def find_typing_caches() -> list[Cache]:
 
 
 def clear_typing_caches() -> None:
-    """Have `typing` forget what it made of classes."""
+    """Clear the caches that `typing` keeps of classes."""
     for cache in find_typing_caches():
         cache.cache_clear()

@@ -15,6 +15,7 @@ from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Node, NodeKind
+from trio_kafka.log.decompression import Decompression
 from trio_kafka.model import Endpoint, TopicId
 from trio_kafka.plugin_host.changed_batches import changed_batches
 from trio_kafka.plugin_host.contributions import Checked, Contributions, Interception
@@ -44,7 +45,7 @@ from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.world import World
 
 S = TypeVar("S")
-Forward = Callable[[Any], Awaitable[Any]]  # of an `around`: serves a request further in
+Forward = Callable[[object], Awaitable[Any]]  # of an `around`: serves a request further in
 
 
 class _WithSettings:
@@ -53,7 +54,7 @@ class _WithSettings:
     typing's own would keep the settings class in a cache after its generation has ended.
     """
 
-    __class_getitem__: Any = classmethod(GenericAlias)
+    __class_getitem__: object = classmethod(GenericAlias)
 
 
 if TYPE_CHECKING:
@@ -192,7 +193,9 @@ class PluginContext(_Of[S]):
         Raises what `change` raises, and as `records`.
         """
         data = await read_bytes(batches)
-        return await changed_batches(data, change, self.world, self.parts.replicas.decompression)
+        return await changed_batches(
+            data, change, self.world, decompression=self.parts[Decompression]
+        )
 
     async def produce(
         self,
@@ -237,12 +240,12 @@ class PluginContext(_Of[S]):
         name: str = getattr(topic, "name", "") or getattr(topic, "topic", "")
         if name:
             return name
-        known = self.parts.metadata.image.topic(TopicId(topic.topic_id))
-        return "" if known is None else known.name
+        image = self.parts.metadata.image.topic(TopicId(topic.topic_id))
+        return "" if image is None else image.name
 
     # --- APIs and interceptors
 
-    def add_api(self, handler: Callable[..., Any]) -> None:
+    def add_api(self, handler: Callable[..., object]) -> None:
         """Serve an API by a function marked `@api`. Raises TypeError, DuplicateApiError."""
         api = api_of(handler)
         if api is None:
@@ -251,10 +254,10 @@ class PluginContext(_Of[S]):
 
     def add_module(self, module: ModuleType) -> None:
         """Serve all APIs of a module, or of the modules of a package."""
-        found = Registry()
-        found.add_module(module)
-        for listed in found:
-            api = found.get(listed.key)
+        registry = Registry()
+        registry.add_module(module)
+        for listed in registry:
+            api = registry.get(listed.key)
             if api is not None:
                 self._add_api(api)
 
@@ -263,7 +266,7 @@ class PluginContext(_Of[S]):
             raise ValueError(f"API key {api.key} was added already by this plugin")
         self._contributions.add("api", guard_api(api, self._owner))
 
-    def before(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
+    def before(self, request: type[object] | None, function: Callable[..., object]) -> None:
         """Call a function for every request of a class before its handler runs.
 
             def function(request: ProduceRequest, context: Context) -> ProduceResponse | None
@@ -273,7 +276,7 @@ class PluginContext(_Of[S]):
         """
         self.intercept("before", request, function)
 
-    def after(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
+    def after(self, request: type[object] | None, function: Callable[..., object]) -> None:
         """Call a function for every response to a class of requests before it is written.
 
             def function(
@@ -286,7 +289,7 @@ class PluginContext(_Of[S]):
         """
         self.intercept("after", request, function)
 
-    def around(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
+    def around(self, request: type[object] | None, function: Callable[..., object]) -> None:
         """Wrap the handler of a class of requests in an async function, which may wait.
 
             async def function(
@@ -300,7 +303,7 @@ class PluginContext(_Of[S]):
         self.intercept("around", request, function)
 
     def intercept(
-        self, kind: InterceptorKind, request: type[Any] | None, function: Callable[..., Any]
+        self, kind: InterceptorKind, request: type[object] | None, function: Callable[..., Any]
     ) -> Interception:
         """Add an interceptor of any kind; the result is passed to `stop_intercepting`."""
         interception = Interception(
@@ -331,7 +334,7 @@ class PluginContext(_Of[S]):
         guarded = guard_app(app, self._owner, path)
         self._contributions.add("mount", Mount(path, guarded, self.name, checks_tokens))
 
-    def add_admin_page(self, name: str, load: Callable[[], Any]) -> None:
+    def add_admin_page(self, name: str, load: Callable[[], object]) -> None:
         """Add a page of the admin UI: `/admin/<name>`, and `/admin/api/<name>` as JSON.
 
         load: returns a `trio_kafka_admin.page.Page` of that name. It runs once, in a thread, when a
@@ -352,9 +355,9 @@ class PluginContext(_Of[S]):
         """Check settings before a change, as `add_create_topic_policy` does for topics."""
         self._add_policy("alter-config", policy)
 
-    def _add_policy(self, what: Checked, policy: TopicPolicy | ConfigPolicy) -> None:
-        guarded = guard_policy(policy, self._owner, f"{what} policy")
-        self._contributions.add("policy", (what, guarded))
+    def _add_policy(self, kind: Checked, policy: TopicPolicy | ConfigPolicy) -> None:
+        guarded = guard_policy(policy, self._owner, f"{kind} policy")
+        self._contributions.add("policy", (kind, guarded))
 
     def add_metrics_reporter(self, reporter: MetricsReporter) -> None:
         """Receive metrics: the plugin `metrics` calls `reporter.report(families)` periodically.
@@ -373,24 +376,25 @@ class PluginContext(_Of[S]):
     async def start(
         self,
         name: str,
-        call: Callable[..., Awaitable[Any]],
-        *arguments: Any,
+        call: Callable[..., Awaitable[object]],
+        *arguments: object,
         kind: NodeKind = "task",
-    ) -> Any:
+    ) -> object:
         """Run `call(*arguments, task_status=...)` in the nursery; return its start value.
 
         The task is a node of the tree while it runs. kind: "plane" for a task that serves clients.
         """
-        return await self.nursery.start(self._run, name, call, arguments, kind, name=name)
+        run = bound(self._run, name, call, arguments, kind=kind)
+        return await self.nursery.start(run, name=name)
 
     async def _run(
         self,
         name: str,
-        call: Callable[..., Awaitable[Any]],
-        arguments: tuple[Any, ...],
-        kind: NodeKind,
+        call: Callable[..., Awaitable[object]],
+        arguments: tuple[object, ...],
         *,
-        task_status: trio.TaskStatus[Any],
+        kind: NodeKind,
+        task_status: trio.TaskStatus[object],
     ) -> None:
         with self.node.child(name, kind):
             await call(*arguments, task_status=task_status)

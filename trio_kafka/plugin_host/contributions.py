@@ -16,10 +16,11 @@ from trio_kafka.attributes import define
 from trio_kafka.plugin_host.dependencies import PluginHostDependencies
 from trio_kafka.plugin_host.guard import GuardedAssignor, Owner, refuser, refusing
 from trio_kafka.requests.api import Api
+from trio_kafka.requests.interceptors.registry import Interception as Registration
 from trio_kafka.requests.interceptors.registry import Kind
 
 Checked = Literal["create-topic", "alter-config"]
-Policy = tuple[Checked, Any]
+Policy = tuple[Checked, object]
 ContributionKind = Literal["api", "mount", "page", "assignor", "interceptor", "policy", "reporter"]
 
 
@@ -28,11 +29,11 @@ class Interception:
     """Interceptor to be registered; `handle` is set while it is registered."""
 
     kind: Kind
-    request: type[Any] | None
-    function: Callable[..., Any]
+    request: type[object] | None
+    function: Callable[..., object]
     order: int
     versions: Mapping[int, tuple[int, int]]
-    handle: Any = None
+    handle: Registration | None = None
 
 
 # One word for each contribution, for display.
@@ -40,15 +41,17 @@ _WORDS: Final[Mapping[ContributionKind, Callable[[Any], str]]] = {
     "api": lambda api: f"api:{api.name}({api.key})",
     "mount": lambda mount: f"mount:{mount.path}",
     "page": lambda page: f"page:{page.name}",
-    "interceptor": lambda one: f"{one.kind}:{getattr(one.request, '__name__', '*')}",
+    "interceptor": lambda interception: (
+        f"{interception.kind}:{getattr(interception.request, '__name__', '*')}"
+    ),
     "policy": lambda policy: f"{policy[0]}-policy",
     "reporter": lambda reporter: f"reporter:{reporter.name}",
     "assignor": lambda assignor: f"assignor:{assignor.name}",
 }
-_Given = dict[ContributionKind, list[Any]]
+_Entries = dict[ContributionKind, list[Any]]
 
 
-def _nothing() -> _Given:
+def _nothing() -> _Entries:
     return {kind: [] for kind in _WORDS}
 
 
@@ -63,23 +66,23 @@ class Contributions:
     dependencies: PluginHostDependencies
     closed: bool = field(default=False, kw_only=True)
     live: bool = field(default=False, init=False)
-    _given: _Given = field(factory=_nothing, init=False)
+    _entries: _Entries = field(factory=_nothing, init=False)
 
-    def add(self, kind: ContributionKind, item: Any) -> None:
+    def add(self, kind: ContributionKind, item: object) -> None:
         """Add a contribution, guarded already. Raises what its table raises, if live."""
         if self.live:
             self._tables[kind]((), (item,))
-        self._given[kind].append(item)
+        self._entries[kind].append(item)
 
     def remove(self, interception: Interception) -> None:
         """Remove one interceptor early. Idempotent."""
-        if interception in self._given["interceptor"]:
-            self._given["interceptor"].remove(interception)
+        if interception in self._entries["interceptor"]:
+            self._entries["interceptor"].remove(interception)
         self._swap_interceptors((interception,), ())
 
     def has_api(self, key: int) -> bool:
         """Return whether the plugin added an API."""
-        return any(api.key == key for api in self._given["api"])
+        return any(api.key == key for api in self._entries["api"])
 
     def go_live(self, replaces: "Contributions | None" = None) -> None:
         """Publish everything in one step, replacing the contributions of another generation.
@@ -88,7 +91,7 @@ class Contributions:
         ValueError for the name of an assignor; nothing has changed then.
         """
         leaving = replaces if replaces is not None and replaces.live else None
-        self._swap(_nothing() if leaving is None else leaving._given, self._given)  # noqa: SLF001
+        self._swap(_nothing() if leaving is None else leaving._entries, self._entries)  # noqa: SLF001
         self.live = True
         if leaving is not None:
             leaving.live = False
@@ -101,25 +104,31 @@ class Contributions:
         """
         if not self.live:
             return
-        left, refuse = _nothing(), refuser(reason)
+        substitutes, refuse = _nothing(), refuser(reason)
         if reason:
-            left["api"] = [refusing(api, reason) for api in self._given["api"]]
+            substitutes["api"] = [refusing(api, reason) for api in self._entries["api"]]
         if reason and self.closed:
-            intercepted = {one.request: one for one in self._given["interceptor"]}
-            left["interceptor"] = [
-                evolve(one, kind="before", function=refuse, handle=None)
-                for one in intercepted.values()
+            intercepted = {
+                interception.request: interception for interception in self._entries["interceptor"]
+            }
+            substitutes["interceptor"] = [
+                evolve(interception, kind="before", function=refuse, handle=None)
+                for interception in intercepted.values()
             ]
-            left["policy"] = [
-                (what, refuse) for what in {what for what, _ in self._given["policy"]}
+            substitutes["policy"] = [
+                (kind, refuse) for kind in {kind for kind, _ in self._entries["policy"]}
             ]
-        self._swap(self._given, left)
-        self._given = left
+        self._swap(self._entries, substitutes)
+        self._entries = substitutes
         self.live = bool(reason)
 
     def names(self) -> list[str]:
         """Return one word per contribution, for display."""
-        return [word(one) for kind, word in _WORDS.items() for one in self._given[kind]]
+        return [
+            word(contribution)
+            for kind, word in _WORDS.items()
+            for contribution in self._entries[kind]
+        ]
 
     # --- the tables
 
@@ -129,18 +138,18 @@ class Contributions:
 
         A part of the broker is used only for contributions that need it.
         """
-        given = self.dependencies
+        dependencies = self.dependencies
         return {
             "api": self._swap_apis,
-            "mount": given.mounts.swap,
-            "page": given.pages.swap,
+            "mount": dependencies.mounts.swap,
+            "page": dependencies.pages.swap,
             "assignor": self._swap_assignors,
             "interceptor": self._swap_interceptors,
             "policy": self._swap_policies,
-            "reporter": given.reporters.swap,
+            "reporter": dependencies.reporters.swap,
         }
 
-    def _swap(self, old: _Given, new: _Given) -> None:
+    def _swap(self, old: _Entries, new: _Entries) -> None:
         """Replace contributions of all kinds, or raise and change nothing."""
         with ExitStack() as undo:
             for kind, swap in self._tables.items():
@@ -163,10 +172,10 @@ class Contributions:
             "create-topic": policies.topics,
             "alter-config": policies.configs,
         }
-        for what, policy in leaving:
-            by_kind[what].remove(policy)
-        for what, policy in coming:
-            by_kind[what].append(policy)
+        for kind, policy in leaving:
+            by_kind[kind].remove(policy)
+        for kind, policy in coming:
+            by_kind[kind].append(policy)
 
     def _swap_interceptors(
         self, leaving: Sequence[Interception], coming: Sequence[Interception]
@@ -174,20 +183,20 @@ class Contributions:
         interceptors = self.dependencies.parts.interceptors
         deadline_s = None if self.owner.deadline_s == inf else self.owner.deadline_s
         with ExitStack() as undo:
-            for one in coming:
-                one.handle = interceptors.add(
-                    one.kind,
-                    one.request,
-                    one.function,
-                    order=one.order,
+            for interception in coming:
+                interception.handle = interceptors.add(
+                    interception.kind,
+                    interception.request,
+                    interception.function,
+                    order=interception.order,
                     owner=self.owner,
                     deadline_s=deadline_s,
-                    limit=self.owner.limiter if one.kind == "around" else None,
-                    versions=one.versions,
+                    limit=self.owner.limiter if interception.kind == "around" else None,
+                    versions=interception.versions,
                 )
-                undo.callback(interceptors.remove, one.handle)
+                undo.callback(interceptors.remove, interception.handle)
             undo.pop_all()
-        for one in leaving:
-            if one.handle is not None:
-                interceptors.remove(one.handle)
-                one.handle = None
+        for interception in leaving:
+            if interception.handle is not None:
+                interceptors.remove(interception.handle)
+                interception.handle = None

@@ -36,7 +36,7 @@ def _key_of(api: Any) -> int:
     return key
 
 
-def _by_key(apis: Mapping[Any, tuple[int, int]] | None) -> Mapping[int, tuple[int, int]]:
+def _by_key(apis: Mapping[object, tuple[int, int]] | None) -> Mapping[int, tuple[int, int]]:
     return {_key_of(api): versions for api, versions in (apis or {}).items()}
 
 

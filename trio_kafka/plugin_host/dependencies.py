@@ -33,16 +33,16 @@ class Reporters:
 
 @define(eq=False, kw_only=True)
 class PluginHostDependencies:
-    """What the host needs from the broker.
+    """Parts of the broker that the plugin host uses.
 
-    given: settings as written by the user. fail: stops the broker in order.
+    layer: settings as written by the user. fail: stops the broker in order.
     parts: the parts that handlers use. mounts, pages, reporters: used by plugins only.
     """
 
     parts: Parts
     world: World
     node: Node
-    given: Layer = Factory(dict)
+    layer: Layer = Factory(dict)
     counters: Counters = field(factory=Counters)
     fail: Callable[[Exception], None]
     mounts: Mounts = field(factory=Mounts)

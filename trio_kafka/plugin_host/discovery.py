@@ -7,7 +7,7 @@ plugin, its entry point is not imported.
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from attrs import field
 
@@ -22,7 +22,7 @@ class NoPluginError(Exception):
     """Object that was expected to be a plugin; the message says what it is."""
 
 
-@frozen
+@frozen(kw_only=True)
 class Origin:
     """Source of plugins.
 
@@ -46,29 +46,29 @@ class Origin:
             return [self.first], None
         module, imported = import_generation(self.module, owner=self.name, afresh=afresh)
         try:
-            found = plugins_in(module, self.attribute, self.source)
+            plugins = plugins_in(module, self.attribute, self.source)
         except BaseException:
             imported.release()
             raise
-        imported.users = len(found)
-        return found, imported
+        imported.users = len(plugins)
+        return plugins, imported
 
 
 def plugins_in(module: ModuleType, attribute: str, source: str) -> list[Plugin]:
     """Return the plugins that an entry point names. Raises NoPluginError."""
-    found: Any = module
+    value: object = module
     for name in filter(None, attribute.split(".")):
-        found = getattr(found, name, None)
-    if isinstance(found, Plugin):
-        return [found]
-    if isinstance(found, ModuleType):
-        made = [one for one in vars(found).values() if isinstance(one, Plugin)]
-        if made:
-            return made
+        value = getattr(value, name, None)
+    if isinstance(value, Plugin):
+        return [value]
+    if isinstance(value, ModuleType):
+        plugins = [candidate for candidate in vars(value).values() if isinstance(candidate, Plugin)]
+        if plugins:
+            return plugins
         raise NoPluginError(
             f"{source}: the module declares no plugin, want a function with @plugin"
         )
-    raise NoPluginError(f"{source}: want a plugin or a module, found {found!r}")
+    raise NoPluginError(f"{source}: want a plugin or a module, found {value!r}")
 
 
 def installed(group: str = GROUP) -> list[Origin]:
@@ -76,15 +76,24 @@ def installed(group: str = GROUP) -> list[Origin]:
     points: Iterable[EntryPoint] = entry_points(group=group)
     return [
         Origin(
-            point.name, f"entry point {point.name} = {point.value}", point.module, point.attr or ""
+            name=point.name,
+            source=f"entry point {point.name} = {point.value}",
+            module=point.module,
+            attribute=point.attr or "",
         )
         for point in sorted(points, key=lambda point: (point.name, point.value))
     ]
 
 
-def given(plugins: Iterable[Plugin]) -> list[Origin]:
+def of_plugins(plugins: Iterable[Plugin]) -> list[Origin]:
     """Return the sources of plugins that a program or test passes in."""
     return [
-        Origin(one.name, f"plugin {one.name} of {one.module}", one.module, "", first=one)
-        for one in plugins
+        Origin(
+            name=plugin.name,
+            source=f"plugin {plugin.name} of {plugin.module}",
+            module=plugin.module,
+            attribute="",
+            first=plugin,
+        )
+        for plugin in plugins
     ]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from inspect import iscoroutine
 from math import inf
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import trio
 
@@ -109,14 +109,14 @@ class Generation:
     async def _live(self, block: trio.Nursery, ready: Callable[[], None]) -> None:
         plugin = self._plugin
         tasks = await block.start(self._hold_tasks, name=f"{self.name} tasks")
-        made: object = plugin.run(self._make_context(tasks))
-        if iscoroutine(made):
-            made.close()
+        block_of_plugin: object = plugin.run(self._make_context(tasks))
+        if iscoroutine(block_of_plugin):
+            block_of_plugin.close()
             raise TypeError(
                 "want an async context manager, found a coroutine: decorate it with "
                 "@asynccontextmanager"
             )
-        async with cast("AbstractAsyncContextManager[None]", made):
+        async with cast("AbstractAsyncContextManager[None]", block_of_plugin):
             if self.failure is None:
                 self.contributions.go_live(self._replaces)
                 self._replaces = None  # do not keep the older generation alive
@@ -146,7 +146,7 @@ class Generation:
             self.fail(_CANCELLED)
         await trio.lowlevel.checkpoint_if_cancelled()
 
-    def _make_context(self, tasks: trio.Nursery) -> PluginContext[Any]:
+    def _make_context(self, tasks: trio.Nursery) -> PluginContext[object]:
         return PluginContext(
             name=self.name,
             settings=self.settings.own,
@@ -320,19 +320,19 @@ class Generation:
 
 
 def _names(nursery: trio.Nursery, but: tuple[str, ...]) -> "list[str]":
-    found = []
+    names = []
     for task in nursery.child_tasks:
         if task.name not in but:
-            found.append(task.name)
+            names.append(task.name)
         for below in task.child_nurseries:
-            found += _names(below, but)
-    return found
+            names += _names(below, but)
+    return names
 
 
 def describe(error: BaseException) -> str:
     """Describe an error in one line; a group by its members."""
     if isinstance(error, BaseExceptionGroup):
-        return "; ".join(describe(one) for one in error.exceptions)
+        return "; ".join(describe(member) for member in error.exceptions)
     if isinstance(error, PluginError):
         return str(error)
     if isinstance(error, trio.Cancelled):

@@ -30,22 +30,24 @@ class GenerationStarter:
         plugin, settings = hosted.plugin, hosted.settings
         if plugin is None or settings is None:
             raise RuntimeError(f"plugin {hosted.name} was not validated")
-        generation = self._make(hosted, plugin, settings, hosted.imported)
+        generation = self._make(hosted, plugin, settings, imported=hosted.imported)
         hosted.current = generation
         self._start(generation, partial(_publish, hosted, generation))
         await generation.wait_settled()
 
     async def replace(
-        self, hosted: HostedPlugin, plugin: Plugin, settings: Settings, imported: Imported | None
+        self, hosted: HostedPlugin, plugin: Plugin, settings: Settings, *, imported: Imported | None
     ) -> Generation:
         """Start a generation of a freshly imported plugin and wait until it is ready or has failed.
 
         It replaces the current generation at the moment it is ready.
         """
-        generation = self._make(hosted, plugin, settings, imported)
+        generation = self._make(hosted, plugin, settings, imported=imported)
         hosted.starting = generation
         try:
-            self._start(generation, partial(_replace_current, hosted, generation, plugin, imported))
+            self._start(
+                generation, partial(_replace_current, hosted, generation, plugin, imported=imported)
+            )
             await generation.wait_settled()
         finally:
             hosted.starting = None
@@ -58,7 +60,7 @@ class GenerationStarter:
         self.nursery.start_soon(call, *arguments, name=name)
 
     def _make(
-        self, hosted: HostedPlugin, plugin: Plugin, settings: Settings, imported: Imported | None
+        self, hosted: HostedPlugin, plugin: Plugin, settings: Settings, *, imported: Imported | None
     ) -> Generation:
         hosted.begun += 1
         return Generation(
@@ -77,7 +79,7 @@ class GenerationStarter:
 
 
 def _replace_current(
-    hosted: HostedPlugin, generation: Generation, plugin: Plugin, imported: Imported | None
+    hosted: HostedPlugin, generation: Generation, plugin: Plugin, *, imported: Imported | None
 ) -> None:
     """Make a ready generation the current one."""
     hosted.keep_past()

@@ -8,7 +8,7 @@ task (SystemExit, an unrequested Cancelled) ends the plugin instead.
 import weakref
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import NoReturn, Protocol, TypeVar
 
 import trio
 from attrs import evolve
@@ -23,13 +23,17 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import (
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.families import Family, MetricsReporter
+from trio_kafka.plugin_host.mounts import App, Receive, Scope, Send
 from trio_kafka.plugin_host.served_request import serving
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.api import Api
 from trio_kafka.requests.completions import pass_on
+from trio_kafka.requests.context import Context
 from trio_kafka.requests.failures import INTENDED_ERRORS, split_cancelled
 from trio_kafka.requests.interceptors.registry import Cancellable
 from trio_kafka.scheduling.chunked_work import Steps
+
+C = TypeVar("C")
 
 
 class PluginError(Exception):
@@ -46,7 +50,7 @@ class InFlight:
     def __init__(self) -> None:
         self.count = 0
         self._scopes: set[Cancellable] = set()
-        self._later: set[weakref.ref[Any]] = set()
+        self._later: set[weakref.ref[object]] = set()
         self._decreased = trio.Event()
         ledgers.opened(self)
 
@@ -63,12 +67,12 @@ class InFlight:
         self.count -= 1
         self._decreased.set()
 
-    def follow(self, later: "Delayed[Any] | Steps[Any]") -> None:
+    def follow(self, later: "Delayed[object] | Steps[object]") -> None:
         """Count a request until its answer was given or dropped, and `later` garbage-collected."""
         self.enter()
         self._later.add(weakref.ref(later, self._forget))
 
-    def _forget(self, ref: "weakref.ref[Any]") -> None:
+    def _forget(self, ref: "weakref.ref[object]") -> None:
         self._later.discard(ref)
         self.leave()
 
@@ -100,8 +104,8 @@ class InFlight:
 
     def cut_off(self) -> None:
         """Cancel everything in flight: tasks are cancelled, parked responses time out."""
-        for one in list(self._scopes):
-            one.cancel()
+        for scope in list(self._scopes):
+            scope.cancel()
         for delayed in [ref() for ref in self._later]:
             if isinstance(delayed, Delayed):
                 delayed.timed_out = True
@@ -132,12 +136,12 @@ def contained(owner: Owner, where: str, *answers: type[BaseException]) -> Iterat
     except BaseException as error:
         if isinstance(error, (*INTENDED_ERRORS, *answers)):
             raise
-        asked, rest = split_cancelled(error)
+        cancelled, rest = split_cancelled(error)
         if rest is not None:
             owner.failed(rest, where)
-        if asked is not None and asked is not error:
-            raise asked from error
-        if asked is not None or isinstance(error, Exception):
+        if cancelled is not None and cancelled is not error:
+            raise cancelled from error
+        if cancelled is not None or isinstance(error, Exception):
             raise
         raise PluginError(f"plugin {owner.name}: {where} raised {error!r}") from error
 
@@ -168,22 +172,24 @@ def refusing(api: Api, reason: str) -> Api:
     return evolve(api, handler=refuser(reason), waits=False)
 
 
-def refuser(reason: str) -> Callable[[Any, Any], Any]:
+def refuser(reason: str) -> Callable[[object, object], object]:
     """Return a handler, or a `before`, that answers with an error."""
 
-    def refuse(request: Any, context: Any) -> Any:
+    def refuse(request: object, context: object) -> NoReturn:
         del request, context
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
 
     return refuse
 
 
-def guard_policy(policy: Callable[[Any, str], None], owner: Owner, where: str) -> Any:
+def guard_policy(
+    policy: Callable[[C, str], None], owner: Owner, where: str
+) -> Callable[[C, str], None]:
     """Guard a policy: its KafkaErrors are answers, other exceptions fail its plugin."""
 
-    def ask(wanted: Any, principal: str) -> None:
+    def ask(change: C, principal: str) -> None:
         with contained(owner, where):
-            policy(wanted, principal)
+            policy(change, principal)
 
     return ask
 
@@ -205,8 +211,8 @@ class GuardedReporter:
             self._reporter.report(families)
 
 
-def _guard_plain(handler: Callable[..., Any], owner: Owner, where: str) -> Callable[..., Any]:
-    def serve(request: Any, context: Any) -> Any:
+def _guard_plain(handler: Callable[..., object], owner: Owner, where: str) -> Callable[..., object]:
+    def serve(request: object, context: object) -> object:
         with contained(owner, where):
             answer = handler(request, context)
         return _guard_later(answer, owner, where)
@@ -214,10 +220,10 @@ def _guard_plain(handler: Callable[..., Any], owner: Owner, where: str) -> Calla
     return serve
 
 
-def _guard_later(answer: Any, owner: Owner, where: str) -> Any:
+def _guard_later(answer: object, owner: Owner, where: str) -> object:
     """Guard what a handler returned: an answer that comes later stays in flight until then."""
 
-    def fail(error: BaseException) -> Any:
+    def fail(error: BaseException) -> NoReturn:
         try:
             with contained(owner, where):
                 raise error
@@ -228,13 +234,13 @@ def _guard_later(answer: Any, owner: Owner, where: str) -> Any:
 
 
 def _guard_waiting(
-    handler: Callable[..., Awaitable[Any]], owner: Owner, where: str
-) -> Callable[..., Awaitable[Any]]:
+    handler: Callable[..., Awaitable[object]], owner: Owner, where: str
+) -> Callable[..., Awaitable[object]]:
     """Guard an async handler, whose second argument is the context, with deadline and limit."""
     in_flight, limiter = owner.in_flight, owner.limiter
     handler = serving(handler)
 
-    async def serve(request: Any, context: Any) -> Any:
+    async def serve(request: object, context: Context) -> object:
         token = object()
         try:
             with contained(owner, where), in_flight.held():
@@ -253,10 +259,10 @@ def _guard_waiting(
     return serve
 
 
-def guard_app(app: Callable[..., Awaitable[None]], owner: Owner, path: str) -> Any:
+def guard_app(app: Callable[..., Awaitable[None]], owner: Owner, path: str) -> App:
     """Guard an ASGI app; the HTTP plane enforces its deadlines."""
 
-    async def serve(scope: Any, receive: Any, send: Any) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         with held(owner, f"app {path}"):
             await app(scope, receive, send)
 

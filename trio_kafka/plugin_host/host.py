@@ -15,7 +15,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.dependencies import PluginHostDependencies
-from trio_kafka.plugin_host.discovery import given, installed
+from trio_kafka.plugin_host.discovery import installed, of_plugins
 from trio_kafka.plugin_host.generation import Generation
 from trio_kafka.plugin_host.generation_starter import GenerationStarter
 from trio_kafka.plugin_host.guard import PluginError
@@ -59,7 +59,7 @@ class PluginHost:
     @property
     def plugins(self) -> Sequence[HostedPlugin]:
         """Plugins in start order."""
-        return sorted(self._hosted.values(), key=lambda one: one.order)
+        return sorted(self._hosted.values(), key=lambda plugin: plugin.order)
 
     def find(self, name: str) -> HostedPlugin:
         """Return a plugin. Raises KeyError."""
@@ -67,14 +67,14 @@ class PluginHost:
 
     def statuses(self) -> list[PluginStatus]:
         """Return the status of every plugin."""
-        return [one.status() for one in self.plugins]
+        return [plugin.status() for plugin in self.plugins]
 
     def owner_of(self, module: str) -> str | None:
         """Return the name of the plugin that owns a module, by the module's private name.
 
         Includes plugins that are being imported or started. May be called in any thread.
         """
-        serving = (one.name for one in list(self._hosted.values()) if one.owns(module))
+        serving = (plugin.name for plugin in list(self._hosted.values()) if plugin.owns(module))
         return next(serving, None) or owner_of(module)
 
     def blocking(self, name: str, seconds: float, module: str | None = None) -> None:
@@ -101,49 +101,53 @@ class PluginHost:
         try:
             async with trio.open_nursery() as nursery:
                 self._starter.nursery = nursery
-                origins = installed() if self._plugins is None else given(self._plugins)
-                load_plugins(origins, self.dependencies, self.node, self._hosted)
-                for one in self.plugins:
-                    if one.state is State.VALIDATED and one.enabled:
-                        await self._starter.begin(one)
-                        self._after_start(one)
+                origins = installed() if self._plugins is None else of_plugins(self._plugins)
+                load_plugins(origins, self.dependencies, self.node, hosted=self._hosted)
+                for plugin in self.plugins:
+                    if plugin.state is State.VALIDATED and plugin.enabled:
+                        await self._starter.begin(plugin)
+                        self._after_start(plugin)
                 task_status.started()
                 await trio.sleep_forever()
         finally:
             self._starter.nursery = None
-            for one in self._hosted.values():
-                one.drop_import()
+            for plugin in self._hosted.values():
+                plugin.drop_import()
 
     async def stop(self) -> None:
         """Stop all plugins in reverse order, each with an equal share of the time left."""
         self._stopping = True
         await trio.lowlevel.checkpoint()
-        running = [one for one in reversed(self.plugins) if one.current is not None]
-        for left, one in zip(range(len(running), 0, -1), running, strict=True):
+        running = [plugin for plugin in reversed(self.plugins) if plugin.current is not None]
+        for remaining, plugin in zip(range(len(running), 0, -1), running, strict=True):
             time_s = trio.current_effective_deadline() - trio.current_time()
-            await self._end(one, within_s=max(time_s / left, 0.0))
+            await self._end(plugin, within_s=max(time_s / remaining, 0.0))
 
     @property
     def abandoned(self) -> list[str]:
         """Generations that did not end when cancelled, each with its tasks."""
         return [
-            f"{one.name} ({', '.join(one.tasks) or 'its block'})"
-            for one in self._abandoned_generations
+            f"{generation.name} ({', '.join(generation.tasks) or 'its block'})"
+            for generation in self._abandoned_generations
         ]
 
     def cancel_abandoned(self) -> None:
         """Cancel the abandoned generations once more, because the broker ends."""
-        for one in self._abandoned_generations:
-            one.cancel()
+        for generation in self._abandoned_generations:
+            generation.cancel()
 
     @property
     def _abandoned_generations(self) -> list[Generation]:
-        found = [
+        generations = [
             generation
-            for one in self._hosted.values()
-            for generation in (*one.past, *([one.current] if one.current else []))
+            for plugin in self._hosted.values()
+            for generation in (*plugin.past, *([plugin.current] if plugin.current else []))
         ]
-        return [one for one in found if one.lifecycle.over and not one.ended.is_set()]
+        return [
+            generation
+            for generation in generations
+            if generation.lifecycle.over and not generation.ended.is_set()
+        ]
 
     # --- start
 
@@ -232,7 +236,7 @@ class PluginHost:
             await generation.retire(within_s=within_s)
 
     def _figures(self) -> Figures:
-        states = [one.state for one in self._hosted.values()]
+        states = [plugin.state for plugin in self._hosted.values()]
         return {state.value: states.count(state) for state in State if state in states}
 
 

@@ -118,7 +118,7 @@ class HostedPlugin:
 
     def forget_past(self) -> None:
         """Forget past generations that have ended."""
-        self.past = [one for one in self.past if not one.ended.is_set()]
+        self.past = [generation for generation in self.past if not generation.ended.is_set()]
 
     def shown_settings(self) -> dict[str, str]:
         """Return its own settings, with secrets hidden."""
@@ -147,7 +147,7 @@ class HostedPlugin:
 
     def figures(self) -> Figures:
         """Return its figures for the tree."""
-        found: dict[str, str | int | float | bool | None] = {
+        figures: dict[str, str | int | float | bool | None] = {
             "state": self.state.value,
             "enabled": self.enabled,
             "since": self.since,
@@ -160,5 +160,5 @@ class HostedPlugin:
             "contributions": " ".join(self.contributions),
         }
         if len(self.past):
-            found["past"] = len(self.past)
-        return found | {f"setting.{key}": text for key, text in self.shown_settings().items()}
+            figures["past"] = len(self.past)
+        return figures | {f"setting.{key}": text for key, text in self.shown_settings().items()}

@@ -74,7 +74,7 @@ def import_generation(
     if afresh:  # in a thread, as this takes some ms
         find_typing_caches()
     try:
-        _import_top(package, spec, top, owner, afresh=afresh)
+        _import_top(package, spec, top, owner=owner, afresh=afresh)
         return importlib.import_module(top + module[len(package) :]), Imported(top)
     except BaseException:
         _forget(top)
@@ -114,15 +114,15 @@ def _find_package(module: str) -> tuple[str, ModuleSpec]:
     raise ModuleNotFoundError(f"found no module {module!r} that can be imported again")
 
 
-def _import_top(public: str, there: ModuleSpec, private: str, owner: str, *, afresh: bool) -> None:
+def _import_top(public: str, source: ModuleSpec, private: str, *, owner: str, afresh: bool) -> None:
     _FINDER.tops[private] = _Top(public, owner, afresh)
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
     spec = spec_from_file_location(
         private,
-        there.origin,
-        loader=_loader_of(private, there.origin),
-        submodule_search_locations=there.submodule_search_locations,
+        source.origin,
+        loader=_loader_of(private, source.origin),
+        submodule_search_locations=source.submodule_search_locations,
     )
     if spec is None or spec.loader is None:
         raise ModuleNotFoundError(f"module {public!r} has no source")

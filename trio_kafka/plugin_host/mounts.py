@@ -12,8 +12,9 @@ from attrs import field
 from trio_kafka.attributes import define, frozen
 
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Event = Scope  # ASGI's name for what an app receives and sends
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 _PATH: Final = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
 
@@ -72,5 +73,5 @@ class Mounts:
 
 def check_path(path: str) -> None:
     """Raise MountError unless the path consists of plain segments, such as `/admin/ui`."""
-    if not _PATH.fullmatch(path) or any(one in (".", "..") for one in path.split("/")):
+    if not _PATH.fullmatch(path) or any(segment in (".", "..") for segment in path.split("/")):
         raise MountError(f"path {path!r}: want /name or /name/name, without a slash at the end")

@@ -28,7 +28,7 @@ class AdminPage:
     """Contributed page. page: what `load` returned. failed: why it cannot be shown."""
 
     name: str
-    load: Callable[[], Any]
+    load: Callable[[], object]
     owner: Owner
     page: Any = field(default=None, init=False)
     failed: str = field(default="", init=False)

@@ -12,7 +12,7 @@ from trio_kafka.plugin_host.generation import describe
 from trio_kafka.plugin_host.settings import is_off, problems, unknown_plugins
 
 
-@frozen
+@frozen(kw_only=True)
 class CheckedPlugin:
     """Result for one plugin, or for an entry point without one; problems: one line each."""
 
@@ -22,16 +22,16 @@ class CheckedPlugin:
     problems: Sequence[str]
 
 
-def check_plugins(given: Layer, origins: Sequence[Origin] | None = None) -> Iterator[CheckedPlugin]:
+def check_plugins(layer: Layer, origins: Sequence[Origin] | None = None) -> Iterator[CheckedPlugin]:
     """Check every plugin; then report each setting of an unknown plugin under its name.
 
-    given: settings as written by the user. Modules are imported as generations and forgotten.
+    layer: settings as written by the user. Modules are imported as generations and forgotten.
     """
     names: dict[str, str] = {}
     for origin in installed() if origins is None else origins:
-        if is_off(origin.name, given):
+        if is_off(origin.name, layer):
             names.setdefault(origin.name, origin.source)
-            yield CheckedPlugin(origin.name, origin.source, None, ())
+            yield CheckedPlugin(name=origin.name, source=origin.source, plugin=None, problems=())
             continue
         try:
             plugins, imported = origin.load()
@@ -40,16 +40,23 @@ def check_plugins(given: Layer, origins: Sequence[Origin] | None = None) -> Iter
                 raise
             names.setdefault(origin.name, origin.source)
             yield CheckedPlugin(
-                origin.name, origin.source, None, [f"its import failed: {describe(error)}"]
+                name=origin.name,
+                source=origin.source,
+                plugin=None,
+                problems=[f"its import failed: {describe(error)}"],
             )
             continue
         for plugin in plugins:
-            found = [str(error) for error in problems(plugin, given)]
+            errors = [str(error) for error in problems(plugin, layer)]
             if plugin.name in names:
-                found.append(f"the name {plugin.name} is taken by {names[plugin.name]}")
+                errors.append(f"the name {plugin.name} is taken by {names[plugin.name]}")
             names.setdefault(plugin.name, origin.source)
-            yield CheckedPlugin(plugin.name, origin.source, plugin, found)
+            yield CheckedPlugin(
+                name=plugin.name, source=origin.source, plugin=plugin, problems=errors
+            )
             if imported is not None:
                 imported.release()
-    for stranger in unknown_plugins(given, names):
-        yield CheckedPlugin(stranger.name, stranger.where or "", None, [stranger.reason])
+    for stranger in unknown_plugins(layer, names):
+        yield CheckedPlugin(
+            name=stranger.name, source=stranger.where or "", plugin=None, problems=[stranger.reason]
+        )

@@ -27,6 +27,7 @@ def load_plugins(
     origins: Iterable[Origin],
     dependencies: PluginHostDependencies,
     node: Node,
+    *,
     hosted: dict[str, HostedPlugin],
 ) -> None:
     """Add the plugins of these origins to `hosted` by name, each as soon as it is known.
@@ -37,7 +38,7 @@ def load_plugins(
     loader = _PluginLoader(dependencies, node, hosted)
     for origin in origins:
         loader.load(origin)
-    for error in unknown_plugins(dependencies.given, loader.hosted):
+    for error in unknown_plugins(dependencies.layer, loader.hosted):
         raise error
 
 
@@ -49,16 +50,16 @@ class _PluginLoader:
 
     def load(self, origin: Origin) -> None:
         """Load all plugins of an origin."""
-        if is_off(origin.name, self.dependencies.given):
+        if is_off(origin.name, self.dependencies.layer):
             self._add(origin.name, origin).off = True
             return
         try:
-            found, imported = origin.load()
+            plugins, imported = origin.load()
         except BaseException as error:  # noqa: BLE001 - a module may raise anything
             hosted = self._add(origin.name, origin)
             self._fail(hosted, error, f"the import of {origin.source} failed")
             return
-        for plugin in found:
+        for plugin in plugins:
             hosted = self._add(plugin.name, origin)
             hosted.imported = imported
             self._validate(hosted, plugin)
@@ -89,7 +90,7 @@ class _PluginLoader:
             return
         hosted.plugin = plugin
         try:
-            hosted.settings = read_settings(plugin, self.dependencies.given)
+            hosted.settings = read_settings(plugin, self.dependencies.layer)
         except ConfigError as error:
             self._fail(hosted, error, "")
         except BaseException as error:  # noqa: BLE001 - a settings class may raise anything
@@ -97,12 +98,12 @@ class _PluginLoader:
         else:
             hosted.lifecycle.enter(State.VALIDATED)
 
-    def _fail(self, hosted: HostedPlugin, error: BaseException, what: str) -> None:
+    def _fail(self, hosted: HostedPlugin, error: BaseException, step: str) -> None:
         """Fail a plugin before its start, with the policy as far as it is known."""
-        text = f"{what}: {describe(error)}" if what else describe(error)
+        text = f"{step}: {describe(error)}" if step else describe(error)
         hosted.failures += 1
         hosted.lifecycle.enter(State.FAILED, text)
-        policy = self.dependencies.given.get(full_name(hosted.name, "policy"))
+        policy = self.dependencies.layer.get(full_name(hosted.name, "policy"))
         named = policy.text.strip() if policy else hosted.plugin.policy if hosted.plugin else ""
         if named == "fatal" or (hosted.plugin is not None and hosted.plugin.closed):
             raise PluginError(f"plugin {hosted.name}: {text}") from error

@@ -77,12 +77,20 @@ class Producer:
         """See `PluginContext.produce`."""
         deadline = trio.current_time() + timeout_s
         with trio.move_on_at(deadline):
-            return await self._produce(topic, list(records), partition, acks, deadline)
+            return await self._produce(
+                topic, list(records), partition, acks=acks, deadline=deadline
+            )
         reason = f"{topic}: the records were not appended within {timeout_s:g} s"
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, reason)
 
     async def _produce(
-        self, topic: str, records: list[Record], partition: int | None, acks: int, deadline: float
+        self,
+        topic: str,
+        records: list[Record],
+        partition: int | None,
+        *,
+        acks: int,
+        deadline: float,
     ) -> list[RecordPosition]:
         if not records:
             await trio.lowlevel.checkpoint()
@@ -92,7 +100,7 @@ class Producer:
         pending = await self._encoded(records, numbers)
         bases: dict[int, int] = {}
         while True:
-            rows = await self._append(image, pending, acks, deadline)
+            rows = await self._append(image, pending, acks, deadline=deadline)
             bases |= {number: row.base_offset for number, row in rows.items() if not row.error_code}
             failed = {number: row for number, row in rows.items() if row.error_code}
             if not failed:
@@ -116,7 +124,7 @@ class Producer:
         return topic
 
     def _check_creation(self, name: str, error: int) -> None:
-        """Raise KafkaError unless the topic is there or will be, as Kafka's answer means it."""
+        """Raise KafkaError unless the topic exists or is being created."""
         if error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and not self._creates_topics:
             reason = f"no topic {name}, and auto.create.topics.enable is false"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, reason)
@@ -155,7 +163,7 @@ class Producer:
         }
 
     async def _append(
-        self, topic: TopicImage, batches: Mapping[int, memoryview], acks: int, deadline: float
+        self, topic: TopicImage, batches: Mapping[int, memoryview], acks: int, *, deadline: float
     ) -> dict[int, PartitionProduceResponse]:
         """Append batches; return the row of each partition, none with acks=0."""
         left_s = max(deadline - trio.current_time(), 0.0)
@@ -188,8 +196,8 @@ def _raise_unless_retriable(
 ) -> None:
     """Raise the KafkaError of the first partition whose error is final."""
     for number, row in failed.items():
-        known = row.error_code in set(ErrorCode)
-        code = ErrorCode(row.error_code) if known else ErrorCode.UNKNOWN_SERVER_ERROR
+        is_declared = row.error_code in set(ErrorCode)
+        code = ErrorCode(row.error_code) if is_declared else ErrorCode.UNKNOWN_SERVER_ERROR
         if code not in _NOT_YET:
             reason = row.error_message or code.name
             appended = f"; {batches - len(failed)} of {batches} partitions were appended to"

@@ -49,16 +49,16 @@ async def decoded(batches: Buffer | FileRange | None, world: World) -> list[Reco
     """
     data = await read_bytes(batches)
     records: list[Record] = []
-    left = UNPACKED
+    budget = UNPACKED
     for position, header in iterate_headers(data):
         if header.is_control:
             continue
         block = memoryview(data)[position + HEADER_SIZE : position + header.size]
         if header.codec is Codec.NONE or len(block) <= _AT_ONCE:
-            plain = decompress(header.codec, block, left)
+            plain = decompress(header.codec, block, budget)
         else:
-            plain = await world.run_in_thread(decompress, header.codec, block, left)
-        left -= len(plain)
+            plain = await world.run_in_thread(decompress, header.codec, block, budget)
+        budget -= len(plain)
         for record in decode_records(plain, header, position):
             records.append(record)
             if not len(records) % _STEP:

@@ -111,13 +111,13 @@ class Reload:
         hosted = self._hosted
         plugin, imported = await self._import_again()
         try:
-            settings = read_settings(plugin, self._starter.dependencies.given)
+            settings = read_settings(plugin, self._starter.dependencies.layer)
             if not settings.host.enabled:
                 raise PluginError("it is not enabled")
             if old is not None and not plugin.beside:
                 self._withdraw(f"plugin {hosted.name} is being reloaded")
                 await old.retire()
-            generation = await self._starter.replace(hosted, plugin, settings, imported)
+            generation = await self._starter.replace(hosted, plugin, settings, imported=imported)
             if hosted.current is not generation:
                 raise PluginError(generation.lifecycle.error)
         except BaseException:
@@ -133,12 +133,12 @@ class Reload:
         hosted = self._hosted
         host = hosted.settings.host if hosted.settings is not None else HostSettings()
         hosted.importing = importing = FreshImport(hosted.origin)
-        found, imported = await importing.run(
+        plugins, imported = await importing.run(
             self._starter.dependencies.world, host.start_ms / 1000
         )
         if imported is not None:
             imported.users = 1  # of all plugins found, only this one is started
-        for plugin in found:
+        for plugin in plugins:
             if plugin.name == hosted.name:
                 return plugin, imported
         if imported is not None:

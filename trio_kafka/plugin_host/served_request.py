@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from functools import wraps
 from inspect import iscoroutinefunction
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import trio
 
@@ -22,7 +22,7 @@ _SERVED: Final[ContextVar[tuple[trio.lowlevel.Task, Context] | None]] = ContextV
 )
 
 
-def serving(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def serving(function: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
     """Wrap an async handler or `around`, whose second argument is the context of its request.
 
     Any other function stays as it is: the registry of interceptors rejects it.
@@ -32,7 +32,7 @@ def serving(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[
         return function
 
     @wraps(function)
-    async def serve(request: Any, context: Context, *forward: Any) -> Any:
+    async def serve(request: object, context: Context, *forward: object) -> object:
         token = _SERVED.set((trio.lowlevel.current_task(), context))
         try:
             return await function(request, context, *forward)

@@ -23,6 +23,8 @@ from trio_kafka.protocol.versions import covers, show_versions
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 T_contra = TypeVar("T_contra", contravariant=True)
+Write = Callable[[Any], object]
+"""Takes a piece of a message: bytes, or a `records` value."""
 
 
 class Decode(Protocol[T_co]):
@@ -40,7 +42,7 @@ class Encode(Protocol[T_contra]):
     Raises EncodeError, possibly after some pieces were written.
     """
 
-    def __call__(self, message: T_contra, write: Callable[[Any], object], /) -> None: ...
+    def __call__(self, message: T_contra, write: Write, /) -> None: ...
 
 
 class DecodeInSteps(Protocol[T_co]):
@@ -54,9 +56,7 @@ class DecodeInSteps(Protocol[T_co]):
 class EncodeInSteps(Protocol[T_contra]):
     """Encode as a generator; everything is written when it is exhausted."""
 
-    def __call__(
-        self, message: T_contra, write: Callable[[Any], object], /
-    ) -> Generator[None, None, None]: ...
+    def __call__(self, message: T_contra, write: Write, /) -> Generator[None, None, None]: ...
 
 
 def decoder(cls: type[T], version: int) -> Decode[T]:
@@ -93,24 +93,22 @@ def encoder_in_steps(cls: type[T], version: int) -> EncodeInSteps[T]:
     return encode
 
 
-def counting_encoder(
-    cls: type[T], version: int
-) -> Callable[[T, Callable[[Any], object], dict[int, int]], None]:
+def counting_encoder(cls: type[T], version: int) -> Callable[[T, Write, dict[int, int]], None]:
     """Return an encoder that also counts all error codes, in its third argument.
 
     That argument is a `defaultdict(int)`.
     """
-    encode: Callable[[T, Callable[[Any], object], dict[int, int]], None]
+    encode: Callable[[T, Write, dict[int, int]], None]
     encode = _codec(cls, version, "encode_counting")
     return encode
 
 
 def counting_encoder_in_steps(
     cls: type[T], version: int
-) -> Callable[[T, Callable[[Any], object], dict[int, int]], Generator[None, None, None]]:
+) -> Callable[[T, Write, dict[int, int]], Generator[None, None, None]]:
     """Return the counting encoder as a generator."""
-    encode: Callable[[T, Callable[[Any], object], dict[int, int]], Generator[None, None, None]] = (
-        _codec(cls, version, "encode_counting_in_steps")
+    encode: Callable[[T, Write, dict[int, int]], Generator[None, None, None]] = _codec(
+        cls, version, "encode_counting_in_steps"
     )
     return encode
 
@@ -127,9 +125,9 @@ def source_of(codec: Any) -> str:
     return "".join(linecache.getlines(codec.__code__.co_filename))
 
 
-def _codecs(cls: type[Any]) -> dict[tuple[str, int], Any]:
+def _codecs(cls: type[Any]) -> dict[tuple[str, int], object]:
     """Return the codec cache of a class; it lives on the class and is unloaded with it."""
-    codecs: dict[tuple[str, int], Any] | None = cls.__dict__.get("__codecs__")
+    codecs: dict[tuple[str, int], object] | None = cls.__dict__.get("__codecs__")
     if codecs is None:
         codecs = {}
         cls.__codecs__ = codecs
@@ -155,15 +153,15 @@ def _codec(cls: type[Any], version: int, verb: str) -> Any:
     return codecs[key]
 
 
-def _source(cls: type[Any], version: int, error: type[Exception]) -> Source:
+def _source(cls: type[object], version: int, error: type[Exception]) -> Source:
     message = message_of(cls)
     if not covers(message.versions, version):
-        known = show_versions(message.versions)
-        raise error(f"{message.name} has no version {version}: want {known}")
+        served = show_versions(message.versions)
+        raise error(f"{message.name} has no version {version}: want {served}")
     return Source(version, covers(message.flexible, version))
 
 
-# Exceptions that a generated line raises for bad input. Any other exception is a bug.
+# Exceptions that a generated line raises for bad input. Other exceptions are bugs.
 _DECODE_FAILURES: Final = (struct.error, IndexError, ValueError)
 _ENCODE_FAILURES: Final = (
     struct.error,
@@ -174,7 +172,7 @@ _ENCODE_FAILURES: Final = (
 )
 
 
-def _compile(cls: type[Any], source: Source, verb: str, parameters: str) -> Any:
+def _compile(cls: type[object], source: Source, verb: str, parameters: str) -> object:
     """Compile a function of a body. Its `try` costs nothing until a line fails."""
     decoding = verb.startswith("decode")
     failures = _DECODE_FAILURES if decoding else _ENCODE_FAILURES

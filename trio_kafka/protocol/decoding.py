@@ -9,7 +9,7 @@ fixed-size items, and before tagged fields. With `few`, it raises ManyItemsError
 more than FEW items in a message that is not small.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from attrs import Factory
 from attrs import field as attribute
@@ -42,7 +42,7 @@ class DecodeWriter:
     stepwise: bool = attribute(default=False, kw_only=True)
     few: bool = attribute(default=False, kw_only=True)
 
-    def write(self, cls: type[Any]) -> None:
+    def write(self, cls: type[object]) -> None:
         """Write the whole body, including its return."""
         source = self.source
         source.names |= {
@@ -63,7 +63,9 @@ class DecodeWriter:
         if self.stepwise:
             source.add("yield  # makes this a generator even without an array", "")
 
-    def _struct(self, cls: type[Any], sink: Sink, rest: tuple[Field, bytes] | None = None) -> None:
+    def _struct(
+        self, cls: type[object], sink: Sink, rest: tuple[Field, bytes] | None = None
+    ) -> None:
         """Read the fields of `cls`, then pass the instance to `sink`. rest: see
         `trailing_defaults`.
         """
@@ -83,14 +85,14 @@ class DecodeWriter:
             self._flush()
             self._build(cls, arguments, sink)
 
-    def _rest(self, cls: type[Any], arguments: list[str], default: bytes) -> None:
+    def _rest(self, cls: type[object], arguments: list[str], default: bytes) -> None:
         """Return early if only the default bytes remain."""
         self._flush()
         rest = self.source.constant(default, "rest")
         with self.source.block(f"if end - pos == {len(default)} and buf[pos:] == {rest}:"):
             self._build(cls, arguments, "return {}, end")
 
-    def _build(self, cls: type[Any], arguments: list[str], sink: Sink) -> None:
+    def _build(self, cls: type[object], arguments: list[str], sink: Sink) -> None:
         name = self.source.constant(cls, f"{cls.__name__}_")
         self.source.add(sink.format(f"{name}({', '.join(arguments)})"))
 
@@ -283,7 +285,7 @@ class DecodeWriter:
         with self.source.block("else:"):
             self._struct(field.part, f"{target} = {{}}")
 
-    def _tags(self, cls: type[Any], arguments: list[str], sink: Sink) -> None:
+    def _tags(self, cls: type[object], arguments: list[str], sink: Sink) -> None:
         """Read the tagged fields, then build. A struct without any costs one comparison."""
         source = self.source
         count = source.variable("n")
@@ -298,19 +300,19 @@ class DecodeWriter:
             if self.stepwise:
                 source.add("yield")
             unknown = source.variable("tags")
-            found = [*arguments, unknown]
+            values = [*arguments, unknown]
             if tagged:
                 for place in tagged:
-                    found[place] = source.variable("v")
-                    source.add(f"{found[place]} = {arguments[place]}")
-                self._tag_loop(count, unknown, {found[i]: field for i, field in tagged.items()})
+                    values[place] = source.variable("v")
+                    source.add(f"{values[place]} = {arguments[place]}")
+                self._tag_loop(count, unknown, {values[i]: field for i, field in tagged.items()})
             else:
                 source.add(f"{unknown}, pos = read_tags(buf, pos, {count})")
-            self._build(cls, found, sink)
+            self._build(cls, values, sink)
         with source.block("else:"):
             self._build(cls, arguments, sink)
 
-    def _tag_loop(self, count: str, unknown: str, known: dict[str, Field]) -> None:
+    def _tag_loop(self, count: str, unknown: str, fields: dict[str, Field]) -> None:
         source = self.source
         tag, stop = source.variable("tag"), source.variable("stop")
         source.add(f"{unknown} = NO_TAGS")
@@ -325,7 +327,7 @@ class DecodeWriter:
                     "raise Malformed('a tagged field is longer than the rest of the message')"
                 )
             branch = "if"
-            for target, field in known.items():
+            for target, field in fields.items():
                 with source.block(f"{branch} {tag} == {field.tag}:"), source.inside(field.name):
                     self._value(field, target)
                     self._flush()
@@ -341,7 +343,7 @@ class DecodeWriter:
                 source.add(f"pos = {stop}")
 
 
-def _has_records(cls: type[Any]) -> bool:
+def _has_records(cls: type[object]) -> bool:
     structs = []
     for field in fields_of(cls):
         if field.kind == "records":

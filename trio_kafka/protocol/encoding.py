@@ -6,7 +6,7 @@ arrays. A `records` value is passed to `write` unchanged. Stepwise, the function
 pauses after each array item. Counting, it also counts error codes in its third argument.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from attrs import Factory
 from attrs import field as attribute
@@ -40,7 +40,7 @@ class EncodeWriter:
     stepwise: bool = attribute(default=False, kw_only=True)
     counting: bool = attribute(default=False, kw_only=True)
 
-    def write(self, cls: type[Any]) -> None:
+    def write(self, cls: type[object]) -> None:
         """Write the whole body."""
         self.source.names |= {
             "Malformed": Malformed,
@@ -59,7 +59,7 @@ class EncodeWriter:
             self.source.add("return", "")
             self.source.add("yield  # makes this a generator even without an array", "")
 
-    def _struct(self, cls: type[Any], of: str) -> None:
+    def _struct(self, cls: type[object], of: str) -> None:
         """Write the instance `of`; its last fixed-size values may stay pending."""
         fields = fields_of(cls)
         for field in fields:
@@ -79,7 +79,7 @@ class EncodeWriter:
                 with self.source.inside(field.name):
                     self.source.add(f"codes[{of}.{field.name}] += 1")
 
-    def _fields(self, cls: type[Any], row: list[Field], of: str) -> None:
+    def _fields(self, cls: type[object], row: list[Field], of: str) -> None:
         for field in row:
             with self.source.inside(field.name):
                 self._value(field, f"{of}.{field.name}")
@@ -298,7 +298,7 @@ class EncodeWriter:
         """Return True for an array that one pack can write."""
         return field.kind == "array" and field.item.kind in FIXED and field.item.kind != "uuid"
 
-    def _is_row(self, cls: type[Any], row: list[Field]) -> bool:
+    def _is_row(self, cls: type[object], row: list[Field]) -> bool:
         """Return True for an untagged struct of only fixed-size values and number arrays."""
         arrays = [field for field in row if field.kind == "array"]
         return (
@@ -310,7 +310,7 @@ class EncodeWriter:
             and all(self._is_of_numbers(field) and not self.source.null(field) for field in arrays)
         )
 
-    def _row(self, cls: type[Any], row: list[Field], of: str) -> None:
+    def _row(self, cls: type[object], row: list[Field], of: str) -> None:
         """Write a row by one pack, or by field if an array is long or unknown tags exist."""
         form, values, lengths, short = "", [], [], []
         for field in row:
@@ -339,7 +339,7 @@ class EncodeWriter:
             self._fields(cls, row, of)
             self._flush()
 
-    def _tags(self, cls: type[Any], of: str) -> None:
+    def _tags(self, cls: type[object], of: str) -> None:
         """Write tagged fields that differ from their defaults, known and unknown in tag order."""
         source = self.source
         tagged = [field for field in fields_of(cls) if source.has(field) and source.tags(field)]
@@ -386,9 +386,9 @@ class EncodeWriter:
     def _gather(self, tagged: list[Field], of: str) -> None:
         """Encode each tagged field separately, then write all of them in tag order."""
         source = self.source
-        known = source.constant(frozenset(field.tag for field in tagged), "known")
+        declared = source.constant(frozenset(field.tag for field in tagged), "known")
         tags = source.variable("tags")
-        source.add(f"refuse_known({of}.unknown_tags, {known})")
+        source.add(f"refuse_known({of}.unknown_tags, {declared})")
         source.add(f"{tags} = dict({of}.unknown_tags)")
         outer = self.write_name
         for field in tagged:

@@ -69,7 +69,7 @@ class Field:
     flexible: Range = ALWAYS
     cached: bool = False
     of: "Field | None" = None
-    struct: "type[Any] | None" = None
+    struct: "type[object] | None" = None
 
     @property
     def item(self) -> "Field":
@@ -86,6 +86,16 @@ class Field:
         return self.struct
 
 
+class _FieldAttributes(TypedDict, total=False):
+    """Attributes of Field that need no conversion."""
+
+    ignorable: bool
+    flexible: Range
+    cached: bool
+    of: Field
+    struct: type[object]
+
+
 def _field(
     kind: Kind,
     versions: str,
@@ -94,9 +104,9 @@ def _field(
     nullable: str = "none",
     tag: int | None = None,
     tagged: str | None = None,
-    **others: Any,
-) -> Any:
-    """Make a field. others: attributes of Field that need no conversion."""
+    **others: Unpack[_FieldAttributes],
+) -> object:
+    """Make a field. others: see `_FieldAttributes`."""
     if tagged is not None and tag is None:
         raise TypeError("tagged versions without a tag")
     if kind == "records" and tag is not None:
@@ -193,8 +203,10 @@ def array(
     **options: Unpack[NullableOptions],
 ) -> list[T]:
     """Declare a list of structs, `array(FetchTopic)`, or of other values, `array(int32)`."""
-    element = _field("struct", "0+", None, struct=of) if isinstance(of, type) else cast("Any", of())
-    return cast("list[T]", _field("array", versions, default, of=element, **options))
+    element = (
+        _field("struct", "0+", None, struct=of) if isinstance(of, type) else cast("Field", of())
+    )
+    return cast("list[T]", _field("array", versions, default, of=cast("Field", element), **options))
 
 
 def struct_(

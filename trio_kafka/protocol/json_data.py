@@ -8,7 +8,7 @@ value, as in Kafka's own JSON.
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import Any, Final, Literal, TypeVar
 
@@ -22,6 +22,7 @@ from trio_kafka.protocol.texts import read_uuid, show_uuid, to_camel
 from trio_kafka.protocol.versions import covers
 
 T = TypeVar("T")
+U = TypeVar("U")
 Names = Literal["python", "kafka"]
 Form = tuple[Names, int | None, bool]  # field naming, version or None, flexible?
 
@@ -38,7 +39,7 @@ def to_data(message: object, *, names: Names = "python", version: int | None = N
     return _converter((names, version, flexible)).unstructure(message)
 
 
-def from_data(cls: type[T], data: Any, *, names: Names = "python") -> T:
+def from_data(cls: type[T], data: object, *, names: Names = "python") -> T:
     """Build a message from the output of `to_data`; missing fields get their defaults.
 
     Raises ValueError, which names each field that is unknown or of the wrong type.
@@ -53,11 +54,11 @@ def _ignore(_: object) -> None:
     """Discard a segment; used where only encoding errors matter."""
 
 
-def _show_bytes(value: Any) -> str:
+def _show_bytes(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-def _read_bytes(text: Any) -> bytes:
+def _read_bytes(text: object) -> bytes:
     if not isinstance(text, str):
         raise TypeError(f"{text!r}: want a string of base64")
     try:
@@ -66,35 +67,35 @@ def _read_bytes(text: Any) -> bytes:
         raise ValueError(f"{text[:40]!r} is not base64") from error
 
 
-def _show_tags(tags: Any) -> dict[str, str]:
+def _show_tags(tags: Mapping[int, bytes]) -> dict[str, str]:
     return {str(tag): _show_bytes(value) for tag, value in tags.items()}
 
 
-def _read_tags(tags: Any, _: Any) -> dict[int, bytes]:
+def _read_tags(tags: Mapping[str, object], _: object) -> dict[int, bytes]:
     return {int(tag): _read_bytes(value) for tag, value in tags.items()}
 
 
-_SHOW: Final[dict[str, Callable[[Any], str]]] = {
+_SHOW: Final[dict[str, Callable[[bytes], str]]] = {
     "uuid": show_uuid,
     "bytes": _show_bytes,
     "records": _show_bytes,
 }
-_READ: Final[dict[str, Callable[[Any], bytes]]] = {
+_READ: Final[dict[str, Callable[[object], bytes]]] = {
     "uuid": read_uuid,
     "bytes": _read_bytes,
     "records": _read_bytes,
 }
 
 
-def _some(call: Callable[[Any], Any], value: Any, _: Any = None) -> Any:
+def _some(call: Callable[[T], U], value: T | None, _: object = None) -> U | None:
     return None if value is None else call(value)
 
 
-def _each(call: Callable[[Any], Any], values: Any, _: Any = None) -> Any:
+def _each(call: Callable[[T], U], values: Iterable[T] | None, _: object = None) -> list[U] | None:
     return None if values is None else [call(value) for value in values]
 
 
-def _hook(calls: dict[str, Any], field: Field) -> Callable[..., Any] | None:
+def _hook(calls: Mapping[str, Callable[..., object]], field: Field) -> Callable[..., object] | None:
     """Return the text converter of a bytes-like field or array, None for other kinds."""
     if field.kind in calls:
         return partial(_some, calls[field.kind])
@@ -103,14 +104,14 @@ def _hook(calls: dict[str, Any], field: Field) -> Callable[..., Any] | None:
     return None
 
 
-def _is_declared(cls: Any) -> bool:
+def _is_declared(cls: object) -> bool:
     return isinstance(cls, type) and "__fields__" in cls.__dict__
 
 
-def _exact(kind: type) -> Callable[[Any, Any], Any]:
+def _exact(kind: type) -> Callable[[object, object], object]:
     """Return a hook that accepts only this type instead of coercing: bool("no") would be True."""
 
-    def check(value: Any, _: Any) -> Any:
+    def check(value: object, _: object) -> object:
         if type(value) is not kind:
             raise TypeError(f"{value!r}: want {kind.__name__}")
         return value
@@ -118,10 +119,10 @@ def _exact(kind: type) -> Callable[[Any, Any], Any]:
     return check
 
 
-def _float(value: Any, _: Any) -> float:
-    if type(value) not in (int, float):
-        raise TypeError(f"{value!r}: want a number")
-    return float(value)
+def _float(value: object, _: object) -> float:
+    if type(value) is int or type(value) is float:
+        return float(value)
+    raise TypeError(f"{value!r}: want a number")
 
 
 @lru_cache(maxsize=64)
@@ -144,7 +145,7 @@ def _name(field: str, names: Names) -> str:
     return to_camel(field) if names == "kafka" else field
 
 
-def _writer(cls: type[Any], converter: Converter, form: Form) -> Callable[[Any], Any]:
+def _writer(cls: type[object], converter: Converter, form: Form) -> Callable[[object], object]:
     names, version, flexible = form
     overrides: dict[str, Any] = {
         field.name: override(
@@ -161,7 +162,9 @@ def _writer(cls: type[Any], converter: Converter, form: Form) -> Callable[[Any],
     return make_dict_unstructure_fn(cls, converter, **overrides)
 
 
-def _reader(cls: type[Any], converter: Converter, form: Form) -> Callable[[Any, Any], Any]:
+def _reader(
+    cls: type[object], converter: Converter, form: Form
+) -> Callable[[object, object], object]:
     overrides: dict[str, Any] = {
         field.name: override(rename=_name(field.name, form[0]), struct_hook=_hook(_READ, field))
         for field in fields_of(cls)
@@ -171,7 +174,7 @@ def _reader(cls: type[Any], converter: Converter, form: Form) -> Callable[[Any, 
     )
     structure = make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True, **overrides)
 
-    def read(shown: Any, kind: Any) -> Any:
+    def read(shown: object, kind: Any) -> object:
         if not isinstance(shown, dict):
             raise ValueError(f"{cls.__name__}: want a dict, not {shown!r}")  # noqa: TRY004 - same error type for all invalid input
         return structure(shown, kind)

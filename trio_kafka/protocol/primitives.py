@@ -6,7 +6,7 @@ tagged fields.
 
 from collections.abc import Callable, Iterable, Mapping
 from struct import Struct
-from typing import Any, Final
+from typing import Final
 
 Buffer = bytes | bytearray | memoryview
 
@@ -125,10 +125,12 @@ def join_tags(tags: Mapping[int, bytes]) -> bytes:
     return b"".join(parts)
 
 
-def refuse_known(tags: Mapping[int, bytes], known: frozenset[int]) -> None:
+def refuse_known(tags: Mapping[int, bytes], declared: frozenset[int]) -> None:
     """Raise Malformed if an unknown tag has the number of a declared one."""
-    if not known.isdisjoint(tags):
-        raise Malformed(f"unknown_tags has tag {min(known & tags.keys())}, which is a field here")
+    if not declared.isdisjoint(tags):
+        raise Malformed(
+            f"unknown_tags has tag {min(declared & tags.keys())}, which is a field here"
+        )
 
 
 def join_uuids(values: Iterable[bytes]) -> bytes:
@@ -139,14 +141,14 @@ def join_uuids(values: Iterable[bytes]) -> bytes:
     return b"".join(values)
 
 
-class Unpackers(dict[int, Callable[[Buffer, int], tuple[Any, ...]]]):
+class Unpackers(dict[int, Callable[[Buffer, int], tuple[object, ...]]]):
     """Cache from the length of an array to a function that unpacks that many numbers."""
 
     def __init__(self, code: str) -> None:
         super().__init__()
         self.code = code
 
-    def __missing__(self, count: int) -> Callable[[Buffer, int], tuple[Any, ...]]:
+    def __missing__(self, count: int) -> Callable[[Buffer, int], tuple[object, ...]]:
         unpack = Struct(f">{count}{self.code}").unpack_from
         if count <= _SMALL:
             self[count] = unpack
@@ -167,7 +169,7 @@ class Packers(dict[int, Callable[..., bytes]]):
         return pack
 
 
-class Rows(dict[Any, Callable[..., bytes]]):
+class Rows(dict[object, Callable[..., bytes]]):
     """Cache from the lengths of a struct's arrays to a function that packs the whole struct.
 
     form: the struct format with a %d for each length.
@@ -177,7 +179,7 @@ class Rows(dict[Any, Callable[..., bytes]]):
         super().__init__()
         self.form = form
 
-    def __missing__(self, lengths: Any) -> Callable[..., bytes]:
+    def __missing__(self, lengths: object) -> Callable[..., bytes]:
         pack = Struct(self.form % lengths).pack
         if len(self) >= _ROWS:
             self.clear()

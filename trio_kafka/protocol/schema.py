@@ -97,10 +97,10 @@ class Message:
     flexible: Range
     unstable: Range
     fields: tuple[Field, ...]
-    response: type[Any] | None = None
+    response: type[object] | None = None
 
 
-def message_of(cls: type[Any]) -> Message:
+def message_of(cls: type[object]) -> Message:
     """Return the description of a message class. Raises TypeError for other classes."""
     message = cls.__dict__.get("__message__")
     if not isinstance(message, Message):
@@ -108,7 +108,7 @@ def message_of(cls: type[Any]) -> Message:
     return message
 
 
-def fields_of(cls: type[Any]) -> tuple[Field, ...]:
+def fields_of(cls: type[object]) -> tuple[Field, ...]:
     """Return the fields of a message or struct class in wire order. Raises TypeError."""
     fields = cls.__dict__.get("__fields__")
     if not isinstance(fields, tuple):
@@ -116,7 +116,7 @@ def fields_of(cls: type[Any]) -> tuple[Field, ...]:
     return fields
 
 
-def default_of(field: Field) -> Any:
+def default_of(field: Field) -> object:
     """Return the default of a field: a value, or an attrs.Factory of values."""
     if field.default is not ...:
         return field.default
@@ -139,7 +139,7 @@ def _shared_default(cls: type[T]) -> T | None:
     if any(field.kind == "array" and field.default is ... for field in fields):
         return None
 
-    def reject(self: Any, name: str, *_: Any) -> NoReturn:
+    def reject(self: object, name: str, *_: object) -> NoReturn:
         del self
         kind = cls.__name__
         raise AttributeError(
@@ -153,12 +153,12 @@ def _shared_default(cls: type[T]) -> T | None:
         "__delattr__": reject,
         "__class__": property(lambda _: cls),  # attrs compares this class and creates copies of it
     }
-    protected: Any = type(cls.__name__, (cls,), body)
-    made: Any = object.__new__(protected)
+    protected: type[T] = type(cls.__name__, (cls,), body)
+    instance = object.__new__(protected)
     plain = cls()
     for name in (*(field.name for field in fields), "unknown_tags"):
-        object.__setattr__(made, name, getattr(plain, name))
-    shared: T = made
+        object.__setattr__(instance, name, getattr(plain, name))
+    shared: T = instance
     return shared
 
 
@@ -187,22 +187,22 @@ def response(
     to: type[Any], *, versions: str | None = None, flexible: str | None = None
 ) -> Callable[[type[T]], type[T]]:
     """Declare the response to a request; by default it has the versions of the request."""
-    asked = message_of(to)
+    request = message_of(to)
 
     def declare(cls: type[T]) -> type[T]:
-        made = _message(cls, "response", asked.key, versions=versions, flexible=flexible)
-        own = made.__message__  # type: ignore[attr-defined]  # set by _message
-        made.__message__ = attrs.evolve(  # type: ignore[attr-defined]  # as above
+        response_cls = _message(cls, "response", request.key, versions=versions, flexible=flexible)
+        own = response_cls.__message__  # type: ignore[attr-defined]  # set by _message
+        response_cls.__message__ = attrs.evolve(  # type: ignore[attr-defined]  # as above
             own,
-            versions=own.versions if versions else asked.versions,
-            flexible=own.flexible if flexible else asked.flexible,
-            unstable=asked.unstable,
+            versions=own.versions if versions else request.versions,
+            flexible=own.flexible if flexible else request.flexible,
+            unstable=request.unstable,
         )
-        if any(field.name == "response" for field in asked.fields):
-            raise TypeError(f"{asked.name}.response: this name is that of the response's class")
-        to.__message__ = attrs.evolve(asked, response=made)
-        to.response = made
-        return made
+        if any(field.name == "response" for field in request.fields):
+            raise TypeError(f"{request.name}.response: this name is that of the response's class")
+        to.__message__ = attrs.evolve(request, response=response_cls)
+        to.response = response_cls
+        return response_cls
 
     return declare
 
@@ -242,23 +242,23 @@ def _message(
     flexible: str | None = "none",
     unstable: str = "none",
 ) -> type[T]:
-    made = _declare(cls)
-    made.__message__ = Message(  # type: ignore[attr-defined]  # what makes the class a message
+    struct = _declare(cls)
+    struct.__message__ = Message(  # type: ignore[attr-defined]  # what makes the class a message
         key=key,
-        name=made.__name__,
+        name=struct.__name__,
         kind=kind,
         versions=parse_versions(versions or "none"),
         flexible=parse_versions(flexible or "none"),
         unstable=parse_versions(unstable),
-        fields=fields_of(made),
+        fields=fields_of(struct),
     )
-    return made
+    return struct
 
 
 def _declare(cls: type[T]) -> type[T]:
     """Make an attrs class of the fields in the body of `cls`. Raises TypeError for other lines."""
     fields = []
-    these = {}
+    attributes = {}
     for name, annotation in inspect.get_annotations(cls, eval_str=True).items():
         origin: object = get_origin(annotation)
         if origin is ClassVar:
@@ -268,15 +268,15 @@ def _declare(cls: type[T]) -> type[T]:
             raise TypeError(f"{cls.__qualname__}.{name}: want a field such as int32()")
         _check_null(cls, name, annotation, field)
         fields.append(attrs.evolve(field, name=name))
-        these[name] = attrs.field(default=default_of(field))
-    these["unknown_tags"] = attrs.field(default=NO_TAGS, type=Mapping[int, bytes])
+        attributes[name] = attrs.field(default=default_of(field))
+    attributes["unknown_tags"] = attrs.field(default=NO_TAGS, type=Mapping[int, bytes])
     cls.__repr__ = _show  # type: ignore[method-assign]  # attrs keeps what the class defines
-    made = attrs.define(cls, these=these, weakref_slot=False)
-    made.__fields__ = tuple(fields)  # type: ignore[attr-defined]  # read by fields_of
-    return made
+    struct = attrs.define(cls, these=attributes, weakref_slot=False)
+    struct.__fields__ = tuple(fields)  # type: ignore[attr-defined]  # read by fields_of
+    return struct
 
 
-def _check_null(cls: type[Any], name: str, annotation: Any, field: Field) -> None:
+def _check_null(cls: type[object], name: str, annotation: object, field: Field) -> None:
     null = field.nullable[1] >= field.nullable[0]
     admits = type(None) in get_args(annotation) or annotation in (None, Any)
     if null and not admits:
@@ -285,8 +285,8 @@ def _check_null(cls: type[Any], name: str, annotation: Any, field: Field) -> Non
         raise TypeError(f"{cls.__qualname__}.{name} admits None but is not nullable")
 
 
-def _is_default(field: Field, value: Any) -> bool:
-    default: Any = default_of(field)
+def _is_default(field: Field, value: object) -> bool:
+    default = default_of(field)
     return bool(value == (default.factory() if isinstance(default, _FACTORY) else default))
 
 

@@ -5,7 +5,7 @@ counts as large: its items are created while it is written.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.protocol.fields import FIXED
 from trio_kafka.protocol.schema import fields_of
@@ -13,19 +13,18 @@ from trio_kafka.protocol.schema import fields_of
 MANY: Final = 500  # items: about 0.5 ms
 
 
-def size_check(cls: type[Any]) -> Callable[[Any], bool]:
+def size_check(cls: type[object]) -> Callable[[object], bool]:
     """Return a function that tells if a message of this class has more than MANY items.
 
     The function is generated, because it runs on every response: 0.1 µs for a small one.
     """
     lines = ["def is_large(message):", " n = 0", *_counting(cls, "message", 1), " return False"]
-    names: dict[str, Any] = {}
+    names: dict[str, Callable[[object], bool]] = {}
     exec("\n".join(lines), names)  # noqa: S102 - generated from declared tables only
-    is_large: Callable[[Any], bool] = names["is_large"]
-    return is_large
+    return names["is_large"]
 
 
-def _counting(cls: type[Any], owner: str, depth: int) -> Iterator[str]:
+def _counting(cls: type[object], owner: str, depth: int) -> Iterator[str]:
     """Yield the lines that count the arrays of one struct, and of the structs in it."""
     indent = " " * depth
     for field in fields_of(cls):

@@ -7,7 +7,7 @@ generated line fails, its field goes into the error; this costs nothing until th
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from attrs import Factory
 
@@ -33,7 +33,7 @@ class Source:
     flexible: bool
     lines: list[str] = Factory(list)
     paths: list[str] = Factory(list)
-    names: dict[str, Any] = Factory(dict)
+    names: dict[str, object] = Factory(dict)
     _depth: int = 0
     _place: list[str] = Factory(list)
     _variables: int = 0
@@ -76,12 +76,12 @@ class Source:
 
     def constant(self, value: object, prefix: str) -> str:
         """Return the name under which the generated function refers to an object."""
-        known = self._objects.get(id(value))
-        if known is None:
-            known = self.variable(prefix)
-            self._objects[id(value)] = known
-            self.names[known] = value
-        return known
+        name = self._objects.get(id(value))
+        if name is None:
+            name = self.variable(prefix)
+            self._objects[id(value)] = name
+            self.names[name] = value
+        return name
 
     def packing(self, codes: str, method: str) -> str:
         """Return the name of a bound method of the Struct for `codes`."""

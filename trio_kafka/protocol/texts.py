@@ -1,7 +1,6 @@
 """Text forms of protocol values: Kafka's field names and uuids, and printable client strings."""
 
 import base64
-from typing import Any
 
 
 def to_camel(name: str) -> str:
@@ -15,7 +14,7 @@ def show_uuid(value: bytes) -> str:
     return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
 
 
-def read_uuid(text: Any) -> bytes:
+def read_uuid(text: object) -> bytes:
     """Return the 16 bytes of a uuid that Kafka printed. Raises ValueError."""
     value = base64.b64decode(f"{text}==", altchars=b"-_")
     if len(value) != 16 or show_uuid(value) != text:
@@ -28,5 +27,6 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
     )

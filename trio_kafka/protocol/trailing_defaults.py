@@ -4,7 +4,7 @@ Frequent messages, such as the heartbeat of a member, mostly end with fields tha
 """
 
 from struct import Struct
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.protocol.fields import FIXED, Field
 from trio_kafka.protocol.schema import fields_of
@@ -13,25 +13,27 @@ from trio_kafka.protocol.source import Source
 _MIN_NULLABLE: Final = 3  # nullable fields; with fewer, the shortcut does not pay
 
 
-def trailing_defaults(source: Source, cls: type[Any]) -> tuple[Field, bytes] | None:
+def trailing_defaults(source: Source, cls: type[object]) -> tuple[Field, bytes] | None:
     """Return the first trailing field that may be default, and the bytes if all of them are.
 
     None where too few fields qualify. Only fields whose class default is null or -1 count.
     """
-    found: list[tuple[Field, bytes]] = []
+    defaults: list[tuple[Field, bytes]] = []
     for field in reversed(fields_of(cls)):
         if source.in_row(field):
             default = _default_bytes(source, field)
             if default is None:
                 break
-            found.append((field, default))
-    while found and found[-1][0].kind in FIXED:  # it is read together with the fields before it
-        found.pop()
-    if sum(field.kind not in FIXED for field, _ in found) < _MIN_NULLABLE:
+            defaults.append((field, default))
+    while (
+        defaults and defaults[-1][0].kind in FIXED
+    ):  # it is read together with the fields before it
+        defaults.pop()
+    if sum(field.kind not in FIXED for field, _ in defaults) < _MIN_NULLABLE:
         return None
-    found.reverse()
+    defaults.reverse()
     tags = b"\0" if source.flexible else b""
-    return found[0][0], b"".join(default for _, default in found) + tags
+    return defaults[0][0], b"".join(default for _, default in defaults) + tags
 
 
 def _default_bytes(source: Source, field: Field) -> bytes | None:

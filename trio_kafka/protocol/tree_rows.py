@@ -31,6 +31,6 @@ def look_of(answer: DescribeTreeResponse, at: float) -> TreeSnapshot:
     path: list[str] = []
     for row in answer.rows:
         path[row.depth :] = [row.name]
-        figures = {one.name: value_of(one) for one in row.figures}
+        figures = {figure.name: value_of(figure) for figure in row.figures}
         nodes[tuple(path)] = NodeSnapshot(row.kind, row.name, figures)
     return TreeSnapshot(at, nodes)

@@ -76,7 +76,7 @@ class Record:
 
 
 def read_records(
-    buffer: Buffer, position: int, header: BatchHeader, limit: int = DECOMPRESSED_LIMIT
+    buffer: Buffer, position: int, header: BatchHeader, *, limit: int = DECOMPRESSED_LIMIT
 ) -> Iterator[Record]:
     """Decode the records of the batch at `position` one by one.
 
@@ -125,7 +125,7 @@ def _read_headers(data: bytes, at: int) -> Headers:
     return headers
 
 
-@define
+@define(kw_only=True)
 class BatchBody:
     """Records of a batch that is filled step by step; `encode_batch` closes it.
 
@@ -147,10 +147,10 @@ class BatchBody:
                 last = self.base_offset + self.last_delta
                 raise ValueError(f"offset {record.offset}, want more than {last}")
             self.last_delta = delta - 1
-        self.add_pair(record.key, record.value, record.timestamp, record.headers)
+        self.add_pair(record.key, record.value, record.timestamp, headers=record.headers)
 
     def add_pair(
-        self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers = _NO_LIST
+        self, key: bytes | None, value: bytes | None, timestamp: int, *, headers: Headers = _NO_LIST
     ) -> None:
         """Add a record with the offset after the record before."""
         base = self.base_timestamp
@@ -213,7 +213,7 @@ def encode_batch(
     if isinstance(records, BatchBody):
         body = records
     else:
-        body = BatchBody(base_offset)
+        body = BatchBody(base_offset=base_offset)
         for record in records:
             body.add(record)
     return bytes(

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from functools import partial
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import cramjam
 
@@ -59,7 +59,8 @@ _FIRST_GUESS: Final = 64 << 10
 _GROWTH: Final = 4
 _HARD: Final = 7  # incompressible data grows by less than its size shifted by this
 _LONGEST_FRAME: Final = 1 << 10  # bytes around the data in any format
-_DECOMPRESSORS: Final[dict[Codec, Callable[[Buffer, Any], int]]] = {
+Decompressor: TypeAlias = Callable[[Buffer, bytearray | memoryview], int]
+_DECOMPRESSORS: Final[dict[Codec, Decompressor]] = {
     Codec.GZIP: cramjam.gzip.decompress_into,
     Codec.LZ4: cramjam.lz4.decompress_into,
     Codec.ZSTD: cramjam.zstd.decompress_into,
@@ -68,7 +69,7 @@ _FULL: Final = "failed to write whole buffer"  # how cramjam says that the outpu
 
 
 def compress(
-    codec: Codec, data: Buffer, level: int | None = None, most: int = sys.maxsize
+    codec: Codec, data: Buffer, level: int | None = None, *, most: int = sys.maxsize
 ) -> bytes:
     """Compress `data` as the records block of a batch. level: None is Kafka's default; snappy has
         none.
@@ -129,8 +130,8 @@ def compress_lz4(data: Buffer, level: int | None = None, most: int = sys.maxsize
 
 
 def _too_large(codec: Codec, most: int) -> KafkaError:
-    found = f"records of more than {most} bytes when packed with {codec.name.lower()}"
-    return KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found)
+    message = f"records of more than {most} bytes when packed with {codec.name.lower()}"
+    return KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message)
 
 
 def decompress(codec: Codec, data: Buffer, limit: int) -> bytes:
@@ -155,7 +156,7 @@ def decompress(codec: Codec, data: Buffer, limit: int) -> bytes:
             return bytes(memoryview(output)[:written])
         del output  # the error's traceback keeps this frame
         if written != _FULL or size >= limit:
-            raise _unreadable(codec, data, written, limit)
+            raise _unreadable(codec, data, written, limit=limit)
         size = min(limit, _GROWTH * size)
 
 
@@ -174,7 +175,7 @@ def decompress_into(codec: Codec, data: Buffer, output: memoryview) -> int:
     written = _unpacked(codec, data, output)
     if isinstance(written, int):
         return written
-    raise _unreadable(codec, data, written, limit)
+    raise _unreadable(codec, data, written, limit=limit)
 
 
 def _unpacked(codec: Codec, data: Buffer, output: bytearray | memoryview) -> int | str:
@@ -187,7 +188,9 @@ def _unpacked(codec: Codec, data: Buffer, output: bytearray | memoryview) -> int
 
 
 def _attempt(
-    into: Callable[[Buffer, Any], int], data: Buffer, output: bytearray | memoryview
+    into: Decompressor,
+    data: Buffer,
+    output: bytearray | memoryview,
 ) -> int | str:
     """Return the bytes written, or the library's message, as its error would keep `output`
     alive.
@@ -198,7 +201,7 @@ def _attempt(
         return str(error)
 
 
-def _unreadable(codec: Codec, data: Buffer, message: str, limit: int) -> KafkaError:
+def _unreadable(codec: Codec, data: Buffer, message: str, *, limit: int) -> KafkaError:
     block = f"{codec.name.lower()} block of {len(data)} bytes"
     if message == _FULL:
         return TooLargeError(
@@ -213,8 +216,8 @@ def _corrupt(message: str) -> KafkaError:
 
 def _check_limit(size: int, limit: int) -> None:
     if size > limit:
-        found = f"block of {size} bytes when decompressed, want at most {limit}"
-        raise TooLargeError(ErrorCode.CORRUPT_MESSAGE, found)
+        message = f"block of {size} bytes when decompressed, want at most {limit}"
+        raise TooLargeError(ErrorCode.CORRUPT_MESSAGE, message)
 
 
 def _first_frame(data: memoryview) -> memoryview:

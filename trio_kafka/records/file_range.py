@@ -8,11 +8,10 @@ from trio_kafka.world.protocols import Lease
 
 @define(eq=False)
 class FileRange:
-    """Range of `left` bytes from `position` on of a leased file. Sending updates both; release it
-    then.
+    """Range of a leased file: `left` bytes from `position` on.
 
-    It is used where an encoder takes bytes: it has a length, and is read only when the socket sends
-        it.
+    An encoder takes it in the place of bytes, as it has a length. It is read only when the socket
+    sends it. Sending updates `position` and `left`; the sender releases the range afterwards.
     """
 
     lease: Lease = field(repr=False)

@@ -29,7 +29,7 @@ LOG_APPEND_TIME: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 DELETE_HORIZON: Final = 0x40
-KNOWN: Final = 0x7F  # the bits above; a leader clears others when it stamps a batch
+DEFINED_BITS: Final = 0x7F  # the bits above; a leader clears others when it stamps a batch
 SMALLEST_RECORD: Final = 7  # bytes
 
 NO_TIMESTAMP: Final = -1
@@ -170,32 +170,46 @@ def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:
     """Raise KafkaError(CORRUPT_MESSAGE) unless the batch is whole and matches its checksum."""
     if header.length > len(buffer) - position - LENGTH_END:
         raise corrupt(f"batch of {header.size} bytes at position {position} of {len(buffer)}")
-    found = checksum(buffer, position, header)
-    if found != header.crc:
-        raise corrupt(f"crc {found:08x} of the batch at position {position}, want {header.crc:08x}")
+    actual = checksum(buffer, position, header)
+    if actual != header.crc:
+        where = f"of the batch at position {position}"
+        raise corrupt(f"crc {actual:08x} {where}, want {header.crc:08x}")
 
 
 def stamp_append_time(
-    buffer: bytearray | memoryview, position: int, header: BatchHeader, now_ms: int
+    buffer: bytearray | memoryview, position: int, header: BatchHeader, *, now_ms: int
 ) -> None:
     """Set the append time of all records of a batch, in header and CRC, compressed or not.
 
     Updates `header` too. Costs a pass over the batch for the CRC.
     """
-    _stamp_time(buffer, position, header, header.attributes & KNOWN | LOG_APPEND_TIME, now_ms)
+    _stamp_time(
+        buffer,
+        position,
+        header,
+        attributes=header.attributes & DEFINED_BITS | LOG_APPEND_TIME,
+        timestamp=now_ms,
+    )
 
 
 def stamp_create_time(
-    buffer: bytearray | memoryview, position: int, header: BatchHeader, latest: int
+    buffer: bytearray | memoryview, position: int, header: BatchHeader, *, latest: int
 ) -> None:
     """Set the largest create time of a batch, in header and CRC. Costs and updates as above."""
-    _stamp_time(buffer, position, header, header.attributes & KNOWN & ~LOG_APPEND_TIME, latest)
+    _stamp_time(
+        buffer,
+        position,
+        header,
+        attributes=header.attributes & DEFINED_BITS & ~LOG_APPEND_TIME,
+        timestamp=latest,
+    )
 
 
 def _stamp_time(
     buffer: bytearray | memoryview,
     position: int,
     header: BatchHeader,
+    *,
     attributes: int,
     timestamp: int,
 ) -> None:

@@ -29,7 +29,7 @@ _MASK: Final = 0xFFFFFFFF
 _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
 
 
-@define
+@define(kw_only=True)
 class LegacyMessage:
     """One message of a set. The offset of a wrapper is that of its last message."""
 
@@ -82,7 +82,16 @@ def read_message(buffer: Buffer, position: int = 0) -> LegacyMessage:
     value, at = _read_bytes(buffer, at, end)
     if at != end:
         raise corrupt(f"{end - at} bytes after the value of the message at {position}")
-    return LegacyMessage(offset, length, crc, magic, attributes, timestamp, key, value)
+    return LegacyMessage(
+        offset=offset,
+        length=length,
+        crc=crc,
+        magic=magic,
+        attributes=attributes,
+        timestamp=timestamp,
+        key=key,
+        value=value,
+    )
 
 
 def _read_bytes(buffer: Buffer, at: int, end: int) -> tuple[bytes | None, int]:
@@ -124,14 +133,14 @@ def read_legacy_records(
         raise corrupt(f"wrapper at offset {message.offset} without messages")
     shift = message.offset - inner[-1].offset if message.magic else 0
     before = -1
-    for one in inner:
-        if one.magic != message.magic or one.attributes & CODEC_MASK:
+    for entry in inner:
+        if entry.magic != message.magic or entry.attributes & CODEC_MASK:
             raise corrupt(f"wrapper at offset {message.offset} with another one, or another magic")
-        if not before < one.offset + shift <= message.offset:
-            raise corrupt(f"offset {one.offset + shift} after {before} in a wrapper")
-        before = one.offset + shift
-        time = message.timestamp if message.is_log_append_time else one.timestamp
-        yield _record(one, before, time)
+        if not before < entry.offset + shift <= message.offset:
+            raise corrupt(f"offset {entry.offset + shift} after {before} in a wrapper")
+        before = entry.offset + shift
+        time = message.timestamp if message.is_log_append_time else entry.timestamp
+        yield _record(entry, before, time)
 
 
 def _messages(data: bytes) -> Iterator[LegacyMessage]:

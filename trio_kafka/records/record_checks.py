@@ -32,7 +32,7 @@ class BadRecordsError(KafkaError):
 
 
 @define
-class _Found:
+class _BadRecords:
     """Bad records so far. The error is INVALID_TIMESTAMP if one of them has a bad timestamp."""
 
     code: ErrorCode = ErrorCode.INVALID_RECORD
@@ -57,7 +57,7 @@ def walk_records(
     oldest, newest = now_ms - limits.before_max_ms, now_ms + limits.after_max_ms
     is_stamped = bool(header.attributes & LOG_APPEND_TIME)
     longest = limits.max_record_bytes if header.codec else len(data)
-    found = _Found()
+    bad = _BadRecords()
     for scanned in scan_records(data, header, longest):
         if scanned is None:
             yield
@@ -66,18 +66,18 @@ def walk_records(
         if delta != index:
             raise invalid(f"offset delta {delta}, want {index}")
         if need_keys and key_size < 0:
-            found.add(index, "it has no key, and the topic is compacted")
+            bad.add(index, "it has no key, and the topic is compacted")
         elif timed and timestamp != NO_TIMESTAMP:
             if not oldest <= timestamp <= newest:
-                found.code = ErrorCode.INVALID_TIMESTAMP
-                found.add(index, f"timestamp {timestamp}, want {oldest} to {newest}")
+                bad.code = ErrorCode.INVALID_TIMESTAMP
+                bad.add(index, f"timestamp {timestamp}, want {oldest} to {newest}")
         elif is_stamped:
-            found.code = ErrorCode.INVALID_TIMESTAMP
-            found.add(index, "the producer has set an append time, which only brokers do")
+            bad.code = ErrorCode.INVALID_TIMESTAMP
+            bad.add(index, "the producer has set an append time, which only brokers do")
         latest = max(latest, timestamp)
         index += 1
         if index % _STEP == 0:
             yield
-    if found.records:
-        raise BadRecordsError(found.code, found.records)
+    if bad.records:
+        raise BadRecordsError(bad.code, bad.records)
     return latest

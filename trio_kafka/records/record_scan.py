@@ -66,8 +66,8 @@ def scan_records(
         if at != size:
             raise ValueError(f"{size - at} bytes after {header.count} records")
     except (IndexError, ValueError) as error:
-        what = "the records end early" if isinstance(error, IndexError) else str(error)
-        raise corrupt(f"{what}; byte {at} of the records") from error
+        reason = "the records end early" if isinstance(error, IndexError) else str(error)
+        raise corrupt(f"{reason}; byte {at} of the records") from error
 
 
 def _skip(data: Buffer, at: int, end: int) -> tuple[int, int]:

@@ -50,15 +50,15 @@ def message_fits(buffer: Buffer, position: int) -> bool:
     A batch with a damaged magic must not be taken for a message: a reader would pass over it.
     """
     (length,) = _SIZE.unpack_from(buffer, position + 8)
-    left: int = length - SMALLEST_MESSAGE - 8 * buffer[position + MAGIC_AT]  # of key and value
+    remaining: int = length - SMALLEST_MESSAGE - 8 * buffer[position + MAGIC_AT]  # of key and value
     at = position + _HEAD.size + 8 * buffer[position + MAGIC_AT]
     for _ in range(2):
-        if left < 0 or at + _SIZE.size > len(buffer):
-            return left >= 0
+        if remaining < 0 or at + _SIZE.size > len(buffer):
+            return remaining >= 0
         size = max(_SIZE.unpack_from(buffer, at)[0], 0)
-        left -= size
+        remaining -= size
         at += _SIZE.size + size
-    return left == 0
+    return remaining == 0
 
 
 def read_stored_header(buffer: Buffer, position: int = 0) -> BatchHeader:
@@ -117,6 +117,6 @@ def check_stored_crc(buffer: Buffer, position: int, header: BatchHeader) -> None
         check_crc(buffer, position, header)
         return
     message = read_message(buffer, position)
-    found = message_crc(buffer, position, message)
-    if found != header.crc:
-        raise corrupt(f"crc {found:08x} of the message at {position}, want {header.crc:08x}")
+    actual = message_crc(buffer, position, message)
+    if actual != header.crc:
+        raise corrupt(f"crc {actual:08x} of the message at {position}, want {header.crc:08x}")

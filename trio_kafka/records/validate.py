@@ -36,6 +36,7 @@ ZSTD_SINCE: Final = 7  # version of Produce
 _SMALLEST_LEGACY: Final = 14  # bytes after the length, magic 0
 _LENGTH_AT: Final = 8
 _MAGIC_AT: Final = 16
+_ATTRIBUTES_AT: Final = 22  # low byte
 _LAST_CODEC: Final = int(Codec.ZSTD)
 
 
@@ -83,8 +84,8 @@ def check_produce(
         )
     attributes = header.attributes
     if attributes and not zstd and attributes & CODEC_MASK == Codec.ZSTD:
-        found = f"zstd needs Produce {ZSTD_SINCE} or newer"
-        raise NoBatchError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, found)
+        message = f"zstd needs Produce {ZSTD_SINCE} or newer"
+        raise NoBatchError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
     if crc32c(records[CRC_FROM:size]) != header.crc:
         check_crc(records, 0, header)  # raises with the reason
     if attributes and (attributes & CONTROL or attributes & CODEC_MASK > _LAST_CODEC):
@@ -128,6 +129,16 @@ def _explain_short(records: memoryview | None) -> KafkaError:
     return _wrong_magic(records) or corrupt(f"batch of {size} bytes, want {HEADER_SIZE} or more")
 
 
+def is_transactional(records: memoryview | None) -> bool:
+    """Return whether records, which were not checked yet, begin with a transactional batch."""
+    return (
+        records is not None
+        and len(records) > _ATTRIBUTES_AT
+        and records[_MAGIC_AT] == 2
+        and bool(records[_ATTRIBUTES_AT] & TRANSACTIONAL)
+    )
+
+
 def _check_frame(records: memoryview) -> None:
     """Raise for a field that is not one whole batch of magic 2, with or without a partial one
     after it.
@@ -157,17 +168,17 @@ def _batch_size(records: memoryview, position: int) -> int | None:
 
     Raises CORRUPT_MESSAGE for an invalid one.
     """
-    left = len(records) - position
-    if left < LENGTH_END:
+    available = len(records) - position
+    if available < LENGTH_END:
         return None
     length = int.from_bytes(
         records[position + _LENGTH_AT : position + LENGTH_END], "big", signed=True
     )
     if length < _SMALLEST_LEGACY:
         raise corrupt(f"batch of {length + LENGTH_END} bytes")
-    if left > _MAGIC_AT and records[position + _MAGIC_AT] > 2:
+    if available > _MAGIC_AT and records[position + _MAGIC_AT] > 2:
         raise corrupt(f"magic {records[position + _MAGIC_AT]}, want 2")
-    return length + LENGTH_END if length + LENGTH_END <= left else None
+    return length + LENGTH_END if length + LENGTH_END <= available else None
 
 
 def _explain_attributes(attributes: int) -> KafkaError:

@@ -38,10 +38,10 @@ def with_values(plain: bytes, count: int, change: Change) -> Steps[bytes]:
             if size < 0:
                 continue
             value = plain[value_at : value_at + size]
-            made = change(value)
+            changed = change(value)
             looked += size
-            if made is not value and made != value:
-                new = _NULL if made is None else encode_varint(len(made)) + made
+            if changed is not value and changed != value:
+                new = _NULL if changed is None else encode_varint(len(changed)) + changed
                 record = b"".join((view[body:position], new, view[value_at + size : end]))
                 parts += (bytes(view[copied:begin]), encode_varint(len(record)), record)
                 copied = end

@@ -112,7 +112,7 @@ class RecordValidation:
             if not limits.log_append_time and (
                 latest != header.max_timestamp or header.attributes & LOG_APPEND_TIME
             ):
-                yield partial(stamp_create_time, batch, 0, header, latest)
+                yield partial(stamp_create_time, batch, 0, header, latest=latest)
             return batch, header
         level, most = settings.level, settings.limits.max_message_bytes
         if codec is Codec.LZ4:
@@ -120,7 +120,7 @@ class RecordValidation:
         else:
             if codec is Codec.ZSTD and is_large(plain) and level is not None:
                 level = min(level, _LARGE_ZSTD_LEVEL)
-            data = yield partial(compress, codec, plain, level, most)
+            data = yield partial(compress, codec, plain, level, most=most)
         # Other attributes go, as in Kafka; an append time is stamped later.
         header = evolve(header, attributes=header.attributes & TRANSACTIONAL, max_timestamp=latest)
         refined: Refined = yield partial(repacked, batch, header, codec, data)

@@ -98,7 +98,7 @@ def encode_in_steps(
     return [StreamedBody(_encoded_pieces(message, version), size)]
 
 
-def _encoded_pieces(message: Any, version: int) -> Iterator[bytes]:
+def _encoded_pieces(message: object, version: int) -> Iterator[bytes]:
     """Encode a message, and yield its bytes in pieces of about _PIECE_BYTES."""
     pieces: list[bytes] = []
     steps = encoder_in_steps(type(message), version)(message, pieces.append)
@@ -113,7 +113,7 @@ def _encoded_pieces(message: Any, version: int) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
-def _has_records(cls: type[Any]) -> bool:
+def _has_records(cls: type[object]) -> bool:
     """Return whether messages of a class can hold records, whose file ranges are sent once."""
     return any(
         field.kind == "records" or (part is not None and _has_records(part))

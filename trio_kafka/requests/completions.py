@@ -44,7 +44,7 @@ class Completions:
     _errors: ErrorResponder
     _budget: LoopBudget
     _limiter: Tokens
-    _lane: Callable[[Delayed[Any]], None]
+    _lane: Callable[[Delayed[object]], None]
     _start: Callable[..., None]
 
     def complete(
@@ -83,7 +83,7 @@ class Completions:
             self.fail(request, route, message, error)
 
     def _finish_work(
-        self, request: Request, route: Route, message: Any, work: Work[Any]
+        self, request: Request, route: Route, message: object, work: Work[object]
     ) -> Steps[None]:
         """Complete a request with the result of Work."""
         try:
@@ -94,7 +94,7 @@ class Completions:
             self.complete(request, route, message, result, has_yielded=True)
 
     def _write(
-        self, request: Request, route: Route, response: Any, failed: Callable[[Exception], None]
+        self, request: Request, route: Route, response: object, failed: Callable[[Exception], None]
     ) -> Steps[None]:
         """Write a large response; discard it if that fails, or if the steps are closed."""
         try:
@@ -114,8 +114,8 @@ class Completions:
         self,
         request: Request,
         route: Route,
-        message: Any,
-        delayed: Delayed[Any],
+        message: object,
+        delayed: Delayed[object],
         *,
         has_yielded: bool,
     ) -> None:
@@ -127,7 +127,7 @@ class Completions:
         self._watch(request, route, message, delayed, has_yielded=has_yielded)
 
     def _complete_deferred(
-        self, request: Request, route: Route, message: Any, delayed: Delayed[Any]
+        self, request: Request, route: Route, message: object, delayed: Delayed[object]
     ) -> None:
         """Complete an operation at the end of the deferred batch; register it if it is not done."""
         result = delayed.purgatory.complete_now(delayed)
@@ -140,8 +140,8 @@ class Completions:
         self,
         request: Request,
         route: Route,
-        message: Any,
-        delayed: Delayed[Any],
+        message: object,
+        delayed: Delayed[object],
         *,
         has_yielded: bool,
     ) -> None:
@@ -160,14 +160,14 @@ class Completions:
         if has_yielded:
             delayed.marked()  # for changes before it was registered
 
-    def _finish(self, request: Request, route: Route, message: Any, result: Any) -> None:
+    def _finish(self, request: Request, route: Route, message: object, result: object) -> None:
         """Complete a parked request with the result of its operation."""
         request.connection.parked = request.waits_for = None
         self.complete(request, route, message, result)
 
     # --- errors
 
-    def fail(self, request: Request, route: Route, message: Any, error: Exception) -> None:
+    def fail(self, request: Request, route: Route, message: object, error: Exception) -> None:
         """Respond with an error, or close the connection if no response can carry it.
 
         A ProtocolError closes the connection. An InvariantError is raised again.
@@ -235,8 +235,8 @@ class Completions:
                 await trio.lowlevel.checkpoint()
 
 
-Finish = Callable[[Any], Any]
-Fail = Callable[[BaseException], Any]
+Finish = Callable[[object], object]
+Fail = Callable[[BaseException], object]
 
 
 def pass_on(
@@ -260,8 +260,8 @@ def pass_on(
 
 
 def _then_in_steps(
-    steps: Steps[Any], finish: Finish, fail: Fail, follow: Callable[[Any], object] | None
-) -> Steps[Any]:
+    steps: Steps[object], finish: Finish, fail: Fail, follow: Callable[[object], object] | None
+) -> Steps[object]:
     try:
         result = yield from steps
     except GeneratorExit:
@@ -272,8 +272,8 @@ def _then_in_steps(
 
 
 def _then_complete(
-    try_complete: Callable[[bool], Any], finish: Finish, fail: Fail, timed_out: bool
-) -> Any:
+    try_complete: Callable[[bool], object], finish: Finish, fail: Fail, timed_out: bool
+) -> object:
     """Complete a Delayed; stands in the place of its `try_complete`."""
     try:
         result = try_complete(timed_out)

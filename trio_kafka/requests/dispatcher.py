@@ -6,7 +6,6 @@ is decoded in steps.
 """
 
 from contextlib import suppress
-from typing import Any
 
 import trio
 
@@ -90,7 +89,7 @@ class Dispatcher:
         if message is not None:
             self._handle(request, route, message)
 
-    def _handle(self, request: Request, route: Route, message: Any) -> None:
+    def _handle(self, request: Request, route: Route, message: object) -> None:
         """Call a plain handler and complete the request."""
         try:
             result = route.handler(message, Context(request, self.parts, route.version))
@@ -99,7 +98,7 @@ class Dispatcher:
         else:
             self.completions.complete(request, route, message, result)
 
-    def _decode(self, request: Request, route: Route) -> Any:
+    def _decode(self, request: Request, route: Route) -> object:
         """Return the message; None if the request was rejected, or continues in steps.
 
         Beside `_decode_in_steps`, because a generator would cost a small request a fifth more.
@@ -118,7 +117,7 @@ class Dispatcher:
             request.refuse(CloseReason.UNDECODABLE, str(error))
             return None
 
-    def _decode_in_steps(self, request: Request, route: Route) -> Steps[Any]:
+    def _decode_in_steps(self, request: Request, route: Route) -> Steps[object]:
         """Return the message, in steps if it is large; None if the request was rejected."""
         frame = request.frame
         if frame is None:

@@ -26,8 +26,8 @@ _SYNONYMS: Final = (
 
 
 def generic_error_answer(
-    request: Any, response: type[Any], version: int, code: ErrorCode, message: str | None
-) -> Any:
+    request: object, response: type[object], version: int, code: ErrorCode, message: str | None
+) -> object:
     """Return a response of class `response` with `code` for the whole request, or None.
 
     None means that the response cannot carry the error, or that the request wants no response
@@ -38,7 +38,7 @@ def generic_error_answer(
     return _Filling(version, int(code), message).fill(request, response)
 
 
-def wants_answer(request: Any) -> bool:
+def wants_answer(request: object) -> bool:
     """Return whether the client waits for a response, which it does not with acks=0."""
     return getattr(request, "acks", None) != 0
 
@@ -74,7 +74,7 @@ class _Filling:
                 return filled
         return None
 
-    def _items(self, source: Any, cls: type[Any]) -> list[Any] | None:
+    def _items(self, source: object, cls: type[object]) -> list[object] | None:
         """Return an item for each item of the request; None if no array of the request fits."""
         arrays = _arrays(source)
         if not arrays:
@@ -91,7 +91,7 @@ class _Filling:
                 return items
         return None
 
-    def _item(self, source: Any, cls: type[Any]) -> Any:
+    def _item(self, source: object, cls: type[object]) -> object:
         if hasattr(source, "__fields__"):
             return self.fill(source, cls)
         # A bare name or number belongs into the first field of its type.
@@ -105,7 +105,7 @@ class _Filling:
         return None
 
 
-def _arrays(source: Any) -> list[list[Any]]:
+def _arrays(source: object) -> list[list[object]]:
     """Return the non-empty arrays of a request or item, arrays of structs first."""
     if source is None:
         return []
@@ -114,7 +114,7 @@ def _arrays(source: Any) -> list[list[Any]]:
     return [value for field in fields if (value := getattr(source, field.name))]
 
 
-def _copy(source: Any, target: Any, fields: list[Field]) -> None:
+def _copy(source: object, target: object, fields: list[Field]) -> None:
     """Copy the fields that both have: names, ids, partitions and lists of them."""
     if source is None:
         return
@@ -147,7 +147,7 @@ def _same(field: Field, there: dict[str, Field]) -> Field | None:
     return None
 
 
-def _is_part_of(item: type[Any], source: type[Any]) -> bool:
+def _is_part_of(item: type[object], source: type[object]) -> bool:
     """Return whether an item of the response only repeats an item of the request."""
     if _has_error_code(item) or not hasattr(source, "__fields__"):
         return False
@@ -155,12 +155,12 @@ def _is_part_of(item: type[Any], source: type[Any]) -> bool:
     return all(field.name in names for field in fields_of(item))
 
 
-def _item_class(field: Field) -> type[Any] | None:
+def _item_class(field: Field) -> type[object] | None:
     """Return the struct of an array's items."""
     return field.of.struct if field.kind == "array" and field.of is not None else None
 
 
-def _has_error_code(cls: type[Any]) -> bool:
+def _has_error_code(cls: type[object]) -> bool:
     """Return whether a struct, or a struct in its arrays, has an error code."""
     if any(field.name in _CODES for field in fields_of(cls)):
         return True

@@ -1,11 +1,11 @@
 """Error responses: the error code of an exception, and the response that carries it.
 
-A KafkaError is a response. Any other exception is a bug: it is logged with its traceback and
+A KafkaError is a response. object other exception is a bug: it is logged with its traceback and
 answered with UNKNOWN_SERVER_ERROR. A ProtocolError ends the connection. An InvariantError concerns
 more than one request: it is raised again, and stops the broker.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -59,8 +59,8 @@ class ErrorResponder:
         return ErrorCode.UNKNOWN_SERVER_ERROR, None
 
     def respond(
-        self, request: Request, route: Route, message: Any, code: ErrorCode, text: str | None
-    ) -> Any:
+        self, request: Request, route: Route, message: object, code: ErrorCode, text: str | None
+    ) -> object:
         """Return the response with an error, and count it.
 
         Raises KafkaError if no response of the API can carry an error.
@@ -75,7 +75,9 @@ class ErrorResponder:
         self.count(request, route, code)
         return response
 
-    def respond_to(self, request: Request, route: Route, message: Any, error: Exception) -> Any:
+    def respond_to(
+        self, request: Request, route: Route, message: object, error: Exception
+    ) -> object:
         """Return the response for the exception of a handler. Raises like `classify`, `respond`."""
         code, text = self.classify(request, route, error)
         return self.respond(request, route, message, code, text)

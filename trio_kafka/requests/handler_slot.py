@@ -28,7 +28,7 @@ class SlotOwner(Protocol):
 
     limiter: Tokens
     budget: LoopBudget
-    complete: Callable[[Delayed[Any]], None]
+    complete: Callable[[Delayed[object]], None]
 
     def note_parked(self) -> None:
         """Note that a handler is parked."""
@@ -52,7 +52,7 @@ class HandlerSlot:
     _owner: SlotOwner
     _request: Request
     _scope: trio.CancelScope
-    _result: Any = None
+    _result: object = None
     error: KafkaError | None = None
     holds: bool = False
     is_over: bool = False
@@ -117,7 +117,7 @@ class HandlerSlot:
             raise trio.TooSlowError
         return result  # type: ignore[no-any-return]
 
-    async def completed(self, delayed: Delayed[Any], *, has_yielded: bool) -> Any:
+    async def completed(self, delayed: Delayed[object], *, has_yielded: bool) -> object:
         """Wait for a delayed operation without a token; return its result.
 
         has_yielded: other tasks may have run since the operation was made, so it is checked again.
@@ -133,7 +133,7 @@ class HandlerSlot:
             return None
         task = trio.lowlevel.current_task()
 
-        def finish(result: Any) -> None:
+        def finish(result: object) -> None:
             self._result = result
             trio.lowlevel.reschedule(task)
 
@@ -162,7 +162,7 @@ class HandlerSlot:
         await self._take_for(result)
         return result
 
-    async def _take_for(self, result: Any) -> None:
+    async def _take_for(self, result: object) -> None:
         """Take a token for a task that goes on with `result`; discard it if there is none."""
         try:
             await self.take()
@@ -170,7 +170,7 @@ class HandlerSlot:
             discard(result)
             raise
 
-    def _park(self, waits_for: Any, on_disconnect: Callable[[], None]) -> None:
+    def _park(self, waits_for: object, on_disconnect: Callable[[], None]) -> None:
         """Give the token back, and mark the request as parked."""
         request, owner = self._request, self._owner
         stamps = request.stamps
@@ -186,7 +186,7 @@ class HandlerSlot:
             self._request.connection.parked = self._request.waits_for = None
         self._owner.note_resumed()
 
-    def _description_of(self, wait: Any) -> Any:
+    def _description_of(self, wait: object) -> object:
         """Return what request lists show, including the plugin if its interceptor waits."""
         if not self.plugin:
             return wait

@@ -24,7 +24,7 @@ class Place(Generic[T]):
     values: gets the value at `index`. refused: returns the value for an operation that raised.
     """
 
-    values: list[Any]
+    values: list[object]
     index: int
     operation: Delayed[T]
     refused: Callable[[KafkaError], T]
@@ -46,16 +46,16 @@ def joined(places: list[Place[Any]]) -> Delayed[bool]:
 class _JointWait:
     """State of a joint wait. open_places: without a value. joint: the operation."""
 
-    open_places: list[Place[Any]]
+    open_places: list[Place[object]]
     joint: Delayed[bool] = field(init=False)
 
-    def keys(self) -> list[Any]:
+    def keys(self) -> list[object]:
         """Return the keys of all that is waited for."""
         return [key for place in self.open_places for key in place.operation.keys]
 
     def try_complete(self, timed_out: bool) -> bool | None:
         """Fill the places whose operations are complete. Return True if that were all."""
-        still_open: list[Place[Any]] = []
+        still_open: list[Place[object]] = []
         keys_changed = False
         for place in self.open_places:
             operation = place.operation

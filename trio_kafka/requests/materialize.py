@@ -1,7 +1,6 @@
 """Responses as readable messages: bytes decoded, lazy arrays created."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from trio_kafka.pending import Work
 from trio_kafka.protocol.compiler import decoder_in_steps
@@ -14,7 +13,7 @@ from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
 
 
-def materialized(route: Route, response: Any) -> Steps[Any]:
+def materialized(route: Route, response: object) -> Steps[object]:
     """Return a response as a message: decode `Encoded` bytes, replace lazy arrays by lists."""
     if type(response) is Encoded:
         decode = decoder_in_steps(route.api.response, route.version)
@@ -23,7 +22,7 @@ def materialized(route: Route, response: Any) -> Steps[Any]:
     return response
 
 
-def release_ranges(message: Any, unless: Any = None) -> None:
+def release_ranges(message: object, unless: object = None) -> None:
     """Release the file ranges of a message that is not sent, except those also in `unless`."""
     kept = set(map(id, _ranges(unless)))
     for file_range in _ranges(message):
@@ -31,7 +30,7 @@ def release_ranges(message: Any, unless: Any = None) -> None:
             file_range.release()
 
 
-def discard(result: Any) -> None:
+def discard(result: object) -> None:
     """Give back what the result of a handler holds, as it is not sent.
 
     result: what a handler may return, or an exception. Only messages with file ranges, and Work,
@@ -43,7 +42,7 @@ def discard(result: Any) -> None:
         release_ranges(result)
 
 
-def has_ranges(response: type[Any]) -> bool:
+def has_ranges(response: type[object]) -> bool:
     """Return whether messages of the class can hold records."""
     return any(
         field.kind == "records" or (inner is not None and has_ranges(inner))
@@ -52,11 +51,11 @@ def has_ranges(response: type[Any]) -> bool:
     )
 
 
-def _create_items(message: Any) -> Steps[None]:
+def _create_items(message: object) -> Steps[None]:
     for field in _struct_arrays(type(message)):
         items = getattr(message, field.name)
         if type(items) is LazyArray:
-            created: list[Any] = []
+            created: list[object] = []
             for some in in_slices(items, 10):
                 created += some
                 yield
@@ -66,7 +65,7 @@ def _create_items(message: Any) -> Steps[None]:
             yield from _create_items(item)
 
 
-def _ranges(message: Any) -> Iterator[FileRange]:
+def _ranges(message: object) -> Iterator[FileRange]:
     if message is None:
         return
     for field in fields_of(type(message)):
@@ -78,12 +77,12 @@ def _ranges(message: Any) -> Iterator[FileRange]:
                 yield from _ranges(item)
 
 
-def _struct_arrays(cls: type[Any]) -> list[Field]:
+def _struct_arrays(cls: type[object]) -> list[Field]:
     """Return the fields that are arrays of structs."""
     return [field for field in fields_of(cls) if field.kind == "array" and _struct_of(field)]
 
 
-def _struct_of(field: Field) -> type[Any] | None:
+def _struct_of(field: Field) -> type[object] | None:
     if field.kind == "array":
         return field.of.struct if field.of is not None else None
     return field.struct

@@ -6,7 +6,7 @@ the group continues.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import trio
 from attrs import evolve
@@ -64,7 +64,7 @@ class HandlerGroup:
         self._nursery: trio.Nursery | None = None
         node = node.add("request-handlers", "nursery", self._figures)
         self.limiter = Tokens(size, node, "num.io.threads")
-        self.complete: Callable[[Delayed[Any]], None] = channel.complete
+        self.complete: Callable[[Delayed[object]], None] = channel.complete
         errors = ErrorResponder(counters)
         self._completions = Completions(
             errors, budget=budget, limiter=self.limiter, lane=channel.complete, start=self._start
@@ -187,7 +187,7 @@ class HandlerGroup:
         """Whether others serve the completion lane, as there are more active tasks than `size`."""
         return self.unparked - self._channel.requests.idle > self.size
 
-    def _serve_batch(self, item: Delayed[Any] | Request | None, ends: float) -> Request | None:
+    def _serve_batch(self, item: Delayed[object] | Request | None, ends: float) -> Request | None:
         """Serve `item` and what follows, until `ends` or a request with an async handler.
 
         Returns that request, or None.
@@ -213,7 +213,7 @@ class HandlerGroup:
         self.unparked += 1
         self._started += 1
 
-    def _start(self, task: Callable[..., Awaitable[object]], *args: Any, suffix: str) -> None:
+    def _start(self, task: Callable[..., Awaitable[object]], *args: object, suffix: str) -> None:
         if self._nursery is None:
             raise RuntimeError(f"{self._name} has no tasks: run the handler group first")
         self._nursery.start_soon(task, *args, name=f"{self._name}-{suffix}")

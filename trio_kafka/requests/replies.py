@@ -54,15 +54,15 @@ class Route:
     version: int
     handler: Callable[..., Any]
     waits: bool
-    decode: Callable[[Frame, int], tuple[Any, int]]
-    encode: Callable[[Any, Callable[[Any], object]], None]
-    is_large: Callable[[Any], bool]
+    decode: Callable[[Frame, int], tuple[object, int]]
+    encode: Callable[[object, Callable[[object], object]], None]
+    is_large: Callable[[object], bool]
     flexible_request: bool
     flexible_response: bool
     counts_errors: bool = False
-    charge: Callable[[Request, Any], Any] | None = None
+    charge: Callable[[Request, object], object] | None = None
 
-    def read(self, frame: Frame, client_length: int) -> Any:
+    def read(self, frame: Frame, client_length: int) -> object:
         """Decode a request. Bytes behind it are ignored, because librdkafka sends some.
 
         Raises ProtocolError, and ManyItemsError if `read_in_steps` must be used.
@@ -75,7 +75,7 @@ class Route:
                 position = body_position(frame, client_length, flexible=True)
         return self.decode(frame, position)[0]
 
-    def write(self, request: Request, response: Any) -> Segments:
+    def write(self, request: Request, response: object) -> Segments:
         """Encode the response to `request` into segments.
 
         Raises EncodeError for a response that the version cannot carry.
@@ -89,7 +89,7 @@ class Route:
             if len(response.body) > JOINED:
                 return answer(correlation, (response.body,), flexible=self.flexible_response)
             return (small_answer(correlation, response.body, flexible=self.flexible_response),)
-        parts: list[Any] = []
+        parts: list[object] = []
         if self.counts_errors:
             counts: dict[int, int] = defaultdict(int)
             counting_encoder(self.api.response, self.version)(response, parts.append, counts)
@@ -98,12 +98,12 @@ class Route:
             self.encode(response, parts.append)
         return answer(correlation, parts, flexible=self.flexible_response)
 
-    def read_in_steps(self, frame: Frame, client_length: int) -> Steps[Any]:
+    def read_in_steps(self, frame: Frame, client_length: int) -> Steps[object]:
         """Decode a large request."""
         position = body_position(frame, client_length, flexible=self.flexible_request)
         return (yield from decode_in_steps(self.api.request, self.version, frame, position))
 
-    def write_in_steps(self, request: Request, response: Any) -> Steps[Segments]:
+    def write_in_steps(self, request: Request, response: object) -> Steps[Segments]:
         """Encode a large response into segments; a very large one is encoded while it is sent."""
         if self.charge is not None:
             response = self.charge(request, response)
@@ -113,7 +113,7 @@ class Route:
             request.stamps.errors = counts
         return answer(request.correlation, parts, flexible=self.flexible_response)
 
-    def error(self, request: Any, code: ErrorCode, message: str | None) -> Any:
+    def error(self, request: object, code: ErrorCode, message: str | None) -> object:
         """Return the response with an error; None if no response of the API can carry it."""
         if self.api.error is not None:
             return self.api.error(request, code, message)

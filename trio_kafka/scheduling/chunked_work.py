@@ -67,8 +67,8 @@ def in_slices(items: Iterable[T], size: int = 100) -> Iterator[list[T]]:
 def counted(items: Iterable[K]) -> Steps[Counter[K]]:
     """Count how often each item occurs, in steps."""
     counts: Counter[K] = Counter()
-    for some in in_slices(items, _COUNTED):
-        counts.update(some)
+    for chunk in in_slices(items, _COUNTED):
+        counts.update(chunk)
         yield
     return counts
 
@@ -92,11 +92,11 @@ def sorted_in_steps(texts: Iterable[str]) -> Steps[list[str]]:
 
     A sample divides the texts into parts of about a thousand, which are sorted one by one.
     """
-    rest, found = iter(texts), list[str]()
-    while some := list(islice(rest, _SORTED)):
-        found += some
+    rest, collected = iter(texts), list[str]()
+    while chunk := list(islice(rest, _SORTED)):
+        collected += chunk
         yield
-    return (yield from _sorted(found))
+    return (yield from _sorted(collected))
 
 
 def _sorted(texts: list[str]) -> Steps[list[str]]:
@@ -109,10 +109,10 @@ def _sorted(texts: list[str]) -> Steps[list[str]]:
         parts[bisect_right(bounds, text)].append(text)
         if not number % _SORTED:
             yield
-    found: list[str] = []
+    result: list[str] = []
     for part in parts:
         # A part as large as the whole consists of equal texts.
         uneven = len(part) > 4 * _SORTED and len(part) < len(texts)
-        found += (yield from _sorted(part)) if uneven else sorted(part)
+        result += (yield from _sorted(part)) if uneven else sorted(part)
         yield
-    return found
+    return result

@@ -9,24 +9,22 @@ from typing import Final
 
 
 def _nothing() -> None:
-    """No plane is bound."""
+    """Do nothing: no plane is bound."""
 
 
 class YieldPoint:
     """Call it between two pieces of work. bound: whether anything may run in the call."""
 
-    __slots__ = ("_call",)
+    __slots__ = ("_call", "bound")
 
     def __init__(self) -> None:
         self._call: Callable[[], object] = _nothing
-
-    @property
-    def bound(self) -> bool:
-        return self._call is not _nothing
+        self.bound = False
 
     def bind(self, call: Callable[[], object]) -> None:
         """Run `call` at each yield point from now on."""
         self._call = call
+        self.bound = call is not _nothing
 
     def __call__(self) -> None:
         self._call()

@@ -50,9 +50,9 @@ def is_loopback(address: str) -> bool:
     Source: RFC 1122 §3.2.1.3 (127.0.0.0/8), RFC 4291 §2.5.3 (::1), §2.5.5.2 (IPv4 in IPv6).
     """
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return False
     # Before Python 3.13 a mapped address does not count as loopback itself.
-    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-    return (mapped or found).is_loopback
+    mapped = ip.ipv4_mapped if isinstance(ip, IPv6Address) else None
+    return (mapped or ip).is_loopback

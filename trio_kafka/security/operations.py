@@ -30,16 +30,16 @@ class Operation(IntEnum):
 
 
 def bits(operations: Iterable[Operation]) -> int:
-    """Return a set of operations as the bit field of `*_authorized_operations`."""
-    found = 0
+    """Return a set of operations as the bit mask of `*_authorized_operations`."""
+    mask = 0
     for operation in operations:
-        found |= 1 << operation
-    return found
+        mask |= 1 << operation
+    return mask
 
 
-def operations_in(field: int) -> Iterator[Operation]:
-    """Yield the operations of a bit field."""
-    return (operation for operation in Operation if field >> operation & 1)
+def operations_in(mask: int) -> Iterator[Operation]:
+    """Yield the operations of a bit mask."""
+    return (operation for operation in Operation if mask >> operation & 1)
 
 
 NOT_ASKED: Final = -(2**31)

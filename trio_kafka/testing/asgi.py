@@ -40,7 +40,7 @@ class Answer:
     def body(self) -> bytes:
         return b"".join(self.chunks)
 
-    def json(self) -> Any:
+    def json(self) -> object:
         """Return the body as JSON. Raises ValueError, also for what only Python's parser reads."""
         return parse_json(self.body)
 
@@ -53,7 +53,7 @@ async def ask(
     headers: Mapping[str, str] | None = None,
     body: bytes | Iterable[bytes] = b"",
     http_version: str = "1.1",
-    extensions: Mapping[str, Any] | None = None,
+    extensions: Mapping[str, object] | None = None,
 ) -> Answer:
     """Send a request to an app and return the response. The client stays until the app returns.
 
@@ -79,13 +79,13 @@ async def ask(
         await trio.lowlevel.checkpoint()
         if message["type"] == "http.response.start":
             answer.status = message["status"]
-            given = message.get("headers", ())
-            answer.headers = {name.decode(): value.decode() for name, value in given}
+            header_pairs = message.get("headers", ())
+            answer.headers = {name.decode(): value.decode() for name, value in header_pairs}
         elif message["type"] == "http.response.body":
             answer.chunks.append(bytes(message.get("body", b"")))
             answer.ended = not message.get("more_body", False)
 
-    scope = _scope(method, target, headers or {}, http_version)
+    scope = _scope(method, target, headers or {}, http_version=http_version)
     scope["extensions"] = dict(extensions or {})
     await app(scope, receive, send)
     if not answer.ended:
@@ -95,7 +95,7 @@ async def ask(
     return answer
 
 
-def _scope(method: str, target: str, headers: Mapping[str, str], http_version: str) -> Message:
+def _scope(method: str, target: str, headers: Mapping[str, str], *, http_version: str) -> Message:
     path, _, query = target.partition("?")
     named = {"host": HOST, **{name.lower(): value for name, value in headers.items()}}
     return {

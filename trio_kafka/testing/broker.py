@@ -7,7 +7,7 @@ directories. A second broker on the same world's disk is a restart.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import trio
 
@@ -15,6 +15,7 @@ from trio_kafka.attributes import define
 from trio_kafka.broker import Broker, RunningBroker
 from trio_kafka.config.load import load, options
 from trio_kafka.model import TopicId
+from trio_kafka.peers.session import Request
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.protocol.messages.k09_offset_fetch import (
     OffsetFetchRequest,
@@ -30,6 +31,7 @@ from trio_kafka.requests.registry import Registry
 from trio_kafka.testing.scripted_client import ScriptedClient, connected, newest
 from trio_kafka.world.world import World
 
+A = TypeVar("A")
 DATA: Final = "/data"
 _LOOK_S: Final = 0.02
 
@@ -44,7 +46,7 @@ class ServedBroker:
     broker: RunningBroker
     client: ScriptedClient
 
-    async def ask(self, request: object, version: int | None = None) -> Any:
+    async def ask(self, request: Request[A], version: int | None = None) -> A:
         """Send a request and return the response. version: None: the newest stable one."""
         return await self.client.ask(request, newest(type(request)) if version is None else version)
 
@@ -62,18 +64,18 @@ class ServedBroker:
         """Create a topic and return its id once it has leaders. Raises AssertionError
         if rejected.
         """
-        given = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
-        topic = CreatableTopic(name, partitions, 1, configs=given)
-        (made,) = (await self.ask(CreateTopicsRequest([topic]))).topics
-        if made.error_code:
-            raise AssertionError(f"{name}: error {made.error_code}, {made.error_message}")
-        return TopicId(made.topic_id)
+        topic_configs = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
+        topic = CreatableTopic(name, partitions, 1, configs=topic_configs)
+        (topic_row,) = (await self.ask(CreateTopicsRequest([topic]))).topics
+        if topic_row.error_code:
+            raise AssertionError(f"{name}: error {topic_row.error_code}, {topic_row.error_message}")
+        return TopicId(topic_row.topic_id)
 
     async def serve_groups(self, *group_ids: str) -> None:
         """Wait, as clients do, until these groups have a coordinator that has loaded them."""
         for group_id in group_ids:
-            asked = FindCoordinatorRequest(coordinator_keys=[group_id])
-            while (await self.ask(asked)).coordinators[0].error_code:  # noqa: ASYNC110 - clients poll too
+            request = FindCoordinatorRequest(coordinator_keys=[group_id])
+            while (await self.ask(request)).coordinators[0].error_code:  # noqa: ASYNC110 - clients poll too
                 await trio.sleep(_LOOK_S)
             offsets = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id, topics=[])])
             while (await self.ask(offsets)).groups[0].error_code:  # noqa: ASYNC110 - clients poll too
@@ -100,8 +102,8 @@ async def served_broker(
     apis: None: the installed ones. plugins: only these; None: the installed ones.
     Raises ConfigError, and whatever `Broker` raises.
     """
-    given = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": DATA, **(settings or {})}
-    config = load(options(f"{name}={text}" for name, text in given.items())).config
+    texts = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": DATA, **(settings or {})}
+    config = load(options(f"{name}={text}" for name, text in texts.items())).config
     async with (
         Broker(config, world, format_if_empty=True, apis=apis, plugins=plugins) as broker,
         connected(world, broker.endpoint) as client,

@@ -112,9 +112,9 @@ class DirectClient:
         self.listener = group.listener
         self._group = group
         self._elapsed = group.budget.elapsed
-        here = Endpoint("127.0.0.1", 9092)
-        there = Endpoint("127.0.0.1", 50000 + number % 15000)
-        socket = cast("Socket", _NoSocket(number, there, here))
+        server = Endpoint("127.0.0.1", 9092)
+        client = Endpoint("127.0.0.1", 50000 + number % 15000)
+        socket = cast("Socket", _NoSocket(number, client, server))
         framer = Framer(group.buffers, self.listener.largest_frame)
         self.connection = Connection(socket, cast("ConnectionOwner", self), framer)
         self._answered = trio.Event()
@@ -138,15 +138,15 @@ class DirectClient:
         self._answered, self._segments = trio.Event(), None
         self._correlation += 1
         version = newest(type(request)) if version is None else version
-        made = self.arrive(
+        queued = self.arrive(
             request_frame(request, version, correlation=self._correlation, client_id=self.client_id)
         )
-        if not (self._group.channel.idle and self._group.group.perform(made)):
-            self.connection.request = made
-            self._group.channel.offer(made)
-        return made
+        if not (self._group.channel.idle and self._group.group.perform(queued)):
+            self.connection.request = queued
+            self._group.channel.offer(queued)
+        return queued
 
-    async def receive(self, request: object, version: int | None = NEWEST) -> Any:
+    async def receive(self, request: object, version: int | None = NEWEST) -> object:
         """Wait for the response to the last request, and return it."""
         await self._answered.wait()
         if self._closed is not None:
@@ -188,7 +188,14 @@ class DirectClient:
         self._in_flight = True
         now = self._elapsed()
         code, correlation, length = HEAD(frame, 0)
-        stamps = Stamps(now, now, code, correlation, len(frame), self.connection.origin)
+        stamps = Stamps(
+            received=now,
+            begun=now,
+            code=code,
+            correlation=correlation,
+            request_bytes=len(frame),
+            origin=self.connection.origin,
+        )
         return Request(frame, code, correlation, length, self.connection, stamps)
 
     # --- the owner of the connection

@@ -31,7 +31,7 @@ from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.plugin_host.mounts import Mounts
 from trio_kafka.plugin_host.settings import full_name
 from trio_kafka.purgatory import Timers
-from trio_kafka.requests.api import api_of
+from trio_kafka.requests.api import Api, api_of
 from trio_kafka.requests.interceptors.registry import Interceptors
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry, installed_apis
@@ -41,7 +41,7 @@ from trio_kafka.testing.scripted_client import ScriptedClient, connect, newest
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.world import World
 
-Handler = Callable[..., Any]
+Handler = Callable[..., object]
 _CLIENT: Final = "harness"
 
 
@@ -61,7 +61,7 @@ class PluginHarness:
         *,
         handlers: Iterable[Handler] = (),
         settings: Mapping[str, str] | None = None,
-        parts: Mapping[str, Any] | None = None,
+        parts: Mapping[str, object] | None = None,
         broker: bool = False,
         world: World | None = None,
     ) -> None:
@@ -101,7 +101,7 @@ class PluginHarness:
     # --- requests
 
     async def ask(
-        self, request: object, version: int | None = NEWEST, *, client_id: str | None = _CLIENT
+        self, request: Any, version: int | None = NEWEST, *, client_id: str | None = _CLIENT
     ) -> Any:
         """Return the response to a request as a message; None if it has none (acks=0).
 
@@ -171,10 +171,10 @@ class PluginHarness:
         for handler in self._handlers:
             registry.add(_marked(handler))
         self.node, self.counters = Node("harness", "broker"), Counters()
-        given: dict[str, Any] = {"node_id": NodeId(1), "cluster_id": "harness"}
-        given |= {"config": broker_config(), "tree": self.node, **self._parts}
+        fields: dict[str, Any] = {"node_id": NodeId(1), "cluster_id": "harness"}
+        fields |= {"config": broker_config(), "tree": self.node, **self._parts}
         interceptors = Interceptors(registry, self.node.add("interceptors", "part"))
-        self.parts = Parts(apis=registry, interceptors=interceptors, **given)
+        self.parts = Parts(apis=registry, interceptors=interceptors, **fields)
         self._group = DirectGroup(self.world, self.parts, self.counters, self.node)
         async with trio.open_nursery() as nursery:
             await nursery.start(self._group.run)
@@ -193,12 +193,12 @@ class PluginHarness:
         async def fail(error: Exception) -> None:
             raise error
 
-        given: Layer = options(f"{name}={text}" for name, text in self._settings.items())
+        layer: Layer = options(f"{name}={text}" for name, text in self._settings.items())
         return PluginHostDependencies(
             parts=self.parts,
             world=self.world,
             node=self.node,
-            given=given,
+            layer=layer,
             counters=self.counters,
             fail=lambda error: nursery.start_soon(fail, error),
         )
@@ -226,9 +226,9 @@ class PluginHarness:
                     self._client.close()
 
     def _check_ready(self) -> None:
-        for one in self.host.plugins:
-            if one.enabled and one.state is not State.READY:
-                raise PluginError(f"plugin {one.name} is {one.state.value}: {one.error}")
+        for plugin in self.host.plugins:
+            if plugin.enabled and plugin.state is not State.READY:
+                raise PluginError(f"plugin {plugin.name} is {plugin.state.value}: {plugin.error}")
 
 
 @contextmanager
@@ -237,10 +237,10 @@ def _unwrapped() -> Iterator[None]:
     try:
         yield
     except BaseExceptionGroup as group:
-        found = leaves(group)
-        if len(found) != 1:
+        errors = leaves(group)
+        if len(errors) != 1:
             raise
-        raise found[0] from None
+        raise errors[0] from None
 
 
 def _listed(plugin: Plugin | Iterable[Plugin] | None) -> tuple[Plugin, ...]:
@@ -262,7 +262,7 @@ def _full_names(plugins: tuple[Plugin, ...], settings: Mapping[str, str]) -> dic
     return full
 
 
-def _marked(handler: Handler) -> Any:
+def _marked(handler: Handler) -> Api:
     api = api_of(handler)
     if api is None:
         raise TypeError(f"{handler!r} is not marked @api")

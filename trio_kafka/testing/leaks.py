@@ -36,27 +36,27 @@ class LeakError(AssertionError):
 class Resources:
     """Resources of this process, each as text with its number."""
 
-    found: Counter[str]
+    counts: Counter[str]
 
     @classmethod
     def now(cls) -> "Resources":
-        """Return the present ones. Tasks are those of this thread's Trio loop, if there is one."""
-        found = Counter(_threads())
-        found.update(_descriptors())
-        found.update(_processes())
-        found.update(_shared_mappings())
-        found.update(_tasks())
-        return cls(found=found)
+        """Return the resources of this moment, with the tasks of this thread's Trio loop."""
+        counts = Counter(_threads())
+        counts.update(_descriptors())
+        counts.update(_processes())
+        counts.update(_shared_mappings())
+        counts.update(_tasks())
+        return cls(counts=counts)
 
     def added_since(self, before: "Resources") -> list[str]:
-        """Return what there is more of than before, sorted."""
-        added = self.found - before.found
+        """Return the resources added since `before`, sorted."""
+        added = self.counts - before.counts
         return sorted(name if count == 1 else f"{name} ({count})" for name, count in added.items())
 
 
 @contextmanager
 def no_leaks() -> Iterator[None]:
-    """Raise LeakError if the block leaves resources; what is just ending has two seconds for it.
+    """Raise LeakError if resources of the block remain two seconds after its end.
 
     For a block that raises, its error has the leaks as a note.
     """
@@ -91,7 +91,7 @@ def _settled(before: Resources) -> list[str]:
 
 
 def _message(added: list[str]) -> str:
-    return "left behind:\n" + "\n".join(f"- {one}" for one in added)
+    return "left behind:\n" + "\n".join(f"- {line}" for line in added)
 
 
 def _threads() -> Iterator[str]:
@@ -114,18 +114,18 @@ def _plain(target: str) -> str:
 
 
 def _socket(descriptor: int) -> str:
-    with socket.socket(fileno=os.dup(descriptor)) as found:
-        ends = [_address(found.getsockname)]
+    with socket.socket(fileno=os.dup(descriptor)) as opened:
+        ends = [_address(opened.getsockname)]
         with suppress(OSError):
-            ends.append(_address(found.getpeername))
-        kind = "listening " if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) else ""
-        family = socket.AddressFamily(found.family).name.removeprefix("AF_")
+            ends.append(_address(opened.getpeername))
+        kind = "listening " if opened.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) else ""
+        family = socket.AddressFamily(opened.family).name.removeprefix("AF_")
         return f"{kind}socket {family} {' to '.join(ends)}".rstrip()
 
 
 def _address(name: object) -> str:
-    found = name() if callable(name) else name
-    return f"{found[0]}:{found[1]}" if isinstance(found, tuple) else str(found or "")
+    value = name() if callable(name) else name
+    return f"{value[0]}:{value[1]}" if isinstance(value, tuple) else str(value or "")
 
 
 def _processes() -> Iterator[str]:

@@ -91,7 +91,7 @@ class LoopThread(Generic[V]):
         """Failure that ended the loop."""
         return self._failure
 
-    def call(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    def call(self, function: Callable[..., Awaitable[T]], *args: object) -> T:
         """Run an async function in the loop, and wait for its result. Ctrl-C cancels it.
 
         Raises LoopEndedError, and RuntimeError if called in the loop itself.
@@ -108,7 +108,7 @@ class LoopThread(Generic[V]):
             raise error  # here, as `result` would add frames of `concurrent` to the traceback
         return future.result()
 
-    async def await_call(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    async def await_call(self, function: Callable[..., Awaitable[T]], *args: object) -> T:
         """Run an async function in the loop, and await its result in asyncio, anyio or Trio.
 
         Cancellation of the caller cancels it. Raises LoopEndedError, and RuntimeError in a Trio
@@ -168,7 +168,7 @@ class LoopThread(Generic[V]):
             await self._stopping.wait()
             nursery.cancel_scope.cancel()
 
-    def _submit(self, function: Callable[..., Awaitable[T]], *args: Any) -> "Future[T]":
+    def _submit(self, function: Callable[..., Awaitable[T]], *args: object) -> "Future[T]":
         future: Future[T] = Future()
         with self._lock:
             if self._ended:
@@ -182,18 +182,18 @@ class LoopThread(Generic[V]):
         return future
 
     def _spawn(
-        self, future: "Future[T]", function: Callable[..., Awaitable[T]], args: tuple[Any, ...]
+        self, future: "Future[T]", function: Callable[..., Awaitable[T]], args: tuple[object, ...]
     ) -> None:
         name = getattr(function, "__qualname__", repr(function))
         self._nursery.start_soon(self._serve, future, function, args, name=f"call {name}")
 
     async def _serve(
-        self, future: "Future[T]", function: Callable[..., Awaitable[T]], args: tuple[Any, ...]
+        self, future: "Future[T]", function: Callable[..., Awaitable[T]], args: tuple[object, ...]
     ) -> None:
         try:
             with trio.CancelScope() as scope:
                 cancel = partial(_soon, self._token, scope.cancel)
-                future.add_done_callback(lambda one: cancel() if one.cancelled() else None)
+                future.add_done_callback(lambda done: cancel() if done.cancelled() else None)
                 result = await function(*args)
                 _settle(future, result)
         except Exception as error:  # noqa: BLE001 - raised in the calling thread

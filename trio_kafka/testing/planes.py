@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypedDict, Unpack, cast
+from typing import TypedDict, Unpack, cast
 
 import trio
 
@@ -54,7 +54,9 @@ class RunningPlane:
 
     @property
     def connections(self) -> list[Connection]:
-        return [one for line in self.plane.processors for one in line.connections.values()]
+        return [
+            connection for line in self.plane.processors for connection in line.connections.values()
+        ]
 
     @property
     def buffers_out(self) -> int:
@@ -86,15 +88,15 @@ class PlaneOptions(TypedDict, total=False):
 
 @asynccontextmanager
 async def running_plane(
-    world: World, handlers: Iterable[Callable[..., Any]], **options: Unpack[PlaneOptions]
+    world: World, handlers: Iterable[Callable[..., object]], **options: Unpack[PlaneOptions]
 ) -> AsyncIterator[RunningPlane]:
     """Run a plane with these handlers."""
     share_s, memory = options.get("share_s", 0.00025), options.get("memory")
     registry = Registry()
     for handler in handlers:
-        made = api_of(handler)
-        assert made is not None
-        registry.add(made)
+        api = api_of(handler)
+        assert api is not None
+        registry.add(api)
     root = Node("plane data", "plane")
     channel = RequestChannel(options.get("queued", 500), root, world.clock.elapsed)
     counters = Counters()
@@ -152,7 +154,7 @@ async def until(condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
 
 @asynccontextmanager
 async def asked_plane(
-    world: World, handlers: Iterable[Callable[..., Any]], **options: Unpack[PlaneOptions]
+    world: World, handlers: Iterable[Callable[..., object]], **options: Unpack[PlaneOptions]
 ) -> AsyncIterator[tuple[RunningPlane, ScriptedClient]]:
     """Run a plane as `running_plane` does, with a client connection."""
     async with (
@@ -165,9 +167,11 @@ async def asked_plane(
 def bare_request(number: int = 0, connection: object = None) -> Request:
     """Return a request with correlation id `number`, without a connection to answer on."""
     no_connection = cast("Connection", connection)
-    return Request(memoryview(b""), code_of(18, 0), number, -1, no_connection, Stamps(0.0, 0.0))
+    return Request(
+        memoryview(b""), code_of(18, 0), number, -1, no_connection, Stamps(received=0.0, begun=0.0)
+    )
 
 
-def numbers(requests: list[Any]) -> list[int]:
+def numbers(requests: list[Request]) -> list[int]:
     """Return the correlation ids of requests."""
     return [request.correlation for request in requests]

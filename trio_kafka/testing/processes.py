@@ -111,7 +111,7 @@ def broker_process(
     data.mkdir(parents=True, exist_ok=True)
     began = elapsed()
     with child_process(command(port, data, settings), log, stop_timeout_s) as process:
-        wait_until_serving((LOOPBACK, port), process, log, start_timeout_s)
+        wait_until_serving((LOOPBACK, port), process, log, timeout_s=start_timeout_s)
         yield BrokerProcess(
             process=process,
             address=(LOOPBACK, port),
@@ -149,18 +149,18 @@ def child_process(
 
 
 def wait_until_serving(
-    address: Address, process: subprocess.Popen[bytes], log: Path, timeout_s: float
+    address: Address, process: subprocess.Popen[bytes], log: Path, *, timeout_s: float
 ) -> None:
     """Wait for the first answer. ProcessError if the process ends or the time expires before."""
     deadline = elapsed() + timeout_s
     while True:
-        left = deadline - elapsed()
+        remaining = deadline - elapsed()
         if process.poll() is not None:
             raise ProcessError(_report(f"ended with status {process.returncode}", process, log))
-        if left <= 0:
+        if remaining <= 0:
             raise ProcessError(_report(f"did not answer within {timeout_s:g} s", process, log))
         try:
-            ask_api_versions(address, timeout_s=left)
+            ask_api_versions(address, timeout_s=remaining)
         except OSError:
             time.sleep(_RETRY_S)  # a parent is not notified when a port opens
         else:
@@ -180,6 +180,6 @@ def _stop(process: subprocess.Popen[bytes], log: Path, timeout_s: float) -> int:
     return process.returncode
 
 
-def _report(what: str, process: subprocess.Popen[bytes], log: Path) -> str:
+def _report(problem: str, process: subprocess.Popen[bytes], log: Path) -> str:
     last = log.read_text(errors="replace").splitlines()[-20:]
-    return "\n".join([f"{process.args!r}: {what}; its last output:", *last])
+    return "\n".join([f"{process.args!r}: {problem}; its last output:", *last])

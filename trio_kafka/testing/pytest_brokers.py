@@ -58,20 +58,20 @@ class BrokerFailedError(RuntimeError):
     """The broker of a test failed; the failure is the cause."""
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Used:
     """A broker in use. user: the test, or the scope that shares it.
 
-    kept: topics that outlive a test. left: clients that an earlier test left.
-    told: errors of its rules and coroutines that an earlier test has reported.
+    kept: topics that outlive a test. leftover: clients that an earlier test left.
+    reported: errors of its rules and coroutines that an earlier test has reported.
     """
 
     kafka: Kafka
     user: str
     is_shared: bool = False
     kept: set[str] = field(factory=set)
-    left: set[Client] = field(factory=set)
-    told: list[BaseException] = field(factory=list)
+    leftover: set[Client] = field(factory=set)
+    reported: list[BaseException] = field(factory=list)
     failed_in: str = ""
 
 
@@ -93,8 +93,8 @@ class BrokersOfTests:
         test = self._test
         is_shared = request.scope != "function"
         user = f"the {request.scope} {request.node.nodeid}".strip() if is_shared else test.nodeid
-        given = {} if is_shared else _marked(test)
-        with self._running(user, self._seed(user), given, is_shared=is_shared) as used:
+        arguments = {} if is_shared else _marked(test)
+        with self._running(user, self._seed(user), arguments, is_shared=is_shared) as used:
             if is_shared:
                 self._begin(test)
             yield used.kafka
@@ -108,10 +108,10 @@ class BrokersOfTests:
         with ExitStack() as stack:
             started: list[Used] = []
 
-            def make(settings: Mapping[str, str] | None = None, **given: Any) -> Kafka:
+            def make(settings: Mapping[str, str] | None = None, **arguments: object) -> Kafka:
                 number = len(started) + 1
                 user = f"{test.nodeid} (broker {number})"
-                running = self._running(user, self._seed(user), {"settings": settings, **given})
+                running = self._running(user, self._seed(user), {"settings": settings, **arguments})
                 started.append(stack.enter_context(running))
                 return started[-1].kafka
 
@@ -130,18 +130,18 @@ class BrokersOfTests:
                 " fixture kafka, and await the methods of kafka.aio",
                 pytrace=False,
             )
-        given = _marked(test)
-        if unfit := given.keys() - _SIMULATED:
+        arguments = _marked(test)
+        if unfit := arguments.keys() - _SIMULATED:
             pytest.fail(
                 f"@pytest.mark.kafka({', '.join(sorted(unfit))}=...): kafka_in_loop has a simulated"
                 " disk and network; use the fixture kafka",
                 pytrace=False,
             )
         seed = self._seed(test.nodeid)
-        settings = self._settings(given.get("settings"))
-        how = LifeSettings(settings=settings, plugins=given.get("plugins", ()), seed=seed)
-        machine = SimulatedMachine(Universe(seed))
-        async with kafka_in_loop(machine, how, given.get("topics", ())) as kafka:
+        settings = self._settings(arguments.get("settings"))
+        how = LifeSettings(settings=settings, plugins=arguments.get("plugins", ()), seed=seed)
+        machine = SimulatedMachine(universe=Universe(seed))
+        async with kafka_in_loop(machine, how, arguments.get("topics", ())) as kafka:
             try:
                 yield kafka
                 if wrong := _complaints(kafka.controls, []):
@@ -162,7 +162,7 @@ class BrokersOfTests:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(
-        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+        self, fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
     ) -> Generator[None, object, object]:
         """Keep topics that fixtures of a wider scope make; before others, begin the test."""
         shared = [used for used in self._used if used.is_shared]
@@ -171,10 +171,10 @@ class BrokersOfTests:
                 self._begin(request.node)
             return (yield)
         before = {used.user: _topics(used.kafka) for used in shared}
-        made = yield
+        result = yield
         for used in shared:
             used.kept |= _topics(used.kafka) - before[used.user]
-        return made
+        return result
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> None:
@@ -214,22 +214,24 @@ class BrokersOfTests:
                         _seed_section(self._seed(used.user)),
                         *describe_threaded(used.kafka, tree=self._tree),
                     ]
-                    report.sections.extend((f"kafka of {used.user}: {one}", t) for one, t in state)
+                    report.sections.extend(
+                        (f"kafka of {used.user}: {title}", t) for title, t in state
+                    )
         return report
 
     # --- a test's begin and end
 
     @contextmanager
     def _running(
-        self, user: str, seed: int, given: Mapping[str, Any], *, is_shared: bool = False
+        self, user: str, seed: int, arguments: Mapping[str, Any], *, is_shared: bool = False
     ) -> Iterator[Used]:
         """Run a broker; if it failed, raise an error that names its user."""
-        settings = self._settings(given.get("settings"))
-        arguments = {**given, "settings": settings, "seed": seed, "name": f"kafka of {user}"}
+        settings = self._settings(arguments.get("settings"))
+        keywords = {**arguments, "settings": settings, "seed": seed, "name": f"kafka of {user}"}
         used: Used | None = None
         try:
-            with running_broker(**arguments) as kafka:
-                used = Used(kafka, user, is_shared)
+            with running_broker(**keywords) as kafka:
+                used = Used(kafka=kafka, user=user, is_shared=is_shared)
                 used.kept.update(kafka.topics())
                 self._used.append(used)
                 try:
@@ -254,15 +256,15 @@ class BrokersOfTests:
         (used,) = shared[-1:]
         if used.failed_in:
             pytest.fail(f"the shared broker failed in {used.failed_in}", pytrace=False)
-        given = _marked(test)
-        if unfit := given.keys() - _SHARED:
+        arguments = _marked(test)
+        if unfit := arguments.keys() - _SHARED:
             pytest.fail(
                 f"@pytest.mark.kafka({', '.join(sorted(unfit))}=...): this test shares its broker"
                 f" (scope {used.user.split()[1]}); use kafka_factory, or the scope function",
                 pytrace=False,
             )
         used.kafka.reset_clock()  # a fixture of a wider scope may have moved it
-        topics = given.get("topics", ())
+        topics = arguments.get("topics", ())
         counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
         for name, partitions in counts.items():
             used.kafka.create_topic(name, partitions, exist_ok=True)
@@ -276,11 +278,11 @@ class BrokersOfTests:
         kafka = used.kafka
         try:
             kafka.resume()
-            wrong = _complaints(kafka.controls, used.told)
+            wrong = _complaints(kafka.controls, used.reported)
             kafka.controls.clear()
             if used.is_shared and not kafka.is_running:
                 kafka.start()
-            left = self._clients_left(used, test) if kafka.is_running else set()
+            clients = self._clients_left(used, test) if kafka.is_running else set()
             if used.is_shared:
                 self._clean(used)
         except LoopEndedError as error:
@@ -290,9 +292,9 @@ class BrokersOfTests:
             raise BrokerFailedError(
                 f"the shared broker failed during {test.nodeid}: {kafka.thread.failure!r}"
             ) from error
-        if left:
-            used.left.update(left)
-            text = "\n".join(f"- {client}" for client in sorted(left))
+        if clients:
+            used.leftover.update(clients)
+            text = "\n".join(f"- {client}" for client in sorted(clients))
             wrong.append(
                 f"{test.nodeid} left clients connected to the broker; close them, or set"
                 f" kafka_clients_left = ignore:\n{text}"
@@ -308,13 +310,13 @@ class BrokersOfTests:
         if self._config.getini("kafka_clients_left") == "ignore":
             return set()
 
-        def left() -> set[Client]:
-            return set(used.kafka.look(connected_clients)) - used.left
+        def unclosed() -> set[Client]:
+            return set(used.kafka.look(connected_clients)) - used.leftover
 
-        if not left():
+        if not unclosed():
             return set()
         if test.stash.get(_FAILED, False):
-            used.left.update(left())
+            used.leftover.update(unclosed())
             return set()
         # A client that only a fixture's value refers to is closed by its destructor.
         getattr(test, "funcargs", {}).clear()
@@ -322,12 +324,12 @@ class BrokersOfTests:
         kafka = used.kafka
 
         def has_left() -> bool:
-            return not set(connected_clients(kafka.in_loop.broker)) - used.left
+            return not set(connected_clients(kafka.in_loop.broker)) - used.leftover
 
         try:
             kafka.wait_until(has_left, timeout_s=_CLOSING_S)
         except NotReachedError:
-            return left()
+            return unclosed()
         return set()
 
     def _clean(self, used: Used) -> None:
@@ -346,19 +348,19 @@ class BrokersOfTests:
 
     # --- settings
 
-    def _settings(self, given: Mapping[str, str] | None) -> dict[str, str]:
+    def _settings(self, settings: Mapping[str, str] | None) -> dict[str, str]:
         """Return the settings of the ini file, and above them those of a test."""
-        found: dict[str, str] = {}
+        ini_settings: dict[str, str] = {}
         for line in self._config.getini("kafka_settings"):
             name, equals, value = line.partition("=")
             if not equals:
                 raise pytest.UsageError(f"kafka_settings: {line!r}: expected name=value")
-            found[name.strip()] = value.strip()
-        return {**found, **(given or {})}
+            ini_settings[name.strip()] = value.strip()
+        return {**ini_settings, **(settings or {})}
 
     def _seed(self, user: str) -> int:
-        given: int | None = self._config.getoption("--kafka-seed")
-        return crc32(user.encode()) if given is None else given
+        seed: int | None = self._config.getoption("--kafka-seed")
+        return crc32(user.encode()) if seed is None else seed
 
 
 @contextmanager
@@ -373,46 +375,46 @@ def _unless_changed() -> Iterator[None]:
 
 def brokers_of(config: pytest.Config, test: pytest.Item) -> BrokersOfTests:
     """Return the brokers of a pytest run; the first test that uses one is given."""
-    found: BrokersOfTests | None = config.pluginmanager.get_plugin(_NAME)
-    if found is None:
-        found = BrokersOfTests(config, test)
-        config.pluginmanager.register(found, _NAME)
-    return found
+    brokers: BrokersOfTests | None = config.pluginmanager.get_plugin(_NAME)
+    if brokers is None:
+        brokers = BrokersOfTests(config, test)
+        config.pluginmanager.register(brokers, _NAME)
+    return brokers
 
 
 def _marked(test: pytest.Item) -> dict[str, Any]:
     """Return the arguments of a test's marks, the closest one first. Fails for unknown ones."""
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for mark in test.iter_markers("kafka"):
         unknown = mark.kwargs.keys() - set(_ARGUMENTS)
         if unknown or mark.args:
-            found = ", ".join([*map(repr, mark.args), *sorted(unknown)])
+            named = ", ".join([*map(repr, mark.args), *sorted(unknown)])
             near = [
                 get_close_matches(name, _ARGUMENTS, n=1, cutoff=0.5) for name in sorted(unknown)
             ]
             hint = "".join(f"; did you mean {names[0]}?" for names in near if names)
             pytest.fail(
-                f"@pytest.mark.kafka({found}): expected {', '.join(_ARGUMENTS)}, by name{hint}",
+                f"@pytest.mark.kafka({named}): expected {', '.join(_ARGUMENTS)}, by name{hint}",
                 pytrace=False,
             )
-        merged = {**mark.kwargs.get("settings", {}), **given.get("settings", {})}
-        given = {**mark.kwargs, **given, **({"settings": merged} if merged else {})}
-    return given
+        merged = {**mark.kwargs.get("settings", {}), **arguments.get("settings", {})}
+        arguments = {**mark.kwargs, **arguments, **({"settings": merged} if merged else {})}
+    return arguments
 
 
-def _complaints(controls: Controls | BlockingControls, told: list[BaseException]) -> list[str]:
-    """Return what is wrong with the rules and coroutines of a test; note its errors in `told`."""
+def _complaints(controls: Controls | BlockingControls, reported: list[BaseException]) -> list[str]:
+    """Return what is wrong with the rules and coroutines of a test; note its errors."""
     unmatched = controls.faults.unmatched if isinstance(controls, Controls) else controls.unmatched
-    found = [
+    complaints = [
         f"no request matched the fault rule {described(fault)}"
         for fault in unmatched
         if not fault.rule.observe
     ]
     for error, place in controls.failures:
-        if all(error is not one for one in told):
-            told.append(error)
-            found.append(f"{place} raised {error!r}")
-    return found
+        if all(error is not earlier for earlier in reported):
+            reported.append(error)
+            complaints.append(f"{place} raised {error!r}")
+    return complaints
 
 
 def _topics(kafka: Kafka) -> set[str]:

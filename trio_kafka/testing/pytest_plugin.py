@@ -51,9 +51,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARK)
     for name, values in (("kafka_scope", SCOPES), ("kafka_clients_left", _CLIENTS_LEFT)):
-        given = config.getini(name)
-        if given and given not in values:
-            raise pytest.UsageError(f"{name} = {given}: expected one of {', '.join(values)}")
+        value = config.getini(name)
+        if value and value not in values:
+            raise pytest.UsageError(f"{name} = {value}: expected one of {', '.join(values)}")
 
 
 def scope_of(config: pytest.Config) -> Any:
@@ -91,8 +91,8 @@ def kafka(request: pytest.FixtureRequest) -> "Iterator[Kafka]":
     (`--kafka-scope`) loses topics and groups after each test, but for those that fixtures of a
     wider scope made.
     """
-    with _brokers(request).kafka(request) as found:
-        yield found
+    with _brokers(request).kafka(request) as running:
+        yield running
 
 
 @pytest.fixture
@@ -108,8 +108,8 @@ async def kafka_in_loop(request: pytest.FixtureRequest) -> "AsyncIterator[KafkaI
 
     Clients of the operating system cannot reach it: `kafka_in_loop.broker.world` has its network.
     """
-    async with _brokers(request).in_loop() as found:
-        yield found
+    async with _brokers(request).in_loop() as running:
+        yield running
 
 
 def _brokers(request: pytest.FixtureRequest) -> "BrokersOfTests":

@@ -7,13 +7,14 @@ handle raw bytes. Only one task may receive at a time.
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar, cast
 
 import trio
 
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.in_flight import InFlightRequests
 from trio_kafka.peers.link import send_all
+from trio_kafka.peers.session import Request
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.headers import RequestHeader
 from trio_kafka.protocol.schema import message_of
@@ -46,7 +47,7 @@ def request_frame(
     return wire.request_frame(request, version, correlation=correlation, client_id=client_id)
 
 
-def newest(request: type[Any]) -> int:
+def newest(request: type[object]) -> int:
     """Return the newest stable version of a request."""
     return wire.stable_versions(message_of(request))[1]
 
@@ -75,12 +76,12 @@ class ScriptedClient:
     async def receive(self, size: int) -> bytes:
         """Receive exactly `size` bytes. Raises EOFError if the stream ends before."""
         data = bytearray(size)
-        left = memoryview(data)
-        while left:
-            count = await self._receive_into(left)
+        unfilled = memoryview(data)
+        while unfilled:
+            count = await self._receive_into(unfilled)
             if not count:
-                raise EOFError(f"the stream ended after {size - len(left)} of {size} bytes")
-            left = left[count:]
+                raise EOFError(f"the stream ended after {size - len(unfilled)} of {size} bytes")
+            unfilled = unfilled[count:]
         await trio.lowlevel.checkpoint()
         return bytes(data)
 
@@ -94,7 +95,7 @@ class ScriptedClient:
         data = await self.receive_frame()
         return wire.correlation_of(data), wire.decode_response(response, version, data)
 
-    async def ask(self, request: object, version: int) -> Any:
+    async def ask(self, request: Request[T], version: int) -> T:
         """Send a request and return its response. Raises ProtocolError for an unexpected one.
 
         The response to an earlier ask, which was cancelled, is discarded.
@@ -106,7 +107,7 @@ class ScriptedClient:
             if not count:
                 raise EOFError("the stream ended before the response")
             answer = self._in_flight.received(count)
-        return answer
+        return cast("T", answer)
 
     async def wait_closed(self) -> bool:
         """Wait for the server to end the stream. Returns True for an orderly end, False for a

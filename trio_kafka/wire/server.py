@@ -6,11 +6,11 @@ are joined where that is cheaper than another system call. Source: Kafka's reque
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any, Final
 
 from trio_kafka.errors import ProtocolError
-from trio_kafka.protocol.primitives import MOST_TAGS, Malformed, read_uvarint
+from trio_kafka.protocol.primitives import MOST_TAGS, Buffer, Malformed, read_uvarint
 from trio_kafka.wire.frame import Frame
 
 # Key and version are read as one number, by which routes are found.
@@ -94,8 +94,8 @@ def answer(correlation: int, parts: Segments, *, flexible: bool) -> Segments:
 
 def joined(parts: Segments) -> list[Any]:
     """Join the bytes between ranges of files, up to JOINED bytes."""
-    out: list[Any] = []
-    run: list[Any] = []
+    out: list[Sized] = []
+    run: list[Buffer] = []
     length = 0
     for part in parts:
         if type(part) is bytes or isinstance(part, _VIEWS):
@@ -104,18 +104,18 @@ def joined(parts: Segments) -> list[Any]:
                 run.append(part)
                 continue
             if run:
-                out.append(_one(run))
+                out.append(_joined(run))
             run, length = [part], len(part)
         else:
             if run:
-                out.append(_one(run))
+                out.append(_joined(run))
             out.append(part)
             run, length = [], 0
     if run:
-        out.append(_one(run))
+        out.append(_joined(run))
     return out
 
 
-def _one(run: list[Any]) -> Any:
+def _joined(run: list[Buffer]) -> Buffer:
     """Join parts; a single bytes object is not copied."""
     return run[0] if len(run) == 1 and type(run[0]) is bytes else b"".join(run)

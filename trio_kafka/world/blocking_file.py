@@ -28,9 +28,9 @@ class FileReader:
     def read(self, position: int, size: int) -> memoryview:
         """Return up to `size` bytes, fewer at the end of the file. OSError."""
         size = min(size, self.size - position)
-        here = position - self._start
-        if here < 0 or here + size > len(self._window):
-            self._window, self._start, here = b"", position, 0
+        at = position - self._start
+        if at < 0 or at + size > len(self._window):
+            self._window, self._start, at = b"", position, 0
             most = min(max(size, self._chunk), self.size - position)
             content = os.pread(self._descriptor, most, position) if most > 0 else b""
             while 0 < len(content) < most:
@@ -39,7 +39,7 @@ class FileReader:
                     break  # it was truncated
                 content += rest
             self._window = content
-        return memoryview(self._window)[here : here + size]
+        return memoryview(self._window)[at : at + size]
 
     def pieces(self, position: int, end: int) -> Iterator[memoryview]:
         """Yield the bytes up to `end`, piece by piece. OSError."""

@@ -7,10 +7,10 @@ on the same disk is a restart. Files take twice their size, as unsynced bytes ar
 
 import os
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from random import Random
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar, TypeVarTuple
 
 import trio
 
@@ -23,9 +23,10 @@ from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.disk import DirectoryNode, Link
 from trio_kafka.world.simulated.faults import CallFaults, PowerLoss, Verdict
 from trio_kafka.world.simulated.storage import SimulatedDirectory, check_worker, find_directory
-from trio_kafka.world.world import Crashed
+from trio_kafka.world.world import Crashed, Job
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 _PLENTY: Final = 1 << 40
 
 
@@ -82,7 +83,9 @@ class MemoryDisk:
                 node.change(Link(name, DirectoryNode()))
                 node.sync(node.changes)
             node = find_directory(node, name)
-        return SimulatedDirectory(self, node, path.rstrip("/"), Writes(), blocking=blocking)
+        return SimulatedDirectory(
+            world=self, node=node, path=path.rstrip("/"), writes=Writes(), blocking=blocking
+        )
 
     # --- the machine of the files
 
@@ -144,7 +147,10 @@ class InMemoryWorld(RealWorld):
         return False
 
     async def run_in_process(
-        self, job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any
+        self,
+        job: Job[*Ts, T],
+        path: str,
+        *args: *Ts,
     ) -> T:
         """Run the job in this process: another one does not have the files."""
         steps = job(self._directory(path, blocking=True), *args)

@@ -24,8 +24,8 @@ class MovedWrites:
 
         ends: end offset of each place when it began. before, after: how far the clock was moved.
         """
-        known = self._marks
-        self._marks = {place: known.get(place) or [(0, before)] for place in ends}
+        previous = self._marks
+        self._marks = {place: previous.get(place) or [(0, before)] for place in ends}
         for place, end in ends.items():
             marks = self._marks[place]
             while marks and marks[-1][0] >= end:  # nothing was written since, or it was cut

@@ -148,7 +148,7 @@ class Selector(Protocol):
     async def wait(self) -> None:
         """Wait until `poll` may report something; may be spurious. One task at a time.
 
-        Always a checkpoint (5 µs): poll first. Raises ClosedResourceError if closed meanwhile.
+        Always a checkpoint: poll first. Raises ClosedResourceError if closed meanwhile.
         """
 
     def close(self) -> None: ...
@@ -300,7 +300,10 @@ class File(Protocol):
         """
 
     def truncate(self, size: int) -> None:
-        """Cut the file, and leases that end beyond. 20 µs/MiB: cut at most 16 MiB at once."""
+        """Cut the file to `size` bytes, at most 16 MiB in one call: a MiB takes 20 µs. OSError.
+
+        Reads of a lease that ends beyond `size` raise RangeCutError from now on.
+        """
 
     def reserve(self, size: int) -> None:
         """Extend the file with zeros for other readers. Raises OSError.

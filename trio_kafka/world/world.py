@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from random import Random
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.protocols import Child, Clock, Directory, Network
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     import trio
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+# See `World.run_in_process`. Any: a Directory that can only list, open and create files.
+Job: TypeAlias = Callable[[Any, *Ts], Generator[float | None, None, T]]
 
 
 class Crashed(BaseException):
@@ -73,13 +76,13 @@ class World(Protocol):
     def absolute_path(self, path: str) -> str:
         """Return the whole path, from the root on."""
 
-    async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
+    async def run_in_thread(self, call: Callable[[*Ts], T], *args: *Ts) -> T:
         """Run a call that waits, or works without the interpreter's lock. Shielded.
 
         Python code in a thread takes time from the loop: the two never run at once.
         """
 
-    async def run_beside(self, call: Callable[..., T], *args: Any) -> T:
+    async def run_beside(self, call: Callable[[*Ts], T], *args: *Ts) -> T:
         """Run Python code that takes long and cannot pause, in a thread.
 
         The thread gives the interpreter's lock back to the loop soon, but not within one call of C
@@ -100,7 +103,10 @@ class World(Protocol):
         """True if `run_in_process` uses a process, which needs the extra `[workers]`."""
 
     async def run_in_process(
-        self, job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any
+        self,
+        job: Job[*Ts, T],
+        path: str,
+        *args: *Ts,
     ) -> T:
         """Run `job(directory, *args)` in a process; killed when cancelled.
 

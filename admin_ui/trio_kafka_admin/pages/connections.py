@@ -1,8 +1,8 @@
 """The page of connections: clients, their software, and why a connection is muted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -11,7 +11,7 @@ from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, begin, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
-from trio_kafka_admin.table import figures, table, words
+from trio_kafka_admin.table import Row, figures, table, words
 
 _A_STEP: Final = 32  # rows between two checkpoints
 _KINDS: Final = ("plane", "listener", "connection")
@@ -19,13 +19,13 @@ _KINDS: Final = ("plane", "listener", "connection")
 
 async def read(reader: BrokerReader, query: Query) -> Data:
     most = query.limit(reader.max_rows)
-    wanted = query.text("of").lower()
+    search = query.text("of").lower()
     reading = await reader.tree(kinds=_KINDS)
-    rows = await _rows(reading, wanted)
+    rows = await _rows(reading, search)
     return {"truncated": reading.truncated, "total": len(rows), "connections": rows[:most]}
 
 
-async def _rows(reading: TreeReading, wanted: str) -> list[dict[str, Any]]:
+async def _rows(reading: TreeReading, search: str) -> Sequence[Row]:
     """Return the rows. wanted: text that client id, software or peer contains."""
     rows = []
     above: list[tuple[str, str]] = []
@@ -46,7 +46,7 @@ async def _rows(reading: TreeReading, wanted: str) -> list[dict[str, Any]]:
                 "unsent": figures_of.pop("unsent", None),
                 "others": figures_of,
             }
-            if not wanted or any(wanted in str(row[key] or "").lower() for key in _LOOKED_AT):
+            if not search or any(search in str(row[key] or "").lower() for key in _LOOKED_AT):
                 rows.append(row)
         if not number % _A_STEP:
             await trio.lowlevel.checkpoint()
@@ -78,7 +78,7 @@ def show(data: Data, place: Place) -> Iterator[Html]:
 
 
 def ask(query: Query, place: Place) -> Html:
-    """Render the filter."""
+    """Render the search field for client id, software and peer."""
     value = query.text("of")
     return tag(
         "form",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.introspect.tree_reader import TreeRow
 from trio_kafka_admin.broker_reader import BrokerReader
@@ -22,7 +22,7 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     return {"jobs": sorted((row for row in rows if _INTERVAL in row), key=itemgetter("name"))}
 
 
-def _row(row: TreeRow) -> dict[str, Any]:
+def _row(row: TreeRow) -> dict[str, object]:
     return {"name": row.name, **row.figures}
 
 
@@ -36,15 +36,15 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         figures(_INTERVAL, "every s"),
         Column(head="next in s", show=_next, about="a dash: not before its owner arms it"),
         figures("last_ago_s", "last ago s"),
-        figures("last_took_s", "took s", 3),
+        figures("last_took_s", "took s", digits=3),
         figures("runs", "runs"),
         figures("failures", "failures"),
         Column(head="last error", show=_error),
     )
     empty = "There are no jobs."
     yield from table("jobs", columns, data["jobs"], key=itemgetter("name"), empty=empty)
-    told = "To run a job now: trio-kafka jobs run NAME, on the machine of the broker."
-    yield tag("p", text(told), class_="more")
+    hint = "To run a job now: trio-kafka jobs run NAME, on the machine of the broker."
+    yield tag("p", text(hint), class_="more")
 
 
 def _next(row: Row) -> Html:

@@ -1,10 +1,10 @@
 """The overview: identity of the broker, current problems, load of the loops, requests by API."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -14,7 +14,7 @@ from trio_kafka_admin.findings import findings
 from trio_kafka_admin.markup import Html, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
-from trio_kafka_admin.table import Column, figures, number, table, words
+from trio_kafka_admin.table import Column, Row, figures, number, table, words
 
 _COUNTS: Final = {
     "partitions": ("replica-manager", "partitions"),
@@ -34,11 +34,11 @@ async def read(reader: BrokerReader, query: Query) -> Data:
         "cluster_id": parts.cluster_id,
         "version": _version(),
         "seconds": None if before is None else after.at - before.at,
-        "findings": [attrs.asdict(one) for one in findings(before, after)],
+        "findings": [attrs.asdict(finding) for finding in findings(before, after)],
         "listeners": _listeners(after),
         "counts": _counts(after),
-        "loops": [attrs.asdict(one) for one in loops(before, after)],
-        "apis": [attrs.asdict(one) for one in api_loads(before, after)],
+        "loops": [attrs.asdict(loop) for loop in loops(before, after)],
+        "apis": [attrs.asdict(load) for load in api_loads(before, after)],
     }
 
 
@@ -49,13 +49,13 @@ def _version() -> str:
 
 
 def _counts(look: TreeSnapshot) -> dict[str, int]:
-    found = dict[str, int]()
+    counts = dict[str, int]()
     top = next(iter(look.nodes))
     for title, (name, figure) in _COUNTS.items():
         node = look.nodes.get((*top, name))
         if node is not None:
-            found[title] = int(node.number(figure))
-    return found
+            counts[title] = int(node.number(figure))
+    return counts
 
 
 def _listeners(look: TreeSnapshot) -> list[str]:
@@ -73,29 +73,34 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     of_api, empty = itemgetter("plane", "api"), "No request has been served yet."
     yield from table("apis", _APIS, data["apis"], key=of_api, empty=empty)
     seconds = data["seconds"]
-    told = "since the start" if seconds is None else f"of the last {seconds:.1f} s"
-    yield tag("p", text(f"Rates and means are {told}."), class_="more")
+    period = "since the start" if seconds is None else f"of the last {seconds:.1f} s"
+    yield tag("p", text(f"Rates and means are {period}."), class_="more")
 
 
-def _findings(found: list[Mapping[str, Any]], place: Place) -> Html:
-    if not found:
+def _findings(problems: list[Row], place: Place) -> Html:
+    if not problems:
         return tag("p", text("No problem found."), class_="good")
     items = [
-        tag("li", text(one["words"]), Html(" "), place.link("look", "tree", path=one["node"]))
-        for one in found
+        tag(
+            "li",
+            text(problem["words"]),
+            Html(" "),
+            place.link("look", "tree", path=problem["node"]),
+        )
+        for problem in problems
     ]
     return tag("ul", *items, class_="bad")
 
 
 def _facts(data: Data) -> Html:
-    told = {
+    facts = {
         "broker": data["node_id"],
         "cluster": data["cluster_id"],
         "trio-kafka": data["version"],
         "listeners": " ".join(data["listeners"]),
         **data["counts"],
     }
-    parts = [join([tag("dt", text(name)), tag("dd", text(one))]) for name, one in told.items()]
+    parts = [join([tag("dt", text(name)), tag("dd", text(fact))]) for name, fact in facts.items()]
     return tag("dl", *parts)
 
 
@@ -111,19 +116,19 @@ def _hop(hop: str) -> Column:
 _LOOPS: Final = (
     words("plane", "plane"),
     figures("connections", "connections"),
-    figures("passes_per_s", "passes/s", 1),
-    figures("busy_percent", "busy %", 1, "share of time in which the loop was busy"),
-    figures("wake_ms", "wake ms", 3, "mean time from wake-up to run"),
-    figures("lag_ms", "lag ms", 1, "longest recent pass of the loop"),
+    figures("passes_per_s", "passes/s", digits=1),
+    figures("busy_percent", "busy %", digits=1, about="share of time in which the loop was busy"),
+    figures("wake_ms", "wake ms", digits=3, about="mean time from wake-up to run"),
+    figures("lag_ms", "lag ms", digits=1, about="longest recent pass of the loop"),
     figures("tasks", "tasks"),
 )
 _APIS: Final = (
     words("api", "API"),
     words("plane", "plane"),
-    figures("per_s", "/s", 1),
+    figures("per_s", "/s", digits=1),
     *(_hop(hop) for hop in HOPS),
-    figures("total_ms", "total ms", 3),
-    figures("total_max_ms", "max ms", 1, "since the start"),
+    figures("total_ms", "total ms", digits=3),
+    figures("total_max_ms", "max ms", digits=1, about="since the start"),
     figures("count", "count", about="since the start"),
 )
 PAGE = Page(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.protocol.messages.k10002_list_plugins import ListedPlugin
 from trio_kafka.protocol.schema import fields_of
@@ -16,12 +16,12 @@ from trio_kafka_admin.table import Column, Row, figures, shown, table, words
 async def read(reader: BrokerReader, query: Query) -> Data:
     del query
     answer = await reader.plugins()
-    return {"plugins": [_row(one) for one in answer.plugins]}
+    return {"plugins": [_row(plugin) for plugin in answer.plugins]}
 
 
-def _row(plugin: ListedPlugin) -> dict[str, Any]:
+def _row(plugin: ListedPlugin) -> dict[str, object]:
     row = {name: getattr(plugin, name) for name in _FIELDS}
-    row["settings"] = {one.name: one.value for one in plugin.settings}
+    row["settings"] = {setting.name: setting.value for setting in plugin.settings}
     return row
 
 
@@ -52,8 +52,8 @@ def show(data: Data, place: Place) -> Iterator[Html]:
 
 def _state(row: Row) -> Html:
     state = row["state"] if row["enabled"] else "off"
-    told = text(f": {row['error']}") if row["error"] else text("")
-    return tag("span", text(state), told, class_="bad" if state == "failed" else None)
+    reason = text(f": {row['error']}") if row["error"] else text("")
+    return tag("span", text(state), reason, class_="bad" if state == "failed" else None)
 
 
 def _settings(row: Row) -> Html:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any
 
 import attrs
 
@@ -18,11 +17,11 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     before, after = await reader.queues.two()
     most = query.limit(reader.max_rows)
     top = next(iter(after.nodes))[0]
-    found = sorted(queues(before, after), key=lambda one: (-fill_of(one), -one.waiting))
-    rows = [_row(one, top) for one in found[:most]]
+    ranked = sorted(queues(before, after), key=lambda queue: (-fill_of(queue), -queue.waiting))
+    rows = [_row(queue, top) for queue in ranked[:most]]
     return {
         "seconds": None if before is None else after.at - before.at,
-        "total": len(found),
+        "total": len(ranked),
         "queues": rows,
     }
 
@@ -34,7 +33,7 @@ def fill_of(queue: QueueLoad) -> float:
     return (queue.waiting if queue.taken is None else queue.taken) / queue.bound
 
 
-def _row(queue: QueueLoad, top: str) -> dict[str, Any]:
+def _row(queue: QueueLoad, top: str) -> dict[str, object]:
     return {**attrs.asdict(queue), "fill": fill_of(queue), "node": f"{top}/{queue.path}"}
 
 
@@ -55,8 +54,8 @@ def show(data: Data, place: Place) -> Iterator[Html]:
             about="of a limiter: tokens in use",
         ),
         figures("most", "most", about="most that waited at once"),
-        figures("oldest_s", "oldest s", 3),
-        figures("done_per_s", "done/s", 1),
+        figures("oldest_s", "oldest s", digits=3),
+        figures("done_per_s", "done/s", digits=1),
     )
     empty = "There are no queues."
     yield from table("queues", columns, data["queues"], key=itemgetter("node"), empty=empty)
@@ -69,8 +68,8 @@ def _meter(row: Row) -> Html:
     if not row["bound"]:
         return DASH
     percent = round(100 * row["fill"])
-    told = f"{percent} %"
-    return tag("meter", text(told), value=percent, max=100, high=80, optimum=0, title=told)
+    label = f"{percent} %"
+    return tag("meter", text(label), value=percent, max=100, high=80, optimum=0, title=label)
 
 
 PAGE = Page(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -34,7 +34,9 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     which = query.one_of("which", tuple(WHICH))
     most = query.limit(reader.max_rows)
     keys = _keys_of(reader, query.text("api"))
-    answer = await reader.requests(WHICH[which], keys, query.text("client") or None, most)
+    answer = await reader.requests(
+        WHICH[which], keys=keys, client_id=query.text("client") or None, most=most
+    )
     rows = []
     for at, life in enumerate(answer.requests, 1):
         rows.append(_row(life))
@@ -48,13 +50,13 @@ def _keys_of(reader: BrokerReader, api: str) -> list[int]:
     if not api:
         return []
     names = reader.context.parts.apis.names
-    found = [key for key, name in names.items() if api.lower() in (name.lower(), str(key))]
-    if not found:
+    keys = [key for key, name in names.items() if api.lower() in (name.lower(), str(key))]
+    if not keys:
         raise HttpError(400, f"api={api[:40]!r}: no served API has that name or key")
-    return found
+    return keys
 
 
-def _row(life: RequestLife) -> dict[str, Any]:
+def _row(life: RequestLife) -> dict[str, object]:
     row = {name: getattr(life, name) for name in _FIELDS}
     row["error"] = _ERRORS.get(life.error_code, f"error {life.error_code}")
     return row
@@ -98,7 +100,7 @@ def _ms(key: str, head: str, about: str = "") -> Column:
 def bar(row: Row) -> Html:
     """Render the time of a request as a bar: its hops in order, as shares of the total."""
     total = sum(max(row[f"{hop}_us"], 0) for hop in HOPS)
-    parts, at, told = [], 0.0, []
+    parts, at, labels = [], 0.0, []
     for hop in HOPS:
         took = max(row[f"{hop}_us"], 0)
         if not took:
@@ -106,9 +108,9 @@ def bar(row: Row) -> Html:
         width = _WIDTH * took / total
         part = begin("rect", class_=hop, x=f"{at:.1f}", y=0, width=f"{width:.1f}", height=10)
         parts.append(Html(f"{part}</rect>"))
-        told.append(f"{hop.replace('_', ' ')} {took / 1e3:.3f} ms")
+        labels.append(f"{hop.replace('_', ' ')} {took / 1e3:.3f} ms")
         at += width
-    title = tag("title", text(", ".join(told)))
+    title = tag("title", text(", ".join(labels)))
     return tag("svg", title, *parts, class_="hops", width=_WIDTH, height=10)
 
 
@@ -150,11 +152,11 @@ def ask(query: Query, place: Place) -> Html:
     links = [
         tag(
             "a",
-            text(one),
-            href=place.address("requests", which=one),
-            aria_current="page" if one == which else None,
+            text(choice),
+            href=place.address("requests", which=choice),
+            aria_current="page" if choice == which else None,
         )
-        for one in WHICH
+        for choice in WHICH
     ]
     fields = [
         begin("input", type="hidden", name="which", value=which),

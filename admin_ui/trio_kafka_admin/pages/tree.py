@@ -1,7 +1,7 @@
 """The page of the tree: running tasks and waiting work, with current figures."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 import trio
 
@@ -12,7 +12,7 @@ from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import NOTHING, Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
-from trio_kafka_admin.table import DASH
+from trio_kafka_admin.table import DASH, Row
 
 _A_STEP: Final = 32  # rows between two checkpoints
 
@@ -35,7 +35,7 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     }
 
 
-async def _rows(reading: TreeReading, top: str) -> list[dict[str, Any]]:
+async def _rows(reading: TreeReading, top: str) -> list[dict[str, object]]:
     rows = []
     # Names may contain slashes, like those of listeners.
     above = top.removesuffix(reading.rows[0].name).removesuffix("/")
@@ -83,7 +83,7 @@ def show(data: Data, place: Place) -> Iterator[Html]:
 _END: Final = Html("</details>")
 
 
-def _line(row: Mapping[str, Any], place: Place) -> Html:
+def _line(row: Row, place: Place) -> Html:
     return join(
         [
             place.link(row["name"], "tree", path=row["path"]),

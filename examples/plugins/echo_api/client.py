@@ -45,7 +45,9 @@ def main(*words: str) -> str | None:
     if isinstance(answer, EchoResponse):
         print(f"{answer.number}: {answer.text}")
     else:
-        print(*(f"{one.number}: {one.text} ({one.client_id})" for one in answer.echoes), sep="\n")
+        print(
+            *(f"{echo.number}: {echo.text} ({echo.client_id})" for echo in answer.echoes), sep="\n"
+        )
     return None
 
 

@@ -116,11 +116,11 @@ class Echoes:
         """Return the echoes after `number`, at least one."""
         self.listeners += 1
         try:
-            while not (found := self.after(number)):
+            while not (newer := self.after(number)):
                 await self._changed.wait()
         finally:
             self.listeners -= 1
-        return found
+        return newer
 
     def forget(self, now: float) -> None:
         """Remove expired echoes."""
@@ -158,10 +158,10 @@ async def echo(context: PluginContext[EchoSettings]) -> AsyncIterator[None]:
         wait_s = min(max(request.wait_ms, 0), settings.longest_wait_ms) / 1000
         ends = trio.current_time() + wait_s
         try:
-            found = await its.parked(echoes.wait_after, request.after, deadline=ends)
+            newer = await its.parked(echoes.wait_after, request.after, deadline=ends)
         except trio.TooSlowError:
-            found = echoes.after(request.after)
-        return ListenResponse(echoes=found)
+            newer = echoes.after(request.after)
+        return ListenResponse(echoes=newer)
 
     context.add_api(give_back)
     context.add_api(listen)

@@ -28,7 +28,7 @@ async def test_orders_are_added_up(kafka: Kafka) -> None:
 
     written = await kafka.aio.wait_for_records("totals", 3)
 
-    assert [(one.key, one.value) for one in written] == [
+    assert [(record.key, record.value) for record in written] == [
         (b"ann", b"3"),
         (b"bob", b"5"),
         (b"ann", b"7"),

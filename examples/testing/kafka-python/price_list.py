@@ -22,7 +22,7 @@ def read_prices(bootstrap: str) -> dict[str, int]:
         consumer.assign(partitions)
         ends = consumer.end_offsets(partitions)
         prices: dict[str, int] = {}
-        while any(consumer.position(one) < ends[one] for one in partitions):
+        while any(consumer.position(partition) < ends[partition] for partition in partitions):
             for records in consumer.poll(timeout_ms=1000).values():
                 for record in records:
                     product = record.key.decode()

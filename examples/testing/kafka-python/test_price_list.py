@@ -16,7 +16,7 @@ def test_the_last_price_counts(kafka: Kafka) -> None:
     set_price(kafka.bootstrap, "milk", None)
 
     assert read_prices(kafka.bootstrap) == {"tea": 4}
-    written = {one.key: one.value for one in kafka.records("prices")}
+    written = {record.key: record.value for record in kafka.records("prices")}
     assert written == {b"tea": b"4", b"milk": None}
 
 

@@ -12,8 +12,8 @@ from trio_kafka_spark.session import session
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Spark session of two threads, with its files in a temporary directory."""
     files = tmp_path_factory.mktemp("spark")
-    made = session(
+    spark_session = session(
         "tests", settings={"spark.local.dir": files, "spark.sql.warehouse.dir": files / "tables"}
     )
-    yield made
-    made.stop()
+    yield spark_session
+    spark_session.stop()

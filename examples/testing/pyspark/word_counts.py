@@ -10,7 +10,9 @@ def counts(lines: DataFrame) -> DataFrame:
     return words.where("word != ''").groupBy("word").count()
 
 
-def count_topic(spark: SparkSession, kafka: str, source: str, target: str, checkpoint: str) -> None:
+def count_topic(
+    spark: SparkSession, kafka: str, *, source: str, target: str, checkpoint: str
+) -> None:
     """Count all present records of topic `source` into topic `target`, batch by batch."""
     lines = (
         spark.readStream.format("trio-kafka")

@@ -6,7 +6,7 @@ appended to the partition directly, without a request, so writing them is not au
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -23,11 +23,11 @@ LOGGER: Final = "kafka.authorizer.audit"
 SLICE: Final = 16  # events formatted per step: about 0.3 ms
 WRITTEN: Final = 500  # lines per write
 CREATION_S: Final = 10.0
-Event = dict[str, Any]
+Event = dict[str, object]
 
 
 class EventWriter:
-    """The writer: `take` queues events, `run` writes them."""
+    """Writer of audit events: `take` queues them, `run` appends them to their topic."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class EventWriter:
         self._came.set()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Write until cancelled."""
+        """Append queued events to their topic until cancelled."""
         task_status.started()
         while True:
             self._idle.set()
@@ -107,7 +107,7 @@ class EventWriter:
 
 
 def line_of(event: Event) -> str:
-    """Format an event."""
+    """Return an event as one line of JSON."""
     return as_json(event)
 
 
@@ -146,7 +146,7 @@ class AuditTopic:
         await self._sink.write(lines)
 
     async def _create(self, name: str) -> None:
-        wanted = NewTopic(
+        topic = NewTopic(
             name=name,
             partitions=1,  # one at a time, so that events keep their order
             configs={
@@ -157,8 +157,8 @@ class AuditTopic:
             },
         )
         deadline = trio.current_time() + CREATION_S
-        made = await self._parts.controller.create_topics([wanted], deadline=deadline)
-        error = made[name]
+        results = await self._parts.controller.create_topics([topic], deadline=deadline)
+        error = results[name]
         if isinstance(error, KafkaError) and error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
             raise error
 

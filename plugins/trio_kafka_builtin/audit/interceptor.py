@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.plugin import Context, PluginContext, PluginError
 from trio_kafka.requests.registry import Registry
@@ -21,22 +21,22 @@ from trio_kafka_builtin.audit.subjects import (
 ALL_ADMIN: Final = "admin"
 NO_ACKS: Final = 0
 SCHEMA: Final = 1  # version of events; grows when a field changes its meaning
-Forward = Callable[[Any], Awaitable[Any]]
+Forward = Callable[[object], Awaitable[object]]
 
 
-def apis_of(names: Iterable[str], registry: Registry) -> list[type[Any]]:
+def apis_of(names: Iterable[str], registry: Registry) -> list[type[object]]:
     """Return the request classes of the audited APIs. Raises PluginError for an unknown name."""
     served = {listed.key: registry.get(listed.key) for listed in registry}
     by_name = {api.name.lower(): api for api in served.values() if api is not None}
-    found: dict[int, type[Any]] = {}
+    requests: dict[int, type[object]] = {}
     for name in names:
         if name.lower() == ALL_ADMIN:
-            found |= {key: api.request for key, api in served.items() if api and key in ADMIN}
+            requests |= {key: api.request for key, api in served.items() if api and key in ADMIN}
         elif (api := by_name.get(name.lower())) is not None:
-            found[api.key] = api.request
+            requests[api.key] = api.request
         else:
             raise PluginError(f"plugin.audit.apis: no API {name!r} is served: want `admin` or one")
-    return list(found.values())
+    return list(requests.values())
 
 
 class AuditInterceptor:
@@ -50,7 +50,7 @@ class AuditInterceptor:
         self._sample = context.settings.sample
         self._own_topic = context.settings.topic
 
-    async def around(self, request: Any, context: Context, forward: Forward) -> Any:
+    async def around(self, request: object, context: Context, forward: Forward) -> object:
         """Forward the request, and record it with its outcome."""
         key = context.request.key
         sampled = self._sample if key in DATA else 1
@@ -73,7 +73,7 @@ class AuditInterceptor:
             self._end(event, subjects, answer)
         return answer
 
-    def _begin(self, key: int, request: Any, context: Context) -> Event:
+    def _begin(self, key: int, request: object, context: Context) -> Event:
         software = context.connection.software
         api = self._parts.apis.get(key)
         event: Event = {
@@ -93,7 +93,7 @@ class AuditInterceptor:
             event["validate_only"] = True
         return event
 
-    def _end(self, event: Event, subjects: Subjects, answer: Any, *, done: bool = False) -> None:
+    def _end(self, event: Event, subjects: Subjects, answer: object, *, done: bool = False) -> None:
         """Record the outcome. answer: None: no response; done: none was expected."""
         errors = [] if answer is None else subjects.record_outcomes(answer)
         if subjects.shape.read and self._is_idle(subjects):
@@ -101,14 +101,14 @@ class AuditInterceptor:
         failed = [error for error in errors if error]
         event["outcome"] = "done" if done else _outcome(errors, failed)
         event["error"] = name_of(failed[0]) if failed else None
-        event["subjects"] = [one.plain() for one in subjects.found[:MOST]]
+        event["subjects"] = [subject.plain() for subject in subjects.subjects[:MOST]]
         if subjects.count > MOST:
             event["more_subjects"] = subjects.count - MOST
         self._writer.take(event)
 
     def _is_idle(self, subjects: Subjects) -> bool:
         """True for reads of the event topic, each of which would cause the next event."""
-        return all(one.name == self._own_topic for one in subjects.found)
+        return all(subject.name == self._own_topic for subject in subjects.subjects)
 
 
 def _outcome(errors: list[int], failed: list[int]) -> str:

@@ -30,21 +30,24 @@ _RESOURCES: Final = {
 }
 _ACL_RESOURCES: Final = {**_RESOURCES, 4: "cluster"}
 Key = tuple[str, str]
-Items = Callable[[Any], Iterable[Any]]
+Item = Any
+"""A message or a struct of any API. Their fields differ; `SHAPES` says which are read."""
+
+Items = Callable[[Item], Iterable[Item]]
 
 
-@define
+@define(kw_only=True)
 class Subject:
-    """One subject. error: the first that the response has for it."""
+    """Resource that a request names. error: first error of the response for it."""
 
     type: str
     name: str
     settings: list[str] = field(factory=list)
     error: int = 0
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, object]:
         """Return the subject as in an event."""
-        plain: dict[str, Any] = {"type": self.type, "name": self.name[:LONGEST]}
+        plain: dict[str, object] = {"type": self.type, "name": self.name[:LONGEST]}
         if self.settings:
             plain["settings"] = [name[:LONGEST] for name in self.settings[:MOST]]
         if self.error:
@@ -52,41 +55,41 @@ class Subject:
         return plain
 
 
-def _nothing(message: Any) -> Iterable[Any]:
+def _nothing(message: Item) -> Iterable[Item]:
     del message
     return ()
 
 
-def _topic(item: Any) -> Key:
+def _topic(item: Item) -> Key:
     name = getattr(item, "name", None) or getattr(item, "topic", None)
     topic_id = getattr(item, "topic_id", ZERO_TOPIC_ID)
     return "topic", name or (show_uuid(topic_id) if topic_id != ZERO_TOPIC_ID else "")
 
 
-def _topic_name(item: Any) -> Key:
+def _topic_name(item: Item) -> Key:
     return "topic", item.topic_name
 
 
-def _resource(item: Any) -> Key:
+def _resource(item: Item) -> Key:
     kind = item.resource_type
     return _RESOURCES.get(kind, str(kind)), item.resource_name
 
 
-def _acl(item: Any) -> Key:
+def _acl(item: Item) -> Key:
     return _ACL_RESOURCES.get(item.resource_type, "acl"), item.resource_name
 
 
-def _acl_filter(item: Any) -> Key:
+def _acl_filter(item: Item) -> Key:
     kind = item.resource_type_filter
     return _ACL_RESOURCES.get(kind, "acl"), item.resource_name_filter or "*"
 
 
-def _entity(item: Any) -> Key:
-    parts = (f"{one.entity_type}={one.entity_name or '<default>'}" for one in item.entity)
+def _entity(item: Item) -> Key:
+    parts = (f"{part.entity_type}={part.entity_name or '<default>'}" for part in item.entity)
     return "quota", ",".join(parts)
 
 
-def _of(type_: str, attribute: str) -> Callable[[Any], Key]:
+def _of(type_: str, attribute: str) -> Callable[[Item], Key]:
     return lambda item: (type_, str(getattr(item, attribute)))
 
 
@@ -103,24 +106,24 @@ class Shape:
     """
 
     request_items: Items = _nothing
-    key: Callable[[Any], Key] = _topic
+    key: Callable[[Item], Key] = _topic
     response_items: Items = _nothing
-    response_key: Callable[[Any], Key] | None = None
+    response_key: Callable[[Item], Key] | None = None
     inner: str = ""
     in_order: bool = False
     read: bool = False
-    settings: Callable[[Any], list[str]] = lambda item: []  # noqa: ARG005
+    settings: Callable[[Item], list[str]] = lambda item: []  # noqa: ARG005
 
 
-def _configs(item: Any) -> list[str]:
+def _configs(item: Item) -> list[str]:
     return [config.name for config in item.configs[:MOST]]
 
 
-def _one(message: Any) -> Iterable[Any]:
+def _whole_message(message: Item) -> Iterable[Item]:
     return (message,)
 
 
-def _deleted_topics(request: Any) -> Iterable[Any]:
+def _deleted_topics(request: Item) -> Iterable[Item]:
     from trio_kafka.protocol.messages.k20_delete_topics import (  # noqa: PLC0415 - imported by now
         DeleteTopicState,
     )
@@ -134,8 +137,8 @@ _CONFIGS: Final = Shape(
     response_items=lambda answer: answer.responses,
     settings=_configs,
 )
-_NAMED_GROUP: Final = Shape(request_items=_one, key=_of("group", "group_id"))
-_VOTER: Final = Shape(request_items=_one, key=_of("controller", "voter_id"))
+_NAMED_GROUP: Final = Shape(request_items=_whole_message, key=_of("group", "group_id"))
+_VOTER: Final = Shape(request_items=_whole_message, key=_of("controller", "voter_id"))
 _NONE: Final = Shape()
 # By key: the APIs that change the cluster. Records and offsets of consumers do not.
 ADMIN: Final[Mapping[int, Shape]] = {
@@ -209,13 +212,13 @@ ADMIN: Final[Mapping[int, Shape]] = {
         key=_of("feature", "feature"),
         response_items=lambda answer: answer.results,
     ),
-    64: Shape(request_items=_one, key=_of("broker", "broker_id")),
+    64: Shape(request_items=_whole_message, key=_of("broker", "broker_id")),
     80: _VOTER,
     81: _VOTER,
     91: _NAMED_GROUP,
     92: _NAMED_GROUP,
-    10003: Shape(request_items=_one, key=_of("plugin", "name")),
-    10004: Shape(request_items=_one, key=_of("job", "name")),
+    10003: Shape(request_items=_whole_message, key=_of("plugin", "name")),
+    10004: Shape(request_items=_whole_message, key=_of("job", "name")),
 }
 DATA: Final[Mapping[int, Shape]] = {
     0: Shape(
@@ -228,17 +231,17 @@ DATA: Final[Mapping[int, Shape]] = {
 SHAPES: Final = {**ADMIN, **DATA}
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Subjects:
     """Subjects of one request, taken before it is served, because a deletion loses names."""
 
     shape: Shape
-    found: list[Subject]
+    subjects: list[Subject]
     count: int
     _by_key: dict[Key, Subject]
     _image: MetadataImage
 
-    def record_outcomes(self, answer: Any) -> list[int]:
+    def record_outcomes(self, answer: Item) -> list[int]:
         """Record outcomes; return all errors of the response, the top-level one first."""
         errors = [getattr(answer, "error_code", 0)]
         key = self.shape.response_key or self.shape.key
@@ -247,7 +250,7 @@ class Subjects:
                 break
             error = _error_of(item, self.shape.inner)
             if self.shape.in_order:
-                subject = self.found[number] if number < len(self.found) else None
+                subject = self.subjects[number] if number < len(self.subjects) else None
             else:
                 subject = self._by_key.get(key(item))
             if subject is None and self.shape.read:
@@ -257,20 +260,20 @@ class Subjects:
             errors.append(error)
         return errors
 
-    def _add(self, item: Any) -> Subject:
+    def _add(self, item: Item) -> Subject:
         """Add a subject that the request did not name."""
         key = self.shape.key(item)
-        subject = Subject(key[0], _known_name(item, key[1], self._image))
+        subject = Subject(type=key[0], name=_known_name(item, key[1], self._image))
         self._by_key[key] = subject
-        self.found.append(subject)
+        self.subjects.append(subject)
         self.count += 1
         return subject
 
 
-def subjects_of(key: int, request: Any, image: MetadataImage) -> Subjects:
+def subjects_of(key: int, request: Item, image: MetadataImage) -> Subjects:
     """Return the subjects that a request names; none for an API without a shape."""
     shape = SHAPES.get(key, _NONE)
-    found: list[Subject] = []
+    subjects: list[Subject] = []
     by_key: dict[Key, Subject] = {}
     count = 0
     for item in shape.request_items(request):
@@ -278,13 +281,15 @@ def subjects_of(key: int, request: Any, image: MetadataImage) -> Subjects:
         if count > MOST_EXAMINED:
             continue
         type_, name = shape.key(item)
-        subject = Subject(type_, _known_name(item, name, image), shape.settings(item))
-        found.append(subject)
+        subject = Subject(
+            type=type_, name=_known_name(item, name, image), settings=shape.settings(item)
+        )
+        subjects.append(subject)
         by_key[type_, name] = by_key[type_, subject.name] = subject
-    return Subjects(shape, found, count, by_key, image)
+    return Subjects(shape=shape, subjects=subjects, count=count, by_key=by_key, image=image)
 
 
-def _known_name(item: Any, name: str, image: MetadataImage) -> str:
+def _known_name(item: Item, name: str, image: MetadataImage) -> str:
     """Return the name of a topic given by its id."""
     topic_id = getattr(item, "topic_id", ZERO_TOPIC_ID)
     if topic_id == ZERO_TOPIC_ID:
@@ -293,10 +298,10 @@ def _known_name(item: Any, name: str, image: MetadataImage) -> str:
     return name if topic is None else topic.name
 
 
-def _error_of(item: Any, inner: str) -> int:
+def _error_of(item: Item, inner: str) -> int:
     if not inner:
         return int(item.error_code)
-    return next((int(one.error_code) for one in getattr(item, inner) if one.error_code), 0)
+    return next((int(row.error_code) for row in getattr(item, inner) if row.error_code), 0)
 
 
 def name_of(error: int) -> str:

@@ -3,7 +3,7 @@
 import tomllib
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.strict_json import parse_json
 from trio_kafka_builtin.fault_commands.client import ControlError, ask, declare_address, show
@@ -47,14 +47,14 @@ def add(*, fields: Sequence[str], file: str | None, at: str | None, json: bool) 
     if bool(fields) == bool(file):
         raise ControlError("give FIELD=VALUE words or --file, one of them")
     body = {"rules": rules_in(file)} if file else table_of(fields)
-    found = ask(at, "POST", body=body)
-    show(found["rules"] if file else [found], as_json=json)
+    answer = ask(at, "POST", body=body)
+    show(answer["rules"] if file else [answer], as_json=json)
     return 0
 
 
-def table_of(words: Sequence[str]) -> dict[str, Any]:
+def table_of(words: Sequence[str]) -> dict[str, object]:
     """Return the table of FIELD=VALUE words. Raises ControlError for a field given twice."""
-    table: dict[str, Any] = {}
+    table: dict[str, object] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if name in table:
@@ -63,7 +63,7 @@ def table_of(words: Sequence[str]) -> dict[str, Any]:
     return table
 
 
-def rules_in(file: str) -> list[Any]:
+def rules_in(file: str) -> list[object]:
     """Return the tables in a file: `[[rules]]` in TOML, `{"rules": [...]}` in JSON.
 
     Raises ControlError.
@@ -76,11 +76,11 @@ def rules_in(file: str) -> list[Any]:
         raise ControlError(f"{file}: {error}") from error
     if not isinstance(content, dict) or set(content) != {"rules"}:
         raise ControlError(f"{file}: want a list `rules` and nothing else")
-    rules: list[Any] = content["rules"]
+    rules: list[object] = content["rules"]
     return rules
 
 
-def _value_of(name: str, text: str) -> Any:
+def _value_of(name: str, text: str) -> object:
     if name in TEXTS:
         return text
     try:

@@ -45,7 +45,7 @@ def declare_address(parser: ArgumentParser) -> None:
 
 
 def ask(
-    at: str | None, method: str, *path: str, body: Any = None, timeout_s: float = _TIMEOUT_S
+    at: str | None, method: str, *path: str, body: object = None, timeout_s: float = _TIMEOUT_S
 ) -> Any:
     """Send a request to the control `faults`, and return the body of the response.
 
@@ -77,24 +77,24 @@ def ask(
 
 def show(rules: Iterable[Mapping[str, Any]], *, as_json: bool) -> None:
     """Print rules with their counts, as a table or as JSON."""
-    found = list(rules)
+    shown = list(rules)
     if as_json:
-        print_json({"rules": found})
+        print_json({"rules": shown})
         return
     rows = [
-        [rule["name"], *(str(rule[count]) for count in _COUNTS), _described(rule)] for rule in found
+        [rule["name"], *(str(rule[count]) for count in _COUNTS), _described(rule)] for rule in shown
     ]
     sides = (LEFT, *(RIGHT for _ in _COUNTS), LEFT)
     for line in columns(["NAME", *map(str.upper, _COUNTS), "RULE"], rows, sides):
         print(line)
 
 
-def _described(rule: Mapping[str, Any]) -> str:
+def _described(rule: Mapping[str, object]) -> str:
     parts = {name: value for name, value in rule.items() if name not in ("name", *_COUNTS)}
     return " ".join(f"{name}={_word(value)}" for name, value in parts.items())
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     return value if isinstance(value, str) else dump_json(value, compact=True)
 
 

@@ -26,6 +26,6 @@ def wait(*, name: str, hits: int, timeout: float, at: str | None, json: bool) ->
     Returns at once if it has had them already.
     """
     body = {"hits": hits, "timeout_s": timeout}
-    found = ask(at, "POST", name, "wait", body=body, timeout_s=timeout + _MORE_S)
-    show([found], as_json=json)
+    rule = ask(at, "POST", name, "wait", body=body, timeout_s=timeout + _MORE_S)
+    show([rule], as_json=json)
     return 0

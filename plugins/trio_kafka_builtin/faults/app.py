@@ -4,9 +4,9 @@ The first word of the path names the control (`faults`, `requests`, `versions`),
 own. Responses are JSON; an error has `error_code` and `message`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import parse_qsl, unquote
 
 from trio_kafka.attributes import frozen
@@ -20,6 +20,10 @@ _NOT_GUARDED: Final = (
 )
 
 
+Answer = tuple[int, Mapping[str, object] | None]
+"""Status, and the body as JSON types."""
+
+
 @frozen(kw_only=True)
 class ControlRequest:
     """Request to a control. names: words of the path behind the control's name."""
@@ -27,8 +31,8 @@ class ControlRequest:
     method: str
     names: tuple[str, ...]
     query: Mapping[str, str]
-    read_body: Any
-    unlimited: Any
+    read_body: Callable[[], Awaitable[object]]
+    unlimited: Callable[[], None]
 
     def no_such(self) -> HttpError:
         """Return the error for a method or path that the control does not have."""
@@ -36,20 +40,20 @@ class ControlRequest:
 
 
 class Control(Protocol):
-    """One control. Returns the status, and the body as JSON types or None. Raises HttpError."""
+    """Control of the running broker below one path. `answer` raises HttpError."""
 
-    async def answer(self, request: ControlRequest) -> tuple[int, Any]: ...
+    async def answer(self, request: ControlRequest) -> Answer: ...
 
 
 class TestingApp:
-    """One app. controls: by the first word of the path."""
+    """ASGI app of the test controls. controls: by the first word of the path."""
 
     def __init__(self, settings: FaultSettings, controls: Mapping[str, Control]) -> None:
         self._settings = settings
         self._controls = controls
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Answer a request of a test control, or send its error."""
         try:
             status, body = await self._answer(scope, receive)
         except HttpError as error:
@@ -57,7 +61,7 @@ class TestingApp:
             body = {"error_code": status, "message": str(error)}
         await send_json(send, status, body)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, Any]:
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         """Answer a request. Raises HttpError."""
         plane = scope.get("extensions", {}).get(PLANE, {})
         if self._settings.token_required and not plane.get("authorized", False):
@@ -68,8 +72,8 @@ class TestingApp:
             return 200, {"controls": sorted(self._controls)}
         control = self._controls.get(words[0])
         if control is None:
-            known = ", ".join(sorted(self._controls))
-            raise HttpError(404, f"no control {words[0][:40]!r}: there are {known}")
+            names = ", ".join(sorted(self._controls))
+            raise HttpError(404, f"no control {words[0][:40]!r}: there are {names}")
         query = dict(parse_qsl(scope.get("query_string", b"").decode("latin1"), True))
         return await control.answer(
             ControlRequest(

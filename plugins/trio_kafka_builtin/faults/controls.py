@@ -20,7 +20,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.plugin import PluginContext
 from trio_kafka.requests.registry import Registry
 from trio_kafka.strict_json import dump_json
-from trio_kafka_builtin.faults.app import Control, ControlRequest
+from trio_kafka_builtin.faults.app import Answer, Control, ControlRequest
 from trio_kafka_builtin.faults.job_control import JobControl
 from trio_kafka_builtin.faults.settings import FaultSettings
 from trio_kafka_builtin.faults.state_controls import ClockControl, GroupControl
@@ -36,7 +36,7 @@ _CONDITIONS: Final = ("topic", "group", "client_id", "principal")
 def open_controls(
     context: PluginContext[FaultSettings], node: Node
 ) -> Iterator[Mapping[str, Control]]:
-    """Give the controls by name, and undo at the end what they have done."""
+    """Yield the controls by name; at the end remove rules, records and limits."""
     settings = context.settings
     controls = Controls(
         context,
@@ -66,7 +66,7 @@ class FaultControl:
     _apis: Registry
     _logger: Logger
 
-    async def answer(self, request: ControlRequest) -> tuple[int, Any]:
+    async def answer(self, request: ControlRequest) -> Answer:
         """Answer a request. Raises HttpError."""
         match request.method, *request.names:
             case ["GET"]:
@@ -80,7 +80,7 @@ class FaultControl:
                 return await self._answer_for(self._find(name), request)
         raise request.no_such()
 
-    async def _answer_for(self, fault: Fault, request: ControlRequest) -> tuple[int, Any]:
+    async def _answer_for(self, fault: Fault, request: ControlRequest) -> Answer:
         """Answer a request for one rule. Raises HttpError."""
         match request.method, *request.names[1:]:
             case ["GET"]:
@@ -101,10 +101,12 @@ class FaultControl:
             raise HttpError(404, f"no rule {name[:80]!r}")
         return fault
 
-    def _add(self, body: Any) -> Any:
+    def _add(self, body: object) -> Mapping[str, object]:
         """Add one rule, or the rules of `{"rules": [...]}`, all or none."""
-        several = isinstance(body, dict) and set(body) == {"rules"}
-        tables = body["rules"] if several else [body]
+        if isinstance(body, dict) and set(body) == {"rules"}:
+            several, tables = True, body["rules"]
+        else:
+            several, tables = False, [body]
         try:
             if not isinstance(tables, list):
                 raise RuleError("rules: want a list of rules")
@@ -117,7 +119,7 @@ class FaultControl:
         shown = [_shown(fault) for fault in added]
         return {"rules": shown} if several else shown[0]
 
-    async def _wait(self, fault: Fault, request: ControlRequest) -> tuple[int, Any]:
+    async def _wait(self, fault: Fault, request: ControlRequest) -> Answer:
         """Wait for hits: `{"hits": 1, "timeout_s": 30}`."""
         hits, timeout_s = _wait_of(await request.read_body(), "hits")
         request.unlimited()
@@ -139,7 +141,7 @@ class RequestControl:
 
     _recorder: Recorder
 
-    async def answer(self, request: ControlRequest) -> tuple[int, Any]:
+    async def answer(self, request: ControlRequest) -> Answer:
         """Answer a request. Raises HttpError."""
         recorder = self._recorder
         match request.method, *request.names:
@@ -163,7 +165,7 @@ class RequestControl:
                 return 200, {"frames": [json.loads(line) for line in lines]}
         raise request.no_such()
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, object]:
         recorder = self._recorder
         return {
             "recording": recorder.is_on,
@@ -171,39 +173,39 @@ class RequestControl:
             "dropped": recorder.dropped,
         }
 
-    def _select(self, query: Mapping[str, Any]) -> list[RecordedRequest]:
+    def _select(self, query: Mapping[str, str]) -> list[RecordedRequest]:
         api, conditions = _selection_of(query)
         try:
             return self._recorder.requests(api, **conditions)
         except UnknownApiError as error:
             raise HttpError(400, str(error)) from None
 
-    def _list(self, found: list[RecordedRequest], request: ControlRequest) -> dict[str, Any]:
+    def _list(self, recorded: list[RecordedRequest], request: ControlRequest) -> dict[str, object]:
         limit = read_number(request.query, "limit", _SHOWN, low=0, high=_SHOWN)
         with_message = request.query.get("message") == "true"
         return {
             **self._state(),
-            "count": len(found),
+            "count": len(recorded),
             "requests": [
-                _shown_request(one, with_message=with_message)
-                for one in found[max(len(found) - limit, 0) :]
+                _shown_request(entry, with_message=with_message)
+                for entry in recorded[max(len(recorded) - limit, 0) :]
             ],
         }
 
-    async def _wait(self, request: ControlRequest) -> tuple[int, Any]:
+    async def _wait(self, request: ControlRequest) -> Answer:
         """Wait for requests: `{"count": 1, "timeout_s": 30}`, with conditions in the query."""
         count, timeout_s = _wait_of(await request.read_body(), "count")
         api, conditions = _selection_of(request.query)
         request.unlimited()
         try:
             with trio.fail_after(timeout_s):
-                found = await self._recorder.wait(count, api, **conditions)
+                recorded = await self._recorder.wait(count, api, **conditions)
         except UnknownApiError as error:
             raise HttpError(400, str(error)) from None
         except trio.TooSlowError:
             have = len(self._select(request.query))
             raise HttpError(408, f"{have} of {count} requests after {timeout_s:g} s") from None
-        return 200, self._list(found, request)
+        return 200, self._list(recorded, request)
 
 
 @frozen
@@ -212,7 +214,7 @@ class VersionControl:
 
     _limits: ApiLimits
 
-    async def answer(self, request: ControlRequest) -> tuple[int, Any]:
+    async def answer(self, request: ControlRequest) -> Answer:
         """Answer a request. Raises HttpError."""
         try:
             match request.method, *request.names:
@@ -231,29 +233,29 @@ class VersionControl:
             raise HttpError(400, str(error)) from None
         raise request.no_such()
 
-    def _limit(self, api: str, body: Any) -> None:
+    def _limit(self, api: str, body: object) -> None:
         """Cap an API by `{"last": 11}`, or switch it off by `{"off": true}`."""
         match body:
-            case {"off": True} if len(body) == 1:
+            case {"off": True, **rest} if not rest:
                 self._limits.switch_off(api)
-            case {"last": int(last)} if len(body) == 1 and not isinstance(last, bool):
+            case {"last": int(last), **rest} if not rest and not isinstance(last, bool):
                 self._limits.cap_versions(api, last)
             case _:
                 raise HttpError(400, 'want {"last": VERSION} or {"off": true}')
 
-    def _shown(self) -> dict[str, Any]:
-        served = {one.api: {"first": one.first, "last": one.last} for one in self._limits.served}
+    def _shown(self) -> dict[str, object]:
+        served = {api.api: {"first": api.first, "last": api.last} for api in self._limits.served}
         limited = {api: list(versions) for api, versions in self._limits.limited.items()}
         return {"versions": served, "limits": limited}
 
 
-def _shown(fault: Fault) -> dict[str, Any]:
+def _shown(fault: Fault) -> dict[str, object]:
     """Return the table of a rule with its counts."""
     counts = {"seen": fault.seen, "hits": fault.hits, "held": fault.held}
     return {**table_of(fault.rule), **counts}
 
 
-def _shown_request(request: RecordedRequest, *, with_message: bool) -> dict[str, Any]:
+def _shown_request(request: RecordedRequest, *, with_message: bool) -> dict[str, object]:
     shown = {
         "number": request.number,
         "api": request.api,
@@ -274,23 +276,23 @@ def _shown_request(request: RecordedRequest, *, with_message: bool) -> dict[str,
 
 def _selection_of(query: Mapping[str, str]) -> tuple[str | None, dict[str, Any]]:
     """Return the API and the conditions of a query. Raises HttpError."""
-    known = ("api", "partition", "limit", "message", *_CONDITIONS)
+    allowed = ("api", "partition", "limit", "message", *_CONDITIONS)
     for name in query:
-        if name not in known:
-            raise HttpError(400, f"unknown condition {name[:40]!r}: want some of {known}")
+        if name not in allowed:
+            raise HttpError(400, f"unknown condition {name[:40]!r}: want some of {allowed}")
     conditions: dict[str, Any] = {name: query[name] for name in _CONDITIONS if name in query}
     if "partition" in query:
         conditions["partition"] = read_number(query, "partition", 0)
     return query.get("api"), conditions
 
 
-def _wait_of(body: Any, what: str) -> tuple[int, float]:
+def _wait_of(body: object, count_field: str) -> tuple[int, float]:
     """Return the number to wait for, and the time limit. Raises HttpError."""
-    if not isinstance(body, dict) or not set(body) <= {what, "timeout_s"}:
-        raise HttpError(400, f'want {{"{what}": NUMBER, "timeout_s": SECONDS}}')
-    count, timeout_s = body.get(what, 1), body.get("timeout_s", _WAIT_S)
+    if not isinstance(body, dict) or not set(body) <= {count_field, "timeout_s"}:
+        raise HttpError(400, f'want {{"{count_field}": NUMBER, "timeout_s": SECONDS}}')
+    count, timeout_s = body.get(count_field, 1), body.get("timeout_s", _WAIT_S)
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise HttpError(400, f"{what}: {count!r}, want a number of at least 1")
+        raise HttpError(400, f"{count_field}: {count!r}, want a number of at least 1")
     is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
     if not is_number or not 0 <= timeout_s <= _LONGEST_WAIT_S:
         raise HttpError(400, f"timeout_s: {timeout_s!r}, want 0 to {_LONGEST_WAIT_S:g}")

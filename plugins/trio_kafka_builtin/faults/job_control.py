@@ -1,14 +1,12 @@
 """Control of a broker's periodic jobs, for suites in other languages."""
 
-from typing import Any
-
 import attrs
 import trio
 
 from trio_kafka.attributes import frozen
 from trio_kafka.periodic_jobs import JobNotRunError, UnknownJobError
 from trio_kafka.plugin import PluginContext
-from trio_kafka_builtin.faults.app import ControlRequest
+from trio_kafka_builtin.faults.app import Answer, ControlRequest
 from trio_kafka_builtin.faults.settings import FaultSettings
 from trio_kafka_http.asgi_json import HttpError
 
@@ -19,13 +17,13 @@ class JobControl:
 
     _context: PluginContext[FaultSettings]
 
-    async def answer(self, request: ControlRequest) -> tuple[int, Any]:
+    async def answer(self, request: ControlRequest) -> Answer:
         """Answer a request. Raises HttpError."""
         scheduler = self._context.parts.scheduler
         match request.method, *request.names:
             case ["GET"]:
                 await trio.lowlevel.checkpoint()
-                return 200, {"jobs": [attrs.asdict(one) for one in scheduler.statuses]}
+                return 200, {"jobs": [attrs.asdict(status) for status in scheduler.statuses]}
             case ["POST", name, "run"]:
                 request.unlimited()
                 try:

@@ -1,6 +1,7 @@
 """Controls of a broker's clock and a view of its groups, for suites in other languages."""
 
 import datetime as dt
+from collections.abc import Mapping
 from typing import Any, Final
 
 import attrs
@@ -11,7 +12,7 @@ from trio_kafka.controls.clock import ClockError, clock_of_loop, move_clock
 from trio_kafka.controls.groups import describe_group, list_groups
 from trio_kafka.controls.values import Group
 from trio_kafka.plugin import PluginContext
-from trio_kafka_builtin.faults.app import ControlRequest
+from trio_kafka_builtin.faults.app import Answer, ControlRequest
 from trio_kafka_builtin.faults.settings import FaultSettings
 from trio_kafka_http.asgi_json import HttpError
 
@@ -19,7 +20,7 @@ _LOOK_S: Final = 0.01
 _WAIT_S: Final = 30.0
 _LONGEST_S: Final = 3600.0
 _LONGEST_MOVE_S: Final = 366 * 86_400.0
-_WANTED: Final = {"state": str, "members": int, "lag": int, "timeout_s": int | float}
+_CONDITIONS: Final = {"state": str, "members": int, "lag": int, "timeout_s": int | float}
 
 
 @frozen
@@ -31,7 +32,7 @@ class ClockControl:
 
     _context: PluginContext[FaultSettings]
 
-    async def answer(self, request: ControlRequest) -> tuple[int, Any]:
+    async def answer(self, request: ControlRequest) -> Answer:
         """Answer a request. Raises HttpError."""
         match request.method, *request.names:
             case ["GET"]:
@@ -54,7 +55,7 @@ class ClockControl:
                 return 200, self._shown()
         raise request.no_such()
 
-    def _shown(self) -> dict[str, Any]:
+    def _shown(self) -> dict[str, object]:
         wall = self._context.world.clock.wall()
         try:
             moved_s = clock_of_loop().moved
@@ -70,33 +71,35 @@ class GroupControl:
 
     _context: PluginContext[FaultSettings]
 
-    async def answer(self, request: ControlRequest) -> tuple[int, Any]:
+    async def answer(self, request: ControlRequest) -> Answer:
         """Answer a request. Raises HttpError."""
         match request.method, *request.names:
             case ["GET"]:
-                return 200, {"groups": [_shown(one) for one in await list_groups(self._context)]}
+                return 200, {
+                    "groups": [_shown(group) for group in await list_groups(self._context)]
+                }
             case ["GET", group_id]:
                 return 200, _shown(await describe_group(self._context, group_id))
             case ["POST", group_id, "wait"]:
                 return 200, await self._wait(group_id, request)
         raise request.no_such()
 
-    async def _wait(self, group_id: str, request: ControlRequest) -> dict[str, Any]:
+    async def _wait(self, group_id: str, request: ControlRequest) -> dict[str, object]:
         """Wait for `{"state": "Stable", "members": 2, "lag": 0, "timeout_s": 30}`."""
-        wanted = _wanted_of(await request.read_body())
-        timeout_s = float(wanted.pop("timeout_s", _WAIT_S))
+        conditions = _conditions_of(await request.read_body())
+        timeout_s = float(conditions.pop("timeout_s", _WAIT_S))
         request.unlimited()
         group = await describe_group(self._context, group_id)
         with trio.move_on_after(timeout_s):
-            while not group.matches(**wanted):
+            while not group.matches(**conditions):
                 await trio.sleep(_LOOK_S)
                 group = await describe_group(self._context, group_id)
-        if not group.matches(**wanted):
+        if not group.matches(**conditions):
             raise HttpError(408, f"group {group_id[:80]!r} after {timeout_s:g} s: {_shown(group)}")
         return _shown(group)
 
 
-def _shown(group: Group) -> dict[str, Any]:
+def _shown(group: Group) -> dict[str, object]:
     return {
         **attrs.asdict(group),
         "offsets": _by_partition(group.offsets),
@@ -104,11 +107,11 @@ def _shown(group: Group) -> dict[str, Any]:
     }
 
 
-def _by_partition(values: Any) -> dict[str, int]:
+def _by_partition(values: Mapping[tuple[str, int], int]) -> dict[str, int]:
     return {f"{topic}-{partition}": value for (topic, partition), value in values.items()}
 
 
-def _move_of(body: Any) -> tuple[float, bool | None]:
+def _move_of(body: object) -> tuple[float, bool | None]:
     """Return seconds, and whether clients are held. Raises HttpError."""
     if not isinstance(body, dict) or not {"seconds"} <= set(body) <= {"seconds", "hold"}:
         raise HttpError(400, 'want {"seconds": SECONDS}, with "hold": true or false if you like')
@@ -121,12 +124,12 @@ def _move_of(body: Any) -> tuple[float, bool | None]:
     return float(seconds), hold
 
 
-def _wanted_of(body: Any) -> dict[str, Any]:
-    """Return what to wait for. Raises HttpError."""
-    if not isinstance(body, dict) or not set(body) <= set(_WANTED):
-        raise HttpError(400, f"want an object with some of {', '.join(_WANTED)}")
+def _conditions_of(body: object) -> dict[str, Any]:
+    """Return the state, members, lag and time limit to wait for. Raises HttpError."""
+    if not isinstance(body, dict) or not set(body) <= set(_CONDITIONS):
+        raise HttpError(400, f"want an object with some of {', '.join(_CONDITIONS)}")
     for name, value in body.items():
-        if not isinstance(value, _WANTED[name]) or isinstance(value, bool):
+        if not isinstance(value, _CONDITIONS[name]) or isinstance(value, bool):
             raise HttpError(400, f"{name}: {value!r} is not a value for it")
     if not 0 <= body.get("timeout_s", _WAIT_S) <= _LONGEST_S:
         raise HttpError(400, f"timeout_s: want 0 to {_LONGEST_S:g}")

@@ -10,9 +10,9 @@ from trio_kafka.world.world import World
 async def masked_batches(
     data: bytes,
     change: Change,
+    *,
     world: World,
     decompression: Decompression,
-    *,
     most: int,
     at_least_one: bool,
 ) -> tuple[list[bytes], Exception | None]:
@@ -30,7 +30,9 @@ async def masked_batches(
         if size and size + header.size // 2 > most:
             break  # masking rarely halves a batch: not worth the work
         try:
-            masked = bytes(await changed_batch(batch, header, change, world, decompression))
+            masked = bytes(
+                await changed_batch(batch, header, change, world=world, decompression=decompression)
+            )
         except Exception as error:  # noqa: BLE001 - the caller judges the error of this batch
             return batches, error
         if size + len(masked) > most and not (at_least_one and not batches):

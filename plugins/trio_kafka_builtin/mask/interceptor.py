@@ -7,16 +7,24 @@ may be larger than the stored one: a response that would exceed `max_bytes`, or 
 """
 
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from attrs import define
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.decompression import Decompression
 from trio_kafka.log.read import read_bytes
 from trio_kafka.plugin import Context, PluginContext, TopicId
+from trio_kafka.protocol.messages.k01_fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
 from trio_kafka.records.values import Change
-from trio_kafka.replication.manager import ReplicaManager
-from trio_kafka.replication.read import Wanted
+from trio_kafka.replication.leader.read import Wanted
+from trio_kafka.replication.leader.session_cache import SessionCache
+from trio_kafka.replication.table import Replicas
 from trio_kafka_builtin.mask.batches import masked_batches
 from trio_kafka_builtin.mask.rules import Masking, Rule, masking_of
 from trio_kafka_builtin.mask.settings import MaskSettings
@@ -27,17 +35,17 @@ REPLICA_STATE_SINCE: Final = 15  # KIP-903
 READ_COMMITTED: Final = 1
 _KNOWN_TOPICS: Final = 10_000
 PASS, DROP = "pass", "drop"
-Forward = Callable[[Any], Awaitable[Any]]
+Forward = Callable[[FetchRequest], Awaitable[FetchResponse | None]]
 
 
 @define(eq=False, kw_only=True)
 class _Part:
-    """One partition of a response that needs masking."""
+    """Partition of a response whose records must be masked, with the client's limits."""
 
     topic: str
-    data: Any
+    data: PartitionData
     masking: Masking
-    wanted: Wanted
+    limits: Wanted
 
 
 class MaskInterceptor:
@@ -54,24 +62,26 @@ class MaskInterceptor:
         self._masked = context.counter("mask_values")
         self._unreadable = context.counter("mask_unreadable_values")
 
-    async def around(self, request: Any, context: Context, forward: Forward) -> Any:
+    async def around(
+        self, request: FetchRequest, context: Context, forward: Forward
+    ) -> FetchResponse | None:
         """Forward the request, and mask the response unless the client is exempt."""
         answer = await forward(request)
         if answer is None or self._may_see(request, context):
             return answer
         most = min(request.max_bytes, context.config.fetch_max_bytes)
-        left = most - sum(len(data.records or NOTHING) for _, data in _partitions(answer))
+        room = most - sum(len(data.records or NOTHING) for _, data in _partitions(answer))
         before = 0  # bytes in the response so far
         for topic, data in _partitions(answer):
             if data.records:
-                part = self._part(topic, data, request, context)
+                part = self._part(topic, data, request=request, context=context)
                 if part is not None:
-                    left += len(data.records)
-                    left -= await self._mask(part, request, context, left, first=not before)
+                    room += len(data.records)
+                    room -= await self._mask(part, request, context, room=room, first=not before)
                 before += len(data.records)
         return answer
 
-    def _may_see(self, request: Any, context: Context) -> bool:
+    def _may_see(self, request: FetchRequest, context: Context) -> bool:
         settings = self._settings
         if context.principal in settings.except_principals:
             return True
@@ -85,22 +95,29 @@ class MaskInterceptor:
         # Any consumer can claim to be a follower: only the brokers' own listener is trusted.
         return replica >= 0 and context.listener == settings.replica_listener != ""
 
-    def _part(self, topic: Any, data: Any, request: Any, context: Context) -> _Part | None:
+    def _part(
+        self,
+        topic: FetchableTopicResponse,
+        data: PartitionData,
+        *,
+        request: FetchRequest,
+        context: Context,
+    ) -> _Part | None:
         name = topic.topic
         if not name:
-            known = context.image.topic(TopicId(topic.topic_id))
-            if known is None:  # deleted meanwhile: its rules are unknown
+            registered = context.image.topic(TopicId(topic.topic_id))
+            if registered is None:  # deleted meanwhile: its rules are unknown
                 _refuse(data, ErrorCode.UNKNOWN_TOPIC_ID)
                 return None
-            name = known.name
+            name = registered.name
         masking = self._masking(name)
         if masking is None:
             return None
-        wanted = _wanted(topic, data, request, context)
-        if wanted is None:
+        limits = _limits_of(topic, data, request=request, context=context)
+        if limits is None:
             _refuse(data, ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return None
-        return _Part(topic=name, data=data, masking=masking, wanted=wanted)
+        return _Part(topic=name, data=data, masking=masking, limits=limits)
 
     def _masking(self, topic: str) -> Masking | None:
         try:
@@ -108,15 +125,15 @@ class MaskInterceptor:
         except KeyError:
             if len(self._maskings) >= _KNOWN_TOPICS:
                 self._maskings.clear()
-            made = self._maskings[topic] = masking_of(self._rules, topic, self._salt)
-            return made
+            masking = self._maskings[topic] = masking_of(self._rules, topic, self._salt)
+            return masking
 
     async def _mask(
-        self, part: _Part, request: Any, context: Context, left: int, *, first: bool
+        self, part: _Part, request: FetchRequest, context: Context, *, room: int, first: bool
     ) -> int:
         """Replace a partition's records by masked ones; return their bytes."""
         data = part.data
-        promised = data.records
+        promised = data.records or NOTHING
         size = len(promised)
         data.records = NOTHING
         if hasattr(promised, "release"):
@@ -125,14 +142,14 @@ class MaskInterceptor:
         end = data.last_stable_offset if committed else data.high_watermark
         error: Exception | None
         try:
-            log = context[ReplicaManager].partition(part.topic, data.partition_index).local_log()
-            stored = await read_bytes(log, part.wanted.offset, size, end)
+            log = context[Replicas].partition(part.topic, data.partition_index).local_log()
+            stored = await read_bytes(log, part.limits.offset, size, end_offset=end)
             batches, error = await masked_batches(
                 stored,
                 self._change(part.masking),
-                self._context.world,
-                context[ReplicaManager].decompression,
-                most=min(part.wanted.max_bytes, left),
+                world=self._context.world,
+                decompression=context[Decompression],
+                most=min(part.limits.max_bytes, room),
                 at_least_one=first,
             )
         except KafkaError as failure:
@@ -159,7 +176,7 @@ class MaskInterceptor:
             if passes and not masking.may_concern(value):
                 return value
             try:
-                made = masked(value, masking, settings.max_value_bytes)
+                replaced = masked(value, masking, settings.max_value_bytes)
             except UnreadableError:
                 self._unreadable.value += 1
                 if passes:
@@ -167,33 +184,38 @@ class MaskInterceptor:
                 if drops:
                     return None
                 raise
-            self._masked.value += made is not value
-            return made
+            self._masked.value += replaced is not value
+            return replaced
 
         return change
 
 
-def _partitions(answer: Any) -> Iterator[tuple[Any, Any]]:
+def _partitions(
+    answer: FetchResponse,
+) -> Iterator[tuple[FetchableTopicResponse, PartitionData]]:
     for topic in answer.responses:
         for data in topic.partitions:
             yield topic, data
 
 
-def _wanted(topic: Any, data: Any, request: Any, context: Context) -> Wanted | None:
+def _limits_of(
+    topic: FetchableTopicResponse, data: PartitionData, *, request: FetchRequest, context: Context
+) -> Wanted | None:
     """Return the client's limits for a partition, from this request or its session."""
-    for asked in request.topics:
-        if (asked.topic_id, asked.topic) == (topic.topic_id, topic.topic):
-            for one in asked.partitions:
-                if one.partition == data.partition_index:
-                    return Wanted(offset=one.fetch_offset, max_bytes=one.partition_max_bytes)
+    for topic_limits in request.topics:
+        if (topic_limits.topic_id, topic_limits.topic) == (topic.topic_id, topic.topic):
+            for limits in topic_limits.partitions:
+                if limits.partition == data.partition_index:
+                    return Wanted(offset=limits.fetch_offset, max_bytes=limits.partition_max_bytes)
     key = (topic.topic or TopicId(topic.topic_id), data.partition_index)
-    return context[ReplicaManager].sessions.wanted(request.session_id, key)
+    return context[SessionCache].wanted(request.session_id, key)
 
 
-def _refuse(data: Any, code: ErrorCode) -> None:
+def _refuse(data: PartitionData, code: ErrorCode) -> None:
     """Replace a partition's records by an error."""
-    if hasattr(data.records, "release"):
-        data.records.release()
+    stored = data.records
+    if stored is not None and hasattr(stored, "release"):
+        stored.release()
     data.records = NOTHING
     data.error_code = code
     data.high_watermark = data.last_stable_offset = data.log_start_offset = -1

@@ -10,20 +10,23 @@ import hmac
 import json
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Final
 
 from attrs import frozen
 
 REDACTED: Final = "***"
 EVERY: Final = "*"
 _LAST: Final = "last:"
-How = Callable[[Any], Any]
+How = Callable[[object], object]
 Path = tuple[str, ...]
 
 
 @frozen
 class Rule:
-    """One rule. topic: a pattern (`*`, `?`, `[ab]`). fields: paths, each with its operation."""
+    """Fields to mask in some topics.
+
+    topic: a pattern (`*`, `?`, `[ab]`). fields: paths, each with its operation.
+    """
 
     topic: str
     fields: tuple[tuple[Path, str], ...]
@@ -36,7 +39,7 @@ def parse_rules(text: str | None) -> tuple[Rule, ...]:
         topic, colon, fields = part.partition(":")
         if not colon or not topic.strip() or not fields.strip():
             raise ValueError(f"{part!r}: want `topic: field=how ...`")
-        rules.append(Rule(topic.strip(), tuple(_field(one) for one in fields.split())))
+        rules.append(Rule(topic.strip(), tuple(_field(field) for field in fields.split())))
     return tuple(rules)
 
 
@@ -71,12 +74,12 @@ class Masking:
             return True
         return any(name in value for name in self.names)
 
-    def apply(self, document: Any) -> bool:
+    def apply(self, document: object) -> bool:
         """Mask the fields of a document, in place; True if there was one."""
-        found = False
+        changed = False
         for path, how in self.fields:
-            found |= _apply(document, path, how)
-        return found
+            changed |= _apply(document, path, how)
+        return changed
 
 
 def masking_of(rules: tuple[Rule, ...], topic: str, salt: str) -> Masking | None:
@@ -93,12 +96,12 @@ def masking_of(rules: tuple[Rule, ...], topic: str, salt: str) -> Masking | None
     return Masking(fields, () if "" in last else tuple(name.encode() for name in last))
 
 
-def _apply(document: Any, path: Path, how: How) -> bool:
-    found = False
+def _apply(document: object, path: Path, how: How) -> bool:
+    changed = False
     if isinstance(document, list):
         for item in document:
-            found |= _apply(item, path, how)
-        return found
+            changed |= _apply(item, path, how)
+        return changed
     if not isinstance(document, dict):
         return False
     name, rest = path[0], path[1:]
@@ -106,11 +109,11 @@ def _apply(document: Any, path: Path, how: How) -> bool:
         if key not in document:
             continue
         if rest:
-            found |= _apply(document[key], rest, how)
+            changed |= _apply(document[key], rest, how)
         elif document[key] is not None:
             document[key] = how(document[key])
-            found = True
-    return found
+            changed = True
+    return changed
 
 
 def _how(word: str, salt: str) -> How:
@@ -121,7 +124,7 @@ def _how(word: str, salt: str) -> How:
         return lambda value: hmac.digest(key, _text(value).encode(), "sha256").hex()
     kept = int(word.removeprefix(_LAST))
 
-    def keep_last(value: Any) -> str:
+    def keep_last(value: object) -> str:
         if isinstance(value, dict | list):
             return REDACTED
         text = _text(value)
@@ -131,7 +134,7 @@ def _how(word: str, salt: str) -> How:
     return keep_last
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return a canonical text, independent of the order of fields."""
     if isinstance(value, str):
         return value

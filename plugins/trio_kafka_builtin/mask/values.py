@@ -1,7 +1,6 @@
 """Masking of one value: JSON is parsed, its masked fields are replaced."""
 
 import json
-from typing import Any
 
 from trio_kafka_builtin.mask.rules import Masking
 
@@ -25,14 +24,14 @@ def masked(value: bytes, masking: Masking, largest: int) -> bytes:
         raise UnreadableError(str(error)) from None
 
 
-def _parse(value: bytes) -> tuple[Any, bool]:
+def _parse(value: bytes) -> tuple[object, bool]:
     """Return a document, and False if an object has a name twice: `json` drops all but the last.
 
     A document that is returned as it was would still show the others.
     """
     is_unique = True
 
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
         nonlocal is_unique
         fields = dict(pairs)
         is_unique &= len(fields) == len(pairs)

@@ -26,16 +26,16 @@ class ProgressApp:
         self.in_flight = InFlight(MOST_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Take a progress post of a child, or send the reason for its refusal."""
         try:
             if self.in_flight.full:
                 raise HttpError(503, "too many requests at once")
             with self.in_flight:
                 await self._take(scope, receive)
         except HttpError as error:
-            told = {"error_code": error.status, "message": str(error)}
+            refusal = {"error_code": error.status, "message": str(error)}
             headers = _CHALLENGE if error.status == 401 else ()
-            await send_json(send, error.status, told, headers=headers)
+            await send_json(send, error.status, refusal, headers=headers)
         else:
             await send_json(send, 204, None)
 
@@ -58,8 +58,8 @@ class ProgressApp:
 
     def _authorized(self, name: str, scope: Scope) -> Pipeline:
         """Return the pipeline of a token. Raises HttpError."""
-        given = dict(scope["headers"]).get(b"authorization", b"").decode("latin1")
-        scheme, _, token = given.partition(" ")
+        authorization = dict(scope["headers"]).get(b"authorization", b"").decode("latin1")
+        scheme, _, token = authorization.partition(" ")
         pipeline = self._supervisor.find(name)
         if scheme.lower() != "bearer" or pipeline is None or not pipeline.knows(token.strip()):
             self._wrong.value += 1

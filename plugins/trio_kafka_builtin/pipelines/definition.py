@@ -4,14 +4,14 @@ import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, TypeGuard, get_args
 
 from attrs import Factory
 
 from trio_kafka.attributes import frozen
 
 Restart = Literal["on-failure", "always", "never"]
-RESTARTS: Final = get_args(Restart)
+RESTARTS: Final[tuple[Restart, ...]] = get_args(Restart)
 ENDING: Final = ".toml"
 # Set by the broker for each child.
 OURS: Final = "TRIO_KAFKA_PIPELINE"
@@ -26,7 +26,7 @@ class DefinitionError(ValueError):
 
 @frozen(kw_only=True)
 class Definition:
-    """One pipeline.
+    """Command of a pipeline, its environment, and when it restarts.
 
     directory: where the command runs, absolute. pause_s: before the first restart; each further
     pause is twice as long, up to longest_pause_s, until a run lasts healthy_s. grace_s: from
@@ -65,55 +65,56 @@ def name_of(file: str) -> str:
 def read_definition(name: str, text: str, directory: str) -> Definition:
     """Read a definition. directory: of the file, absolute. Raises DefinitionError."""
     try:
-        given = tomllib.loads(text)
+        table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DefinitionError(f"no TOML: {error}") from None
-    for key in given:
+    for key in table:
         if key not in KEYS:
             near = get_close_matches(key, KEYS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"want one of {', '.join(KEYS)}"
             raise DefinitionError(f"unknown key {key!r}: {hint}")
-    made = Definition(
+    definition = Definition(
         name=name,
-        command=_command(given.get("command")),
-        directory=_below(directory, given.get("directory", ".")),
-        environment=_environment(given.get("environment", {})),
-        restart=_restart(given.get("restart", "on-failure")),
-        enabled=_enabled(given.get("enabled", True)),
-        **{key: _seconds(key, given[key]) for key in _SECONDS if key in given},
+        command=_command(table.get("command")),
+        directory=_below(directory, table.get("directory", ".")),
+        environment=_environment(table.get("environment", {})),
+        restart=_restart(table.get("restart", "on-failure")),
+        enabled=_enabled(table.get("enabled", True)),
+        **{key: _seconds(key, table[key]) for key in _SECONDS if key in table},
     )
-    if made.longest_pause_s < made.pause_s:
+    if definition.longest_pause_s < definition.pause_s:
         raise DefinitionError(
-            f"longest_pause_s is {made.longest_pause_s:g}, want at least pause_s, {made.pause_s:g}"
+            f"longest_pause_s is {definition.longest_pause_s:g}, want at least pause_s,"
+            f" {definition.pause_s:g}"
         )
-    return made
+    return definition
 
 
-def _command(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list) or not given or not all(map(_is_word, given)) or not given[0]:
+def _command(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not all(map(_is_word, value)) or not value[0]:
         raise DefinitionError(
-            f'command is {_shown(given)}, want a list of texts, such as ["python", "app.py"]'
+            f'command is {_shown(value)}, want a list of texts, such as ["python", "app.py"]'
         )
-    return tuple(given)
+    return tuple(value)
 
 
-def _is_word(given: Any) -> bool:
+def _is_word(value: object) -> TypeGuard[str]:
     """Return True for a text that can be an argument or a variable."""
-    return isinstance(given, str) and "\0" not in given
+    return isinstance(value, str) and "\0" not in value
 
 
-def _below(directory: str, given: Any) -> str:
-    if not _is_word(given) or not given:
-        raise DefinitionError(f"directory is {_shown(given)}, want a path")
-    if given.startswith("/"):
-        return str(given)
-    return directory if given == "." else f"{directory}/{given}"
+def _below(directory: str, path: object) -> str:
+    if not _is_word(path) or not path:
+        raise DefinitionError(f"directory is {_shown(path)}, want a path")
+    if path.startswith("/"):
+        return path
+    return directory if path == "." else f"{directory}/{path}"
 
 
-def _environment(given: Any) -> Mapping[str, str]:
-    if not isinstance(given, dict):
-        raise DefinitionError(f"environment is {_shown(given)}, want a table of texts")
-    for key, value in given.items():
+def _environment(variables: object) -> Mapping[str, str]:
+    if not isinstance(variables, dict):
+        raise DefinitionError(f"environment is {_shown(variables)}, want a table of texts")
+    for key, value in variables.items():
         if not _VARIABLE.fullmatch(key):
             raise DefinitionError(f"environment: {key[:80]!r} is not a variable name")
         if key.startswith(OURS):
@@ -121,28 +122,27 @@ def _environment(given: Any) -> Mapping[str, str]:
         if not _is_word(value):
             kind = type(value).__name__  # not the value: it may be a secret
             raise DefinitionError(f"environment: {key} is a {kind}, want a text")
-    return given
+    return variables
 
 
-def _restart(given: Any) -> Restart:
-    if given not in RESTARTS:
-        raise DefinitionError(f"restart is {_shown(given)}, want one of {', '.join(RESTARTS)}")
-    found: Restart = given
-    return found
+def _restart(policy: object) -> Restart:
+    for restart in RESTARTS:
+        if restart == policy:
+            return restart
+    raise DefinitionError(f"restart is {_shown(policy)}, want one of {', '.join(RESTARTS)}")
 
 
-def _enabled(given: Any) -> bool:
-    if not isinstance(given, bool):
-        raise DefinitionError(f"enabled is {_shown(given)}, want true or false")
-    return given
+def _enabled(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise DefinitionError(f"enabled is {_shown(value)}, want true or false")
+    return value
 
 
-def _seconds(key: str, given: Any) -> float:
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    if not is_number or not 0 <= given <= _LONGEST_S:
-        raise DefinitionError(f"{key} is {_shown(given)}, want seconds from 0 to {_LONGEST_S:g}")
-    return float(given)
+def _seconds(key: str, value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _LONGEST_S:
+        return float(value)
+    raise DefinitionError(f"{key} is {_shown(value)}, want seconds from 0 to {_LONGEST_S:g}")
 
 
-def _shown(given: Any) -> str:
-    return "not set" if given is None else repr(given)[:80]
+def _shown(value: object) -> str:
+    return "not set" if value is None else repr(value)[:80]

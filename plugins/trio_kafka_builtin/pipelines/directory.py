@@ -29,19 +29,19 @@ async def read_directory(directory: Directory) -> tuple[list[Definition], list[R
 
     An invalid file does not prevent other pipelines from running.
     """
-    found, refused = list[Definition](), list[Refused]()
+    definitions, refused = list[Definition](), list[Refused]()
     for file in await directory.names_slow():
         if not file.endswith(ENDING) or file.startswith("."):
             continue
         try:
-            if len(found) >= MOST:
+            if len(definitions) >= MOST:
                 raise DefinitionError(f"there are {MOST} pipelines already")
             name = name_of(file)
             text = await _read(directory, file)
-            found.append(read_definition(name, text, directory.path))
+            definitions.append(read_definition(name, text, directory.path))
         except (DefinitionError, OSError) as error:
             refused.append(Refused(file, str(error)))
-    return found, refused
+    return definitions, refused
 
 
 async def _read(directory: Directory, name: str) -> str:

@@ -11,7 +11,7 @@ class LogFile:
     """
 
     def __init__(
-        self, directory: Directory | None, name: str, most_bytes: int, logger: Logger
+        self, directory: Directory | None, name: str, *, most_bytes: int, logger: Logger
     ) -> None:
         """Make a log file; without a directory, writes are ignored."""
         self._directory = directory

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -25,16 +25,16 @@ def make_page(supervisor: Supervisor) -> Page:
     async def read(reader: BrokerReader, query: Query) -> Data:
         del reader
         lines = query.number("lines", _LINES, low=1, high=_MOST_LINES)
-        wanted = query.text("name")
-        found = list[dict[str, Any]]()
-        for one in supervisor:
-            if wanted in ("", one.name):
-                found.append(one.shown(lines))
+        only = query.text("name")
+        rows = list[dict[str, object]]()
+        for pipeline in supervisor:
+            if only in ("", pipeline.name):
+                rows.append(pipeline.shown(lines))
                 await trio.lowlevel.checkpoint()
         return {
             "now": supervisor.now(),
-            "pipelines": found,
-            "refused": [{"file": one.file, "error": one.error} for one in supervisor.refused],
+            "pipelines": rows,
+            "refused": [{"file": file.file, "error": file.error} for file in supervisor.refused],
         }
 
     return Page(
@@ -48,15 +48,17 @@ def make_page(supervisor: Supervisor) -> Page:
 
 
 def show(data: Data, place: Place) -> Iterator[Html]:
-    """Render the page."""
+    """Render the tables of pipelines and queries, and the last lines of each pipeline."""
     if data["refused"]:
         items = [
-            tag("li", text(f"{one['file']}: {one['error']}: not started"))
-            for one in data["refused"]
+            tag("li", text(f"{file['file']}: {file['error']}: not started"))
+            for file in data["refused"]
         ]
         yield tag("ul", *items, class_="bad")
     empty = "No pipeline is defined: put a TOML file into plugin.pipelines.directory."
-    rows = [{**one, "for_s": data["now"] - one["since"]} for one in data["pipelines"]]
+    rows = [
+        {**pipeline, "for_s": data["now"] - pipeline["since"]} for pipeline in data["pipelines"]
+    ]
     columns = _pipeline_columns(place)
     yield from table("pipelines", columns, rows, key=itemgetter("name"), empty=empty)
     yield tag("h2", text("Queries"))
@@ -67,14 +69,14 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         key=lambda row: f"{row['pipeline']}/{row['id']}",
         empty="No query has posted its progress.",
     )
-    for one in data["pipelines"]:
-        yield from _lines(one)
+    for pipeline in data["pipelines"]:
+        yield from _lines(pipeline)
 
 
 def _queries(data: Data) -> Iterator[Row]:
     for pipeline in data["pipelines"]:
-        for one in pipeline["queries"]:
-            yield {**one, "pipeline": pipeline["name"], "age_s": data["now"] - one["at"]}
+        for query in pipeline["queries"]:
+            yield {**query, "pipeline": pipeline["name"], "age_s": data["now"] - query["at"]}
 
 
 def _pipeline_columns(place: Place) -> tuple[Column, ...]:
@@ -95,9 +97,9 @@ def _name(row: Row, place: Place) -> Html:
 
 
 def _state(row: Row) -> Html:
-    told = f": {row['error']}" if row["error"] else ""
+    reason = f": {row['error']}" if row["error"] else ""
     bad = row["state"] in ("paused", "failed")
-    return tag("span", text(f"{row['state']}{told}"), class_="bad" if bad else None)
+    return tag("span", text(f"{row['state']}{reason}"), class_="bad" if bad else None)
 
 
 def _offsets(row: Row) -> Html:
@@ -106,8 +108,8 @@ def _offsets(row: Row) -> Html:
         ends: Mapping[str, int] = source["end"]
         some = list(ends.items())[:_SHOWN_OFFSETS]
         parts += [tag("div", text(f"{name}: {offset}")) for name, offset in some]
-        if left := source["partitions"] - len(some):
-            parts.append(tag("div", text(f"{left} more partitions")))
+        if hidden := source["partitions"] - len(some):
+            parts.append(tag("div", text(f"{hidden} more partitions")))
     return join(parts) if parts else DASH
 
 
@@ -119,8 +121,8 @@ def _phases(row: Row) -> Html:
 
 
 def _query_state(row: Row) -> Html:
-    told = f": {row['error'].partition(chr(10))[0][:300]}" if row["error"] else ""
-    return tag("span", text(f"{row['state']}{told}"), class_="bad" if row["error"] else None)
+    reason = f": {row['error'].partition(chr(10))[0][:300]}" if row["error"] else ""
+    return tag("span", text(f"{row['state']}{reason}"), class_="bad" if row["error"] else None)
 
 
 _QUERIES: Final = (
@@ -129,21 +131,21 @@ _QUERIES: Final = (
     Column(head="state", show=_query_state),
     figures("batch", "batch"),
     figures("rows", "rows"),
-    figures("input_rows_per_s", "in rows/s", 1),
-    figures("processed_rows_per_s", "processed rows/s", 1),
+    figures("input_rows_per_s", "in rows/s", digits=1),
+    figures("processed_rows_per_s", "processed rows/s", digits=1),
     figures("lag", "lag", about="records that it had not read at its last batch"),
     Column(head="offsets", show=_offsets),
     Column(head="phases, ms", show=_phases),
-    figures("age_s", "posted s ago", 1),
+    figures("age_s", "posted s ago", digits=1),
 )
 
 
-def _lines(pipeline: Mapping[str, Any]) -> Iterator[Html]:
+def _lines(pipeline: Row) -> Iterator[Html]:
     """Render the last lines, folded unless the pipeline failed."""
     name, is_open = pipeline["name"], pipeline["state"] in ("paused", "failed")
     head = tag("summary", text(f"{name}: last lines"))
     yield join([begin("details", id=f"lines-{name}", open=is_open), head, begin("pre")])
     lines: Sequence[str] = pipeline["lines"]
     for start in range(0, len(lines), _A_PIECE):
-        yield join(join([text(one), Html("\n")]) for one in lines[start : start + _A_PIECE])
+        yield join(join([text(line), Html("\n")]) for line in lines[start : start + _A_PIECE])
     yield Html("</pre></details>")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from hmac import compare_digest
-from typing import Any, Final
+from typing import Final
 
 import trio
 from attrs import field
@@ -60,7 +60,7 @@ class Backoff:
 
 @define(kw_only=True, eq=False)
 class Pipeline:
-    """One supervised pipeline.
+    """Child process of one pipeline: started, restarted by its policy, and stopped.
 
     environment: variables for a child, by its token. restarted, rows: counters.
 
@@ -104,13 +104,15 @@ class Pipeline:
 
     async def run(self) -> None:
         """Run the command repeatedly, as its policy says, until stopped or finished."""
-        wanted = self.definition
-        if not wanted.enabled:
+        definition = self.definition
+        if not definition.enabled:
             self._go(State.DISABLED)
             await trio.lowlevel.checkpoint()
             return
         backoff = Backoff(
-            first_s=wanted.pause_s, longest_s=wanted.longest_pause_s, healthy_s=wanted.healthy_s
+            first_s=definition.pause_s,
+            longest_s=definition.longest_pause_s,
+            healthy_s=definition.healthy_s,
         )
         while not self._stop.is_set():
             begun = trio.current_time()
@@ -139,13 +141,13 @@ class Pipeline:
         self.next_start = None
 
     async def _run_once(self) -> None:
-        wanted = self.definition
+        definition = self.definition
         self._token = self.world.random_bytes(32).hex()
         try:
             child = await self.world.start_child(
-                wanted.command,
-                environment={**wanted.environment, **self.environment(self.name, self._token)},
-                directory=wanted.directory,
+                definition.command,
+                environment={**definition.environment, **self.environment(self.name, self._token)},
+                directory=definition.directory,
             )
         except OSError as error:
             self._token = ""
@@ -162,7 +164,7 @@ class Pipeline:
                 await self._read(child)
                 status = await child.wait()
                 nursery.cancel_scope.cancel()
-            self._ended(status, _told(status))
+            self._ended(status, _ending_of(status))
             await self._say(self.error or "ended with status 0")
         finally:
             self._child, self._token = None, ""
@@ -210,7 +212,7 @@ class Pipeline:
 
     def figures(self) -> Figures:
         """Return figures for the tree."""
-        lags = [one.lag for one in self.queries if one.lag is not None]
+        lags = [query.lag for query in self.queries if query.lag is not None]
         return {
             "state": self.state.value,
             "since": self.since,
@@ -224,7 +226,7 @@ class Pipeline:
             "lag": sum(lags) if lags else None,
         }
 
-    def shown(self, most_lines: int) -> dict[str, Any]:
+    def shown(self, most_lines: int) -> dict[str, object]:
         """Return the pipeline as a JSON-ready row of the page."""
         return {
             "name": self.name,
@@ -238,11 +240,11 @@ class Pipeline:
             "command": list(self.definition.command),
             "restart": self.definition.restart,
             "lines": self.lines.last(most_lines),
-            "queries": [one.shown() for one in self.queries],
+            "queries": [query.shown() for query in self.queries],
         }
 
 
-def _told(status: int) -> str:
+def _ending_of(status: int) -> str:
     if status < 0:
         return f"ended by signal {-status}"
     return f"ended with status {status}" if status else ""

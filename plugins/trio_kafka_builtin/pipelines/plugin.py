@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 
@@ -39,7 +39,7 @@ async def pipelines(context: PluginContext[PipelineSettings]) -> AsyncIterator[N
             await supervisor.drain()
 
 
-def _load_page(supervisor: "Supervisor") -> Any:
+def _load_page(supervisor: "Supervisor") -> object:
     from trio_kafka_builtin.pipelines.page import make_page  # noqa: PLC0415 - when it is looked at
 
     return make_page(supervisor)

@@ -32,8 +32,9 @@ class ProgressError(ValueError):
 
 @define(kw_only=True, eq=False)
 class Source:
-    """One source of a query. start, end: offsets by `topic-partition`, of some of its partitions.
+    """Source that a query reads.
 
+    start, end: offsets by `topic-partition`, of some of its partitions.
     lag: records not read at its last batch; None: it does not report the latest offsets.
     """
 
@@ -44,7 +45,7 @@ class Source:
     partitions: int = 0
     lag: int | None = None
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, object]:
         return {
             "description": self.description,
             "rows": self.rows,
@@ -78,19 +79,19 @@ class Query:
     @property
     def lag(self) -> int | None:
         """Records not yet read, over all sources; None: no source reports it."""
-        known = [one.lag for one in self.sources if one.lag is not None]
-        return sum(known) if known else None
+        lags = [source.lag for source in self.sources if source.lag is not None]
+        return sum(lags) if lags else None
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, object]:
         """Return the row of the page, ready for JSON."""
         names = ("id", "name", "state", "batch", "batches", "rows", "input_rows_per_s")
-        found = {name: getattr(self, name) for name in names}
+        fields = {name: getattr(self, name) for name in names}
         return {
-            **found,
+            **fields,
             "processed_rows_per_s": self.processed_rows_per_s,
             "lag": self.lag,
             "phases_ms": dict(self.phases_ms),
-            "sources": [one.shown() for one in self.sources],
+            "sources": [source.shown() for source in self.sources],
             "sink": self.sink,
             "error": self.error,
             "at": self.at,
@@ -114,7 +115,7 @@ class Queries:
         """Remove all queries when another child starts."""
         self._queries.clear()
 
-    def take(self, posted: Any, at: float) -> int:
+    def take(self, posted: object, at: float) -> int:
         """Take a post and return the rows that it adds.
 
         Raises ProgressError, and then changes nothing.
@@ -122,23 +123,26 @@ class Queries:
         event = _field(posted, "event")
         if event not in EVENTS:
             raise ProgressError(f"event is {_cut(event)!r}, want one of {', '.join(EVENTS)}")
-        given = _field(posted, "query")
-        query_id = _text(_field(given, "id"), "id")
-        known = self._queries.get(query_id)
-        query = _read(given, event, query_id, known)
+        posted_query = _field(posted, "query")
+        query_id = _text(_field(posted_query, "id"), "id")
+        before = self._queries.get(query_id)
+        fields = _mapping(posted_query, "query")
+        query = _read(fields, event=event, query_id=query_id, before=before)
         query.at = at
         self.posts += 1
         self._queries[query_id] = query
         while len(self._queries) > MOST_QUERIES:
             del self._queries[next(iter(self._queries))]
-        return query.rows - (known.rows if known is not None else 0)
+        return query.rows - (before.rows if before is not None else 0)
 
 
-def _read(given: Any, event: str, query_id: str, known: Query | None) -> Query:
-    old = known if known is not None else Query(id=query_id)
+def _read(
+    posted: Mapping[str, object], *, event: str, query_id: str, before: Query | None
+) -> Query:
+    old = before if before is not None else Query(id=query_id)
     query = Query(
         id=query_id,
-        name=_text(given.get("name") or old.name, "name"),
+        name=_text(posted.get("name") or old.name, "name"),
         state={"progress": "running"}.get(event, event),
         batch=old.batch,
         batches=old.batches,
@@ -151,36 +155,36 @@ def _read(given: Any, event: str, query_id: str, known: Query | None) -> Query:
         error=old.error,
     )
     if event == "terminated":
-        query.error = _text(given.get("exception") or "", "exception", _LONGEST_ERROR)
+        query.error = _text(posted.get("exception") or "", "exception", _LONGEST_ERROR)
     elif event == "progress":
-        query.batch = _whole(_field(given, "batchId"), "batchId")
+        query.batch = _whole(_field(posted, "batchId"), "batchId")
         query.batches += 1
-        query.rows += _whole(given.get("numInputRows", 0), "numInputRows")
-        query.input_rows_per_s = _number(given.get("inputRowsPerSecond"), "inputRowsPerSecond")
+        query.rows += _whole(posted.get("numInputRows", 0), "numInputRows")
+        query.input_rows_per_s = _number(posted.get("inputRowsPerSecond"), "inputRowsPerSecond")
         query.processed_rows_per_s = _number(
-            given.get("processedRowsPerSecond"), "processedRowsPerSecond"
+            posted.get("processedRowsPerSecond"), "processedRowsPerSecond"
         )
-        query.phases_ms = _phases(given.get("durationMs"))
-        query.sources = _sources(given.get("sources"))
-        query.sink = _text(_mapping(given.get("sink"), "sink").get("description") or "", "sink")
+        query.phases_ms = _phases(posted.get("durationMs"))
+        query.sources = _sources(posted.get("sources"))
+        query.sink = _text(_mapping(posted.get("sink"), "sink").get("description") or "", "sink")
     return query
 
 
-def _sources(given: Any) -> list[Source]:
-    if given is None:
+def _sources(posted: object) -> list[Source]:
+    if posted is None:
         return []
-    if not isinstance(given, list):
-        raise ProgressError(f"sources is a {type(given).__name__}, want a list")
-    return [_source(_mapping(one, "source")) for one in given[:_MOST_SOURCES]]
+    if not isinstance(posted, list):
+        raise ProgressError(f"sources is a {type(posted).__name__}, want a list")
+    return [_source(_mapping(source, "source")) for source in posted[:_MOST_SOURCES]]
 
 
-def _source(given: Mapping[str, Any]) -> Source:
-    start = _offsets(given.get("startOffset"), "startOffset")
-    end = _offsets(given.get("endOffset"), "endOffset")
-    latest = _offsets(given.get("latestOffset"), "latestOffset")
+def _source(posted: Mapping[str, object]) -> Source:
+    start = _offsets(posted.get("startOffset"), "startOffset")
+    end = _offsets(posted.get("endOffset"), "endOffset")
+    latest = _offsets(posted.get("latestOffset"), "latestOffset")
     return Source(
-        description=_text(given.get("description") or "", "description"),
-        rows=_whole(given.get("numInputRows", 0), "numInputRows"),
+        description=_text(posted.get("description") or "", "description"),
+        rows=_whole(posted.get("numInputRows", 0), "numInputRows"),
         start=_some(start),
         end=_some(end),
         partitions=sum(map(len, end.values())),
@@ -188,16 +192,16 @@ def _source(given: Mapping[str, Any]) -> Source:
     )
 
 
-def _offsets(given: Any, name: str) -> Offsets:
+def _offsets(offsets_of: Any, name: str) -> Offsets:
     """Check `{"topic": {"0": 12}}`, also as a text of JSON; another form of offset is none."""
-    if isinstance(given, str):
+    if isinstance(offsets_of, str):
         try:
-            given = parse_json(given)
+            offsets_of = parse_json(offsets_of)
         except ValueError:
             return {}
-    if not isinstance(given, dict):
+    if not isinstance(offsets_of, dict):
         return {}
-    for partitions in given.values():
+    for partitions in offsets_of.values():
         if not isinstance(partitions, dict):
             return {}
         # One pass in C for valid offsets: there may be thousands.
@@ -205,7 +209,7 @@ def _offsets(given: Any, name: str) -> Offsets:
         if set(map(type, offsets)) - {int} or not _fit(offsets):
             for offset in offsets:
                 _whole(offset, name)
-    return given
+    return offsets_of
 
 
 def _fit(offsets: Collection[int]) -> bool:
@@ -238,50 +242,49 @@ def _some(offsets: Offsets) -> dict[str, int]:
     return dict(islice(named, _SHOWN_PARTITIONS))
 
 
-def _phases(given: Any) -> dict[str, float]:
-    phases = list(_mapping(given, "durationMs").items())[:_MOST_PHASES]
+def _phases(posted: object) -> dict[str, float]:
+    phases = list(_mapping(posted, "durationMs").items())[:_MOST_PHASES]
     return {_cut(name): _number(value, "durationMs") or 0.0 for name, value in phases}
 
 
-def _field(given: Any, name: str) -> Any:
-    if not isinstance(given, dict) or name not in given:
+def _field(posted: object, name: str) -> object:
+    if not isinstance(posted, dict) or name not in posted:
         raise ProgressError(f"want an object with {name!r}")
-    return given[name]
+    return posted[name]
 
 
-def _mapping(given: Any, name: str) -> Mapping[str, Any]:
-    if given is None:
+def _mapping(posted: object, name: str) -> Mapping[str, object]:
+    if posted is None:
         return {}
-    if not isinstance(given, dict):
-        raise ProgressError(f"{name} is a {type(given).__name__}, want an object")
-    return given
+    if not isinstance(posted, dict):
+        raise ProgressError(f"{name} is a {type(posted).__name__}, want an object")
+    return posted
 
 
-def _text(given: Any, name: str, longest: int = _LONGEST) -> str:
-    if not isinstance(given, str):
-        raise ProgressError(f"{name} is a {type(given).__name__}, want a text")
-    return given[:longest]
+def _text(value: object, name: str, longest: int = _LONGEST) -> str:
+    if not isinstance(value, str):
+        raise ProgressError(f"{name} is a {type(value).__name__}, want a text")
+    return value[:longest]
 
 
-def _cut(given: Any) -> str:
-    return str(given)[:_LONGEST]
+def _cut(value: object) -> str:
+    return str(value)[:_LONGEST]
 
 
-def _whole(given: Any, name: str) -> int:
-    is_whole = isinstance(given, int) and not isinstance(given, bool)
-    if not is_whole or not -2 <= given <= _LARGEST:
-        raise ProgressError(f"{name} is {_cut(given)[:40]}, want a whole number of 64 bits")
-    return int(given)
+def _whole(value: object, name: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and -2 <= value <= _LARGEST:
+        return value
+    raise ProgressError(f"{name} is {_cut(value)[:40]}, want a whole number of 64 bits")
 
 
-def _number(given: Any, name: str) -> float | None:
+def _number(posted: object, name: str) -> float | None:
     """Parse a rate or a time; Spark writes NaN, also as text, for a rate over no time."""
-    if given is None or isinstance(given, str):
+    if posted is None or isinstance(posted, str):
         return None
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        raise ProgressError(f"{name} is a {type(given).__name__}, want a number")
+    if isinstance(posted, bool) or not isinstance(posted, int | float):
+        raise ProgressError(f"{name} is a {type(posted).__name__}, want a number")
     try:
-        value = float(given)
+        value = float(posted)
     except OverflowError:
         return None
     return value if isfinite(value) else None

@@ -49,28 +49,30 @@ class Supervisor:
                 "plugin.pipelines.directory is not set, want a directory of TOML files"
             )
         directory = context.world.directory(settings.directory)
-        found, self.refused = await read_directory(directory)
-        for one in self.refused:
-            context.logger.error("pipeline refused", file=one.file, reason=one.error)
+        definitions, self.refused = await read_directory(directory)
+        for file in self.refused:
+            context.logger.error("pipeline refused", file=file.file, reason=file.error)
         logs = settings.log_directory or f"{directory.path}/logs"
         try:
             self._logs = context.world.directory(logs, create=True)
         except OSError as error:
             context.logger.warning("pipeline log files disabled", path=logs, reason=str(error))
-        self._pipelines = {one.name: self._make(one) for one in found}
+        self._pipelines = {definition.name: self._make(definition) for definition in definitions}
 
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
         """Run all of them; started at once, ended when each has ended."""
         with ExitStack() as stack:
-            for one in self:
+            for pipeline in self:
                 node = self._context.node
-                stack.enter_context(node.child(f"pipeline {one.name}", "task", one.figures))
+                stack.enter_context(
+                    node.child(f"pipeline {pipeline.name}", "task", pipeline.figures)
+                )
             try:
                 async with trio.open_nursery() as nursery:
                     task_status.started()
                     await self._context.parts.lifecycle.serving.wait()  # plugins start before
-                    for one in self:
-                        nursery.start_soon(one.run, name=f"pipeline {one.name}")
+                    for pipeline in self:
+                        nursery.start_soon(pipeline.run, name=f"pipeline {pipeline.name}")
                 if len(self._pipelines):
                     self._context.logger.info("pipelines ended")
             finally:
@@ -88,8 +90,8 @@ class Supervisor:
         self._stop()
 
     def _stop(self) -> None:
-        for one in self:
-            one.stop()
+        for pipeline in self:
+            pipeline.stop()
 
     def _make(self, definition: Definition) -> Pipeline:
         context, name = self._context, definition.name
@@ -97,7 +99,12 @@ class Supervisor:
             definition=definition,
             world=context.world,
             lines=Lines(self.settings.log_lines),
-            file=LogFile(self._logs, name, self.settings.log_bytes, context.logger),
+            file=LogFile(
+                self._logs,
+                name,
+                most_bytes=self.settings.log_bytes,
+                logger=context.logger,
+            ),
             logger=context.logger,
             environment=self._environment,
             restarted=context.counter("pipeline_restarts", pipeline=name),
@@ -107,15 +114,15 @@ class Supervisor:
 
     def _environment(self, name: str, token: str) -> Mapping[str, str]:
         """Environment of a child: the broker's address, and how to post progress."""
-        told = {OURS: name}
+        variables = {OURS: name}
         url = http_url(self._context.node)
         if url is not None:
-            told[f"{OURS}_URL"] = f"{url}{self.settings.path}/{name}/progress"
-            told[f"{OURS}_TOKEN"] = token
+            variables[f"{OURS}_URL"] = f"{url}{self.settings.path}/{name}/progress"
+            variables[f"{OURS}_TOKEN"] = token
         bootstrap = bootstrap_of(self._context)
         if bootstrap is not None:
-            told["TRIO_KAFKA_BOOTSTRAP"] = bootstrap
-        return told
+            variables["TRIO_KAFKA_BOOTSTRAP"] = bootstrap
+        return variables
 
 
 def http_url(node: Node) -> str | None:
@@ -126,8 +133,8 @@ def http_url(node: Node) -> str | None:
     plugins = node.parent.parent if node.parent is not None else None
     for plugin in plugins.children if plugins is not None else ():
         if plugin.name == _PLANE:
-            found = [one.name for _, one in plugin.walk() if one.kind == "listener"]
-            return _reachable(found[0]) if found else None
+            addresses = [node.name for _, node in plugin.walk() if node.kind == "listener"]
+            return _reachable(addresses[0]) if addresses else None
     return None
 
 

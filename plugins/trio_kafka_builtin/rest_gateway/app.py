@@ -1,7 +1,7 @@
 """The ASGI app: routes, limits, and HTTP statuses of Kafka errors."""
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qsl, unquote
 
 from attrs import frozen
@@ -10,7 +10,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka_builtin.rest_gateway.client import client_of
-from trio_kafka_builtin.rest_gateway.consume import Asked, consume
+from trio_kafka_builtin.rest_gateway.consume import ReadRequest, consume
 from trio_kafka_builtin.rest_gateway.formats import check_format
 from trio_kafka_builtin.rest_gateway.openapi import document
 from trio_kafka_builtin.rest_gateway.produce import produce
@@ -66,11 +66,11 @@ class Answer:
     """Status and JSON body of a response."""
 
     status: int
-    body: Mapping[str, Any] | None = None
+    body: Mapping[str, object] | None = None
 
 
 class Gateway:
-    """The app. The HTTP plane checks host names, tokens and deadlines before it."""
+    """ASGI app of the gateway. The HTTP plane checks host names, tokens and deadlines before it."""
 
     def __init__(self, context: PluginContext[GatewaySettings]) -> None:
         self._context = context
@@ -79,7 +79,7 @@ class Gateway:
         context.node.add("rest-requests", "channel", self._in_flight.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Answer a request, or send the HTTP error of its Kafka error."""
         if self._in_flight.full:
             body = _error(503, "too many requests at once")
             await send_json(send, 503, body, headers=_RETRY)
@@ -102,7 +102,7 @@ class Gateway:
     async def _route(self, scope: Scope, receive: Receive) -> Answer:
         root = scope.get("root_path", "") or self._settings.path
         raw = scope.get("raw_path", b"").decode("latin1") or scope["path"]
-        names = [unquote(one) for one in raw.removeprefix(root).strip("/").split("/")]
+        names = [unquote(name) for name in raw.removeprefix(root).strip("/").split("/")]
         method, context = scope["method"], self._context
         query = _query_of(scope["query_string"], _QUERIES.get((method, names[-1]), ()))
         client = client_of(context, scope)
@@ -123,17 +123,17 @@ class Gateway:
                 body = await self._body(receive)
                 answer = Answer(200, {"offsets": await produce(client, name, body)})
             case ["topics", name, "partitions", number, "records"], "GET":
-                answer = Answer(200, await consume(client, self._asked(name, number, query)))
+                answer = Answer(200, await consume(client, self._read_request(name, number, query)))
             case _ if _is_known(names):
                 raise HttpError(405, f"{method} is not a path of this app")
             case _:
                 raise HttpError(404, "nothing is here")
         return answer
 
-    def _asked(self, topic: str, number: str, query: Mapping[str, str]) -> Asked:
+    def _read_request(self, topic: str, number: str, query: Mapping[str, str]) -> ReadRequest:
         settings = self._settings
         most, wait = settings.max_fetch_bytes, settings.max_wait_ms
-        return Asked(
+        return ReadRequest(
             topic=topic,
             partition=read_number({"partition": number}, "partition", 0),
             offset=read_number(query, "offset", 0),
@@ -142,19 +142,19 @@ class Gateway:
             format=check_format(query.get("format", "json")),
         )
 
-    async def _body(self, receive: Receive) -> Any:
+    async def _body(self, receive: Receive) -> object:
         """Read a JSON object. Raises HttpError."""
         return await read_json(receive, self._settings.max_body_bytes)
 
 
-def _query_of(text: bytes, known: Collection[str]) -> dict[str, str]:
+def _query_of(text: bytes, allowed: Collection[str]) -> dict[str, str]:
     """Return the values of a query by name. Raises HttpError: unknown or repeated name."""
     query: dict[str, str] = {}
     for name, value in parse_qsl(text.decode("latin1"), keep_blank_values=True):
         if name in query:
             raise HttpError(400, f"query: the name {name[:40]!r} twice")
         query[name] = value
-    if error := unknown_name(query, known):
+    if error := unknown_name(query, allowed):
         raise HttpError(400, f"query: {error}")
     return query
 
@@ -172,6 +172,6 @@ def _is_known(names: list[str]) -> bool:
     return False
 
 
-def _error(status: int, message: str, code: ErrorCode | None = None) -> dict[str, Any]:
-    told = {"error_code": status, "message": message}
-    return told if code is None else {**told, "kafka_error": code.name, "kafka_code": int(code)}
+def _error(status: int, message: str, code: ErrorCode | None = None) -> dict[str, object]:
+    body = {"error_code": status, "message": message}
+    return body if code is None else {**body, "kafka_error": code.name, "kafka_code": int(code)}

@@ -1,19 +1,22 @@
 """Requests of the gateway to the broker, made like those of any client, for one HTTP request."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar
 
 from attrs import frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
 from trio_kafka.model import Endpoint
+from trio_kafka.peers.session import Request
 from trio_kafka.plugin import Operation, PluginContext
+from trio_kafka.plugin_host.mounts import Scope
 from trio_kafka.protocol.errors import EncodeError
 from trio_kafka.security.principal import Principal, parse_principal
 from trio_kafka.security.resources import Resource, ResourceType
 from trio_kafka_builtin.rest_gateway.settings import GatewaySettings
 from trio_kafka_http.asgi_json import principal_of
+
+A = TypeVar("A")  # class of a response
 
 
 @frozen
@@ -24,14 +27,14 @@ class Client:
     principal: Principal
     peer: Endpoint
 
-    async def ask(self, request: object) -> Any:
+    async def ask(self, request: Request[A]) -> A:
         """Send a request; return the response after the throttle time of this client.
 
         Raises KafkaError(INVALID_REQUEST) for a value that the protocol cannot carry, such as a
         name of 40,000 bytes.
         """
         try:
-            return await self.context.ask(
+            answer: A = await self.context.ask(
                 request,
                 principal=self.principal,
                 client_id=self.context.settings.client_id,
@@ -39,6 +42,7 @@ class Client:
             )
         except EncodeError as error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from None
+        return answer
 
     def may_describe(self, topic: str) -> bool:
         """Return whether the HTTP client may see a topic."""
@@ -59,7 +63,7 @@ class Client:
         return topic
 
 
-def client_of(context: PluginContext[GatewaySettings], scope: Mapping[str, Any]) -> Client:
+def client_of(context: PluginContext[GatewaySettings], scope: Scope) -> Client:
     """Return the client behind the scope of an HTTP request."""
     host, port = scope.get("client") or ("", 0)
     fixed = context.settings.principal
@@ -69,5 +73,5 @@ def client_of(context: PluginContext[GatewaySettings], scope: Mapping[str, Any])
 
 def refused(code: int, message: str | None) -> KafkaError:
     """Make the error of a response; an unknown code becomes UNKNOWN_SERVER_ERROR."""
-    known = set(ErrorCode)
-    return KafkaError(ErrorCode(code) if code in known else ErrorCode.UNKNOWN_SERVER_ERROR, message)
+    codes = set(ErrorCode)
+    return KafkaError(ErrorCode(code) if code in codes else ErrorCode.UNKNOWN_SERVER_ERROR, message)

@@ -4,7 +4,7 @@ Reads like a consumer with read_uncommitted. Control records are omitted.
 """
 
 from collections.abc import AsyncIterator
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import trio
 from attrs import frozen
@@ -33,7 +33,7 @@ _MOST_ROWS: Final = (
 
 
 @frozen(kw_only=True)
-class Asked:
+class ReadRequest:
     """Parameters of a read."""
 
     topic: str
@@ -44,49 +44,54 @@ class Asked:
     format: str
 
 
-async def consume(client: Client, asked: Asked) -> dict[str, Any]:
+async def consume(client: Client, read: ReadRequest) -> dict[str, object]:
     """Return records and the next offset. Raises KafkaError."""
     context = client.context
-    topic = client.topic(asked.topic)
-    wanted = FetchPartition(
-        partition=asked.partition, fetch_offset=asked.offset, partition_max_bytes=asked.max_bytes
+    topic = client.topic(read.topic)
+    partition = FetchPartition(
+        partition=read.partition, fetch_offset=read.offset, partition_max_bytes=read.max_bytes
     )
     fetched = await client.ask(
         FetchRequest(
-            max_wait_ms=round(asked.wait_s * 1000),
+            max_wait_ms=round(read.wait_s * 1000),
             min_bytes=1,
-            max_bytes=asked.max_bytes,
-            topics=[FetchTopic(asked.topic, topic.id, [wanted])],
+            max_bytes=read.max_bytes,
+            topics=[FetchTopic(read.topic, topic.id, [partition])],
         )
     )
     if fetched.error_code:
         raise refused(fetched.error_code, None)
-    for given in fetched.responses:
-        for data in given.partitions:
-            return await _answer(data, asked, context)
+    for topic_response in fetched.responses:
+        for data in topic_response.partitions:
+            return await _answer(data, read, context)
     # Throttled: nothing was read, and the wait is over.
-    return {"records": [], "next_offset": asked.offset}
+    return {"records": [], "next_offset": read.offset}
 
 
 async def _answer(
-    data: PartitionData, asked: Asked, context: PluginContext[GatewaySettings]
-) -> dict[str, Any]:
+    data: PartitionData, read: ReadRequest, context: PluginContext[GatewaySettings]
+) -> dict[str, object]:
     if data.error_code:
         error = refused(data.error_code, None)
-        raise KafkaError(error.code, f"{asked.topic}-{asked.partition} from {asked.offset} on")
-    answer: dict[str, Any] = {"records": [], "next_offset": asked.offset}
-    answer |= {"start_offset": data.log_start_offset, "high_watermark": data.high_watermark}
+        raise KafkaError(error.code, f"{read.topic}-{read.partition} from {read.offset} on")
+    records: list[dict[str, object]] = []
+    next_offset = read.offset
     stored = whole_batches(cast("memoryview", data.records or memoryview(b"")))
-    async for offset, row in _rows(stored, asked, context):
-        answer["next_offset"] = max(answer["next_offset"], offset + 1)
+    async for offset, row in _rows(stored, read, context):
+        next_offset = max(next_offset, offset + 1)
         if row is not None:
-            answer["records"].append(row)
-    return answer
+            records.append(row)
+    return {
+        "records": records,
+        "next_offset": next_offset,
+        "start_offset": data.log_start_offset,
+        "high_watermark": data.high_watermark,
+    }
 
 
 async def _rows(
-    data: bytes, asked: Asked, context: PluginContext[GatewaySettings]
-) -> AsyncIterator[tuple[int, dict[str, Any] | None]]:
+    data: bytes, read: ReadRequest, context: PluginContext[GatewaySettings]
+) -> AsyncIterator[tuple[int, dict[str, object] | None]]:
     """Yield offset and row of each record; None for a hidden one.
 
     Ends early if decoded records exceed the limit of a response; the client continues there.
@@ -105,7 +110,7 @@ async def _rows(
             done += 1
             if not done % _STEP:
                 await trio.lowlevel.checkpoint()
-            if record.offset >= asked.offset:
+            if record.offset >= read.offset:
                 headers = [
                     {"name": name, "value": decode("binary", value)}
                     for name, value in record.headers
@@ -113,8 +118,8 @@ async def _rows(
                 row = {
                     "offset": record.offset,
                     "timestamp": record.timestamp,
-                    **decode_field("key", asked.format, record.key),
-                    **decode_field("value", asked.format, record.value),
+                    **decode_field("key", read.format, record.key),
+                    **decode_field("value", read.format, record.value),
                     "headers": headers,
                 }
                 yield record.offset, row

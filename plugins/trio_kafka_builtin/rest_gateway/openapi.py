@@ -1,9 +1,7 @@
 """The gateway's OpenAPI document."""
 
-from typing import Any
 
-
-def document(root: str) -> dict[str, Any]:
+def document(root: str) -> dict[str, object]:
     """Return OpenAPI 3.0. root: mount path of the app."""
     topic = _parameter("topic", "path")
     partition = _parameter("partition", "path", "integer")
@@ -46,15 +44,15 @@ def document(root: str) -> dict[str, Any]:
     }
 
 
-def _parameter(name: str, place: str, kind: str = "string") -> dict[str, Any]:
+def _parameter(name: str, place: str, kind: str = "string") -> dict[str, object]:
     return {"name": name, "in": place, "required": place == "path", "schema": {"type": kind}}
 
 
 def _operation(
-    summary: str, status: str, *parameters: dict[str, Any], body: str = ""
-) -> dict[str, Any]:
+    summary: str, status: str, *parameters: dict[str, object], body: str = ""
+) -> dict[str, object]:
     error = {"schema": {"$ref": "#/components/schemas/Error"}}
-    made: dict[str, Any] = {
+    operation: dict[str, object] = {
         "summary": summary,
         "parameters": list(parameters),
         "responses": {
@@ -64,8 +62,8 @@ def _operation(
     }
     if body:
         schema = {"schema": {"$ref": f"#/components/schemas/{body}"}}
-        made["requestBody"] = {"required": True, "content": {"application/json": schema}}
-    return made
+        operation["requestBody"] = {"required": True, "content": {"application/json": schema}}
+    return operation
 
 
 _TOPIC = {

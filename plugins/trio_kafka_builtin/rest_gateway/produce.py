@@ -1,7 +1,7 @@
 """Produce the records of a body, one batch per partition."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, TypeGuard
 
 import trio
 
@@ -27,30 +27,31 @@ _HEADERS: Final = 'headers: want [{"name": text, "value": base64 or null}]'
 _ACKS: Final = {"all": -1, -1: -1, 1: 1}
 
 
-async def produce(client: Client, topic: str, body: Any) -> list[dict[str, Any]]:
+async def produce(client: Client, topic: str, body: object) -> list[dict[str, object]]:
     """Append records; return partition and offset of each, or its partition's error.
 
     Raises KafkaError for a malformed body; nothing is appended then.
     """
-    check_object(body, _BODY, "the body")
-    if not isinstance(body.get("records"), list):
+    fields = check_object(body, _BODY, "the body")
+    documents = fields.get("records")
+    if not isinstance(documents, list):
         raise _bad('want {"records": [...]}')
-    if len(body["records"]) > MOST:
+    if len(documents) > MOST:
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"more than {MOST} records")
-    acks = body.get("acks", "all")
+    acks = fields.get("acks", "all")
     if isinstance(acks, bool) or not isinstance(acks, str | int) or acks not in _ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, 'acks: want "all" or 1')
     context = client.context
-    known = client.topic(topic)
-    format_ = check_format(body.get("format", "json"))
+    topic_image = client.topic(topic)
+    format_ = check_format(fields.get("format", "json"))
     now_ms = int(context.world.clock.wall() * 1000)
-    count = len(known.partitions)
+    count = len(topic_image.partitions)
     without_key = context.world.random.randrange(count)
     bodies: dict[int, BatchBody] = {}
     places: list[tuple[int, int]] = []
-    for number, one in enumerate(body["records"]):
-        record = _record(one, format_, now_ms, f"records[{number}]")
-        partition = _partition(one, record.key, count, without_key)
+    for number, document in enumerate(documents):
+        record = _record(document, format_=format_, now_ms=now_ms, where=f"records[{number}]")
+        partition = _partition(document, key=record.key, count=count, without_key=without_key)
         batch = bodies.setdefault(partition, BatchBody())
         places.append((partition, batch.count))
         batch.add(record)
@@ -66,30 +67,34 @@ async def produce(client: Client, topic: str, body: Any) -> list[dict[str, Any]]
         ProduceRequest(
             acks=_ACKS[acks],
             timeout_ms=context.settings.timeout_ms,
-            topic_data=[TopicProduceData(topic, known.id, data)],
+            topic_data=[TopicProduceData(topic, topic_image.id, data)],
         )
     )
-    rows = {row.index: row for given in answer.responses for row in given.partition_responses}
+    rows = {
+        row.index: row
+        for topic_response in answer.responses
+        for row in topic_response.partition_responses
+    }
     return [_row(partition, index, rows[partition]) for partition, index in places]
 
 
-def _row(partition: int, index: int, made: PartitionProduceResponse) -> dict[str, Any]:
-    row: dict[str, Any] = {"partition": partition, "offset": None}
-    if not made.error_code:
-        row["offset"] = made.base_offset + index
+def _row(partition: int, index: int, response: PartitionProduceResponse) -> dict[str, object]:
+    row: dict[str, object] = {"partition": partition, "offset": None}
+    if not response.error_code:
+        row["offset"] = response.base_offset + index
     else:
-        error = refused(made.error_code, made.error_message)
+        error = refused(response.error_code, response.error_message)
         row |= {"error_code": int(error.code), "error": error.code.name}
         row["message"] = error.message
     return row
 
 
-def _record(one: Any, format_: str, now_ms: int, where: str) -> Record:
-    check_object(one, _RECORD, where)
-    timestamp = one.get("timestamp", now_ms)
+def _record(document: object, *, format_: str, now_ms: int, where: str) -> Record:
+    fields = check_object(document, _RECORD, where)
+    timestamp = fields.get("timestamp", now_ms)
     if not _is_whole(timestamp) or not 0 <= timestamp < 1 << 62:
         raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {shown(timestamp)}: want ms")
-    headers = one.get("headers", [])
+    headers = fields.get("headers", [])
     if not isinstance(headers, list):
         raise _bad(_HEADERS)
     for header in headers:
@@ -98,27 +103,29 @@ def _record(one: Any, format_: str, now_ms: int, where: str) -> Record:
             raise _bad(_HEADERS)
     return Record(
         timestamp=timestamp,
-        key=encode(format_, one.get("key")),
-        value=encode(format_, one.get("value")),
+        key=encode(format_, fields.get("key")),
+        value=encode(format_, fields.get("value")),
         headers=[(header["name"], encode("binary", header.get("value"))) for header in headers],
     )
 
 
-def _is_name(name: Any) -> bool:
+def _is_name(name: object) -> bool:
     return isinstance(name, str) and name.isprintable()
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _partition(one: Mapping[str, Any], key: bytes | None, count: int, without_key: int) -> int:
-    wanted = one.get("partition")
-    if wanted is not None:
-        if not _is_whole(wanted) or not 0 <= wanted < count:
-            found = f"partition {shown(wanted)}: there are {count}"
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, found)
-        return int(wanted)
+def _partition(
+    document: Mapping[str, object], *, key: bytes | None, count: int, without_key: int
+) -> int:
+    partition = document.get("partition")
+    if partition is not None:
+        if not _is_whole(partition) or not 0 <= partition < count:
+            reason = f"partition {shown(partition)}: there are {count}"
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, reason)
+        return partition
     return without_key if key is None else partition_of(key, count)
 
 

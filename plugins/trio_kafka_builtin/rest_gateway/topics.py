@@ -1,7 +1,7 @@
 """Topics: listed, described, created and deleted by requests."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, TypeGuard
 
 import trio
 
@@ -20,21 +20,21 @@ MOST_NAMES: Final = 1000
 _STEP: Final = 1000
 
 
-async def list_topics(client: Client, after: str, most: int) -> dict[str, Any]:
+async def list_topics(client: Client, after: str, most: int) -> dict[str, object]:
     """Return the topics that the client may see, sorted, after `after`, and where to go on."""
-    found: list[str] = []
+    names: list[str] = []
     for number, name in enumerate(client.context.parts.metadata.image.topics, 1):
         if name > after and client.may_describe(name):
-            found.append(name)
-        if len(found) >= 2 * _STEP:
-            found = sorted(found)[: most + 1]
+            names.append(name)
+        if len(names) >= 2 * _STEP:
+            names = sorted(names)[: most + 1]
         if not number % _STEP:
             await trio.lowlevel.checkpoint()
-    found = sorted(found)[: most + 1]
-    return {"topics": found[:most], "next": found[most - 1] if len(found) > most else None}
+    names = sorted(names)[: most + 1]
+    return {"topics": names[:most], "next": names[most - 1] if len(names) > most else None}
 
 
-async def describe_topic(client: Client, name: str) -> dict[str, Any]:
+async def describe_topic(client: Client, name: str) -> dict[str, object]:
     """Return a topic and its partitions. Raises KafkaError as `Client.topic`."""
     topic = client.topic(name)
     rows = []
@@ -51,12 +51,14 @@ async def describe_topic(client: Client, name: str) -> dict[str, Any]:
     return {"name": topic.name, "id": show_uuid(topic.id), "partitions": rows}
 
 
-async def create_topic(client: Client, body: Any) -> dict[str, Any]:
+async def create_topic(client: Client, body: object) -> dict[str, object]:
     """Create a topic. Raises KafkaError."""
-    wanted = _wanted(body)
+    topic_request = _creatable(body)
     settings = client.context.settings
-    made = await client.ask(CreateTopicsRequest(topics=[wanted], timeout_ms=settings.timeout_ms))
-    (topic,) = made.topics
+    response = await client.ask(
+        CreateTopicsRequest(topics=[topic_request], timeout_ms=settings.timeout_ms)
+    )
+    (topic,) = response.topics
     if topic.error_code:
         raise refused(topic.error_code, topic.error_message)
     return {
@@ -71,33 +73,37 @@ async def delete_topic(client: Client, name: str) -> None:
     """Delete a topic. Raises KafkaError."""
     timeout_ms = client.context.settings.timeout_ms
     topics = [DeleteTopicState(name=name)]
-    made = await client.ask(DeleteTopicsRequest(topics=topics, timeout_ms=timeout_ms))
-    (topic,) = made.responses
+    response = await client.ask(DeleteTopicsRequest(topics=topics, timeout_ms=timeout_ms))
+    (topic,) = response.responses
     if topic.error_code:
         raise refused(topic.error_code, topic.error_message)
 
 
-def _wanted(body: Any) -> CreatableTopic:
+def _creatable(body: object) -> CreatableTopic:
     """Parse a creation. Raises KafkaError(INVALID_REQUEST)."""
     shape = '{"name": text, "partitions": n, "replication_factor": n, "configs": {text: text}}'
-    check_object(body, _KNOWN, "the body")
-    if not isinstance(body.get("name"), str):
+    fields = check_object(body, _NAMES, "the body")
+    name = fields.get("name")
+    if not isinstance(name, str):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"want {shape}")
-    partitions, factor = body.get("partitions", -1), body.get("replication_factor", -1)
-    configs = body.get("configs", {})
-    counts = all(
-        isinstance(one, int) and not isinstance(one, bool) and -(1 << 15) <= one < 1 << 15
-        for one in (partitions, factor)
-    )
-    texts = isinstance(configs, Mapping) and all(isinstance(one, str) for one in configs.values())
-    if not counts or not texts:
+    partitions, factor = fields.get("partitions", -1), fields.get("replication_factor", -1)
+    configs = fields.get("configs", {})
+    if not _is_count(partitions) or not _is_count(factor) or not _has_texts(configs):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"want {shape}")
     return CreatableTopic(
-        name=body["name"],
+        name=name,
         num_partitions=partitions,
         replication_factor=factor,
         configs=[CreatableTopicConfig(name, value) for name, value in configs.items()],
     )
 
 
-_KNOWN: Final = ("name", "partitions", "replication_factor", "configs")
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 15) <= value < 1 << 15
+
+
+def _has_texts(value: object) -> TypeGuard[Mapping[str, str]]:
+    return isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
+
+
+_NAMES: Final = ("name", "partitions", "replication_factor", "configs")

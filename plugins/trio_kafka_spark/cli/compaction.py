@@ -31,14 +31,14 @@ def compaction(
     *, include_active: bool, delete_retention_ms: int, master: str | None, **arguments: Any
 ) -> int:
     """Show how many records and bytes compaction would remove from each partition."""
-    given = Input.taken(arguments)
-    records = given.records()
-    segments = None if given.path is None or include_active else given.view("segments")
+    source = Input.taken(arguments)
+    records = source.records()
+    segments = None if source.path is None or include_active else source.view("segments")
 
     def job(spark: SparkSession) -> int:
         active = None if segments is None else segments.load(spark).where("is_active")
-        found = compaction_what_if(records.load(spark), active, delete_retention_ms)
-        show(found, **arguments)
+        removable = compaction_what_if(records.load(spark), active, delete_retention_ms)
+        show(removable, **arguments)
         return 0
 
     return run_job("spark compaction", master, job)

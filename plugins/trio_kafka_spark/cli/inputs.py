@@ -38,7 +38,7 @@ class Reading:
     options: Mapping[str, str]
 
     def load(self, spark: SparkSession) -> DataFrame:
-        """Return what they name."""
+        """Return the DataFrame of the view that the arguments name."""
         return spark.read.format(self.kind).options(**self.options).load()
 
 
@@ -57,8 +57,8 @@ class Input:
     @classmethod
     def taken(cls, arguments: dict[str, Any]) -> "Input":
         """Take the arguments of an input out of a command's arguments."""
-        given = {name: arguments.pop(name) for name in _FIELDS if name in arguments}
-        return cls(**given)
+        fields = {name: arguments.pop(name) for name in _FIELDS if name in arguments}
+        return cls(**fields)
 
     def records(self, **more: str) -> Reading:
         """Return a reading of records, from --path or from a broker. Raises CommandFailedError."""
@@ -88,8 +88,8 @@ class Input:
         return {"subscribePattern": self.pattern} if self.pattern else {}
 
     def _offsets(self) -> dict[str, str]:
-        given = {"startingOffsets": self.starting_offsets, "endingOffsets": self.ending_offsets}
-        return {name: value for name, value in given.items() if value is not None}
+        options = {"startingOffsets": self.starting_offsets, "endingOffsets": self.ending_offsets}
+        return {name: value for name, value in options.items() if value is not None}
 
 
 def _checked(kind: str, options: Mapping[str, str]) -> Reading:
@@ -144,12 +144,12 @@ def declare_spark(parser: ArgumentParser) -> None:
     )
 
 
-def pairs(given: Sequence[str]) -> dict[str, str]:
+def pairs(arguments: Sequence[str]) -> dict[str, str]:
     """Return NAME=VALUE arguments as a mapping. Raises OptionError."""
-    found: dict[str, str] = {}
-    for one in given:
-        name, equals, value = one.partition("=")
+    values: dict[str, str] = {}
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
         if not equals or not name:
-            raise OptionError("option", f"found {one!r}; expected NAME=VALUE")
-        found[name] = value
-    return found
+            raise OptionError("option", f"found {argument!r}; expected NAME=VALUE")
+        values[name] = value
+    return values

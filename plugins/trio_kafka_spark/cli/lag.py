@@ -26,21 +26,21 @@ def declare(parser: ArgumentParser) -> None:
 
 def lag(*, group: Sequence[str], every: str, master: str | None, **arguments: Any) -> int:
     """Show the lag of consumer groups over time, from committed offsets and batch headers."""
-    given = Input.taken(arguments)
+    source = Input.taken(arguments)
     stored = attrs.evolve(
-        given, topic=[OFFSETS_TOPIC], pattern=None, starting_offsets=None, ending_offsets=None
+        source, topic=[OFFSETS_TOPIC], pattern=None, starting_offsets=None, ending_offsets=None
     )
 
-    offsets, batches = stored.records(), given.view("batches")
+    offsets, batches = stored.records(), source.view("batches")
 
     def job(spark: SparkSession) -> int:
         committed = commits(offsets.load(spark))
         if group:
             committed = committed.where(sf.col("group").isin(*group))
-        if given.topic:
-            committed = committed.where(sf.col("topic").isin(*given.topic))
-        if given.pattern:
-            committed = committed.where(sf.col("topic").rlike(f"^(?:{given.pattern})$"))
+        if source.topic:
+            committed = committed.where(sf.col("topic").isin(*source.topic))
+        if source.pattern:
+            committed = committed.where(sf.col("topic").rlike(f"^(?:{source.pattern})$"))
         show(lag_over_time(committed, batches.load(spark), every), **arguments)
         return 0
 

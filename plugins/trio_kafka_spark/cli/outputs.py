@@ -6,8 +6,9 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -71,8 +72,8 @@ def show(frame: DataFrame, *, json: bool, rows: int, save: str | None) -> int:
         frame.write.mode("errorifexists").parquet(save)
         return 0
     table = (frame.limit(rows + 1) if rows else frame).toArrow()
-    found = table.to_pylist()
-    shown = found[:rows] if rows else found
+    all_rows = table.to_pylist()
+    shown = all_rows[:rows] if rows else all_rows
     if json:
         for row in shown:
             print(dump_json(row, default=_as_json))
@@ -82,17 +83,17 @@ def show(frame: DataFrame, *, json: bool, rows: int, save: str | None) -> int:
         sides = [RIGHT if number else LEFT for number in numbers]
         for line in columns(table.column_names, cells, sides):
             print(line)
-    if len(shown) < len(found):
+    if len(shown) < len(all_rows):
         print("There are more rows: use --rows, --save or --json --rows 0.", file=sys.stderr)
-    return len(found)
+    return len(all_rows)
 
 
-def _first(column: Any) -> object:
+def _first(column: pa.ChunkedArray) -> object:
     """Return a value of a column as it is shown: text, or not (numbers go to the right)."""
     for value in column:
         if value.is_valid:
-            found = value.as_py()
-            return found if isinstance(found, int | float) else str(found)
+            plain = value.as_py()
+            return plain if isinstance(plain, int | float) else str(plain)
     return ""
 
 

@@ -1,7 +1,6 @@
 """`trio-kafka spark repartition`: a topic's records in another number of partitions."""
 
 from argparse import ArgumentParser
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -16,7 +15,7 @@ def declare(parser: ArgumentParser) -> None:
     declare_writing(parser, topic_required=True)
 
 
-def repartition(*, master: str | None, json: bool, **arguments: Any) -> int:
+def repartition(*, master: str | None, json: bool, **arguments: object) -> int:
     """Copy records to a topic with another number of partitions, keeping the order of each key."""
     reading, output = Input.taken(arguments).records(includeHeaders="true"), Output.taken(arguments)
 

@@ -1,7 +1,7 @@
 """`trio-kafka spark replay`: records again, at their own speed, at another one, or at a rate."""
 
 from argparse import ArgumentParser
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -41,7 +41,7 @@ def replay(
     by_key: bool,
     master: str | None,
     json: bool,
-    **arguments: Any,
+    **arguments: object,
 ) -> int:
     """Write records again in order of time, at the speed of the past, another one, or a rate."""
     reading, output = Input.taken(arguments).records(includeHeaders="true"), Output.taken(arguments)

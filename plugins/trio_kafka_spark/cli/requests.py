@@ -43,11 +43,11 @@ def requests(
     return run_job("spark requests", master, job)
 
 
-def request_log(given: Input) -> Reading:
+def request_log(source: Input) -> Reading:
     """Return a reading of the request log's topic, `trio-request-log` unless one is named.
 
     Raises CommandFailedError.
     """
-    if not given.topic and not given.pattern:
-        given = attrs.evolve(given, topic=[REQUEST_TOPIC])
-    return given.records()
+    if not source.topic and not source.pattern:
+        source = attrs.evolve(source, topic=[REQUEST_TOPIC])
+    return source.records()

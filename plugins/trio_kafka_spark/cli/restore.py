@@ -1,7 +1,6 @@
 """`trio-kafka spark restore`: records back into their partitions, from logs or from a table."""
 
 from argparse import ArgumentParser
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -20,7 +19,7 @@ def declare(parser: ArgumentParser) -> None:
     declare_writing(parser, topic_required=False)
 
 
-def restore(*, parquet: str | None, master: str | None, json: bool, **arguments: Any) -> int:
+def restore(*, parquet: str | None, master: str | None, json: bool, **arguments: object) -> int:
     """Write records back into the partitions that they came from, in order, with their times."""
     reading, output = _reading(Input.taken(arguments), parquet), Output.taken(arguments)
 
@@ -33,12 +32,12 @@ def restore(*, parquet: str | None, master: str | None, json: bool, **arguments:
     return run_job("spark restore", master, job)
 
 
-def _reading(given: Input, parquet: str | None) -> Reading | None:
-    """Return what is read; None: a table. Raises CommandFailedError."""
+def _reading(source: Input, parquet: str | None) -> Reading | None:
+    """Return the reading of records; None if a Parquet table is read. Raises CommandFailedError."""
     if parquet is None:
-        return given.records(includeHeaders="true")
+        return source.records(includeHeaders="true")
     with refused():
-        if given.path or given.bootstrap:
+        if source.path or source.bootstrap:
             raise OptionError(
                 "parquet", "found another input too; give one of --path, --bootstrap, --parquet"
             )

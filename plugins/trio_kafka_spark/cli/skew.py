@@ -21,8 +21,8 @@ def declare(parser: ArgumentParser) -> None:
 
 def skew(*, keys: bool, most: int, master: str | None, **arguments: Any) -> int:
     """Show how evenly partitions are filled (--path), or which keys have most records (--keys)."""
-    given = Input.taken(arguments)
-    reading = given.records() if keys else given.view("segments")
+    source = Input.taken(arguments)
+    reading = source.records() if keys else source.view("segments")
 
     def job(spark: SparkSession) -> int:
         frame = reading.load(spark)

@@ -24,8 +24,8 @@ def declare(parser: ArgumentParser) -> None:
 
 def usage(*, clients: bool, master: str | None, **arguments: Any) -> int:
     """Show bytes and records by topic (--path), or by client and API from the request log."""
-    given = Input.taken(arguments)
-    reading = request_log(given) if clients else given.view("segments")
+    source = Input.taken(arguments)
+    reading = request_log(source) if clients else source.view("segments")
 
     def job(spark: SparkSession) -> int:
         frame = reading.load(spark)

@@ -38,18 +38,18 @@ class Output:
     @property
     def options(self) -> dict[str, str]:
         """Options of the sink. Raises OptionError."""
-        given = {BOOTSTRAP: self.to_bootstrap, "timestampColumn": "timestamp"}
-        return given | pairs(self.to_option)
+        options = {BOOTSTRAP: self.to_bootstrap, "timestampColumn": "timestamp"}
+        return options | pairs(self.to_option)
 
     def partitions(self) -> int:
         """Return how many partitions the topic has. Raises OptionError, SourceError."""
         settings = ClientSettings.from_options(self.options, for_writing=True)
         topic = str(self.to_topic)
         with Cluster(settings) as cluster:
-            found = cluster.topics([topic]).get(topic, [])
-        if not found:
+            partitions = cluster.topics([topic]).get(topic, [])
+        if not partitions:
             raise OptionError("to-topic", f"there is no topic {topic}: create it first")
-        return len(found)
+        return len(partitions)
 
     def write(self, frame: DataFrame, **more: str) -> int:
         """Write records and return how many. Raises OptionError, SourceError, PySparkException."""
@@ -85,8 +85,8 @@ def print_written(
 ) -> None:
     """Print how many records a job wrote."""
     if json:
-        found = {"records": records, "topic": topic, "partitions": partitions}
-        print_json_line({name: value for name, value in found.items() if value is not None})
+        summary = {"records": records, "topic": topic, "partitions": partitions}
+        print_json_line({name: value for name, value in summary.items() if value is not None})
         return
     place = "" if topic is None else f" to {topic}"
     if partitions is not None:

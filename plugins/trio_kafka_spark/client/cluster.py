@@ -10,10 +10,11 @@ import ssl
 import time
 from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self, TypeVar
 
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import ZERO_TOPIC_ID, Endpoint, TopicPartition
+from trio_kafka.peers.session import Request
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -22,10 +23,12 @@ from trio_kafka.protocol.messages.k03_metadata import (
 from trio_kafka.protocol.schema import message_of
 from trio_kafka_spark.client.connection import BrokerConnectionError, Connection
 from trio_kafka_spark.client.errors import OptionError, UnknownTopicError
-from trio_kafka_spark.client.metadata import Known, Metadata, Topic
+from trio_kafka_spark.client.metadata import Metadata, PartitionLeader, Topic
 from trio_kafka_spark.client.offsets import find_offsets
 from trio_kafka_spark.client.retry import Attempts, is_retriable, named, rejected
 from trio_kafka_spark.client.settings import ClientSettings
+
+A = TypeVar("A")  # class of an answer
 
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -78,14 +81,14 @@ class Cluster:
         timeout_ms = self.settings.writing.max_block_ms if create else self.settings.api_timeout_ms
         attempts = self._attempts("Metadata", timeout_ms)
         while True:
-            found = self._ask_metadata(names, attempts, create=create)
-            wait = None if names is None else _to_wait_for(found, create=create)
+            topics = self._ask_metadata(names, attempts, create=create)
+            wait = None if names is None else _to_wait_for(topics, create=create)
             if wait is None:
                 break
             attempts.failed(wait)
         return {
             topic.name: sorted(topic.partitions)
-            for topic in found
+            for topic in topics
             if topic.error == 0 and (names is not None or not topic.is_internal)
         }
 
@@ -107,15 +110,15 @@ class Cluster:
             and not (topic.is_internal and self.settings.exclude_internal_topics)
         }
 
-    def offsets(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    def offsets(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """An offset of each partition, by EARLIEST, LATEST or a time in ms.
 
         LATEST is the last stable offset where `isolation.level` is read_committed. A time finds
         the first record that is not older; -1 in the answer: there is none.
         """
-        return find_offsets(self, wanted)
+        return find_offsets(self, times)
 
-    def known(self, tp: TopicPartition) -> Known:
+    def leader_of(self, tp: TopicPartition) -> PartitionLeader:
         """Leader, epoch and topic id of a partition, by metadata that may be old.
 
         Raises UnknownTopicError, after some attempts.
@@ -123,14 +126,14 @@ class Cluster:
         attempts = self._attempts(f"Metadata of {tp}", self.settings.api_timeout_ms)
         unknown = 0
         while True:
-            found = self._metadata.known(tp, self.settings.metadata_max_age_ms)
-            if found is None:
+            leader = self._metadata.leader_of(tp, self.settings.metadata_max_age_ms)
+            if leader is None:
                 self._ask_metadata([tp.topic], attempts, create=False)
-                found = self._metadata.known(tp)
-            if found is not None and found.error == 0:
-                return found
-            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if found is None else found.error
-            if found is not None and not is_retriable(code):
+                leader = self._metadata.leader_of(tp)
+            if leader is not None and leader.error == 0:
+                return leader
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if leader is None else leader.error
+            if leader is not None and not is_retriable(code):
                 raise rejected(f"Metadata of topic {tp.topic}", code)
             if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 unknown += 1
@@ -149,7 +152,7 @@ class Cluster:
         idle: one with nothing in flight, a second one if need be. Raises BrokerConnectionError;
         the metadata of the topic is then asked again next time.
         """
-        endpoint = self.known(tp).endpoint
+        endpoint = self.leader_of(tp).endpoint
         try:
             return self.connection(endpoint, idle=idle)
         except BrokerConnectionError:
@@ -163,11 +166,11 @@ class Cluster:
     def ask_leader(
         self,
         tp: TopicPartition,
-        request: object,
+        request: Request[A],
         *,
-        error_of: Callable[[Any], int] = lambda _: 0,
+        error_of: Callable[[A], int] = lambda _: 0,
         timeout_ms: int | None = None,
-    ) -> Any:
+    ) -> A:
         """The answer of a partition's leader. Lost connections and new leaders are retried.
 
         error_of: finds the partition's error code in an answer; 0 ends the attempts.
@@ -195,7 +198,7 @@ class Cluster:
             self.forget(tp.topic)
             attempts.failed(reason)
 
-    def ask_any(self, request: object, *, timeout_ms: int | None = None) -> Any:
+    def ask_any(self, request: Request[A], *, timeout_ms: int | None = None) -> A:
         """The answer of any broker: one that is connected, that is known, or a bootstrap one."""
         name = message_of(type(request)).name
         attempts = self._attempts(name, timeout_ms or self.settings.api_timeout_ms)
@@ -206,8 +209,8 @@ class Cluster:
 
         idle: one with nothing in flight; a second one is opened where the first one is busy.
         """
-        found = self._of(self._connections, endpoint)
-        return self._of(self._spares, endpoint) if idle and found.waiting else found
+        connection = self._of(self._connections, endpoint)
+        return self._of(self._spares, endpoint) if idle and connection.waiting else connection
 
     def drop(self, connection: Connection) -> None:
         """Close a connection that broke, or with an answer in flight that is not wanted."""
@@ -217,14 +220,14 @@ class Cluster:
         connection.close()
 
     def _of(self, connections: dict[Endpoint, Connection], endpoint: Endpoint) -> Connection:
-        found = connections.get(endpoint)
-        if found is not None and found.expired and not found.waiting:
-            self.drop(found)
-            found = None
-        if found is None:
-            found = Connection(endpoint, self.settings, self._context())
-            connections[endpoint] = found
-        return found
+        connection = connections.get(endpoint)
+        if connection is not None and connection.expired and not connection.waiting:
+            self.drop(connection)
+            connection = None
+        if connection is None:
+            connection = Connection(endpoint, self.settings, self._context())
+            connections[endpoint] = connection
+        return connection
 
     def _context(self) -> ssl.SSLContext | None:
         if self._tls is None and self.settings.security.uses_tls:
@@ -233,10 +236,10 @@ class Cluster:
             self._tls = context_of(self.settings.security.tls)
         return self._tls
 
-    def _attempts(self, what: str, timeout_ms: int) -> Attempts:
-        return Attempts(settings=self.settings, what=what, timeout_ms=timeout_ms)
+    def _attempts(self, request: str, timeout_ms: int) -> Attempts:
+        return Attempts(settings=self.settings, request=request, timeout_ms=timeout_ms)
 
-    def _ask_any(self, request: object, attempts: Attempts) -> Any:
+    def _ask_any(self, request: Request[A], attempts: Attempts) -> A:
         reason: object = None
         while True:
             for endpoint in self._candidates():
@@ -277,9 +280,9 @@ class Cluster:
             attempts.failed(named(answer.error_code))
 
 
-def _to_wait_for(found: list[Topic], *, create: bool) -> str | None:
+def _to_wait_for(topics: list[Topic], *, create: bool) -> str | None:
     """Why these topics are asked for again: brokers are still electing, or creating."""
-    for topic in found:
+    for topic in topics:
         code = topic.error
         if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and not create:
             continue
@@ -287,6 +290,6 @@ def _to_wait_for(found: list[Topic], *, create: bool) -> str | None:
             raise rejected(f"Metadata of topic {topic.name}", code)
         if code:
             return f"topic {topic.name}: {named(code)}"
-        if create and any(one.error for one in topic.partitions.values()):
+        if create and any(partition.error for partition in topic.partitions.values()):
             return f"topic {topic.name}: a partition has no leader"
     return None

@@ -9,13 +9,13 @@ import socket
 import ssl
 import time
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from trio_kafka.errors import KafkaError, ProtocolError
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.blocking import BlockingConnection, left_s
 from trio_kafka.peers.errors import StreamEndedError
-from trio_kafka.peers.session import Handshake, Profile, Session
+from trio_kafka.peers.session import Handshake, Profile, Request, Session
 from trio_kafka.protocol.errors import EncodeError
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.wire.client import LARGEST
@@ -26,6 +26,8 @@ from trio_kafka_spark.client.errors import (
     SourceError,
 )
 from trio_kafka_spark.client.settings import ClientSettings
+
+A = TypeVar("A")  # class of an answer
 
 _ENDED: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 _SOFTWARE: Final = ("trio-kafka-spark", "1")
@@ -124,11 +126,12 @@ class Connection:
             raise self._broken("waiting for an answer", error) from error
 
     def ask(
-        self, request: object, *, at_most: int | None = None, timeout_ms: int | None = None
-    ) -> Any:
+        self, request: Request[A], *, at_most: int | None = None, timeout_ms: int | None = None
+    ) -> A:
         """Send a request and return its answer. Nothing else may be in flight."""
         self.send(request, at_most=at_most)
-        return self.receive(timeout_ms)
+        answer: A = self.receive(timeout_ms)
+        return answer
 
     def is_ready(self, timeout_s: float = 0.0) -> bool:
         """An answer has begun to arrive, or the connection has ended, within this time."""
@@ -138,18 +141,18 @@ class Connection:
         settings = self._settings
         address = (self.endpoint.host, self.endpoint.port)
         try:
-            made = socket.create_connection(address, left_s(deadline))
+            connected = socket.create_connection(address, left_s(deadline))
         except (OSError, ValueError, OverflowError) as error:  # a name, or a port, that is none
             raise self._broken("connecting", error) from error
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, size in (
             (socket.SO_SNDBUF, settings.send_buffer_bytes),
             (socket.SO_RCVBUF, settings.receive_buffer_bytes),
         ):
             if size >= 0:
-                made.setsockopt(socket.SOL_SOCKET, option, size)
-        return made
+                connected.setsockopt(socket.SOL_SOCKET, option, size)
+        return connected
 
     def _secure(
         self, plain: socket.socket, tls: ssl.SSLContext | None, deadline: float

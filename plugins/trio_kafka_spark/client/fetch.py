@@ -35,7 +35,7 @@ from trio_kafka_spark.client.errors import (
     SourceError,
     UnknownTopicError,
 )
-from trio_kafka_spark.client.metadata import Known
+from trio_kafka_spark.client.metadata import PartitionLeader
 from trio_kafka_spark.client.retry import Attempts, is_retriable, named, rejected
 from trio_kafka_spark.client.settings import ClientSettings
 
@@ -72,9 +72,9 @@ class Fetched:
 def fetch(
     settings: ClientSettings,
     tp: TopicPartition,
+    *,
     start: int,
     stop: int,
-    *,
     epoch: int | None = None,
     cluster: Cluster | None = None,
 ) -> Iterator[Fetched]:
@@ -111,7 +111,7 @@ class _Reader:
     _first: int = field(init=False)
     _attempts: Attempts = field(init=False)
     _connection: Connection | None = field(default=None, init=False)
-    _known: Known | None = field(default=None, init=False)
+    _leader: PartitionLeader | None = field(default=None, init=False)
     _topic_id: bytes = field(default=ZERO_TOPIC_ID, init=False)
     _unknown: int = field(default=0, init=False)
     _corrupt: int = field(default=0, init=False)
@@ -124,7 +124,7 @@ class _Reader:
         settings = self.cluster.settings
         self._first = self.position
         self._attempts = Attempts(
-            settings=settings, what=f"Fetch of {self.tp}", timeout_ms=settings.api_timeout_ms
+            settings=settings, request=f"Fetch of {self.tp}", timeout_ms=settings.api_timeout_ms
         )
         self._waiting_since = time.monotonic()
 
@@ -142,15 +142,15 @@ class _Reader:
             if data.error_code:
                 self._answered_error(data)
                 continue
-            found = self._found(data)
-            if found is None:
+            fetched = self._fetched(data)
+            if fetched is None:
                 continue
-            self._progress(found)
+            self._progress(fetched)
             if self.position < self.stop:
                 self._send_ahead()
             else:
                 self._connection = None
-            yield found
+            yield fetched
 
     def hang_up(self) -> None:
         """Close the connection if an answer is in flight that is not wanted any more."""
@@ -159,18 +159,18 @@ class _Reader:
             self.cluster.drop(connection)
 
     def _send(self) -> None:
-        known = self.cluster.known(self.tp)
-        if self._topic_id not in (ZERO_TOPIC_ID, known.topic_id):
+        leader = self.cluster.leader_of(self.tp)
+        if self._topic_id not in (ZERO_TOPIC_ID, leader.topic_id):
             raise UnknownTopicError(
                 self.tp.topic,
                 f"topic {self.tp.topic} was deleted and created again while {self.tp} was read;"
                 " offsets of the old topic mean nothing in the new one",
             )
-        self._topic_id, self._known = known.topic_id, known
+        self._topic_id, self._leader = leader.topic_id, leader
         connection = self.cluster.leader(self.tp, idle=True)
         self._connection = connection
-        by_name = known.topic_id == ZERO_TOPIC_ID
-        connection.send(self._request(known), at_most=_BY_NAME if by_name else None)
+        by_name = leader.topic_id == ZERO_TOPIC_ID
+        connection.send(self._request(leader), at_most=_BY_NAME if by_name else None)
 
     def _send_ahead(self) -> None:
         """Send the next request while the caller works; a failure is dealt with after that."""
@@ -184,10 +184,10 @@ class _Reader:
             self.cluster.drop(connection)
             self._connection = None
 
-    def _request(self, known: Known) -> FetchRequest:
+    def _request(self, leader: PartitionLeader) -> FetchRequest:
         settings = self.cluster.settings
         size = self._size(settings)
-        epoch = max(known.epoch, -1 if self.epoch is None else self.epoch)
+        epoch = max(leader.epoch, -1 if self.epoch is None else self.epoch)
         return FetchRequest(
             max_wait_ms=min(settings.fetch_max_wait_ms, settings.request_timeout_ms // 2),
             min_bytes=settings.fetch_min_bytes,
@@ -196,7 +196,7 @@ class _Reader:
             topics=[
                 FetchTopic(
                     self.tp.topic,
-                    known.topic_id,
+                    leader.topic_id,
                     [
                         FetchPartition(
                             self.tp.partition,
@@ -215,8 +215,8 @@ class _Reader:
         seen = self.position - self._first
         if not seen:
             return min(limit, _FIRST_BYTES)
-        left = (self.stop - self.position) * self._bytes // seen
-        return min(limit, left + left // 8 + _SPARE_BYTES)
+        remaining = (self.stop - self.position) * self._bytes // seen
+        return min(limit, remaining + remaining // 8 + _SPARE_BYTES)
 
     def _receive(self) -> PartitionData | None:
         """The partition's part of the answer; None if there is none, as while it is throttled."""
@@ -275,7 +275,7 @@ class _Reader:
         self._attempts.failed(f"{named(code)} from {connection}")
 
     def _named(self, connection: Connection | None) -> str:
-        """The request, for an error."""
+        """Return the request and its broker, for an error message."""
         where = f" at broker {connection.endpoint}" if connection is not None else ""
         return f"Fetch of {self.tp}, offset {self.position}{where}"
 
@@ -286,7 +286,7 @@ class _Reader:
         if not first <= self.position <= last:
             raise OffsetOutOfRangeError(self.tp, self.position, first, last)
 
-    def _found(self, data: PartitionData) -> Fetched | None:
+    def _fetched(self, data: PartitionData) -> Fetched | None:
         """The batches of an answer; None: there are none, and the read continues."""
         records = data.records
         buffer = records if isinstance(records, memoryview) else memoryview(b"")
@@ -305,7 +305,9 @@ class _Reader:
         return Fetched(
             buffer=buffer[:end],
             next_offset=next_offset,
-            aborted=tuple((one.producer_id, one.first_offset) for one in aborted),
+            aborted=tuple(
+                (transaction.producer_id, transaction.first_offset) for transaction in aborted
+            ),
             high_watermark=data.high_watermark,
             log_start=data.log_start_offset,
         )
@@ -375,9 +377,9 @@ class _Reader:
                 " end the read earlier",
             )
 
-    def _progress(self, found: Fetched) -> None:
-        self._bytes += found.buffer.nbytes
-        self.position = found.next_offset
+    def _progress(self, fetched: Fetched) -> None:
+        self._bytes += fetched.buffer.nbytes
+        self.position = fetched.next_offset
         self._unknown = self._corrupt = self._empty = 0
         self._attempts.succeeded()
         self._waiting_since = time.monotonic()

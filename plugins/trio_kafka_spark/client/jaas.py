@@ -53,7 +53,7 @@ class Login:
     options: Mapping[str, str] = field(repr=lambda _: HIDDEN)
 
     def need(self, name: str) -> str:
-        """The value of an option. Raises OptionError if it is missing."""
+        """Return the value of a login option. Raises OptionError if it is missing."""
         value = self.options.get(name)
         if value is None:
             raise OptionError(OPTION, f'{self.module} needs {name}="..."')
@@ -90,13 +90,17 @@ def _module(module: str) -> str:
     """The plain name of a login module that is known."""
     package, _, name = module.rpartition(".")
     if name == _KERBEROS:
-        raise OptionError(OPTION, f"{name} (Kerberos) is not supported: want one of {_known()}")
+        raise OptionError(
+            OPTION, f"{name} (Kerberos) is not supported: want one of {_module_names()}"
+        )
     if not re.fullmatch(r"[A-Za-z_$][\w$]*", name) or _PACKAGES.get(name) != package:
-        raise OptionError(OPTION, f"begins with no known login module: want one of {_known()}")
+        raise OptionError(
+            OPTION, f"begins with no known login module: want one of {_module_names()}"
+        )
     return name
 
 
-def _known() -> str:
+def _module_names() -> str:
     return ", ".join(f"{package}.{name}" for name, package in _PACKAGES.items())
 
 
@@ -115,5 +119,5 @@ def _tokens(line: str) -> Iterator[tuple[str, str]]:
 
 
 def _unescape(match: re.Match[str]) -> str:
-    found = match[1]
-    return chr(int(found, 8)) if found[0] in "01234567" else _ESCAPES.get(found, found)
+    escaped = match[1]
+    return chr(int(escaped, 8)) if escaped[0] in "01234567" else _ESCAPES.get(escaped, escaped)

@@ -13,7 +13,7 @@ from trio_kafka.protocol.messages.k03_metadata import MetadataResponse, Metadata
 
 
 @frozen(kw_only=True)
-class Known:
+class PartitionLeader:
     """A partition: the broker that leads it, in which epoch (-1: unknown), or an error code."""
 
     node: int
@@ -28,7 +28,7 @@ class Topic:
     """A topic as a broker described it."""
 
     name: str
-    partitions: Mapping[int, Known]
+    partitions: Mapping[int, PartitionLeader]
     error: int = 0
     is_internal: bool = False
     at: float = 0.0
@@ -46,15 +46,15 @@ class Metadata:
 
     def learn(self, answer: MetadataResponse, now: float) -> list[Topic]:
         """Take the topics of an answer; returns them."""
-        nodes = {one.node_id: Endpoint(one.host, one.port) for one in answer.brokers}
+        nodes = {broker.node_id: Endpoint(broker.host, broker.port) for broker in answer.brokers}
         if nodes:
             self.endpoints = tuple(nodes.values())
-        found = [self._topic(one, nodes, now) for one in answer.topics]
-        for topic in found:
+        topics = [self._topic(topic, nodes, now) for topic in answer.topics]
+        for topic in topics:
             self._topics[topic.name] = topic
-        return found
+        return topics
 
-    def known(self, tp: TopicPartition, max_age_ms: float = math.inf) -> Known | None:
+    def leader_of(self, tp: TopicPartition, max_age_ms: float = math.inf) -> PartitionLeader | None:
         """A partition, unless the topic is not known, or is known for too long.
 
         The error of its topic is its own; a topic without that partition has none of this number.
@@ -63,41 +63,43 @@ class Metadata:
         if topic is None or (time.monotonic() - topic.at) * 1000 > max_age_ms:
             return None
         if topic.error:
-            return Known(node=-1, endpoint=_NOWHERE, epoch=-1, topic_id=b"", error=topic.error)
-        found = topic.partitions.get(tp.partition)
-        if found is None:
+            return PartitionLeader(
+                node=-1, endpoint=_NOWHERE, epoch=-1, topic_id=b"", error=topic.error
+            )
+        leader = topic.partitions.get(tp.partition)
+        if leader is None:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            return Known(node=-1, endpoint=_NOWHERE, epoch=-1, topic_id=b"", error=code)
-        return found
+            return PartitionLeader(node=-1, endpoint=_NOWHERE, epoch=-1, topic_id=b"", error=code)
+        return leader
 
     def forget(self, topic: str) -> None:
         """Know no more of a topic."""
         self._topics.pop(topic, None)
 
     def _topic(
-        self, one: MetadataResponseTopic, nodes: Mapping[int, Endpoint], now: float
+        self, topic: MetadataResponseTopic, nodes: Mapping[int, Endpoint], now: float
     ) -> Topic:
-        name = one.name or ""
+        name = topic.name or ""
         partitions = {}
-        for found in one.partitions:
-            endpoint = nodes.get(found.leader_id)
-            error = found.error_code
+        for partition in topic.partitions:
+            endpoint = nodes.get(partition.leader_id)
+            error = partition.error_code
             if endpoint is None:
                 error = ErrorCode.LEADER_NOT_AVAILABLE
             elif error in (ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.LISTENER_NOT_FOUND):
                 error = 0  # of a follower; the leader is there
-            known = Known(
-                node=found.leader_id,
+            leader = PartitionLeader(
+                node=partition.leader_id,
                 endpoint=endpoint or _NOWHERE,
-                epoch=found.leader_epoch,
-                topic_id=one.topic_id,
+                epoch=partition.leader_epoch,
+                topic_id=topic.topic_id,
                 error=error,
             )
-            partitions[found.partition_index] = known
+            partitions[partition.partition_index] = leader
         return Topic(
             name=name,
             partitions=partitions,
-            error=one.error_code,
-            is_internal=one.is_internal,
+            error=topic.error_code,
+            is_internal=topic.is_internal,
             at=now,
         )

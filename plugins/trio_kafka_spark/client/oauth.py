@@ -57,7 +57,7 @@ def bearer_token(sasl: Sasl, login: Login) -> tuple[str, Mapping[str, str]]:
 
 def unsecured_token(options: Mapping[str, str], now_s: float) -> str:
     """A token without a signature, of the claims that the JAAS options name."""
-    claims: dict[str, Any] = {}
+    claims: dict[str, object] = {}
     for key, value in options.items():
         if key.startswith(_STRING):
             claims[key.removeprefix(_STRING)] = value
@@ -75,8 +75,8 @@ def unsecured_token(options: Mapping[str, str], now_s: float) -> str:
     lifetime = options.get("unsecuredLoginLifetimeSeconds", str(_LIFETIME_S))
     claims.setdefault("iat", round(now_s, 3))
     claims.setdefault("exp", round(now_s + _number("unsecuredLoginLifetimeSeconds", lifetime), 3))
-    parts = (json.dumps(one).encode() for one in ({"alg": "none"}, claims))
-    return ".".join([*(base64.urlsafe_b64encode(one).decode().rstrip("=") for one in parts), ""])
+    parts = (json.dumps(part).encode() for part in ({"alg": "none"}, claims))
+    return ".".join([*(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts), ""])
 
 
 def _number(key: str, value: str) -> float:
@@ -139,7 +139,11 @@ def _token_in(body: bytes) -> str:
         token = parse_json(body)["access_token"]
     except (ValueError, KeyError, TypeError):
         token = None
-    if not isinstance(token, str) or not token or any(not "!" <= one <= "~" for one in token):
+    if (
+        not isinstance(token, str)
+        or not token
+        or any(not "!" <= character <= "~" for character in token)
+    ):
         raise AuthenticationError("the token endpoint's answer has no access_token")
     return token
 

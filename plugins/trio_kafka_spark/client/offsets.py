@@ -12,7 +12,7 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsTopic,
 )
 from trio_kafka_spark.client.connection import BrokerConnectionError, Connection
-from trio_kafka_spark.client.metadata import Known
+from trio_kafka_spark.client.metadata import PartitionLeader
 from trio_kafka_spark.client.retry import Attempts, is_retriable, rejected
 from trio_kafka_spark.client.settings import ClientSettings
 
@@ -23,8 +23,8 @@ class Leaders(Protocol):
     @property
     def settings(self) -> ClientSettings: ...
 
-    def known(self, tp: TopicPartition) -> Known:
-        """Return what the metadata say of a partition."""
+    def leader_of(self, tp: TopicPartition) -> PartitionLeader:
+        """Return leader, epoch and topic id of a partition, by metadata that may be old."""
 
     def leader(self, tp: TopicPartition, *, idle: bool = False) -> Connection:
         """Return a connection to the leader. Raises BrokerConnectionError."""
@@ -37,22 +37,22 @@ class Leaders(Protocol):
 
 
 def find_offsets(
-    cluster: Leaders, wanted: Mapping[TopicPartition, int]
+    cluster: Leaders, times: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
     """The offset of each partition by timestamp, or by a special negative number.
 
     Raises UnknownTopicError, SourceError.
     """
-    found: dict[TopicPartition, int] = {}
+    offsets: dict[TopicPartition, int] = {}
     attempts = Attempts(
         settings=cluster.settings,
-        what=f"ListOffsets of {_shown(wanted)}",
+        request=f"ListOffsets of {_shown(times)}",
         timeout_ms=cluster.settings.api_timeout_ms,
     )
     while True:
-        left = {tp: time for tp, time in wanted.items() if tp not in found}
+        remaining = {tp: time for tp, time in times.items() if tp not in offsets}
         reason: object = None
-        for connection, part, failure in _by_leader(cluster, left):
+        for connection, part, failure in _by_leader(cluster, remaining):
             if connection is None:
                 reason = failure
                 continue
@@ -62,20 +62,20 @@ def find_offsets(
                 cluster.drop(connection)
                 reason = error
             else:
-                found |= _taken(answer, part, connection)
-            for tp in part.keys() - found.keys():
+                offsets |= _taken(answer, part, connection)
+            for tp in part.keys() - offsets.keys():
                 cluster.forget(tp.topic)
                 reason = reason or f"{tp}: the leader has changed, or is not ready"
-        if not wanted.keys() - found.keys():
-            return {tp: found[tp] for tp in wanted}
+        if not times.keys() - offsets.keys():
+            return {tp: offsets[tp] for tp in times}
         attempts.failed(reason)
 
 
 def _by_leader(
-    cluster: Leaders, wanted: Mapping[TopicPartition, int]
+    cluster: Leaders, times: Mapping[TopicPartition, int]
 ) -> Iterator[tuple[Connection | None, dict[TopicPartition, int], object]]:
     parts: dict[Connection, dict[TopicPartition, int]] = defaultdict(dict)
-    for tp, time in wanted.items():
+    for tp, time in times.items():
         try:
             parts[cluster.leader(tp, idle=True)][tp] = time
         except BrokerConnectionError as error:
@@ -87,7 +87,7 @@ def _by_leader(
 def _request(cluster: Leaders, part: Mapping[TopicPartition, int]) -> ListOffsetsRequest:
     topics: dict[str, list[ListOffsetsPartition]] = defaultdict(list)
     for tp, time in part.items():
-        epoch = cluster.known(tp).epoch
+        epoch = cluster.leader_of(tp).epoch
         topics[tp.topic].append(ListOffsetsPartition(tp.partition, epoch, time))
     return ListOffsetsRequest(
         -1,
@@ -101,22 +101,22 @@ def _taken(
     answer: ListOffsetsResponse, part: Mapping[TopicPartition, int], connection: Connection
 ) -> dict[TopicPartition, int]:
     """Offsets of the partitions that have one; what a retry may find is left out."""
-    found = {}
+    offsets = {}
     for topic in answer.topics:
-        for one in topic.partitions:
-            tp = TopicPartition(topic.name, one.partition_index)
+        for partition in topic.partitions:
+            tp = TopicPartition(topic.name, partition.partition_index)
             if tp not in part:
                 continue
-            if not one.error_code:
-                found[tp] = one.offset
-            elif not is_retriable(one.error_code):
+            if not partition.error_code:
+                offsets[tp] = partition.offset
+            elif not is_retriable(partition.error_code):
                 raise rejected(
-                    f"ListOffsets of {tp} at broker {connection.endpoint}", one.error_code
+                    f"ListOffsets of {tp} at broker {connection.endpoint}", partition.error_code
                 )
-    return found
+    return offsets
 
 
-def _shown(wanted: Mapping[TopicPartition, int]) -> str:
-    names = [str(tp) for tp in list(wanted)[:3]]
-    more = f" and {len(wanted) - len(names)} more" if len(wanted) > len(names) else ""
+def _shown(partitions: Mapping[TopicPartition, int]) -> str:
+    names = [str(tp) for tp in list(partitions)[:3]]
+    more = f" and {len(partitions) - len(names)} more" if len(partitions) > len(names) else ""
     return ", ".join(names) + more

@@ -62,7 +62,7 @@ class KafkaOption:
 
 
 def _honoured(
-    name: str, target: str, parse: Parser, default: str, note: str, *, secret: bool = False
+    name: str, target: str, parse: Parser, *, default: str, note: str, secret: bool = False
 ) -> Iterator[KafkaOption]:
     yield KafkaOption(
         name=name,
@@ -90,71 +90,71 @@ def _connection() -> Iterator[KafkaOption]:
         "bootstrap.servers",
         "bootstrap",
         endpoints,
-        "",
-        "Required. Brokers to ask first; each one is tried until one answers.",
+        default="",
+        note="Required. Brokers to ask first; each one is tried until one answers.",
     )
     yield from _honoured(
         "client.id",
         "client_id",
         text,
-        "trio-kafka-spark",
-        "Name of this client in logs, metrics and quotas of the broker.",
+        default="trio-kafka-spark",
+        note="Name of this client in logs, metrics and quotas of the broker.",
     )
     yield from _honoured(
         "request.timeout.ms",
         "request_timeout_ms",
         integer(1),
-        "30000",
-        "Longest wait for one answer; the connection is closed and the request retried.",
+        default="30000",
+        note="Longest wait for one answer; the connection is closed and the request retried.",
     )
     yield from _honoured(
         "default.api.timeout.ms",
         "api_timeout_ms",
         integer(1),
-        "60000",
-        "Longest time for a request with all its retries.",
+        default="60000",
+        note="Longest time for a request with all its retries.",
     )
     yield from _honoured(
         "socket.connection.setup.timeout.ms",
         "connect_timeout_ms",
         integer(1),
-        "10000",
-        "Longest time for a connection to open, TLS handshake and authentication included.",
+        default="10000",
+        note="Longest time for a connection to open, TLS handshake and authentication included.",
     )
     yield from _honoured(
         "retry.backoff.ms",
         "retry_backoff_ms",
         integer(),
-        "100",
-        "Pause before the first retry, of connections too; doubles with each failure.",
+        default="100",
+        note="Pause before the first retry, of connections too; doubles with each failure.",
     )
     yield from _honoured(
         "retry.backoff.max.ms",
         "retry_backoff_max_ms",
         integer(),
-        "1000",
-        "Longest pause before a retry.",
+        default="1000",
+        note="Longest pause before a retry.",
     )
     yield from _honoured(
         "metadata.max.age.ms",
         "metadata_max_age_ms",
         integer(0, LARGEST_LONG),
-        "300000",
-        "Age at which metadata of the cluster is asked for again.",
+        default="300000",
+        note="Age at which metadata of the cluster is asked for again.",
     )
     yield from _honoured(
         "send.buffer.bytes",
         "send_buffer_bytes",
         integer(-1),
-        "-1",
-        "Send buffer of a socket; -1 leaves it to the operating system.",
+        default="-1",
+        note="Send buffer of a socket; -1 leaves it to the operating system.",
     )
     yield from _honoured(
         "receive.buffer.bytes",
         "receive_buffer_bytes",
         integer(-1),
-        "-1",
-        "Receive buffer of a socket; -1 leaves it to the operating system.",
+        default="-1",
+        note="Receive buffer of a socket; -1 leaves it to the operating system.",
     )
     yield from _ignored(
         "Pauses follow `retry.backoff.ms`.", "reconnect.backoff.ms", "reconnect.backoff.max.ms"
@@ -209,46 +209,50 @@ def _reading() -> Iterator[KafkaOption]:
         "isolation.level",
         "read_committed",
         _committed,
-        "read_uncommitted",
-        "`read_committed` leaves out records of aborted transactions and waits for open ones.",
+        default="read_uncommitted",
+        note="`read_committed` leaves out records of aborted transactions and waits for open ones.",
     )
     yield from _honoured(
         "max.partition.fetch.bytes",
         "fetch_bytes",
         integer(1),
-        "8388608",
-        "Bytes asked of a partition in one Fetch; a larger batch is still read.",
+        default="8388608",
+        note="Bytes asked of a partition in one Fetch; a larger batch is still read.",
     )
     yield from _honoured(
         "fetch.max.bytes",
         "fetch_max_bytes",
         integer(1),
-        "52428800",
-        "Upper bound of `max.partition.fetch.bytes`: one Fetch asks for one partition.",
+        default="52428800",
+        note="Upper bound of `max.partition.fetch.bytes`: one Fetch asks for one partition.",
     )
     yield from _honoured(
         "fetch.min.bytes",
         "fetch_min_bytes",
         integer(),
-        "1",
-        "Bytes that the broker waits for before it answers.",
+        default="1",
+        note="Bytes that the broker waits for before it answers.",
     )
     yield from _honoured(
         "fetch.max.wait.ms",
         "fetch_max_wait_ms",
         integer(),
-        "500",
-        "Longest time that the broker waits for `fetch.min.bytes`.",
+        default="500",
+        note="Longest time that the broker waits for `fetch.min.bytes`.",
     )
     yield from _honoured(
-        "check.crcs", "check_crcs", flag, "true", "Check the checksum of each batch that is read."
+        "check.crcs",
+        "check_crcs",
+        flag,
+        default="true",
+        note="Check the checksum of each batch that is read.",
     )
     yield from _honoured(
         "exclude.internal.topics",
         "exclude_internal_topics",
         flag,
-        "true",
-        "Leave internal topics out of those that `subscribePattern` matches.",
+        default="true",
+        note="Leave internal topics out of those that `subscribePattern` matches.",
     )
     yield from _ignored("A read never creates a topic.", "allow.auto.create.topics")
     yield from _ignored(
@@ -303,15 +307,15 @@ def _writing() -> Iterator[KafkaOption]:
         "batch.size",
         "writing.batch_bytes",
         integer(1),
-        "131072",
-        "Bytes of one record batch before compression; a larger record is a batch of its own.",
+        default="131072",
+        note="Bytes of one record batch before compression; a larger record is a batch of its own.",
     )
     yield from _honoured(
         "compression.type",
         "writing.compression",
         choice("none", "gzip", "snappy", "lz4", "zstd"),
-        "none",
-        "Codec of the batches.",
+        default="none",
+        note="Codec of the batches.",
     )
     levels = {"gzip": (-1, 9), "lz4": (1, 17), "zstd": (-131072, 22)}
     for codec, (low, high) in levels.items():
@@ -319,50 +323,50 @@ def _writing() -> Iterator[KafkaOption]:
             f"compression.{codec}.level",
             f"writing.{codec}_level",
             integer(low, high),
-            "",
-            f"Compression level, where `compression.type` is {codec}.",
+            default="",
+            note=f"Compression level, where `compression.type` is {codec}.",
         )
     yield from _honoured(
         "max.request.size",
         "writing.largest_request",
         integer(1),
-        "1048576",
-        "Largest request; a batch that does not fit is an error.",
+        default="1048576",
+        note="Largest request; a batch that does not fit is an error.",
     )
     yield from _honoured(
         "buffer.memory",
         "writing.buffer_bytes",
         integer(1, LARGEST_LONG),
-        "33554432",
-        "Bytes that may be in flight in one task before it waits.",
+        default="33554432",
+        note="Bytes that may be in flight in one task before it waits.",
     )
     yield from _honoured(
         "max.in.flight.requests.per.connection",
         "writing.in_flight",
         integer(1, 5),
-        "5",
-        "Requests in flight to one broker; an idempotent producer has at most 5.",
+        default="5",
+        note="Requests in flight to one broker; an idempotent producer has at most 5.",
     )
     yield from _honoured(
         "delivery.timeout.ms",
         "writing.delivery_timeout_ms",
         integer(1),
-        "120000",
-        "Longest time for a batch with all its retries.",
+        default="120000",
+        note="Longest time for a batch with all its retries.",
     )
     yield from _honoured(
         "max.block.ms",
         "writing.max_block_ms",
         integer(0, LARGEST_LONG),
-        "60000",
-        "Longest wait for the metadata of a topic.",
+        default="60000",
+        note="Longest wait for the metadata of a topic.",
     )
     yield from _honoured(
         "partitioner.ignore.keys",
         "writing.ignore_keys",
         flag,
-        "false",
-        "Spread records over all partitions even if they have a key.",
+        default="false",
+        note="Spread records over all partitions even if they have a key.",
     )
     yield from _ignored("A write is always acknowledged by all in-sync replicas.", "acks")
     yield from _ignored("A write is always idempotent within one task.", "enable.idempotence")
@@ -404,7 +408,7 @@ def _writing() -> Iterator[KafkaOption]:
 
 def _tls() -> Iterator[KafkaOption]:
     types = choice("JKS", "PKCS12", "PEM")
-    for store, what in (
+    for store, content in (
         ("truststore", "Certificates of the authorities that are trusted"),
         ("keystore", "Certificate and key of this client"),
     ):
@@ -412,77 +416,78 @@ def _tls() -> Iterator[KafkaOption]:
             f"ssl.{store}.type",
             f"security.tls.{store}_type",
             types,
-            "",
-            "PEM or PKCS12. Without it, or with JKS, the content of the file decides. A JKS file"
-            " is refused with the command that converts it.",
+            default="",
+            note="PEM or PKCS12. Without it, or with JKS, the content of the file decides. A JKS"
+            " file is refused with the command that converts it.",
         )
         yield from _honoured(
             f"ssl.{store}.location",
             f"security.tls.{store}_location",
             text,
-            "",
-            f"{what}: a PEM or PKCS12 file, which every executor has.",
+            default="",
+            note=f"{content}: a PEM or PKCS12 file, which every executor has.",
         )
         yield from _honoured(
             f"ssl.{store}.password",
             f"security.tls.{store}_password",
             text,
-            "",
-            "Password of that PKCS12 file.",
+            default="",
+            note="Password of that PKCS12 file.",
             secret=True,
         )
     yield from _honoured(
         "ssl.truststore.certificates",
         "security.tls.truststore_certificates",
         text,
-        "",
-        "Trusted certificates as PEM text, with type PEM.",
+        default="",
+        note="Trusted certificates as PEM text, with type PEM.",
         secret=True,
     )
     yield from _honoured(
         "ssl.keystore.certificate.chain",
         "security.tls.keystore_chain",
         text,
-        "",
-        "Certificate chain of this client as PEM text, with type PEM.",
+        default="",
+        note="Certificate chain of this client as PEM text, with type PEM.",
         secret=True,
     )
     yield from _honoured(
         "ssl.keystore.key",
         "security.tls.keystore_key",
         text,
-        "",
-        "Private key of this client as PEM text (PKCS#8), with type PEM.",
+        default="",
+        note="Private key of this client as PEM text (PKCS#8), with type PEM.",
         secret=True,
     )
     yield from _honoured(
         "ssl.key.password",
         "security.tls.key_password",
         text,
-        "",
-        "Password of the private key, where it is encrypted.",
+        default="",
+        note="Password of the private key, where it is encrypted.",
         secret=True,
     )
     yield from _honoured(
         "ssl.endpoint.identification.algorithm",
         "security.tls.identification",
         _identification,
-        "https",
-        "`https`: the certificate must name the broker's host. Empty: the name is not checked.",
+        default="https",
+        note="`https`: the certificate must name the broker's host. Empty: the name is not"
+        " checked.",
     )
     yield from _honoured(
         "ssl.enabled.protocols",
         "security.tls.protocols",
         _protocols,
-        "TLSv1.2,TLSv1.3",
-        "Versions of TLS; TLSv1.2 and TLSv1.3 are known.",
+        default="TLSv1.2,TLSv1.3",
+        note="Versions of TLS; TLSv1.2 and TLSv1.3 are known.",
     )
     yield from _honoured(
         "ssl.cipher.suites",
         "security.tls.ciphers",
         words,
-        "",
-        "Cipher suites by their standard names. Suites of TLS 1.3 cannot be chosen one by one:"
+        default="",
+        note="Cipher suites by their standard names. Suites of TLS 1.3 cannot be chosen one by one:"
         " naming one allows all of them, naming none of them turns TLS 1.3 off.",
     )
     yield from _ignored("`ssl.enabled.protocols` decides.", "ssl.protocol")
@@ -506,8 +511,8 @@ def _identification(value: str) -> str:
 
 
 def _protocols(value: str) -> tuple[str, ...]:
-    known = choice("TLSv1.2", "TLSv1.3")
-    return tuple(str(known(one)) for one in words(value))
+    version_of = choice("TLSv1.2", "TLSv1.3")
+    return tuple(str(version_of(name)) for name in words(value))
 
 
 def _sasl() -> Iterator[KafkaOption]:
@@ -515,68 +520,69 @@ def _sasl() -> Iterator[KafkaOption]:
         "security.protocol",
         "security.protocol",
         choice("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
-        "PLAINTEXT",
-        "Whether connections use TLS and SASL.",
+        default="PLAINTEXT",
+        note="Whether connections use TLS and SASL.",
     )
     yield from _honoured(
         "sasl.mechanism",
         "security.sasl.mechanism",
         text,
-        "",
-        "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER. GSSAPI (Kerberos), Kafka's default,"
-        " is refused: name another one.",
+        default="",
+        note="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER. GSSAPI (Kerberos), Kafka's"
+        " default, is refused: name another one.",
     )
     yield from _honoured(
         "sasl.jaas.config",
         "security.sasl.jaas",
         text,
-        "",
-        "Credentials, as a line for PlainLoginModule, ScramLoginModule or OAuthBearerLoginModule.",
+        default="",
+        note="Credentials, as a line for PlainLoginModule, ScramLoginModule or"
+        " OAuthBearerLoginModule.",
         secret=True,
     )
     yield from _honoured(
         "sasl.login.callback.handler.class",
         "security.sasl.login_handler",
         text,
-        "",
-        "Kafka's own two handlers of OAUTHBEARER are known by name; others are refused.",
+        default="",
+        note="Kafka's own two handlers of OAUTHBEARER are known by name; others are refused.",
     )
     yield from _honoured(
         "sasl.oauthbearer.token.endpoint.url",
         "security.sasl.token_url",
         text,
-        "",
-        "Where a token is asked for with the client's credentials (`https:`), or a file that holds"
-        " one (`file:`).",
+        default="",
+        note="Where a token is asked for with the client's credentials (`https:`), or a file that"
+        " holds one (`file:`).",
     )
     yield from _honoured(
         "sasl.oauthbearer.client.credentials.client.id",
         "security.sasl.client_id_oauth",
         text,
-        "",
-        "Client id for the token endpoint; the JAAS option `clientId` does the same.",
+        default="",
+        note="Client id for the token endpoint; the JAAS option `clientId` does the same.",
     )
     yield from _honoured(
         "sasl.oauthbearer.client.credentials.client.secret",
         "security.sasl.client_secret",
         text,
-        "",
-        "Client secret for the token endpoint; as the JAAS option `clientSecret`.",
+        default="",
+        note="Client secret for the token endpoint; as the JAAS option `clientSecret`.",
         secret=True,
     )
     yield from _honoured(
         "sasl.oauthbearer.scope",
         "security.sasl.scope",
         text,
-        "",
-        "Scope for the token endpoint; the JAAS option `scope` does the same.",
+        default="",
+        note="Scope for the token endpoint; the JAAS option `scope` does the same.",
     )
     yield from _honoured(
         "sasl.login.connect.timeout.ms",
         "security.sasl.login_timeout_ms",
         integer(1),
-        "10000",
-        "Longest wait for the token endpoint.",
+        default="10000",
+        note="Longest wait for the token endpoint.",
     )
     yield from _ignored(
         "`sasl.login.connect.timeout.ms` holds for connecting and reading.",
@@ -610,8 +616,8 @@ def _sasl() -> Iterator[KafkaOption]:
         "sasl.oauthbearer.header.urlencode",
         "security.sasl.urlencode_header",
         flag,
-        "false",
-        "URL-encode client id and secret before they are sent, as RFC 6749 demands.",
+        default="false",
+        note="URL-encode client id and secret before they are sent, as RFC 6749 demands.",
     )
     yield from _refused(
         "client assertions are not supported: use a client id and secret, or a token file",
@@ -644,13 +650,13 @@ def _sasl() -> Iterator[KafkaOption]:
 
 
 def _table() -> dict[str, KafkaOption]:
-    found: dict[str, KafkaOption] = {}
+    options: dict[str, KafkaOption] = {}
     for part in (_connection, _reading, _writing, _tls, _sasl):
         for option in part():
-            if option.name in found:
+            if option.name in options:
                 raise ValueError(f"{option.name} stands in the table twice")
-            found[option.name] = option
-    return dict(sorted(found.items()))
+            options[option.name] = option
+    return dict(sorted(options.items()))
 
 
 KAFKA_OPTIONS: Final[Mapping[str, KafkaOption]] = _table()

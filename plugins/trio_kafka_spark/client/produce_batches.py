@@ -3,7 +3,7 @@
 The encoder is trio_kafka.records.columnar; this module decides when it runs and on what.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,7 @@ class Encoding:
         )
 
     def halves(
-        self, where: TopicPartition, data: bytes, count: int, sequence: int
+        self, where: TopicPartition, data: bytes, count: int, *, sequence: int
     ) -> list[EncodedBatch]:
         """Return the `count` records of a batch as two batches, with the same sequences."""
         decoded = decode(data, at=where, columns=_ENCODED, check_crcs=False, rows=count)
@@ -117,5 +117,5 @@ def sizes_of(records: pa.RecordBatch) -> npt.NDArray[np.int64]:
     return sizes
 
 
-def _lengths(column: Any) -> npt.NDArray[np.int64]:
+def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
     return np.asarray(pc.binary_length(column).fill_null(0), np.int64)

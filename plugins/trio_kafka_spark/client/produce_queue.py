@@ -39,7 +39,7 @@ class Batch:
         return self.number < other.number
 
 
-@define
+@define(kw_only=True)
 class Queue:
     """Batches of one partition."""
 
@@ -123,7 +123,7 @@ class Queue:
             sequence = (sequence + count) % _SEQUENCES
         self.recovering = True
 
-    def answer(self, batch: Batch, code: ErrorCode, offset: int, retry_at_s: float) -> bool:
+    def answer(self, batch: Batch, code: ErrorCode, offset: int, *, retry_at_s: float) -> bool:
         """Take the leader's answer to a batch; False: it failed for good, or has to be split."""
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self.written(batch, offset)
@@ -135,7 +135,7 @@ class Queue:
 
     def _follows_a_failure(self, batch: Batch, code: ErrorCode) -> bool:
         """True if the leader rejects a batch only because one before it was not appended."""
-        before = any(one.number < batch.number for one in self.waiting)
+        before = any(earlier.number < batch.number for earlier in self.waiting)
         return code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and before
 
 
@@ -149,7 +149,7 @@ class Queues:
     def __getitem__(self, where: TopicPartition) -> Queue:
         queue = self.queues.get(where)
         if queue is None:
-            queue = self.queues[where] = Queue(where, self.most_in_flight)
+            queue = self.queues[where] = Queue(where=where, most_in_flight=self.most_in_flight)
         return queue
 
     def __iter__(self) -> Iterator[Queue]:

@@ -46,7 +46,7 @@ _OVERHEAD: Final = 1024  # bytes of a request around its batches, about
 
 
 @frozen
-class _Asked:
+class _ProduceInFlight:
     """A Produce request in flight."""
 
     connection: Connection
@@ -70,7 +70,7 @@ class Producer:
         self._encoding: Encoding | None = None
         self._collected: dict[TopicPartition, Collected] = {}
         self._queues = Queues(settings.writing.in_flight)
-        self._asked: deque[_Asked] = deque()  # of all leaders, the oldest first
+        self._in_flight: deque[_ProduceInFlight] = deque()  # of all leaders, the oldest first
         self._trouble = "no answer came"
 
     def __enter__(self) -> Self:
@@ -86,7 +86,7 @@ class Producer:
 
     def close(self) -> None:
         """Close all sockets, whatever is in flight. Idempotent."""
-        self._asked.clear()
+        self._in_flight.clear()
         self._leaders.close()
         self._metadata.close()
 
@@ -141,7 +141,7 @@ class Producer:
     def _init_producer_id(self) -> tuple[int, int]:
         attempts = Attempts(
             settings=self._settings,
-            what="InitProducerId",
+            request="InitProducerId",
             timeout_ms=self._settings.writing.max_block_ms,
             sleep=self._sleep,
         )
@@ -159,8 +159,8 @@ class Producer:
         now_ms = int(time.time() * 1000)
         expires_s = time.monotonic() + self._settings.writing.delivery_timeout_ms / 1000
         encoding = self._known_encoding()
-        for one in encoding.encoded(collected.take(), queue.next_sequence, now_ms):
-            queue.add(one.data, one.count, expires_s)
+        for encoded in encoding.encoded(collected.take(), queue.next_sequence, now_ms):
+            queue.add(encoded.data, encoded.count, expires_s)
 
     def _pump(self, is_done: Callable[[], bool]) -> None:
         """Send what can be sent and take answers, until it is done; wait no longer than needed."""
@@ -168,14 +168,14 @@ class Producer:
             self._check_expired()
             self._send_ready()
             received = False
-            while self._asked and self._asked[0].connection.is_ready():
+            while self._in_flight and self._in_flight[0].connection.is_ready():
                 self._receive()
                 received = True
             if is_done():
                 return
             if received:
                 continue  # there is room for more requests now
-            if self._asked:
+            if self._in_flight:
                 self._receive()
             else:
                 now = time.monotonic()
@@ -197,7 +197,7 @@ class Producer:
         by_leader: dict[Endpoint, list[TopicPartition]] = {}
         for queue in self._queues:
             if queue.may_send(now):
-                leader = self._metadata.known(queue.where).endpoint
+                leader = self._metadata.leader_of(queue.where).endpoint
                 by_leader.setdefault(leader, []).append(queue.where)
         for leader, wheres in by_leader.items():
             try:
@@ -217,7 +217,7 @@ class Producer:
             batches = self._queues.request(wheres, now, largest)
             if not batches:
                 return
-            self._asked.append(_Asked(connection, batches))
+            self._in_flight.append(_ProduceInFlight(connection, batches))
             timeout_ms = self._settings.request_timeout_ms
             request = ProduceRequest(None, ACKS_ALL, timeout_ms, _topic_data(batches))
             try:
@@ -228,16 +228,16 @@ class Producer:
 
     def _receive(self) -> None:
         """Take the answer to the oldest request."""
-        asked = self._asked[0]
-        first = min((batch.expires_s for batch in asked.batches), default=0.0)
+        request = self._in_flight[0]
+        first = min((batch.expires_s for batch in request.batches), default=0.0)
         left_ms = int(max(0.0, first - time.monotonic()) * 1000) + 1
         try:
-            answer = asked.connection.receive(min(left_ms, self._settings.request_timeout_ms))
-            rows = _rows(answer, asked.batches)
+            answer = request.connection.receive(min(left_ms, self._settings.request_timeout_ms))
+            rows = _rows(answer, request.batches)
         except (BrokerConnectionError, ProtocolError) as error:
-            self._lost(asked.connection, error)
+            self._lost(request.connection, error)
             return
-        self._asked.popleft()
+        self._in_flight.popleft()
         for batch, row in rows:
             self._answered(batch, row)
 
@@ -248,35 +248,38 @@ class Producer:
         except ValueError:
             code = ErrorCode.UNKNOWN_SERVER_ERROR
         retry_at_s = time.monotonic() + self._pause_s(batch.attempts)
-        if queue.answer(batch, code, row.base_offset, retry_at_s):
+        if queue.answer(batch, code, offset=row.base_offset, retry_at_s=retry_at_s):
             if code.refreshes_metadata:
                 self._metadata.forget(batch.where.topic)
             if code is not ErrorCode.NONE:
-                self._trouble = _told(row)
+                self._trouble = _reason_of(row)
         elif code in _TOO_LARGE and batch.count > 1:
             halves = self._known_encoding().halves(
-                batch.where, batch.data, batch.count, batch.sequence
+                batch.where, batch.data, batch.count, sequence=batch.sequence
             )
             queue.split(batch, ((half.data, half.count) for half in halves))
         elif code in _TOO_LARGE:
             raise SourceError(
                 TOO_LARGE,
                 f"RecordTooLarge: {batch.where} rejected a record of {len(batch.data)} bytes"
-                f" ({_told(row)}); write smaller records, or raise the topic's max.message.bytes",
+                f" ({_reason_of(row)}); write smaller records, or raise the topic's"
+                " max.message.bytes",
             )
         else:
-            what = f"Produce of {batch.count} records to {batch.where} ({_told(row)})"
-            raise rejected(what, row.error_code)
+            request = f"Produce of {batch.count} records to {batch.where} ({_reason_of(row)})"
+            raise rejected(request, row.error_code)
 
     def _lost(self, connection: Connection, error: Exception) -> None:
         """Send again what was in flight on a connection that broke."""
         self._trouble = str(error)
         self._leaders.drop(connection)
-        lost = [asked for asked in self._asked if asked.connection is connection]
-        self._asked = deque(asked for asked in self._asked if asked.connection is not connection)
+        lost = [request for request in self._in_flight if request.connection is connection]
+        self._in_flight = deque(
+            request for request in self._in_flight if request.connection is not connection
+        )
         now = time.monotonic()
-        for asked in lost:
-            for batch in asked.batches:
+        for request in lost:
+            for batch in request.batches:
                 self._metadata.forget(batch.where.topic)
                 self._queues[batch.where].again(batch, now + self._pause_s(batch.attempts))
 
@@ -311,8 +314,8 @@ def _rows(
     return [(batch, rows[batch.where]) for batch in batches]
 
 
-def _told(row: PartitionProduceResponse) -> str:
-    """Handle the broker's answer for a batch."""
-    told = [row.error_message or named(row.error_code)]
-    told += [one.batch_index_error_message or "" for one in row.record_errors[:1]]
-    return ": ".join(filter(None, told))
+def _reason_of(row: PartitionProduceResponse) -> str:
+    """Return why the broker did not append a batch, in its words."""
+    messages = [row.error_message or named(row.error_code)]
+    messages += [error.batch_index_error_message or "" for error in row.record_errors[:1]]
+    return ": ".join(filter(None, messages))

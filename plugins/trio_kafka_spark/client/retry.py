@@ -45,8 +45,11 @@ def is_retriable(code: int) -> bool:
         return False
 
 
-def rejected(what: str, code: int) -> SourceError:
-    """The error of an answer that no retry changes. what: names API, topic and broker."""
+def rejected(request: str, code: int) -> SourceError:
+    """Return the error of an answer that no retry changes.
+
+    request: API, topic and broker, for the message.
+    """
     condition = REJECTED
     if code in ErrorCode.__members__.values():
         condition = _CONDITIONS.get(ErrorCode(code), REJECTED)
@@ -54,19 +57,19 @@ def rejected(what: str, code: int) -> SourceError:
         NOT_ALLOWED: "; give this principal the permission, or use other credentials",
         UNSUPPORTED: "; the broker is too old, or too new, for this request",
     }.get(condition, "")
-    return SourceError(condition, f"{what}: the broker answered {named(code)}{hint}")
+    return SourceError(condition, f"{request}: the broker answered {named(code)}{hint}")
 
 
 @define(kw_only=True)
 class Attempts:
     """Attempts at one piece of work: each failure waits longer, until the deadline has passed.
 
-    what: names the work in the error that ends it. timeout_ms: counts from the start, and again
+    request: names the work in the error that ends it. timeout_ms: counts from the start, and again
     from each `succeeded`. most: failures in a row that are too many; None: the deadline decides.
     """
 
     settings: ClientSettings
-    what: str
+    request: str
     timeout_ms: int
     most: int | None = None
     sleep: Callable[[float], object] = time.sleep
@@ -93,7 +96,7 @@ class Attempts:
             tries = "1 attempt" if self._failures == 1 else f"{self._failures} attempts"
             raise SourceError(
                 UNAVAILABLE,
-                f"{self.what}: gave up after {tries} in {self.timeout_ms / 1000:g} s"
+                f"{self.request}: gave up after {tries} in {self.timeout_ms / 1000:g} s"
                 f" at most; the last one failed with: {reason}",
             )
         self.sleep(max(0.0, min(self._pause_s(), self.left_s)))

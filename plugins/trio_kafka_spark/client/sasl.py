@@ -155,5 +155,5 @@ def _decoded(text: str) -> bytes:
 
 
 def _said(message: str) -> str:
-    """The server's reason, where a message is one."""
+    """Return the reason that the server gave for a rejection; an empty text if none."""
     return f": {message[2:100]!r}" if message.startswith("e=") else ""

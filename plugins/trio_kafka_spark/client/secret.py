@@ -48,7 +48,7 @@ def resolve(option: str, text: str) -> str:
     (KIP-297, KIP-887). Values are not looked into again. Raises OptionError: without any value.
     """
 
-    def found(match: re.Match[str]) -> str:
+    def value_of(match: re.Match[str]) -> str:
         try:
             value = _PROVIDERS[match[1]](match[2] or "", match[3])
         except OSError as error:
@@ -59,7 +59,7 @@ def resolve(option: str, text: str) -> str:
             raise OptionError(option, f"{match[0]}: there is no such value on this machine")
         return value
 
-    return _VARIABLE.sub(found, text)
+    return _VARIABLE.sub(value_of, text)
 
 
 def _environment(_path: str, key: str) -> str | None:

@@ -87,10 +87,10 @@ class Sasl:
         if self.jaas is None:
             raise OptionError(option, f"is missing: want a line for {_MODULES[self.mechanism]}")
         login = parse_jaas(self.jaas.reveal())
-        wanted = _MODULES[self.mechanism]
-        if login.module != wanted:
+        module = _MODULES[self.mechanism]
+        if login.module != module:
             raise OptionError(
-                option, f"names {login.module}: sasl.mechanism {self.mechanism} needs {wanted}"
+                option, f"names {login.module}: sasl.mechanism {self.mechanism} needs {module}"
             )
         return login
 
@@ -122,20 +122,22 @@ class Security:
                 parts[part][attribute] = value
             else:
                 own[name] = value
-        made = cls(**own, tls=Tls(**parts["tls"]), sasl=Sasl(**parts["sasl"]))
-        if made.uses_sasl:
-            _check(made.sasl)
-        return made
+        settings = cls(**own, tls=Tls(**parts["tls"]), sasl=Sasl(**parts["sasl"]))
+        if settings.uses_sasl:
+            _check(settings.sasl)
+        return settings
 
 
 def _check(sasl: Sasl) -> None:
     option = "kafka.sasl.mechanism"
-    known = ", ".join(_MODULES)
+    mechanisms = ", ".join(_MODULES)
     if sasl.mechanism in ("", "GSSAPI"):
-        what = "GSSAPI (Kerberos), Kafka's default," if not sasl.mechanism else "GSSAPI (Kerberos)"
-        raise OptionError(option, f"{what} is not supported: set one of {known}")
+        mechanism = (
+            "GSSAPI (Kerberos), Kafka's default," if not sasl.mechanism else "GSSAPI (Kerberos)"
+        )
+        raise OptionError(option, f"{mechanism} is not supported: set one of {mechanisms}")
     if sasl.mechanism not in _MODULES:
-        raise OptionError(option, f"{sasl.mechanism!r} is not supported: set one of {known}")
+        raise OptionError(option, f"{sasl.mechanism!r} is not supported: set one of {mechanisms}")
     if sasl.login_handler not in _HANDLERS:
         raise OptionError(
             "kafka.sasl.login.callback.handler.class",

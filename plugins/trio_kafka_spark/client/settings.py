@@ -5,7 +5,7 @@ Defaults are Kafka's, except for fetch sizes, which suit whole-partition reads.
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Self
 
 from attrs import field
@@ -82,7 +82,7 @@ class ClientSettings:
         `kafkaConsumer.pollTimeoutMs` is read here too. Raises OptionError for an option that is
         unknown or refused, for a value that is malformed, and where there is no address.
         """
-        values = dict(_parsed(options, for_writing=for_writing))
+        values: dict[str, Any] = dict(_parsed(options, for_writing=for_writing))
         if "bootstrap" not in values:
             client = "producer" if for_writing else "consumer"
             raise OptionError(BOOTSTRAP, f"must be specified for configuring Kafka {client}")
@@ -93,7 +93,7 @@ class ClientSettings:
         return cls(**values, **parts)
 
 
-def _parsed(options: Mapping[str, str], *, for_writing: bool) -> Any:
+def _parsed(options: Mapping[str, str], *, for_writing: bool) -> Iterator[tuple[str, object]]:
     for key, value in options.items():
         lower = key.lower()
         if lower == POLL_TIMEOUT:
@@ -111,7 +111,7 @@ def _parsed(options: Mapping[str, str], *, for_writing: bool) -> Any:
             yield option.target, _value(key, option, value)
 
 
-def _value(key: str, option: KafkaOption, value: str) -> Any:
+def _value(key: str, option: KafkaOption, value: str) -> object:
     if option.secret:
         return Secret(key, value)
     try:

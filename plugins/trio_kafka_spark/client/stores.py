@@ -19,31 +19,31 @@ _JKS: Final = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")  # the second is JCEKS
 _DER: Final = 0x30  # a PKCS12 file is a DER sequence
 
 
-def trusted(option: str, kind: str, location: str, password: Secret | None) -> str:
+def trusted(option: str, *, kind: str, location: str, password: Secret | None) -> str:
     """The certificates of a trust store, as PEM. Raises OptionError."""
     data = _read(option, location)
-    if _is_pem(option, kind, location, data):
+    if _is_pem(option, kind=kind, location=location, data=data):
         return _text(option, data)
-    store = _pkcs12(option, location, data, password)
-    found = [one.certificate for one in store.additional_certs]
+    store = _pkcs12(option, location=location, data=data, password=password)
+    certificates = [bag.certificate for bag in store.additional_certs]
     if store.cert is not None:
-        found.append(store.cert.certificate)
-    if not found:
+        certificates.append(store.cert.certificate)
+    if not certificates:
         raise OptionError(option, f"{location} has no certificate")
     from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415
 
-    return "".join(one.public_bytes(Encoding.PEM).decode() for one in found)
+    return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in certificates)
 
 
-def identity(option: str, kind: str, location: str, password: Secret | None) -> str:
+def identity(option: str, *, kind: str, location: str, password: Secret | None) -> str:
     """Private key and certificate chain of a key store, as PEM. Raises OptionError.
 
     A key in a PEM file stays encrypted as it is.
     """
     data = _read(option, location)
-    if _is_pem(option, kind, location, data):
+    if _is_pem(option, kind=kind, location=location, data=data):
         return _text(option, data)
-    store = _pkcs12(option, location, data, password)
+    store = _pkcs12(option, location=location, data=data, password=password)
     if store.key is None or store.cert is None:
         raise OptionError(option, f"{location} has no private key with a certificate")
     from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
@@ -54,7 +54,7 @@ def identity(option: str, kind: str, location: str, password: Secret | None) -> 
 
     key = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     chain = [store.cert, *store.additional_certs]
-    certificates = [one.certificate.public_bytes(Encoding.PEM) for one in chain]
+    certificates = [certificate.certificate.public_bytes(Encoding.PEM) for certificate in chain]
     return b"".join([key, *certificates]).decode()
 
 
@@ -67,7 +67,7 @@ def _read(option: str, location: str) -> bytes:
         ) from None
 
 
-def _is_pem(option: str, kind: str, location: str, data: bytes) -> bool:
+def _is_pem(option: str, *, kind: str, location: str, data: bytes) -> bool:
     """Tell PEM from PKCS12 content. Raises OptionError for all others."""
     if data.startswith(_JKS):
         raise OptionError(
@@ -94,7 +94,7 @@ def _text(option: str, data: bytes) -> str:
 
 
 def _pkcs12(
-    option: str, location: str, data: bytes, password: Secret | None
+    option: str, *, location: str, data: bytes, password: Secret | None
 ) -> "PKCS12KeyAndCertificates":
     try:
         from cryptography.hazmat.primitives.serialization import pkcs12  # noqa: PLC0415

@@ -37,7 +37,7 @@ def _restrict(context: ssl.SSLContext, tls: Tls) -> None:
     """Versions and cipher suites."""
     chosen = set(tls.protocols or _VERSIONS)
     if tls.ciphers:
-        older = [one for one in tls.ciphers if not _OF_TLS_1_3.fullmatch(one)]
+        older = [suite for suite in tls.ciphers if not _OF_TLS_1_3.fullmatch(suite)]
         if len(older) == len(tls.ciphers):
             chosen.discard("TLSv1.3")
         if not older:
@@ -54,7 +54,7 @@ def _restrict(context: ssl.SSLContext, tls: Tls) -> None:
             raise OptionError(
                 "kafka.ssl.cipher.suites", f"{', '.join(older)}: OpenSSL knows none of them"
             ) from None
-    versions = sorted(_VERSIONS[one] for one in chosen)
+    versions = sorted(_VERSIONS[version] for version in chosen)
     context.minimum_version, context.maximum_version = versions[0], versions[-1]
 
 
@@ -76,7 +76,12 @@ def _trust(context: ssl.SSLContext, tls: Tls) -> None:
         pem = tls.truststore_certificates.reveal()
     elif tls.truststore_location:
         option = "kafka.ssl.truststore.location"
-        pem = trusted(option, tls.truststore_type, tls.truststore_location, tls.truststore_password)
+        pem = trusted(
+            option,
+            kind=tls.truststore_type,
+            location=tls.truststore_location,
+            password=tls.truststore_password,
+        )
     else:
         context.load_default_certs()
         return
@@ -92,7 +97,12 @@ def _identify(context: ssl.SSLContext, tls: Tls) -> None:
         pem = f"{tls.keystore_key.reveal()}\n{tls.keystore_chain.reveal()}\n"
     elif tls.keystore_location:
         option = "kafka.ssl.keystore.location"
-        pem = identity(option, tls.keystore_type, tls.keystore_location, tls.keystore_password)
+        pem = identity(
+            option,
+            kind=tls.keystore_type,
+            location=tls.keystore_location,
+            password=tls.keystore_password,
+        )
     else:
         return
     # Without any password OpenSSL would ask for one on the terminal.

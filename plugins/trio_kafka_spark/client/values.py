@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.model import Endpoint
 
-Parser = Callable[[str], Any]
+Parser = Callable[[str], object]
 """The value of a text. Raises ValueError, whose text says what was expected."""
 
 LARGEST_INT: Final = (1 << 31) - 1
@@ -33,22 +33,22 @@ def integer(low: int = 0, high: int = LARGEST_INT) -> Parser:
 
 def flag(text: str) -> bool:
     """A boolean as Kafka reads it: true or false, in any case."""
-    known = {"true": True, "false": False}
-    found = known.get(text.strip().lower())
-    if found is None:
+    flags = {"true": True, "false": False}
+    value = flags.get(text.strip().lower())
+    if value is None:
         raise ValueError(f"{text!r}: want true or false")
-    return found
+    return value
 
 
 def choice(*names: str) -> Parser:
     """One of these words, in any case; the value is the word as it stands here."""
-    known = {name.lower(): name for name in names}
+    choices = {name.lower(): name for name in names}
 
     def parse(text: str) -> str:
-        found = known.get(text.strip().lower())
-        if found is None:
+        word = choices.get(text.strip().lower())
+        if word is None:
             raise ValueError(f"{text!r}: want {' or '.join(names)}")
-        return found
+        return word
 
     return parse
 
@@ -60,17 +60,17 @@ def text(value: str) -> str:
 
 def words(value: str) -> tuple[str, ...]:
     """A list, separated by commas; empty items are left out."""
-    return tuple(filter(None, (one.strip() for one in value.split(","))))
+    return tuple(filter(None, (word.strip() for word in value.split(","))))
 
 
 def endpoints(value: str) -> tuple[Endpoint, ...]:
     """A list of HOST:PORT, with [...] around an IPv6 address."""
-    found = []
-    for one in words(value):
-        match = _ENDPOINT.fullmatch(one)
+    addresses = []
+    for address in words(value):
+        match = _ENDPOINT.fullmatch(address)
         if match is None or not 0 < int(match["port"]) <= 65535:
-            raise ValueError(f"{one!r} is no address: want HOST:PORT[,HOST:PORT...]")
-        found.append(Endpoint(match["ip6"] or match["host"], int(match["port"])))
-    if not found:
+            raise ValueError(f"{address!r} is no address: want HOST:PORT[,HOST:PORT...]")
+        addresses.append(Endpoint(match["ip6"] or match["host"], int(match["port"])))
+    if not addresses:
         raise ValueError("the list is empty: want HOST:PORT[,HOST:PORT...]")
-    return tuple(found)
+    return tuple(addresses)

@@ -31,7 +31,7 @@ def dump(records: DataFrame, longest: int = _LONGEST) -> DataFrame:
         sf.coalesce(sf.octet_length("value"), sf.lit(-1)).alias("value_bytes"),
     ]
     if "headers" in records.columns:
-        shown = sf.transform("headers", lambda one: _header(one, longest))
+        shown = sf.transform("headers", lambda header: _header(header, longest))
         columns.append(sf.coalesce(shown, sf.array()).alias("headers"))
     return records.orderBy("topic", "partition", "offset").select(*columns)
 

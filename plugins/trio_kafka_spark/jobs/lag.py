@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from trio_kafka.coordinators.stored import decode_record
+from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.groups.classic import (
     LegacyOffsetCommitKey,
@@ -53,18 +53,20 @@ def decoded_commits(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
     """Yield the commits in batches of records."""
     for batch in batches:
         rows = []
-        found = []
+        commits = []
         pairs = zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True)
         for row, (key, value) in enumerate(pairs):
             commit = _commit(key, value)
             if commit is not None:
                 rows.append(row)
-                found.append(commit)
+                commits.append(commit)
         kept = batch.select(["timestamp", "offset"]).take(pa.array(rows, pa.int64()))
         fields = list(COMMITS)[len(kept.columns) :]
-        columns = [list(one) for one in zip(*found, strict=True)] or [[]] * len(fields)
-        made = [pa.array(one, field.type) for one, field in zip(columns, fields, strict=True)]
-        yield pa.RecordBatch.from_arrays([*kept.columns, *made], schema=COMMITS)
+        columns = [list(column) for column in zip(*commits, strict=True)] or [[]] * len(fields)
+        arrays = [
+            pa.array(column, field.type) for column, field in zip(columns, fields, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays([*kept.columns, *arrays], schema=COMMITS)
 
 
 def _commit(key: bytes | None, value: bytes | None) -> tuple[str, str, int, int | None] | None:
@@ -72,7 +74,7 @@ def _commit(key: bytes | None, value: bytes | None) -> tuple[str, str, int, int 
     if key is None:
         return None
     try:
-        record = decode_record(key, value)
+        record = GROUP_RECORDS.decode(key, value)
     except DecodeError:
         return None
     name, stored = record.key, record.value
@@ -119,9 +121,9 @@ def lag_over_time(committed: DataFrame, batches: DataFrame, every: str = "1 minu
         .withColumn("committed", sf.nullif("committed", sf.lit(_DELETED)))
     )
     lag = sf.greatest(sf.col("end_offset") - sf.col("committed"), sf.lit(0))
-    known = sf.col("end_offset").isNotNull() & sf.col("committed").isNotNull()
+    has_both = sf.col("end_offset").isNotNull() & sf.col("committed").isNotNull()
     return joined.select(
-        "time", "group", *place, "committed", "end_offset", sf.when(known, lag).alias("lag")
+        "time", "group", *place, "committed", "end_offset", sf.when(has_both, lag).alias("lag")
     ).orderBy("group", *place, "time")
 
 

@@ -43,8 +43,8 @@ def _partition(partitions: int) -> Column:
         return partitions_of_keys(key, partitions)
 
     # The stubs want the default of `functionType` to be given.
-    made: Column = arrow_udf(partition_of, "int")("key")  # type: ignore[call-overload]
-    return made
+    partition: Column = arrow_udf(partition_of, "int")("key")  # type: ignore[call-overload]
+    return partition
 
 
 def partitions_of_keys(keys: pa.Array, partitions: int) -> pa.Array:

@@ -89,5 +89,5 @@ def paced(
                 yield batch.slice(done, ready - done)
                 done = ready
                 continue
-            left = (int(due[done]) - first) / (speed * 1e6) - (clock() - began)
-            sleep(max(left, _SMALLEST_SLEEP_S))
+            wait_s = (int(due[done]) - first) / (speed * 1e6) - (clock() - began)
+            sleep(max(wait_s, _SMALLEST_SLEEP_S))

@@ -38,8 +38,8 @@ def verify(segments: DataFrame) -> DataFrame:
     Columns: topic, partition, file (a log or an index), position (bytes from its begin), kind
     (`batch`, `order`, `offset index`, `time index`, `transaction index`), error.
     """
-    wanted = segments.select("topic", "partition", "file", "base_offset").repartition("file")
-    return wanted.mapInArrow(checked, ddl(FINDINGS))
+    files = segments.select("topic", "partition", "file", "base_offset").repartition("file")
+    return files.mapInArrow(checked, ddl(FINDINGS))
 
 
 def checked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -47,9 +47,9 @@ def checked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     listed = lru_cache(_DIRECTORIES)(_segments_of)
     for batch in batches:
         for row in batch.to_pylist():
-            found = list(_findings(row, listed))
-            if found:
-                yield pa.RecordBatch.from_pylist(found, schema=FINDINGS)
+            findings = list(_findings(row, listed))
+            if findings:
+                yield pa.RecordBatch.from_pylist(findings, schema=FINDINGS)
 
 
 def _findings(
@@ -60,16 +60,16 @@ def _findings(
     if segment is None:
         return
     at = TopicPartition(str(row["topic"]), int(str(row["partition"])))
-    for one in check_segment(at, segment):
+    for finding in check_segment(at, segment):
         yield {
             "topic": at.topic,
             "partition": at.partition,
-            "file": one.file,
-            "position": one.position,
-            "kind": one.kind,
-            "error": one.error,
+            "file": finding.file,
+            "position": finding.position,
+            "kind": finding.kind,
+            "error": finding.error,
         }
 
 
 def _segments_of(directory: str) -> dict[str, SegmentFile]:
-    return {one.path: one for one in list_segments(Path(directory))}
+    return {segment.path: segment for segment in list_segments(Path(directory))}

@@ -4,7 +4,7 @@ Names are imported on first use: most of them need pyspark.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trio_kafka_spark.lake.registry import RegistrySettings
@@ -33,7 +33,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__} has no attribute {name}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -54,7 +54,7 @@ _BAD_VALUE: Final = (  # what fastavro raises for bytes of another schema, or cu
 )
 
 
-def read_schema(path: str) -> Any:
+def read_schema(path: str) -> object:
     """Return the schema of a file. Raises OptionError."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
@@ -71,46 +71,54 @@ def struct_of(schema: Any) -> t.StructType:
     """
     try:
         fastavro.parse_schema(plain(schema), _write_hint=False)
-        made = _type_of(schema, "value", {}, ())
+        struct = _type_of(schema, "value", named={}, open_records=())
     except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
         raise OptionError("schema", f"is no Avro schema: {error}") from None
     except (KeyError, TypeError) as error:
         raise OptionError("schema", f"is no Avro schema: {error!r} is missing or wrong") from None
-    if not isinstance(made, t.StructType):
-        raise OptionError("schema", f"is of type {made.simpleString()}: want an Avro record")
-    return made
+    if not isinstance(struct, t.StructType):
+        raise OptionError("schema", f"is of type {struct.simpleString()}: want an Avro record")
+    return struct
 
 
 def _type_of(
-    schema: Any, where: str, named: dict[str, Any], open_records: tuple[str, ...]
+    schema: object, where: str, *, named: dict[str, object], open_records: tuple[str, ...]
 ) -> t.DataType:
     if isinstance(schema, list):
-        return _union(schema, where, named, open_records)
+        return _union(schema, where, named=named, open_records=open_records)
     if isinstance(schema, dict):
-        return _complex(schema, where, named, open_records)
+        return _complex(schema, where, named=named, open_records=open_records)
     if schema in _PRIMITIVES:
         return _PRIMITIVES[schema]
     if schema not in named:
         raise OptionError("schema", f"{where}: type {schema} is not known")
-    return _type_of(named[schema], where, named, open_records)
+    return _type_of(named[schema], where, named=named, open_records=open_records)
 
 
 def _complex(
-    schema: dict[str, Any], where: str, named: dict[str, Any], open_records: tuple[str, ...]
+    schema: dict[str, object],
+    where: str,
+    *,
+    named: dict[str, object],
+    open_records: tuple[str, ...],
 ) -> t.DataType:
     kind = schema["type"]
     if "name" in schema:
         _name(schema, named)
     if kind in ("record", "error"):
-        return _record(schema, where, named, open_records)
+        return _record(schema, where, named=named, open_records=open_records)
     if kind == "array":
-        return t.ArrayType(_type_of(schema["items"], f"{where}[]", named, open_records))
+        return t.ArrayType(
+            _type_of(schema["items"], f"{where}[]", named=named, open_records=open_records)
+        )
     if kind == "map":
-        values = _type_of(schema["values"], f"{where}{{}}", named, open_records)
+        values = _type_of(schema["values"], f"{where}{{}}", named=named, open_records=open_records)
         return t.MapType(t.StringType(), values)
     if isinstance(kind, str):
-        return _logical(schema, kind, where) or _type_of(kind, where, named, open_records)
-    return _type_of(kind, where, named, open_records)
+        return _logical(schema, kind, where) or _type_of(
+            kind, where, named=named, open_records=open_records
+        )
+    return _type_of(kind, where, named=named, open_records=open_records)
 
 
 def _logical(schema: dict[str, Any], kind: str, where: str) -> t.DataType | None:
@@ -131,27 +139,32 @@ def _name(schema: Any, named: dict[str, Any]) -> None:
 
 
 def _record(
-    schema: Any, where: str, named: dict[str, Any], open_records: tuple[str, ...]
+    schema: Any, where: str, *, named: dict[str, Any], open_records: tuple[str, ...]
 ) -> t.StructType:
     name = schema["name"]
     if name in open_records:
         raise OptionError("schema", f"{where}: record {name} contains itself")
     fields = [
         t.StructField(
-            one["name"],
-            _type_of(one["type"], f"{where}.{one['name']}", named, (*open_records, name)),
+            field["name"],
+            _type_of(
+                field["type"],
+                f"{where}.{field['name']}",
+                named=named,
+                open_records=(*open_records, name),
+            ),
         )
-        for one in schema["fields"]
+        for field in schema["fields"]
     ]
     return t.StructType(fields)
 
 
 def _union(
-    branches: list[Any], where: str, named: dict[str, Any], open_records: tuple[str, ...]
+    branches: list[object], where: str, *, named: dict[str, object], open_records: tuple[str, ...]
 ) -> t.DataType:
-    kinds = [one for one in branches if one != "null"]
+    kinds = [branch for branch in branches if branch != "null"]
     if len(kinds) == 1:
-        return _type_of(kinds[0], where, named, open_records)
+        return _type_of(kinds[0], where, named=named, open_records=open_records)
     if set(map(str, kinds)) == {"int", "long"}:
         return t.LongType()
     if set(map(str, kinds)) == {"float", "double"}:
@@ -164,19 +177,21 @@ def _union(
 def plain(schema: Any) -> Any:
     """Return a schema without the logical types that are stored as they are read."""
     if isinstance(schema, list):
-        return [plain(one) for one in schema]
+        return [plain(branch) for branch in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {key: value for key, value in schema.items() if key != "logicalType"}
+    stripped = {key: value for key, value in schema.items() if key != "logicalType"}
     for key in ("type", "items", "values"):
-        if isinstance(made.get(key), dict | list):
-            made[key] = plain(made[key])
-    if isinstance(made.get("fields"), list):
-        made["fields"] = [{**one, "type": plain(one.get("type"))} for one in made["fields"]]
+        if isinstance(stripped.get(key), dict | list):
+            stripped[key] = plain(stripped[key])
+    if isinstance(stripped.get("fields"), list):
+        stripped["fields"] = [
+            {**field, "type": plain(field.get("type"))} for field in stripped["fields"]
+        ]
     logical = schema.get("logicalType")
     if logical == "decimal" or (str(schema.get("type")), str(logical)) in _LOGICAL:
-        made["logicalType"] = logical
-    return made
+        stripped["logicalType"] = logical
+    return stripped
 
 
 @define
@@ -200,7 +215,7 @@ class AvroParser:
         """Return a parser with a registry client of its own."""
         return cls(schema, None if registry is None else Registry(registry))
 
-    def parse(self, values: pa.Array) -> tuple[list[dict[str, Any] | None], list[str | None]]:
+    def parse(self, values: pa.Array) -> tuple[list[dict[str, object] | None], list[str | None]]:
         """Return the row of each value and why it has none; both are None for a null value."""
         rows: list[dict[str, Any] | None] = []
         reasons: list[str | None] = []
@@ -222,31 +237,31 @@ class AvroParser:
             return None, str(error)
         except _BAD_VALUE as error:
             return None, f"no Avro of this schema: {str(error) or type(error).__name__}"
-        left = len(data) - stream.tell()
-        if left:
-            return None, f"no Avro of this schema: {left} bytes are left over"
+        rest = len(data) - stream.tell()
+        if rest:
+            return None, f"no Avro of this schema: {rest} bytes are left over"
         return row, None
 
     def _writer(self, number: int) -> Any:
-        found = self._writers.get(number)
-        if found is None and self.registry is not None:
+        writer = self._writers.get(number)
+        if writer is None and self.registry is not None:
             schema = plain(self.registry.schema(number))
             try:
-                found = self._writers[number] = fastavro.parse_schema(schema)
+                writer = self._writers[number] = fastavro.parse_schema(schema)
             except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
                 raise UnknownSchemaError(f"schema {number} is no Avro schema: {error}") from None
-        return found
+        return writer
 
 
 def columns_of(
-    rows: Sequence[dict[str, Any] | None], struct: pa.StructType
+    rows: Sequence[dict[str, object] | None], struct: pa.StructType
 ) -> tuple[list[pa.Array], dict[int, str]]:
     """Return a column for each field, and the rows that do not fit, which are null in all of them.
 
     Decimals with more digits than their schema, for example, do not fit.
     """
     try:
-        made = pa.array(rows, struct)
+        columns = pa.array(rows, struct)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         fitting, reasons = list(rows), {}
         for number, row in enumerate(rows):
@@ -254,6 +269,6 @@ def columns_of(
                 pa.array([row], struct)
             except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
                 fitting[number], reasons[number] = None, f"does not fit its column: {error}"
-        made = pa.array(fitting, struct)
-        return made.flatten(), reasons
-    return made.flatten(), {}
+        columns = pa.array(fitting, struct)
+        return columns.flatten(), reasons
+    return columns.flatten(), {}

@@ -42,8 +42,8 @@ class DeltaTarget:
             table = DeltaTable(str(self.path))
         except TableNotFoundError:
             self.path.mkdir(parents=True, exist_ok=True)
-            wanted = Schema.from_json(json.dumps(schema))
-            DeltaTable.create(str(self.path), schema=wanted, mode="ignore")
+            table_schema = Schema.from_json(json.dumps(schema))
+            DeltaTable.create(str(self.path), schema=table_schema, mode="ignore")
             return
         check_features(table, str(self.path))
         if table.metadata().partition_columns:
@@ -54,7 +54,7 @@ class DeltaTarget:
             )
         new = added_columns(str(self.path), json.loads(table.schema().to_json()), schema)
         if new:
-            table.alter.add_columns([Field.from_json(json.dumps(one)) for one in new])
+            table.alter.add_columns([Field.from_json(json.dumps(column)) for column in new])
 
     def commit(self, app: str, batch: int, files: Sequence[DataFile]) -> bool:
         """Add the files of a batch; False, and they are deleted: the table has that batch."""
@@ -68,7 +68,7 @@ class DeltaTarget:
         sync(self.path)
         now_ms = int(time.time() * 1000)
         adds: list[AddAction | RemoveAction] = [
-            AddAction(one.name, one.size, {}, now_ms, True, one.stats) for one in files
+            AddAction(file.name, file.size, {}, now_ms, True, file.stats) for file in files
         ]
         properties = CommitProperties(
             app_transactions=[Transaction(app, batch)],

@@ -20,50 +20,50 @@ def added_columns(
 
     Raises SourceError for a column whose type differs, or that must not be null in the table.
     """
-    there = {one["name"].lower(): one for one in table["fields"]}
-    asked = {one["name"].lower() for one in query["fields"]}
-    for one in query["fields"]:
-        before = there.get(one["name"].lower())
+    there = {column["name"].lower(): column for column in table["fields"]}
+    written = {column["name"].lower() for column in query["fields"]}
+    for column in query["fields"]:
+        before = there.get(column["name"].lower())
         if before is None:
             continue
-        if before["name"] != one["name"]:
-            found, want = before["name"], one["name"]
-            raise _changed(where, f"column {found} of the table is written as {want}")
-        if bare(before["type"]) != bare(one["type"]):
-            found, want = shown(before["type"]), shown(one["type"])
-            raise _changed(where, f"column {one['name']} is {found}, the query writes {want}")
+        if before["name"] != column["name"]:
+            has, want = before["name"], column["name"]
+            raise _changed(where, f"column {has} of the table is written as {want}")
+        if bare(before["type"]) != bare(column["type"]):
+            has, want = shown(before["type"]), shown(column["type"])
+            raise _changed(where, f"column {column['name']} is {has}, the query writes {want}")
     for name, before in there.items():
-        if name not in asked and not before["nullable"]:
+        if name not in written and not before["nullable"]:
             raise _changed(where, f"column {before['name']} must not be null; the query lacks it")
-    return [one for one in query["fields"] if one["name"].lower() not in there]
+    return [column for column in query["fields"] if column["name"].lower() not in there]
 
 
-def bare(kind: Any) -> Any:
+def bare(kind: object) -> object:
     """Return a type without nullability and metadata, which make no difference here."""
     if not isinstance(kind, Mapping):
         return kind
     if kind["type"] == "struct":
-        return ("struct", [(one["name"], bare(one["type"])) for one in kind["fields"]])
+        return ("struct", [(field["name"], bare(field["type"])) for field in kind["fields"]])
     if kind["type"] == "array":
         return ("array", bare(kind["elementType"]))
     return ("map", bare(kind["keyType"]), bare(kind["valueType"]))
 
 
-def shown(kind: Any) -> str:
+def shown(kind: object) -> str:
     """Return a type as in SQL."""
     if not isinstance(kind, Mapping):
         return str(kind)
     if kind["type"] == "struct":
-        inner = ",".join(f"{one['name']}:{shown(one['type'])}" for one in kind["fields"])
+        inner = ",".join(f"{field['name']}:{shown(field['type'])}" for field in kind["fields"])
         return f"struct<{inner}>"
     if kind["type"] == "array":
         return f"array<{shown(kind['elementType'])}>"
     return f"map<{shown(kind['keyType'])},{shown(kind['valueType'])}>"
 
 
-def _changed(where: str, what: str) -> SourceError:
+def _changed(where: str, difference: str) -> SourceError:
     return SourceError(
         CHANGED,
-        f"table {where}: {what}; only new columns are added to a table: write to a new path, or"
-        " give the value another schema",
+        f"table {where}: {difference}; only new columns are added to a table: write to a new path,"
+        " or give the value another schema",
     )

@@ -36,7 +36,7 @@ class DataFile:
     stats: str = field(default="{}", repr=False)
 
 
-@define
+@define(kw_only=True)
 class FileWriter:
     """Writes batches of one schema to files in `directory`, a new one after so many rows."""
 
@@ -94,7 +94,7 @@ class FileWriter:
         )
 
 
-@define
+@define(kw_only=True)
 class Bounds:
     """Rows, nulls and bounds of the columns of one file."""
 
@@ -110,10 +110,10 @@ class Bounds:
             self.nulls[name] = self.nulls.get(name, 0) + column.null_count
             if not any(is_kind(column.type) for is_kind in _MINMAX):
                 continue
-            found = pc.min_max(column).as_py()
-            if found["min"] is not None:
-                self.least[name] = min(found["min"], self.least.get(name, found["min"]))
-                self.most[name] = max(found["max"], self.most.get(name, found["max"]))
+            bounds = pc.min_max(column).as_py()
+            if bounds["min"] is not None:
+                self.least[name] = min(bounds["min"], self.least.get(name, bounds["min"]))
+                self.most[name] = max(bounds["max"], self.most.get(name, bounds["max"]))
 
     def stats(self) -> str:
         """Return them as Delta's log has them. Strings that are long have no bounds."""
@@ -135,8 +135,8 @@ class Bounds:
 
 def delete_files(directory: Path, files: Iterable[DataFile]) -> None:
     """Delete files that no commit names."""
-    for one in files:
-        (directory / one.name).unlink(missing_ok=True)
+    for file in files:
+        (directory / file.name).unlink(missing_ok=True)
 
 
 def sync(path: Path) -> None:

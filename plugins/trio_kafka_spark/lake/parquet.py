@@ -70,8 +70,8 @@ class ParquetTarget:
             return True
         draft = self.task_directory / f"{BATCH}-{batch}-{uuid.uuid4()}"
         draft.mkdir()
-        for number, one in enumerate(files):
-            (self.task_directory / one.name).rename(draft / f"part-{number:05}.parquet")
+        for number, file in enumerate(files):
+            (self.task_directory / file.name).rename(draft / f"part-{number:05}.parquet")
         sync(draft)
         draft.rename(final)  # fails if another driver was faster: a directory with files is there
         sync(self.path)
@@ -83,16 +83,16 @@ class ParquetTarget:
         return None if described is None else dict(described["schema"])
 
     def description(self) -> dict[str, Any] | None:
-        """Return what the table says of itself: its query's id and its columns."""
+        """Return the table's description (id of its query, columns); None if there is none."""
         try:
-            found = json.loads((self.path / _DESCRIPTION).read_text(encoding="utf-8"))
+            description = json.loads((self.path / _DESCRIPTION).read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        return dict(found)
+        return dict(description)
 
     def _refuse_strangers(self) -> None:
         if self.path.exists() and any(
-            not one.name.startswith(("_", ".")) for one in self.path.iterdir()
+            not entry.name.startswith(("_", ".")) for entry in self.path.iterdir()
         ):
             raise SourceError(
                 OTHER_QUERY,
@@ -103,9 +103,9 @@ class ParquetTarget:
     def _remove_leftovers(self) -> None:
         """Delete what crashed tasks have left, unless it is so new that a task may be at work."""
         self.task_directory.mkdir(parents=True, exist_ok=True)
-        for one in self.task_directory.iterdir():
-            if one.stat().st_mtime < time.time() - _LEFTOVERS_S:
-                if one.is_dir():
-                    shutil.rmtree(one, ignore_errors=True)
+        for leftover in self.task_directory.iterdir():
+            if leftover.stat().st_mtime < time.time() - _LEFTOVERS_S:
+                if leftover.is_dir():
+                    shutil.rmtree(leftover, ignore_errors=True)
                 else:
-                    one.unlink(missing_ok=True)
+                    leftover.unlink(missing_ok=True)

@@ -78,7 +78,7 @@ class Registry:
     settings: RegistrySettings
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], object] = time.sleep
-    _schemas: dict[int, Any] = field(factory=dict, init=False)
+    _schemas: dict[int, object] = field(factory=dict, init=False)
     _unknown: dict[int, tuple[float, str]] = field(factory=dict, init=False)
 
     def schema(self, number: int) -> Any:
@@ -86,26 +86,26 @@ class Registry:
 
         Raises UnknownSchemaError; SourceError if the registry does not answer.
         """
-        found = self._schemas.get(number)
-        if found is not None:
-            return found
+        schema = self._schemas.get(number)
+        if schema is not None:
+            return schema
         until, reason = self._unknown.get(number, (0.0, ""))
         if self.now() < until:
             raise UnknownSchemaError(reason)
         try:
-            found = _avro(self._get(f"/schemas/ids/{number}"), f"schema {number}")
+            schema = _avro(self._get(f"/schemas/ids/{number}"), f"schema {number}")
         except UnknownSchemaError as error:
             self._unknown[number] = (self.now() + _UNKNOWN_FOR_S, str(error))
             raise
-        self._schemas[number] = found
-        return found
+        self._schemas[number] = schema
+        return schema
 
-    def latest(self, subject: str) -> Any:
+    def latest(self, subject: str) -> object:
         """Return the newest schema of a subject. Raises as `schema`."""
         quoted = urllib.parse.quote(subject, safe="")
         return _avro(self._get(f"/subjects/{quoted}/versions/latest"), f"subject {subject}")
 
-    def _get(self, path: str) -> Any:
+    def _get(self, path: str) -> object:
         url = self.settings.url.rstrip("/") + path
         request = urllib.request.Request(url, headers={"Accept": _ACCEPT})  # noqa: S310
         secret = self._secret()
@@ -132,7 +132,7 @@ class Registry:
             " check its address, its credentials, and that tasks can reach it",
         )
 
-    def _answer(self, request: urllib.request.Request, path: str) -> Any:
+    def _answer(self, request: urllib.request.Request, path: str) -> object:
         with urllib.request.urlopen(request, timeout=self.settings.timeout_s) as answer:  # noqa: S310
             body = answer.read(_LARGEST + 1)
         if len(body) > _LARGEST:
@@ -151,16 +151,16 @@ class Registry:
         return f"Basic {base64.b64encode(text.encode()).decode()}"
 
 
-def _avro(answer: Any, what: str) -> Any:
+def _avro(answer: object, name: str) -> object:
     """Return the schema of a registry's answer. Raises UnknownSchemaError if it is no Avro."""
     if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
-        raise UnknownSchemaError(f"{what}: the registry's answer has no schema")
+        raise UnknownSchemaError(f"{name}: the registry's answer has no schema")
     kind = answer.get("schemaType", "AVRO")
     if kind != "AVRO":
-        raise UnknownSchemaError(f"{what} is of type {kind}: want AVRO")
+        raise UnknownSchemaError(f"{name} is of type {kind}: want AVRO")
     if answer.get("references"):
-        raise UnknownSchemaError(f"{what} has references to other schemas, which are not read")
+        raise UnknownSchemaError(f"{name} has references to other schemas, which are not read")
     try:
         return parse_json(answer["schema"])
     except ValueError:
-        raise UnknownSchemaError(f"{what} is no JSON") from None
+        raise UnknownSchemaError(f"{name} is no JSON") from None

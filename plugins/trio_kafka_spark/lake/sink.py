@@ -59,7 +59,7 @@ class TablePlan:
     table: Any = field(repr=False)
     dead: Any = field(repr=False)
     fail: bool = False
-    avro_schema: Any = field(default=None, repr=False)
+    avro_schema: object = field(default=None, repr=False)
     registry: RegistrySettings | None = None
 
     @classmethod
@@ -67,8 +67,8 @@ class TablePlan:
         """Return the plan of a JSON text."""
         values = json.loads(text)
         registry = values.pop("registry")
-        made = None if registry is None else RegistrySettings(**registry)
-        return cls(registry=made, **values)
+        settings = None if registry is None else RegistrySettings(**registry)
+        return cls(registry=settings, **values)
 
     def text(self) -> str:
         """Return the plan as JSON."""
@@ -94,19 +94,19 @@ class TablePlan:
     def schemas(self) -> tuple[pa.Schema, pa.Schema]:
         """Return the Arrow schemas of the table and of the dead letters."""
         table, dead = (
-            to_arrow_schema(StructType.fromJson(one), timezone="UTC")
-            for one in (self.table, self.dead)
+            to_arrow_schema(StructType.fromJson(schema), timezone="UTC")
+            for schema in (self.table, self.dead)
         )
         return table, dead
 
     def split(self) -> Split:
-        """Return what splits rows; it is built in the task."""
+        """Return the splitter of good rows and dead letters; called in the task."""
         table, dead = self.schemas()
         if self.kind == RAW:
             return Whole(table)
         if self.kind == JSON:
             return ByError(table, dead)
-        return AvroSplit(table, dead, self.avro_schema, self.registry)
+        return AvroSplit(table, dead, schema=self.avro_schema, registry=self.registry)
 
 
 @frozen
@@ -127,8 +127,8 @@ class TableWriter(DataSourceStreamArrowWriter):
         """Write the rows of one task to new files."""
         table, dead = self.plan.schemas()
         split = self.plan.split()
-        good = FileWriter(self.plan.target().task_directory, table)
-        bad = FileWriter(self.plan.target(dead=True).task_directory, dead)
+        good = FileWriter(directory=self.plan.target().task_directory, schema=table)
+        bad = FileWriter(directory=self.plan.target(dead=True).task_directory, schema=dead)
         try:
             for rows in iterator:
                 kept, letters = split(rows)
@@ -144,7 +144,7 @@ class TableWriter(DataSourceStreamArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's
         """Add the files of all tasks to the tables, once."""
-        tasks = [one for one in messages if isinstance(one, TaskFiles)]
+        tasks = [message for message in messages if isinstance(message, TaskFiles)]
         files = [file for task in tasks for file in task.files]
         dead = [file for task in tasks for file in task.dead]
         self.plan.target().commit(self.plan.app, batchId, files)
@@ -153,10 +153,10 @@ class TableWriter(DataSourceStreamArrowWriter):
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         """Delete the files of the tasks that succeeded; the others have deleted their own."""
-        for one in messages:
-            if isinstance(one, TaskFiles):
-                delete_files(self.plan.target().task_directory, one.files)
-                delete_files(self.plan.target(dead=True).task_directory, one.dead)
+        for message in messages:
+            if isinstance(message, TaskFiles):
+                delete_files(self.plan.target().task_directory, message.files)
+                delete_files(self.plan.target(dead=True).task_directory, message.dead)
 
     def _refuse(self, letters: pa.RecordBatch) -> None:
         if self.plan.fail:

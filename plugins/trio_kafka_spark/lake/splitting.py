@@ -5,7 +5,7 @@ JSON is parsed by Spark, which leaves the reason in the column `kafka_error` and
 columns, and nulls for all fields.
 """
 
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -54,7 +54,12 @@ class AvroSplit:
     """Records whose value is Avro; built in the task, as it holds a registry's client."""
 
     def __init__(
-        self, table: pa.Schema, dead: pa.Schema, schema: Any, registry: RegistrySettings | None
+        self,
+        table: pa.Schema,
+        dead: pa.Schema,
+        *,
+        schema: object,
+        registry: RegistrySettings | None,
     ) -> None:
         from trio_kafka_spark.lake.avro import AvroParser  # noqa: PLC0415 - fastavro
 
@@ -84,9 +89,9 @@ class AvroSplit:
 
 def conformed(rows: pa.RecordBatch, schema: pa.Schema, *, prefix: str = "") -> pa.RecordBatch:
     """Return the columns of a schema, in its order and of its types, found under a prefix."""
-    columns = [rows.column(prefix + one.name) for one in schema]
+    columns = [rows.column(prefix + field.name) for field in schema]
     typed = [
-        column if column.type == one.type else column.cast(one.type)
-        for one, column in zip(schema, columns, strict=True)
+        column if column.type == field.type else column.cast(field.type)
+        for field, column in zip(schema, columns, strict=True)
     ]
     return pa.RecordBatch.from_arrays(typed, schema=schema)

@@ -78,16 +78,16 @@ def topic_to_table(
         fail=dead_letters == FAIL,
         app=query_id(progress),
     )
-    given = {name.lower() for name in options}
+    named = {name.lower() for name in options}
     source = {name: text for name, text in options.items() if name.lower() != "includeheaders"}
     source["includeHeaders"] = str(headers).lower()
-    if not any(name.startswith("starting") for name in given):
+    if not any(name.startswith("starting") for name in named):
         source["startingOffsets"] = "earliest"
     trigger: dict[str, Any] = {"availableNow": True}
     if lag is not None:
         pace = pace_for(lag, records_per_second)
         trigger = {"processingTime": pace.trigger}
-        if not given & {"maxoffsetspertrigger", "minoffsetspertrigger"}:
+        if not named & {"maxoffsetspertrigger", "minoffsetspertrigger"}:
             source["maxOffsetsPerTrigger"] = str(pace.records)
     plan.prepare()
     spark.dataSource.register(TableSink)
@@ -119,12 +119,12 @@ def query_id(checkpoint: Path) -> str:
 
 def local_path(option: str, path: str) -> Path:
     """Return a path of the file system. Raises OptionError for one of an object store."""
-    scheme, found, rest = path.partition("://")
-    if found and scheme != "file":
+    scheme, separator, rest = path.partition("://")
+    if separator and scheme != "file":
         raise OptionError(
             option, f"{path!r} is not on a file system: want a directory that all executors have"
         )
-    return Path(rest if found else path.removeprefix("file:")).absolute()
+    return Path(rest if separator else path.removeprefix("file:")).absolute()
 
 
 def _dead_path(directory: Path, dead_letters: str | None) -> str:
@@ -155,14 +155,14 @@ def json_schema(value: Json) -> StructType:
     if isinstance(value.schema, StructType):
         return value.schema
     try:
-        made = StructType.fromDDL(value.schema)
+        schema = StructType.fromDDL(value.schema)
     except Exception as error:  # noqa: BLE001 - of several kinds, by way of the JVM
         raise OptionError("schema", f"{value.schema!r} is no schema in SQL: {error}") from None
-    if not isinstance(made, StructType):
+    if not isinstance(schema, StructType):
         raise OptionError(
             "schema", f"{value.schema!r} is one type: want columns, as in `id BIGINT`"
         )
-    return made
+    return schema
 
 
 def _rows(source: DataFrame, value: ValueFormat | None, headers: bool) -> DataFrame:
@@ -188,12 +188,12 @@ def parsed_json(source: DataFrame, value: Json, beside: list[str]) -> DataFrame:
         inner.isNull() | inner[_CORRUPT].isNotNull(),
         f.lit(f"no JSON object of this schema: {schema.simpleString()}"[:500]),
     )
-    for one in schema.fields:
-        if not one.nullable:
-            missing = f.lit(f"field {one.name} is missing, null or of another type")
-            error = error.when(inner[one.name].isNull(), missing)
+    for field in schema.fields:
+        if not field.nullable:
+            missing = f.lit(f"field {field.name} is missing, null or of another type")
+            error = error.when(inner[field.name].isNull(), missing)
     marked = parsed.select("*", error.alias("_error"))
-    kept: list[Column] = [inner[one.name].alias(one.name) for one in schema.fields]
+    kept: list[Column] = [inner[field.name].alias(field.name) for field in schema.fields]
     kept += [f.col(name).alias(PREFIX + name) for name in beside]
     kept.append(f.col("_error").alias(PREFIX + ERROR))
     kept.append(f.when(f.col("_error").isNotNull(), f.col(VALUE)).alias(PREFIX + VALUE))

@@ -8,7 +8,7 @@ that an expression gives.
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -51,8 +51,8 @@ def table_to_topic(
     records_per_second: replay at this rate, in the order of timestamps, with one task.
     Raises OptionError and SourceError.
     """
-    given = {name.lower() for name in options}
-    if given & {"maxrecordspersecond", "timestampcolumn", "topic"}:
+    named = {name.lower() for name in options}
+    if named & {"maxrecordspersecond", "timestampcolumn", "topic"}:
         raise OptionError("options", "give topic and rate as arguments, not as options")
     rows = read_table(spark, path, table=table, version=version)
     if where is not None:
@@ -83,7 +83,7 @@ def read_table(
         schema = ParquetTarget(directory).schema()
         if schema is None:
             raise _no_table(directory, "plain Parquet")
-        files = [str(one) for one in sorted(directory.glob("batch=*/*.parquet"))]
+        files = [str(file) for file in sorted(directory.glob("batch=*/*.parquet"))]
         return _files(spark, schema, files)
     if table != "delta":
         raise OptionError("table", f"{table!r}: want delta or parquet")
@@ -93,15 +93,15 @@ def read_table(
     from trio_kafka_spark.lake.delta import check_features  # noqa: PLC0415
 
     try:
-        found = DeltaTable(str(directory), version=version)
+        delta = DeltaTable(str(directory), version=version)
     except TableNotFoundError:
         raise _no_table(directory, "Delta") from None
     except DeltaError as error:
         raise SourceError(NO_TABLE, f"{directory}, version {version}: {error}") from None
-    check_features(found, str(directory))
-    if found.metadata().partition_columns:
+    check_features(delta, str(directory))
+    if delta.metadata().partition_columns:
         raise SourceError(NO_TABLE, f"{directory} has partition columns, which are not read")
-    return _files(spark, json.loads(found.schema().to_json()), found.file_uris())
+    return _files(spark, json.loads(delta.schema().to_json()), delta.file_uris())
 
 
 def as_records(
@@ -110,25 +110,25 @@ def as_records(
     """Return the columns of a sink, and those by which rows are ordered."""
     names = rows.columns
     prefix = PREFIX if PREFIX + "offset" in names else ""
-    made: list[Column] = [f.expr(value).alias("value")] if value else [_value(rows, prefix)]
+    columns: list[Column] = [f.expr(value).alias("value")] if value else [_value(rows, prefix)]
     if key is not None:
-        made.append(f.expr(key).alias("key"))
+        columns.append(f.expr(key).alias("key"))
     elif prefix + "key" in names:
-        made.append(f.col(prefix + "key").alias("key"))
+        columns.append(f.col(prefix + "key").alias("key"))
     if prefix + "headers" in names:
-        made.append(f.col(prefix + "headers").alias("headers"))
+        columns.append(f.col(prefix + "headers").alias("headers"))
     if not has_topic:
-        made.append(_needed(rows, prefix + "topic", "topic").alias("topic"))
+        columns.append(_needed(rows, prefix + "topic", "topic").alias("topic"))
     if keep_partitions:
-        made.append(_needed(rows, prefix + "partition", "keep_partitions").alias("partition"))
+        columns.append(_needed(rows, prefix + "partition", "keep_partitions").alias("partition"))
     if prefix + "timestamp" in names:
-        made.append(f.col(prefix + "timestamp").alias(_TIMESTAMP))
-    made += [
+        columns.append(f.col(prefix + "timestamp").alias(_TIMESTAMP))
+    columns += [
         f.col(prefix + name).alias(f"_from_{name}")
         for name in ("topic", "partition", "offset")
         if prefix + name in names
     ]
-    return rows.select(*made)
+    return rows.select(*columns)
 
 
 def _value(rows: DataFrame, prefix: str) -> Column:
@@ -167,7 +167,7 @@ def _write(records: DataFrame, options: dict[str, str]) -> int:
     return int(written.get["rows"])
 
 
-def _files(spark: SparkSession, schema: dict[str, Any], files: list[str]) -> DataFrame:
+def _files(spark: SparkSession, schema: dict[str, object], files: list[str]) -> DataFrame:
     struct = StructType.fromJson(schema)
     if not files:
         return spark.createDataFrame([], struct)

@@ -5,7 +5,7 @@ record's own columns beside them, as `kafka_key`, `kafka_topic` and so on.
 """
 
 import json
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql.types import (
     ArrayType,
@@ -55,7 +55,7 @@ class Json:
     options: of Spark's JSON reader, for example `timestampFormat`.
     """
 
-    schema: Any
+    schema: str | StructType
     options: dict[str, str] = {}  # noqa: RUF012 - a frozen field
 
 
@@ -68,11 +68,11 @@ class Avro:
         newest one of `subject` is used; it stays for as long as the query runs.
     """
 
-    schema: Any = None
+    schema: object = None
     registry: RegistrySettings | None = None
     subject: str | None = None
 
-    def reader_schema(self) -> Any:
+    def reader_schema(self) -> object:
         """Return the schema that values are read with. Raises OptionError, SourceError."""
         from trio_kafka_spark.lake.avro import read_schema  # noqa: PLC0415 - fastavro
 
@@ -93,8 +93,8 @@ ValueFormat = Raw | Json | Avro
 
 def record_fields(*names: str, headers: bool, prefix: str = "") -> list[StructField]:
     """Return fields of the record itself, with headers at the end if they are wanted."""
-    wanted = (*names, "headers") if headers else names
-    return [StructField(prefix + name, _RECORD[name]) for name in wanted]
+    chosen = (*names, "headers") if headers else names
+    return [StructField(prefix + name, _RECORD[name]) for name in chosen]
 
 
 def raw_schema(*, headers: bool) -> StructType:
@@ -113,26 +113,26 @@ def parsed_schema(value: StructType, *, headers: bool) -> StructType:
     """Return the columns of a table of parsed values. Raises OptionError for a name in use."""
     names = ("key", "topic", "partition", "offset", "timestamp")
     beside = record_fields(*names, headers=headers, prefix=PREFIX)
-    taken = {one.name for one in beside} | {PREFIX + ERROR, PREFIX + VALUE}
-    for one in value.fields:
-        if one.name.lower() in taken:
-            raise OptionError("schema", f"field {one.name} has the name of another column")
-        taken.add(one.name.lower())
+    taken = {field.name for field in beside} | {PREFIX + ERROR, PREFIX + VALUE}
+    for field in value.fields:
+        if field.name.lower() in taken:
+            raise OptionError("schema", f"field {field.name} has the name of another column")
+        taken.add(field.name.lower())
     return StructType([*map(_nullable, value.fields), *beside])
 
 
-def json_of(schema: StructType) -> dict[str, Any]:
+def json_of(schema: StructType) -> dict[str, object]:
     """Return Spark's JSON of a struct."""
     return dict(json.loads(schema.json()))
 
 
-def _nullable(one: StructField) -> StructField:
-    return StructField(one.name, _all_nullable(one.dataType))
+def _nullable(field: StructField) -> StructField:
+    return StructField(field.name, _all_nullable(field.dataType))
 
 
 def _all_nullable(kind: DataType) -> DataType:
     if isinstance(kind, StructType):
-        return StructType([_nullable(one) for one in kind.fields])
+        return StructType([_nullable(field) for field in kind.fields])
     if isinstance(kind, ArrayType):
         return ArrayType(_all_nullable(kind.elementType))
     if isinstance(kind, MapType):

@@ -44,18 +44,18 @@ def _rows(window: Window, columns: Sequence[str]) -> pa.RecordBatch:
     piece = window.piece
     scanned = scan(window.data)
     count = scanned.num_rows
-    made = {name: scanned.column(name) for name in scanned.schema.names}
-    made["position"] = pc.add(made["position"], window.position)
-    made["topic"] = pa.repeat(piece.at.topic, count)
-    made["partition"] = pa.repeat(pa.scalar(piece.at.partition, pa.int32()), count)
-    made["file"] = pa.repeat(piece.path, count)
+    arrays_of = {name: scanned.column(name) for name in scanned.schema.names}
+    arrays_of["position"] = pc.add(arrays_of["position"], window.position)
+    arrays_of["topic"] = pa.repeat(piece.at.topic, count)
+    arrays_of["partition"] = pa.repeat(pa.scalar(piece.at.partition, pa.int32()), count)
+    arrays_of["file"] = pa.repeat(piece.path, count)
     if UNCOMPRESSED.name in columns:
-        made[UNCOMPRESSED.name] = pa.array(list(_uncompressed(window.data)), UNCOMPRESSED.type)
+        arrays_of[UNCOMPRESSED.name] = pa.array(list(_uncompressed(window.data)), UNCOMPRESSED.type)
     schema = pa.schema([BATCHES.append(UNCOMPRESSED).field(name) for name in columns])
-    arrays = [made[field.name].cast(field.type) for field in schema]
-    base = made["base_offset"]
+    arrays = [arrays_of[field.name].cast(field.type) for field in schema]
+    base = arrays_of["base_offset"]
     begins = pc.and_(pc.greater_equal(base, piece.shown_from), pc.less(base, piece.stop))
-    inside = pc.and_(begins, pc.greater_equal(made["last_offset"], piece.start))
+    inside = pc.and_(begins, pc.greater_equal(arrays_of["last_offset"], piece.start))
     return pa.RecordBatch.from_arrays(arrays, schema=schema).filter(inside)
 
 

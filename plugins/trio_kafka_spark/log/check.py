@@ -49,7 +49,7 @@ class Finding:
     error: str
 
 
-@define
+@define(kw_only=True)
 class _Seen:
     """Facts from the batch headers of a segment. ends: last offset by position of its batch."""
 
@@ -71,7 +71,7 @@ def check_segment(at: TopicPartition, segment: SegmentFile) -> Iterator[Finding]
         )
 
     try:
-        pieces = segment_pieces(at, segment, 0, WHOLE_SEGMENT, WHOLE_SEGMENT)
+        pieces = segment_pieces(at, segment, start=0, stop=WHOLE_SEGMENT, split_bytes=WHOLE_SEGMENT)
     except FileNotFoundError:
         return
     for piece in pieces:
@@ -122,7 +122,7 @@ class _Index:
         return Finding(file=self.path, position=position, kind=self.kind, error=error)
 
     def check_size(self, *, is_needed: bool) -> Iterator[Finding]:
-        """Yield what is wrong with the file as a whole."""
+        """Yield the finding of a missing file, or of a size that is no multiple of its entries."""
         if self.file is None:
             if is_needed:
                 yield self.finding(0, "the file is missing")
@@ -141,7 +141,7 @@ class _Index:
 
 
 @contextmanager
-def _opened(segment: SegmentFile, suffix: str, layout: Struct, kind: str) -> Iterator[_Index]:
+def _opened(segment: SegmentFile, suffix: str, *, layout: Struct, kind: str) -> Iterator[_Index]:
     path = segment.path.removesuffix(LOG) + suffix
     with ExitStack() as stack:
         file = None
@@ -151,7 +151,7 @@ def _opened(segment: SegmentFile, suffix: str, layout: Struct, kind: str) -> Ite
 
 
 def _offset_index(segment: SegmentFile, seen: _Seen) -> Iterator[Finding]:
-    with _opened(segment, INDEX, OFFSET_ENTRY, OFFSET_INDEX) as index:
+    with _opened(segment, INDEX, layout=OFFSET_ENTRY, kind=OFFSET_INDEX) as index:
         yield from index.check_size(is_needed=not segment.is_active)
         before = (-1, -1)
         for place, relative, position in index.entries():
@@ -172,7 +172,7 @@ def _offset_index(segment: SegmentFile, seen: _Seen) -> Iterator[Finding]:
 
 
 def _time_index(segment: SegmentFile, seen: _Seen) -> Iterator[Finding]:
-    with _opened(segment, TIME_INDEX, TIME_ENTRY, TIME_INDEX_KIND) as index:
+    with _opened(segment, TIME_INDEX, layout=TIME_ENTRY, kind=TIME_INDEX_KIND) as index:
         yield from index.check_size(is_needed=not segment.is_active)
         before = (-1, -1)
         for place, timestamp, relative in index.entries():
@@ -184,8 +184,10 @@ def _time_index(segment: SegmentFile, seen: _Seen) -> Iterator[Finding]:
                 yield index.finding(place, text)
             elif timestamp not in (-1, seen.times.get(offset)):
                 latest = seen.times.get(offset)
-                what = "no batch ends there" if latest is None else f"the batch there has {latest}"
-                text = f"timestamp {timestamp} at offset {offset}, {what}"
+                reason = (
+                    "no batch ends there" if latest is None else f"the batch there has {latest}"
+                )
+                text = f"timestamp {timestamp} at offset {offset}, {reason}"
                 yield index.finding(place, text)
             before = (timestamp, relative)
         is_short = seen.ends and before[0] < seen.latest and not segment.is_active
@@ -195,7 +197,7 @@ def _time_index(segment: SegmentFile, seen: _Seen) -> Iterator[Finding]:
 
 
 def _transaction_index(segment: SegmentFile) -> Iterator[Finding]:
-    with _opened(segment, TRANSACTION_INDEX, ABORTED_ENTRY, TRANSACTIONS) as index:
+    with _opened(segment, TRANSACTION_INDEX, layout=ABORTED_ENTRY, kind=TRANSACTIONS) as index:
         yield from index.check_size(is_needed=False)
         before = segment.base_offset - 1
         for place, version, _, first, last, _ in index.entries():

@@ -54,35 +54,35 @@ class PartitionDirectory:
 
 
 def find_partitions(
-    paths: Sequence[str], wanted: Callable[[TopicPartition], bool] = lambda _: True
+    paths: Sequence[str], chooses: Callable[[TopicPartition], bool] = lambda _: True
 ) -> list[PartitionDirectory]:
     """Return the wanted partitions of some log directories, sorted by topic and number.
 
     Raises LogDirectoryError for a path that is no directory, and for a partition that is in two.
     """
-    found: dict[TopicPartition, PartitionDirectory] = {}
+    partitions: dict[TopicPartition, PartitionDirectory] = {}
     for path in paths:
         root = Path(path)
         starts = start_offsets(root)
         for at, directory in _directories(root):
-            if not wanted(at):
+            if not chooses(at):
                 continue
             segments = list_segments(directory)
             if not segments:
                 continue
-            if at in found:
+            if at in partitions:
                 raise LogDirectoryError(
-                    f"partition {at} is in {found[at].path} and in {directory}: "
+                    f"partition {at} is in {partitions[at].path} and in {directory}: "
                     "give only one of the two directories as `path`"
                 )
             first = segments[0].base_offset
-            found[at] = PartitionDirectory(
+            partitions[at] = PartitionDirectory(
                 at=at,
                 path=str(directory),
                 start_offset=max(first, starts.get(at, first)),
                 segments=tuple(segments),
             )
-    return [found[at] for at in sorted(found)]
+    return [partitions[at] for at in sorted(partitions)]
 
 
 def _directories(root: Path) -> Iterator[tuple[TopicPartition, Path]]:
@@ -118,7 +118,7 @@ def list_segments(directory: Path) -> list[SegmentFile]:
         before, bases = bases, _bases(directory)
         if before == bases:
             break
-    found: list[SegmentFile] = []
+    segments: list[SegmentFile] = []
     following: int | None = None
     for base in reversed(bases):
         path = directory / f"{base:020}{LOG}"
@@ -126,7 +126,7 @@ def list_segments(directory: Path) -> list[SegmentFile]:
             status = path.stat()
         except FileNotFoundError:  # deleted since it was listed
             continue
-        found.append(
+        segments.append(
             SegmentFile(
                 path=str(path),
                 base_offset=base,
@@ -137,7 +137,7 @@ def list_segments(directory: Path) -> list[SegmentFile]:
             )
         )
         following = base
-    return found[::-1]
+    return segments[::-1]
 
 
 def _bases(directory: Path) -> list[int]:
@@ -146,7 +146,7 @@ def _bases(directory: Path) -> list[int]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     parsed = map(parse_offset_file, names)
-    return sorted(one[0] for one in parsed if one is not None and one[1] == LOG)
+    return sorted(name[0] for name in parsed if name is not None and name[1] == LOG)
 
 
 def start_offsets(root: Path) -> dict[TopicPartition, int]:

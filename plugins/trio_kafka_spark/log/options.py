@@ -54,19 +54,19 @@ class LogOptions:
         """Parse the options of a reader. Raises OptionError."""
         values: dict[str, Any] = {}
         for name, value in options.items():
-            known = OPTIONS.get(name.lower())
-            if known is None:
+            entry = OPTIONS.get(name.lower())
+            if entry is None:
                 raise OptionError(name, _unknown(name))
-            attribute, parse = known
+            attribute, parse = entry
             try:
                 values[attribute] = parse(value)
             except ValueError as error:
                 raise OptionError(name, str(error)) from None
         if not values.get("path"):
             raise OptionError("path", "is missing: want the log.dirs of a broker, comma separated")
-        made = cls(**values)
-        _check(made)
-        return made
+        parsed = cls(**values)
+        _check(parsed)
+        return parsed
 
     @property
     def selects(self) -> bool:
@@ -84,10 +84,10 @@ class LogOptions:
 
 def _check(options: LogOptions) -> None:
     selections = (options.subscribe, options.subscribe_pattern, options.assign)
-    given = sum(bool(one) for one in selections)
-    if given > 1:
-        raise OptionError("subscribe", f"want one of {_SELECTIONS}, found {given} of them")
-    if not given and options.view == "records":
+    count = sum(bool(selection) for selection in selections)
+    if count > 1:
+        raise OptionError("subscribe", f"want one of {_SELECTIONS}, found {count} of them")
+    if not count and options.view == "records":
         raise OptionError("subscribe", f"want one of {_SELECTIONS}, found none of them")
     if options.starting_offsets == LATEST:
         raise OptionError("startingOffsets", "latest leaves nothing to read: want earliest or JSON")
@@ -104,30 +104,32 @@ def offsets(value: str) -> Offsets:
     word = value.strip().lower()
     if word in _ENDS:
         return _ENDS[word]
-    found: dict[TopicPartition, int] = {}
+    offsets_of: dict[TopicPartition, int] = {}
     for topic, partitions in _object(value, _OFFSETS_FORM).items():
         if not isinstance(partitions, dict):
             raise ValueError(f"{topic!r} has {partitions!r}: want {_OFFSETS_FORM}")  # noqa: TRY004
         for number, offset in partitions.items():
             if not number.isdecimal() or type(offset) is not int or offset < EARLIEST:
                 raise ValueError(f"{topic!r} has {number!r}: {offset!r}, want {_OFFSETS_FORM}")
-            found[TopicPartition(topic, int(number))] = offset
-    return found
+            offsets_of[TopicPartition(topic, int(number))] = offset
+    return offsets_of
 
 
 def assigned(value: str) -> tuple[TopicPartition, ...]:
     """Parse JSON such as {"orders": [0, 1]}. Raises ValueError."""
-    found: list[TopicPartition] = []
+    partitions: list[TopicPartition] = []
     for topic, numbers in _object(value, _ASSIGN_FORM).items():
-        if not isinstance(numbers, list) or any(type(one) is not int or one < 0 for one in numbers):
+        if not isinstance(numbers, list) or any(
+            type(number) is not int or number < 0 for number in numbers
+        ):
             raise ValueError(f"{topic!r} has {numbers!r}: want {_ASSIGN_FORM}")
-        found += [TopicPartition(topic, number) for number in numbers]
-    if not found:
+        partitions += [TopicPartition(topic, number) for number in numbers]
+    if not partitions:
         raise ValueError(f"no partition in {value!r}: want {_ASSIGN_FORM}")
-    return tuple(found)
+    return tuple(partitions)
 
 
-def _object(value: str, form: str) -> dict[str, Any]:
+def _object(value: str, form: str) -> dict[str, object]:
     try:
         parsed = json.loads(value)
     except ValueError:
@@ -146,16 +148,16 @@ def _pattern(value: str) -> re.Pattern[str]:
 
 def _some(parse: Callable[[str], Sequence[str]]) -> Callable[[str], Sequence[str]]:
     def parsed(value: str) -> Sequence[str]:
-        found = parse(value)
-        if not found:
+        names = parse(value)
+        if not names:
             raise ValueError("the list is empty: want names, comma separated")
-        return found
+        return names
 
     return parsed
 
 
 def _unknown(name: str) -> str:
-    spelled = {known.lower(): known for known in SPELLINGS}
+    spelled = {spelling.lower(): spelling for spelling in SPELLINGS}
     near = difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=0.5)
     hint = f"did you mean {spelled[near[0]]}?" if near else f"want {', '.join(SPELLINGS)}"
     return f"is unknown to format trio-kafka-log: {hint}"
@@ -164,7 +166,7 @@ def _unknown(name: str) -> str:
 _OFFSETS_FORM: Final = 'earliest, latest, or JSON such as {"orders": {"0": 23, "1": -2}}'
 _ASSIGN_FORM: Final = 'JSON such as {"orders": [0, 1]}'
 _SELECTIONS: Final = "subscribe, subscribePattern and assign"
-_SPELLED: Final[Mapping[str, tuple[str, Callable[[str], Any]]]] = {
+_SPELLED: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = {
     "path": ("path", words),
     "view": ("view", choice(*VIEWS)),
     "subscribe": ("subscribe", _some(words)),

@@ -55,32 +55,39 @@ def skip(bad: BadBytes) -> None:
 
 
 def on_bad_of(options: LogOptions) -> OnBad:
-    """Return what to do with damage."""
+    """Return the function that takes damaged places, by the option `mode`."""
     return skip if options.permissive or options.view == "errors" else refuse
 
 
 def plan_ranges(options: LogOptions) -> list[Range]:
     """Return the offset ranges to read. Raises OptionError, SourceError, OSError."""
-    found = find_partitions(options.path, options.wants)
-    names = [partition.at for partition in found]
+    partitions = find_partitions(options.path, options.wants)
+    names = [partition.at for partition in partitions]
     _check_found(options, names)
-    for option, given in (
+    for option, offsets in (
         ("startingOffsets", options.starting_offsets),
         ("endingOffsets", options.ending_offsets),
     ):
-        _check_named(option, given, names)
-    return [_range(options, partition) for partition in found]
+        _check_named(option, offsets, names)
+    return [_range(options, partition) for partition in partitions]
 
 
 def plan_pieces(options: LogOptions) -> list[tuple[Piece, ...]]:
     """Return the pieces of a read, put together into one tuple for each task."""
     pieces: list[Piece] = []
-    for one in plan_ranges(options):
-        mine = list(partition_pieces(one.partition, one.start, one.stop, options.split_bytes))
+    for range_ in plan_ranges(options):
+        mine = list(
+            partition_pieces(
+                range_.partition,
+                start=range_.start,
+                stop=range_.stop,
+                split_bytes=options.split_bytes,
+            )
+        )
         if options.fail_on_data_loss:
-            _check_end(one, mine)
+            _check_end(range_, mine)
         if options.read_committed and options.view == "records":
-            mine = _committed(one, mine, options)
+            mine = _committed(range_, mine, options)
         pieces += mine
     return packed(pieces, options.split_bytes)
 
@@ -97,10 +104,10 @@ def _check_found(options: LogOptions, names: Collection[TopicPartition]) -> None
         )
 
 
-def _check_named(option: str, given: Offsets, names: Collection[TopicPartition]) -> None:
-    if isinstance(given, int):
+def _check_named(option: str, offsets: Offsets, names: Collection[TopicPartition]) -> None:
+    if isinstance(offsets, int):
         return
-    strange = sorted(str(at) for at in given if at not in names)
+    strange = sorted(str(at) for at in offsets if at not in names)
     if strange:
         raise OptionError(option, f"names {', '.join(strange)}, which is not among those to read")
 
@@ -124,27 +131,29 @@ def _range(options: LogOptions, partition: PartitionDirectory) -> Range:
     )
 
 
-def _offset(given: Offsets, at: TopicPartition, default: int) -> int:
-    return given if isinstance(given, int) else given.get(at, default)
+def _offset(offsets: Offsets, at: TopicPartition, default: int) -> int:
+    return offsets if isinstance(offsets, int) else offsets.get(at, default)
 
 
-def _check_end(wanted: Range, pieces: Sequence[Piece]) -> None:
-    end = pieces[-1].stop if pieces else wanted.start
-    if wanted.start < wanted.stop != _ALL and end < wanted.stop:
+def _check_end(range_: Range, pieces: Sequence[Piece]) -> None:
+    end = pieces[-1].stop if pieces else range_.start
+    if range_.start < range_.stop != _ALL and end < range_.stop:
         raise SourceError(
             "KAFKA_DATA_LOSS",
-            f"{wanted.partition.at} ends at offset {end}, endingOffsets wants {wanted.stop}: set "
+            f"{range_.partition.at} ends at offset {end}, endingOffsets wants {range_.stop}: set "
             "failOnDataLoss to false to end with what is there",
         )
 
 
-def _committed(wanted: Range, pieces: list[Piece], options: LogOptions) -> list[Piece]:
+def _committed(range_: Range, pieces: list[Piece], options: LogOptions) -> list[Piece]:
     """Return the pieces up to the oldest open transaction, with the aborted ones noted."""
-    everything = list(partition_pieces(wanted.partition, _FIRST, _ALL, options.split_bytes))
-    found = transactions(everything, on_bad_of(options))
-    stable = _ALL if found.stable_offset is None else found.stable_offset
+    everything = list(
+        partition_pieces(range_.partition, start=_FIRST, stop=_ALL, split_bytes=options.split_bytes)
+    )
+    transactions_ = transactions(everything, on_bad_of(options))
+    stable = _ALL if transactions_.stable_offset is None else transactions_.stable_offset
     return [
-        with_aborted(piece, found.aborted)
+        with_aborted(piece, transactions_.aborted)
         for whole in pieces
         if (piece := _until(whole, stable)) is not None
     ]

@@ -50,14 +50,14 @@ class LogReader(DataSourceReader):
         if schema is None:
             self.columns: tuple[str, ...] = tuple(all_columns.names)
         else:
-            wanted = {field.name: field.dataType.simpleString() for field in schema.fields}
-            self.columns = tuple(pruned(all_columns, wanted).names)
+            types = {field.name: field.dataType.simpleString() for field in schema.fields}
+            self.columns = tuple(pruned(all_columns, types).names)
 
     def partitions(self) -> list[InputPartition]:
         """Return a partition for each task. Raises OptionError, SourceError, OSError."""
         if self.options.view == "segments":
-            return [InputPartition(one) for one in plan_segments(plan_ranges(self.options))]
-        return [InputPartition(one) for one in plan_pieces(self.options)]
+            return [InputPartition(pack) for pack in plan_segments(plan_ranges(self.options))]
+        return [InputPartition(pack) for pack in plan_pieces(self.options)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one partition. Raises CorruptLogError, SourceError, OSError."""
@@ -72,5 +72,5 @@ class LogReader(DataSourceReader):
             case "segments":
                 return read_segments(planned, self.columns)
             case _:
-                found = read_errors(planned, self.options)
-                return (batch.select(list(self.columns)) for batch in found)
+                errors = read_errors(planned, self.options)
+                return (batch.select(list(self.columns)) for batch in errors)

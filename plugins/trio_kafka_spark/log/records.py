@@ -25,6 +25,7 @@ def read_records(
     pieces: Iterable[Piece],
     columns: Sequence[str],
     options: LogOptions,
+    *,
     on_bad: OnBad | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of some pieces, with these columns in this order.
@@ -49,7 +50,7 @@ def decoded(window: Window, columns: Sequence[str], on_bad: OnBad) -> Iterator[p
     view, begin, first = memoryview(window.data), 0, window.least
     while begin < len(view):
         try:
-            yield from _decode(window, view[begin:], columns, first)
+            yield from _decode(window, view[begin:], columns=columns, first=first)
         except CorruptBatchError as error:
             # The CRC matches, or the window would not have it: its header can be trusted.
             position = begin + error.position
@@ -69,11 +70,15 @@ def decoded(window: Window, columns: Sequence[str], on_bad: OnBad) -> Iterator[p
 
 
 def _decode(
-    window: Window, data: memoryview, columns: Sequence[str], first: int
+    window: Window, data: memoryview, *, columns: Sequence[str], first: int
 ) -> Iterator[pa.RecordBatch]:
     """Decode the batches of a window from offset `first` on."""
     piece = window.piece
-    aborted = [one[:2] for one in piece.aborted if one[1] < window.next_offset and one[2] >= first]
+    aborted = [
+        transaction[:2]
+        for transaction in piece.aborted
+        if transaction[1] < window.next_offset and transaction[2] >= first
+    ]
     return decode(
         data,
         at=piece.at,
@@ -86,23 +91,23 @@ def _decode(
 
 
 def _reason(error: CorruptBatchError) -> str:
-    """Return what is wrong, without the position in the window, which means nothing to users."""
+    """Return the reason of an error, without its position, which counts from the window."""
     return _PLACE.sub("", error.message or error.code.name)
 
 
 def read_errors(pieces: Iterable[Piece], options: LogOptions) -> Iterator[pa.RecordBatch]:
     """Yield a row for each place that mode=permissive skips: topic, partition, file, position."""
     for piece in pieces:
-        found: list[BadBytes] = []
-        for _ in read_records([piece], ("offset",), options, found.append):
+        bad: list[BadBytes] = []
+        for _ in read_records([piece], ("offset",), options, on_bad=bad.append):
             pass
-        if found:
+        if bad:
             rows = {
-                "topic": [one.at.topic for one in found],
-                "partition": [one.at.partition for one in found],
-                "file": [one.path for one in found],
-                "position": [one.position for one in found],
-                "size": [one.size for one in found],
-                "error": [one.reason for one in found],
+                "topic": [place.at.topic for place in bad],
+                "partition": [place.at.partition for place in bad],
+                "file": [place.path for place in bad],
+                "position": [place.position for place in bad],
+                "size": [place.size for place in bad],
+                "error": [place.reason for place in bad],
             }
             yield pa.RecordBatch.from_pydict(rows, schema=ERRORS)

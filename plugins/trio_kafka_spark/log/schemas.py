@@ -6,7 +6,7 @@ which are then never made.
 
 import difflib
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -57,7 +57,7 @@ ERRORS: Final = pa.schema(
     [*_PLACE, ("position", pa.int64()), ("size", pa.int64()), ("error", pa.string())]
 )
 
-_NAMES: Final[Mapping[Any, str]] = {
+_NAMES: Final[Mapping[object, str]] = {
     pa.binary(): "binary",
     pa.bool_(): "boolean",
     pa.int16(): "smallint",
@@ -73,8 +73,8 @@ def view_schema(options: LogOptions) -> pa.Schema:
     """Return all columns of the view that is asked for."""
     match options.view:
         case "records":
-            wanted = [name for name in COLUMNS if options.include_headers or name != "headers"]
-            return arrow_schema(wanted)
+            names = [name for name in COLUMNS if options.include_headers or name != "headers"]
+            return arrow_schema(names)
         case "batches":
             return BATCHES.append(UNCOMPRESSED) if options.uncompressed else BATCHES
         case "segments":
@@ -93,13 +93,13 @@ def ddl(schema: pa.Schema) -> str:
     return ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in schema)
 
 
-def pruned(schema: pa.Schema, wanted: Mapping[str, str]) -> pa.Schema:
+def pruned(schema: pa.Schema, types: Mapping[str, str]) -> pa.Schema:
     """Return the wanted columns in their order. wanted: types by name, as `simpleString` has them.
 
     Raises OptionError for an unknown column and for another type.
     """
     fields = []
-    for name, kind in wanted.items():
+    for name, kind in types.items():
         index = schema.get_field_index(name)
         if index < 0:
             near = difflib.get_close_matches(name, schema.names, n=1, cutoff=0.5)

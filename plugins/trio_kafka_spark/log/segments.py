@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -34,12 +34,12 @@ def plan_segments(ranges: Iterable[Range]) -> list[tuple[SegmentOf, ...]]:
     """Return the segments that hold offsets of the ranges, put together for tasks."""
     packs: list[tuple[SegmentOf, ...]] = []
     pack: list[SegmentOf] = []
-    for one in ranges:
-        for segment in one.partition.segments:
-            before = segment.next_base is not None and segment.next_base <= one.start
-            if before or segment.base_offset >= one.stop:
+    for range_ in ranges:
+        for segment in range_.partition.segments:
+            before = segment.next_base is not None and segment.next_base <= range_.start
+            if before or segment.base_offset >= range_.stop:
                 continue
-            pack.append(SegmentOf(at=one.partition.at, segment=segment))
+            pack.append(SegmentOf(at=range_.partition.at, segment=segment))
             size = sum(each.segment.size for each in pack)
             if len(pack) >= _SEGMENTS_A_TASK or size >= _BYTES_A_TASK:
                 packs.append(tuple(pack))
@@ -54,12 +54,12 @@ def read_segments(
 
     Headers are walked only for columns that need it (WALKED).
     """
-    rows: list[dict[str, Any]] = []
-    for one in segments:
+    rows: list[dict[str, object]] = []
+    for placed in segments:
         try:
-            row = _files(one)
+            row = _files(placed)
             if not WALKED.isdisjoint(columns):
-                row.update(_walked(one.segment))
+                row.update(_walked(placed.segment))
         except FileNotFoundError:
             continue
         rows.append({name: row[name] for name in columns})
@@ -68,13 +68,13 @@ def read_segments(
         yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
-def _files(one: SegmentOf) -> dict[str, Any]:
-    segment = one.segment
+def _files(placed: SegmentOf) -> dict[str, object]:
+    segment = placed.segment
     path = Path(segment.path)
     status = path.stat()
     return {
-        "topic": one.at.topic,
-        "partition": one.at.partition,
+        "topic": placed.at.topic,
+        "partition": placed.at.partition,
         "file": segment.path,
         "base_offset": segment.base_offset,
         "is_active": segment.is_active,
@@ -93,7 +93,7 @@ def _size(segment: SegmentFile, suffix: str) -> int | None:
         return None
 
 
-@define
+@define(kw_only=True)
 class _Tally:
     """Totals of the batch headers of a segment."""
 
@@ -118,15 +118,15 @@ class _Tally:
         self.latest = max(self.latest or 0, header.max_timestamp)
 
 
-def _walked(segment: SegmentFile) -> dict[str, Any]:
+def _walked(segment: SegmentFile) -> dict[str, object]:
     tally = _Tally()
     error: str | None = None
     at = 0
     with open_reader(segment.path, HEADERS) as file:
         end = file.size
         if segment.is_active:
-            end, _ = measure_end(file, 0, segment.base_offset, end)
-        for piece in walk_headers(file, 0, end, segment.base_offset):
+            end, _ = measure_end(file, begin=0, least=segment.base_offset, size=end)
+        for piece in walk_headers(file, 0, end, least=segment.base_offset):
             if isinstance(piece, Batch):
                 tally.add(piece.header)
                 at = piece.position + piece.header.size

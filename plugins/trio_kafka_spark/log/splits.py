@@ -72,7 +72,7 @@ class Layout:
 
 
 def partition_pieces(
-    partition: PartitionDirectory, start: int, stop: int, split_bytes: int
+    partition: PartitionDirectory, *, start: int, stop: int, split_bytes: int
 ) -> Iterator[Piece]:
     """Yield the pieces of a partition that hold offsets [start, stop), in order."""
     for segment in partition.segments:
@@ -81,13 +81,15 @@ def partition_pieces(
         if segment.next_base is not None and segment.next_base <= start:
             continue
         try:
-            yield from segment_pieces(partition.at, segment, start, stop, split_bytes)
+            yield from segment_pieces(
+                partition.at, segment, start=start, stop=stop, split_bytes=split_bytes
+            )
         except FileNotFoundError:  # deleted since it was listed
             continue
 
 
 def segment_pieces(
-    at: TopicPartition, segment: SegmentFile, start: int, stop: int, split_bytes: int
+    at: TopicPartition, segment: SegmentFile, *, start: int, stop: int, split_bytes: int
 ) -> list[Piece]:
     """Return the pieces of one segment. Raises OSError, FileNotFoundError if it vanished."""
     layout = measure(segment, split_bytes)
@@ -123,10 +125,13 @@ def measure(segment: SegmentFile, split_bytes: int) -> Layout:
         if segment.next_base is not None:
             cuts = indexed
             if segment.size - last.position > 2 * split_bytes:
-                cuts = [*indexed, *_walked_cuts(file, last, segment.size, split_bytes)]
+                cuts = [
+                    *indexed,
+                    *_walked_cuts(file, begin=last, end=segment.size, split_bytes=split_bytes),
+                ]
             return Layout(cuts=tuple(cuts), end=segment.size, next_offset=segment.next_base)
-        end, next_offset = measure_end(file, last.position, last.offset, file.size)
-        walked = _walked_cuts(file, last, end, split_bytes)
+        end, next_offset = measure_end(file, begin=last.position, least=last.offset, size=file.size)
+        walked = _walked_cuts(file, begin=last, end=end, split_bytes=split_bytes)
         return Layout(cuts=(*indexed, *walked), end=end, next_offset=next_offset)
 
 
@@ -147,15 +152,15 @@ def indexed_cuts(file: FileReader, segment: SegmentFile, split_bytes: int) -> li
     """Return cuts from the offset index; all of them are dropped if one is wrong."""
     index = Path(segment.path.removesuffix(LOG) + INDEX)
     cuts: list[_Cut] = []
-    wanted = split_bytes
+    next_cut = split_bytes
     for relative, position in index_entries(index):
-        if position < wanted:
+        if position < next_cut:
             continue
         header = header_at(file, position)
         if header is None or header.last_offset != segment.base_offset + relative:
             return []
         cuts.append(_Cut(position=position, offset=header.base_offset))
-        wanted = position + split_bytes
+        next_cut = position + split_bytes
     return cuts
 
 
@@ -167,11 +172,11 @@ def header_at(file: FileReader, position: int) -> BatchHeader | None:
         return None
 
 
-def _walked_cuts(file: FileReader, begin: _Cut, end: int, split_bytes: int) -> list[_Cut]:
+def _walked_cuts(file: FileReader, *, begin: _Cut, end: int, split_bytes: int) -> list[_Cut]:
     """Return cuts between two positions, from the headers; damage is stepped over."""
     cuts: list[_Cut] = []
     following = begin.position + split_bytes
-    for piece in walk_headers(file, begin.position, end, begin.offset):
+    for piece in walk_headers(file, begin.position, end, least=begin.offset):
         if isinstance(piece, Batch) and piece.position >= following:
             cuts.append(_Cut(position=piece.position, offset=piece.header.base_offset))
             following = piece.position + split_bytes
@@ -198,8 +203,8 @@ def packed(pieces: Iterable[Piece], split_bytes: int) -> list[tuple[Piece, ...]]
 def with_aborted(piece: Piece, aborted: Iterable[tuple[int, int, int]]) -> Piece:
     """Return the piece with those aborted transactions that have records in it."""
     inside = tuple(
-        one
-        for one in sorted(aborted, key=lambda one: one[1])
-        if one[1] < piece.stop and one[2] >= piece.start
+        transaction
+        for transaction in sorted(aborted, key=lambda transaction: transaction[1])
+        if transaction[1] < piece.stop and transaction[2] >= piece.start
     )
     return attrs.evolve(piece, aborted=inside)

@@ -58,7 +58,7 @@ def transactions(pieces: list[Piece], on_bad: OnBad) -> Transactions:
     for piece in pieces:
         try:
             with open_reader(piece.path, HEADERS) as file:
-                _walk(file, piece, state, on_bad)
+                _walk(file, piece, state=state, on_bad=on_bad)
         except FileNotFoundError:
             continue
     return Transactions(
@@ -66,7 +66,7 @@ def transactions(pieces: list[Piece], on_bad: OnBad) -> Transactions:
     )
 
 
-def _walk(file: FileReader, piece: Piece, state: _State, on_bad: OnBad) -> None:
+def _walk(file: FileReader, piece: Piece, *, state: _State, on_bad: OnBad) -> None:
     scan = header_scan(piece.begin, piece.end, piece.least)
     unreadable = ""  # why the records of the last batch cannot be read
     for step in batches_of(file, scan):

@@ -15,15 +15,15 @@ def header_scan(begin: int, end: int, least: int = 0) -> BatchScan:
     return BatchScan(size=end, position=begin, least=least, messages=False, chunk=HEADERS)
 
 
-def walk_headers(file: FileReader, begin: int, end: int, least: int = 0) -> Iterator[Piece]:
+def walk_headers(file: FileReader, begin: int, end: int, *, least: int = 0) -> Iterator[Piece]:
     """Yield each batch and each gap between two positions. CRCs are not compared. OSError."""
     return batches_of(file, header_scan(begin, end, least))
 
 
 def reason_of(damage: Damage) -> str:
-    """Return what stands in the place of a batch."""
+    """Return a description of the bytes that were found instead of a batch."""
     header = damage.header
-    if damage.left < HEADER_SIZE:
+    if damage.remaining < HEADER_SIZE:
         return f"{len(damage.head)} bytes, want a header of {HEADER_SIZE}"
     if not any(damage.head):
         return "zeros, want a batch"
@@ -35,7 +35,7 @@ def reason_of(damage: Damage) -> str:
         return (
             f"a batch that ends at offset {header.last_offset} and begins at {header.base_offset}"
         )
-    return f"a batch of {header.size} bytes, {damage.left} are left"
+    return f"a batch of {header.size} bytes, {damage.remaining} are left"
 
 
 def is_intact(file: FileReader, position: int, header: BatchHeader) -> bool:
@@ -44,7 +44,7 @@ def is_intact(file: FileReader, position: int, header: BatchHeader) -> bool:
     return len(content) == header.size and checksum(content, 0, header) == header.crc
 
 
-def measure_end(file: FileReader, begin: int, least: int, size: int) -> tuple[int, int]:
+def measure_end(file: FileReader, *, begin: int, least: int, size: int) -> tuple[int, int]:
     """Return (position, next offset) after the last whole batch of a segment that may grow.
 
     begin: where a batch begins; least: its smallest offset; size: bytes of the file. A batch whose
@@ -54,7 +54,7 @@ def measure_end(file: FileReader, begin: int, least: int, size: int) -> tuple[in
     at, offset = begin, least
     last: Batch | None = None
     before = (at, offset)
-    for piece in walk_headers(file, begin, size, least):
+    for piece in walk_headers(file, begin, size, least=least):
         if isinstance(piece, Gap):
             if piece.tail:
                 break

@@ -100,15 +100,17 @@ def _searched(piece: Piece, start: int, *, fail_on_data_loss: bool) -> list[Piec
     if start >= piece.stop:
         return []
     segments = list_segments(Path(piece.path).parent)
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for segment in segments:
         after = segment.next_base
         if segment.base_offset < piece.stop and (after is None or after > start):
             try:
-                found += segment_pieces(piece.at, segment, start, piece.stop, WHOLE_SEGMENT)
+                pieces += segment_pieces(
+                    piece.at, segment, start=start, stop=piece.stop, split_bytes=WHOLE_SEGMENT
+                )
             except FileNotFoundError:
                 continue
-    lost = not found or found[-1].stop < piece.stop or segments[0].base_offset > start
+    lost = not pieces or pieces[-1].stop < piece.stop or segments[0].base_offset > start
     if fail_on_data_loss and lost:
         raise SourceError(
             "KAFKA_DATA_LOSS",
@@ -116,7 +118,9 @@ def _searched(piece: Piece, start: int, *, fail_on_data_loss: bool) -> list[Piec
             f"({piece.path}): read again, or set failOnDataLoss to false to skip what is gone",
         )
     shown_from = piece.shown_from if start == piece.start else start
-    return [attrs.evolve(with_aborted(one, piece.aborted), shown_from=shown_from) for one in found]
+    return [
+        attrs.evolve(with_aborted(part, piece.aborted), shown_from=shown_from) for part in pieces
+    ]
 
 
 def _windows(piece: Piece, size: int, on_bad: OnBad, *, check_crcs: bool) -> Iterator[Window]:
@@ -178,14 +182,14 @@ def bad_bytes(piece: Piece, gap: Gap, reason: str) -> BadBytes:
 
 
 def _reason(damage: Damage) -> str:
-    """Return what stands in the place of a batch that was to be read whole."""
-    header, left = damage.header, damage.left
-    if left < HEADER_SIZE:
-        return f"{left} bytes, want a batch of {HEADER_SIZE}"
+    """Return a description of the bytes that were found instead of a whole batch."""
+    header, size = damage.header, damage.remaining
+    if size < HEADER_SIZE:
+        return f"{size} bytes, want a batch of {HEADER_SIZE}"
     if header is None or header.last_offset_delta < 0 or header.base_offset < (damage.least or 0):
         return reason_of(damage)
-    if header.size > left:
-        return f"{left} bytes, want a batch of {header.size}"
+    if header.size > size:
+        return f"{size} bytes, want a batch of {header.size}"
     return f"the CRC does not match, in a batch of {header.size} bytes"
 
 

@@ -69,7 +69,7 @@ def run(
         return _fail(
             f"{directory} has no {SPECS[0]}: `trio-kafka pipeline init NAME` writes a pipeline"
         )
-    wrong = next((one for one in conf if not one.partition("=")[1]), None)
+    wrong = next((setting for setting in conf if not setting.partition("=")[1]), None)
     if wrong is not None:
         return _fail(f"--conf {wrong}: expected NAME=VALUE")
     room = _ROOM - len(_ON_ONE_MACHINE)
@@ -90,8 +90,10 @@ def run(
         return _fail(f"{command[0]} cannot be run: set SPARK_HOME to Spark 4.1 or later")
     os.chdir(directory)
     local = {"SPARK_LOCAL_IP": "127.0.0.1"} if is_local(remote) else {}
-    found = environment(os.environ, home, java, bootstrap, local=is_local(remote))
-    return _become(command, {**local, **found})
+    variables = environment(
+        os.environ, home=home, java=java, bootstrap=bootstrap, local=is_local(remote)
+    )
+    return _become(command, {**local, **variables})
 
 
 def is_local(remote: str) -> bool:
@@ -109,13 +111,13 @@ def spark_home(variables: Mapping[str, str]) -> str:
 
     Raises ModuleNotFoundError if pyspark is not installed.
     """
-    given = variables.get("SPARK_HOME")
-    if given:
-        return given
-    found = find_spec("pyspark")
-    if found is None or found.origin is None:
+    home = variables.get("SPARK_HOME")
+    if home:
+        return home
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
         raise ModuleNotFoundError("pyspark is not installed", name="pyspark")
-    return str(Path(found.origin).parent)
+    return str(Path(spec.origin).parent)
 
 
 def command_line(
@@ -129,14 +131,14 @@ def command_line(
 ) -> list[str]:
     """Return the command; settings of the caller come after ours, and win."""
     settings = [f"{name}={value}" for name, value in _ON_ONE_MACHINE.items()]
-    given = [*(settings if is_local(remote) else []), *conf]
-    options = [word for one in given for word in ("--conf", one)]
+    all_settings = [*(settings if is_local(remote) else []), *conf]
+    options = [word for setting in all_settings for word in ("--conf", setting)]
     refresh = ["--full-refresh-all"] if full_refresh_all and not dry_run else []
-    what = "dry-run" if dry_run else "run"
+    action = "dry-run" if dry_run else "run"
     # The first word is the command: what follows it, spark-submit and the pipeline share.
     return [
         f"{home}/bin/spark-pipelines",
-        what,
+        action,
         "--remote",
         remote,
         *options,
@@ -147,15 +149,15 @@ def command_line(
 
 
 def environment(
-    variables: Mapping[str, str], home: str, java: str | None, bootstrap: str, *, local: bool
+    variables: Mapping[str, str], *, home: str, java: str | None, bootstrap: str, local: bool
 ) -> dict[str, str]:
     """Return the variables of the command: workers run this interpreter, whatever the PATH has."""
-    found = {**variables, "SPARK_HOME": home}
-    found[python.VARIABLE] = python.worker_python(found, local=local)
+    child_variables = {**variables, "SPARK_HOME": home}
+    child_variables[python.VARIABLE] = python.worker_python(child_variables, local=local)
     if java is not None:
-        found["JAVA_HOME"] = java
-    found[VARIABLE] = bootstrap
-    return found
+        child_variables["JAVA_HOME"] = java
+    child_variables[VARIABLE] = bootstrap
+    return child_variables
 
 
 def _fail(reason: str) -> int:

@@ -7,11 +7,14 @@ Source: KafkaSourceProvider and KafkaWriter of spark-sql-kafka-0-10 4.2.0.
 
 import difflib
 from collections.abc import Mapping
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from trio_kafka.attributes import frozen
 from trio_kafka_spark.client.errors import OptionError, SourceError
 from trio_kafka_spark.client.settings import ClientSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 BAD_QUERY: Final = "_LEGACY_ERROR_TEMP_3080"
 BAD_MODE: Final = "_LEGACY_ERROR_TEMP_3081"
@@ -61,7 +64,7 @@ _IGNORED: Final = (
     "subscribe",
     "subscribePattern",
 )
-_KNOWN: Final = {name.lower(): name for name in (*_OURS, *_IGNORED)}
+_OPTIONS: Final = {name.lower(): name for name in (*_OURS, *_IGNORED)}
 
 
 @frozen(kw_only=True)
@@ -87,7 +90,7 @@ class SinkOptions:
             lower = key.lower()
             if lower.startswith("kafka."):
                 continue
-            if lower not in _KNOWN:
+            if lower not in _OPTIONS:
                 raise OptionError(key, _unknown(lower))
             ours[lower] = value
         _refuse_exactly_once(ours.get("exactlyonce", "false"))
@@ -99,35 +102,35 @@ class SinkOptions:
         )
 
 
-def check_columns(schema: Any, options: SinkOptions) -> None:
+def check_columns(schema: "StructType", options: SinkOptions) -> None:
     """Check the columns of the rows. schema: a StructType of Spark.
 
     Raises SourceError with the condition of the connector, the column, its type and those wanted.
     """
-    found = {one.name: one.dataType.simpleString() for one in schema.fields}
-    if options.topic is None and "topic" not in found:
+    kinds = {field.name: field.dataType.simpleString() for field in schema.fields}
+    if options.topic is None and "topic" not in kinds:
         raise SourceError(
             BAD_QUERY,
             "topic option required when no 'topic' attribute is present."
             " Use the topic option for setting a topic.",
         )
-    if "value" not in found:
+    if "value" not in kinds:
         raise SourceError(
             BAD_QUERY,
-            f"Required attribute 'value' not found: the columns are {', '.join(found) or 'none'};"
+            f"Required attribute 'value' not found: the columns are {', '.join(kinds) or 'none'};"
             " name one of them value, of type string or binary",
         )
-    for name, kinds in _TYPES.items():
-        if name not in found or (name == "topic" and options.topic is not None):
+    for name, expected in _TYPES.items():
+        if name not in kinds or (name == "topic" and options.topic is not None):
             continue
-        kind = found[name]
-        if kind not in kinds and not (kind.startswith("string ") and "string" in kinds):
-            raise SourceError(BAD_QUERY, _wrong_type(name, kind, kinds))
+        kind = kinds[name]
+        if kind not in expected and not (kind.startswith("string ") and "string" in expected):
+            raise SourceError(BAD_QUERY, _wrong_type(name, kind, expected))
     column = options.timestamp_column
-    if column is not None and found.get(column) != "timestamp":
+    if column is not None and kinds.get(column) != "timestamp":
         raise OptionError(
             "timestampColumn",
-            f"column {column} is {found.get(column, 'not there')}: want a column of type timestamp",
+            f"column {column} is {kinds.get(column, 'not there')}: want a column of type timestamp",
         )
 
 
@@ -151,8 +154,8 @@ def _wrong_type(name: str, kind: str, kinds: tuple[str, ...]) -> str:
 
 
 def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, _KNOWN, n=1)
-    hint = f"; did you mean {_KNOWN[near[0]]}?" if near else ""
+    near = difflib.get_close_matches(name, _OPTIONS, n=1)
+    hint = f"; did you mean {_OPTIONS[near[0]]}?" if near else ""
     return f"is no option of this sink{hint}"
 
 

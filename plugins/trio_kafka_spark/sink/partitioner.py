@@ -46,8 +46,10 @@ def murmur2(keys: pa.Array) -> _Words:
         h[:active] = (h[:active] * _M) ^ k
         step += 1
     for row in range(active):
-        h[row] = _plain_words(buffer, int(begin[row]), step, int(words[row]), int(h[row]))
-    h = _tails(buffer, begin + 4 * words, length & 3, h)
+        h[row] = _plain_words(
+            buffer, begin=int(begin[row]), first=step, stop=int(words[row]), h=int(h[row])
+        )
+    h = _tails(buffer, at=begin + 4 * words, sizes=length & 3, h=h)
     h = (h ^ (h >> np.uint32(13))) * _M
     h ^= h >> np.uint32(15)
     hashes = np.empty_like(h)
@@ -78,11 +80,13 @@ def _laid_out(keys: pa.Array) -> tuple[npt.NDArray[np.uint8], Ints, Ints]:
 def _words_at(buffer: npt.NDArray[np.uint8], at: Ints) -> _Words:
     """Return the little-endian word at each position."""
     unaligned: Any = np.ndarray((len(buffer) - 3,), "<u4", buffer, strides=(1,))
-    found: _Words = unaligned[at].astype(np.uint32, copy=False)
-    return found
+    words: _Words = unaligned[at].astype(np.uint32, copy=False)
+    return words
 
 
-def _plain_words(buffer: npt.NDArray[np.uint8], begin: int, first: int, stop: int, h: int) -> int:
+def _plain_words(
+    buffer: npt.NDArray[np.uint8], *, begin: int, first: int, stop: int, h: int
+) -> int:
     """Mix the words `first` to `stop` of one key into its hash."""
     for k in buffer[begin + 4 * first : begin + 4 * stop].view("<u4").tolist():
         mixed = k * _PLAIN_M & _MASK
@@ -91,12 +95,12 @@ def _plain_words(buffer: npt.NDArray[np.uint8], begin: int, first: int, stop: in
     return h
 
 
-def _tails(buffer: npt.NDArray[np.uint8], at: Ints, left: Ints, h: _Words) -> _Words:
+def _tails(buffer: npt.NDArray[np.uint8], *, at: Ints, sizes: Ints, h: _Words) -> _Words:
     """Mix the last one to three bytes of each key into its hash."""
     for number in (2, 1, 0):
-        rows = np.flatnonzero(left > number)
+        rows = np.flatnonzero(sizes > number)
         h[rows] ^= buffer[at[rows] + number].astype(np.uint32) << np.uint32(8 * number)
-    rows = np.flatnonzero(left)
+    rows = np.flatnonzero(sizes)
     h[rows] *= _M
     return h
 

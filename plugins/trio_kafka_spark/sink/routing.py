@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from attrs import field
 
@@ -33,7 +34,7 @@ class TopicPartitions:
 
 @define(kw_only=True)
 class Router:
-    """Destinations of rows.
+    """Topic and partition of each row.
 
     topic: where all rows go; None: the column `topic` says. partitions_of: looks a topic up.
     sticky_bytes: after so many bytes without a key the next partition is used.
@@ -87,45 +88,49 @@ class Router:
                 yield names[code], some.drop_columns(["partition"]), some.column("partition")
 
     def _partitions(self, topic: str, records: pa.RecordBatch, partition: pa.Array | None) -> Ints:
-        known = self.partitions_of(topic)
+        partitions = self.partitions_of(topic)
         chosen = np.full(records.num_rows, -1, np.int64)
         if partition is not None and partition.null_count < len(partition):
             chosen = np.asarray(partition.cast(pa.int64()).fill_null(-1), np.int64).copy()
-            _check_partitions(topic, chosen, np.asarray(partition.is_valid()), known.count)
+            _check_partitions(
+                topic, chosen, is_set=np.asarray(partition.is_valid()), count=partitions.count
+            )
         if "key" in records.schema.names and not self.ignore_keys:
             keys = records.column("key")
             if keys.null_count < len(keys):
                 keyed = np.asarray(keys.is_valid()) & (chosen < 0)
                 if keyed.any():
-                    chosen = np.where(keyed, key_partitions(keys, known.count), chosen)
+                    chosen = np.where(keyed, key_partitions(keys, partitions.count), chosen)
         free = np.flatnonzero(chosen < 0)
         if len(free):
             sticky = self._sticky.get(topic)
             if sticky is None:
                 sticky = self._sticky[topic] = Sticky(self.sticky_bytes)
-            available = known.available or range(known.count)
+            available = partitions.available or range(partitions.count)
             chosen[free] = sticky.partitions(sizes_of(records)[free], available)
         return chosen
 
 
 def records_of(rows: pa.RecordBatch, timestamp_column: str | None = None) -> pa.RecordBatch:
-    """Return what is written of rows: key, value and headers, as binary, and timestamps."""
-    made: dict[str, Any] = {}
+    """Return the columns to write: key, value and headers as binary, and timestamps."""
+    columns: dict[str, Any] = {}
     for name in ("key", "value"):
         if name in rows.schema.names:
             column = rows.column(name)
-            made[name] = column if pa.types.is_binary(column.type) else column.cast(pa.binary())
+            columns[name] = column if pa.types.is_binary(column.type) else column.cast(pa.binary())
     if "headers" in rows.schema.names:
         headers = rows.column("headers")
         if headers.null_count < len(headers):
-            made["headers"] = headers if headers.type == _HEADERS else headers.cast(_HEADERS)
+            columns["headers"] = headers if headers.type == _HEADERS else headers.cast(_HEADERS)
     if timestamp_column is not None:
-        made["timestamp"] = rows.column(timestamp_column)
-    return pa.RecordBatch.from_pydict(made)
+        columns["timestamp"] = rows.column(timestamp_column)
+    return pa.RecordBatch.from_pydict(columns)
 
 
-def _check_partitions(topic: str, chosen: Ints, given: Any, count: int) -> None:
-    wrong = chosen[given & ((chosen < 0) | (chosen >= count))]
+def _check_partitions(
+    topic: str, chosen: Ints, *, is_set: npt.NDArray[np.bool_], count: int
+) -> None:
+    wrong = chosen[is_set & ((chosen < 0) | (chosen >= count))]
     if len(wrong):
         raise SourceError(
             BAD_PARTITION,

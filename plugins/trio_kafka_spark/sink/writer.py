@@ -6,7 +6,7 @@ does nothing, and an abort cannot take records back. Rows arrive as Arrow batche
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from attrs import field
@@ -21,6 +21,9 @@ from trio_kafka.model import TopicPartition
 from trio_kafka_spark.client.producer import Producer
 from trio_kafka_spark.sink.options import SinkOptions, check_columns, check_mode
 from trio_kafka_spark.sink.routing import Router, TopicPartitions
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 _SLICES_PER_S: Final = 10  # of a paced write: records go out this often
 
@@ -66,14 +69,16 @@ class _Topics:
     """Partitions of the topics in use, asked once for each."""
 
     producer: Producer
-    known: dict[str, TopicPartitions] = field(factory=dict)
+    partitions_of: dict[str, TopicPartitions] = field(factory=dict)
 
     def look_up(self, topic: str) -> TopicPartitions:
-        found = self.known.get(topic)
-        if found is None:
+        partitions = self.partitions_of.get(topic)
+        if partitions is None:
             numbers = self.producer.partitions(topic)
-            found = self.known[topic] = TopicPartitions(max(numbers, default=-1) + 1, numbers)
-        return found
+            partitions = self.partitions_of[topic] = TopicPartitions(
+                max(numbers, default=-1) + 1, numbers
+            )
+        return partitions
 
 
 def write_rows(options: SinkOptions, batches: Iterable[pa.RecordBatch]) -> Written:
@@ -125,16 +130,16 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return write_rows(self.options, iterator)
 
 
-def batch_writer(options: dict[str, str], schema: Any, *, overwrite: bool) -> BatchWriter:
+def batch_writer(options: dict[str, str], schema: "StructType", *, overwrite: bool) -> BatchWriter:
     """Return the writer of a batch query. Raises OptionError and SourceError."""
     check_mode(overwrite=overwrite)
-    made = SinkOptions.from_options(options)
-    check_columns(schema, made)
-    return BatchWriter(made)
+    parsed = SinkOptions.from_options(options)
+    check_columns(schema, parsed)
+    return BatchWriter(parsed)
 
 
-def stream_writer(options: dict[str, str], schema: Any) -> StreamWriter:
+def stream_writer(options: dict[str, str], schema: "StructType") -> StreamWriter:
     """Return the writer of a streaming query. Raises OptionError and SourceError."""
-    made = SinkOptions.from_options(options)
-    check_columns(schema, made)
-    return StreamWriter(made)
+    parsed = SinkOptions.from_options(options)
+    check_columns(schema, parsed)
+    return StreamWriter(parsed)

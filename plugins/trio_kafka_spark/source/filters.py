@@ -33,19 +33,19 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _HIGHEST: Final = 2**63 - 1
 
 _TESTS: Final[Mapping[type[Filter], Callable[[Any, Any], bool]]] = {
-    EqualTo: lambda found, wanted: found == wanted,
-    GreaterThan: lambda found, wanted: found > wanted,
-    GreaterThanOrEqual: lambda found, wanted: found >= wanted,
-    LessThan: lambda found, wanted: found < wanted,
-    LessThanOrEqual: lambda found, wanted: found <= wanted,
-    In: lambda found, wanted: found in wanted,
-    StringStartsWith: lambda found, wanted: found.startswith(wanted),
-    StringEndsWith: lambda found, wanted: found.endswith(wanted),
-    StringContains: lambda found, wanted: wanted in found,
+    EqualTo: lambda value, bound: value == bound,
+    GreaterThan: lambda value, bound: value > bound,
+    GreaterThanOrEqual: lambda value, bound: value >= bound,
+    LessThan: lambda value, bound: value < bound,
+    LessThanOrEqual: lambda value, bound: value <= bound,
+    In: lambda value, values: value in values,
+    StringStartsWith: lambda value, prefix: value.startswith(prefix),
+    StringEndsWith: lambda value, suffix: value.endswith(suffix),
+    StringContains: lambda value, part: part in value,
 }
 
 
-@define
+@define(kw_only=True)
 class Bounds:
     """Bounds that the filters of a query set: partitions, start <= offset < stop, a time."""
 
@@ -56,43 +56,45 @@ class Bounds:
 
     def push(self, filters: Sequence[Filter]) -> list[Filter]:
         """Take what can be taken of `filters`; return those that Spark must check itself."""
-        return [one for one in filters if not self._take(one)]
+        return [filter_ for filter_ in filters if not self._take(filter_)]
 
     def admits(self, tp: TopicPartition) -> bool:
         """Return whether records of a partition can pass the filters."""
         return all(
-            _passes(one, tp.topic if column == "topic" else tp.partition)
-            for column, one in self.tests or ()
+            _passes(filter_, tp.topic if column == "topic" else tp.partition)
+            for column, filter_ in self.tests or ()
         )
 
-    def _take(self, one: Filter) -> bool:
-        column, value = _column_and_value(one)
-        if isinstance(one, IsNotNull):
+    def _take(self, filter_: Filter) -> bool:
+        column, value = _column_and_value(filter_)
+        if isinstance(filter_, IsNotNull):
             return column in _NEVER_NULL
-        if column in ("topic", "partition") and _can_test(one, str if column == "topic" else int):
-            self.tests = [*(self.tests or ()), (column, one)]
+        if column in ("topic", "partition") and _can_test(
+            filter_, str if column == "topic" else int
+        ):
+            self.tests = [*(self.tests or ()), (column, filter_)]
             return True
         if column == "offset":
-            return self._take_offset(one, value)
+            return self._take_offset(filter_, value)
         if column == "timestamp" and isinstance(value, datetime):
-            self._take_timestamp(one, value)
+            self._take_timestamp(filter_, value)
         return False
 
-    def _take_offset(self, one: Filter, value: Any) -> bool:
-        if isinstance(one, In) and value and all(type(each) is int for each in value):
+    def _take_offset(self, filter_: Filter, value: Any) -> bool:
+        if isinstance(filter_, In) and value and all(type(each) is int for each in value):
             self._narrow(min(value), max(value) + 1)
             return False  # there may be others between
         if type(value) is not int:
             return False
-        if isinstance(one, EqualTo):
+        if isinstance(filter_, EqualTo):
             self._narrow(value, value + 1)
-        elif isinstance(one, GreaterThan):
+        elif isinstance(filter_, GreaterThan):
             self._narrow(value + 1, _HIGHEST)
-        elif isinstance(one, GreaterThanOrEqual):
+        elif isinstance(filter_, GreaterThanOrEqual):
             self._narrow(value, _HIGHEST)
-        elif isinstance(one, LessThan):
+        elif isinstance(filter_, LessThan):
             self._narrow(0, value)
-        elif isinstance(one, LessThanOrEqual):
+        elif isinstance(filter_, LessThanOrEqual):
             self._narrow(0, value + 1)
         else:
             return False
@@ -101,21 +103,24 @@ class Bounds:
     def _narrow(self, start: int, stop: int) -> None:
         self.start, self.stop = max(self.start, start), min(self.stop, stop)
 
-    def _take_timestamp(self, one: Filter, value: datetime) -> None:
-        if isinstance(one, (EqualTo, GreaterThan, GreaterThanOrEqual)) and value.tzinfo is not None:
+    def _take_timestamp(self, filter_: Filter, value: datetime) -> None:
+        if (
+            isinstance(filter_, (EqualTo, GreaterThan, GreaterThanOrEqual))
+            and value.tzinfo is not None
+        ):
             microseconds = (value - _EPOCH) // _EPOCH.resolution
             self.since_ms = max(self.since_ms, microseconds // 1000)
 
 
-def _column_and_value(one: Filter) -> tuple[str, Any]:
-    inner = one.child if isinstance(one, Not) else one
+def _column_and_value(filter_: Filter) -> tuple[str, Any]:
+    inner = filter_.child if isinstance(filter_, Not) else filter_
     path: tuple[str, ...] = getattr(inner, "attribute", ())
-    value = None if isinstance(one, Not) else getattr(inner, "value", None)
+    value = None if isinstance(filter_, Not) else getattr(inner, "value", None)
     return (path[0] if len(path) == 1 else ""), value
 
 
-def _can_test(one: Filter, kind: type) -> bool:
-    inner = one.child if isinstance(one, Not) else one
+def _can_test(filter_: Filter, kind: type) -> bool:
+    inner = filter_.child if isinstance(filter_, Not) else filter_
     if type(inner) not in _TESTS:
         return False
     value = getattr(inner, "value", None)
@@ -124,7 +129,7 @@ def _can_test(one: Filter, kind: type) -> bool:
     return type(value) is kind
 
 
-def _passes(one: Filter, found: str | int) -> bool:
-    if isinstance(one, Not):
-        return not _passes(one.child, found)
-    return _TESTS[type(one)](found, getattr(one, "value", None))
+def _passes(filter_: Filter, value: str | int) -> bool:
+    if isinstance(filter_, Not):
+        return not _passes(filter_.child, value)
+    return _TESTS[type(filter_)](value, getattr(filter_, "value", None))

@@ -27,13 +27,13 @@ class LossPolicy:
 
     fails: bool
 
-    def report(self, kind: str, found: str) -> None:
+    def report(self, kind: str, loss: str) -> None:
         """Raise SourceError KAFKA_DATA_LOSS.`kind`, or log a warning and return."""
         if self.fails:
-            raise SourceError(f"{DATA_LOSS}.{kind}", f"{found}; {REMEDY}")
-        log.warning("records lost: %s: %s", kind, found)
+            raise SourceError(f"{DATA_LOSS}.{kind}", f"{loss}; {REMEDY}")
+        log.warning("records lost: %s: %s", kind, loss)
 
-    def not_read(self, tp: TopicPartition, start: int, stop: int, held: str) -> None:
+    def not_read(self, tp: TopicPartition, *, start: int, stop: int, held: str) -> None:
         """Report offsets of a task's range that the partition does not hold."""
         self.report(
             NOT_READ, f"offsets [{start}, {stop}) of {tp} cannot be read: the partition has {held}"

@@ -11,7 +11,7 @@ that end before the batch runs, and the connector reads it as the same offsets.
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.model import TopicPartition
 
@@ -29,13 +29,13 @@ Offsets = dict[TopicPartition, int]
 
 def parse_partitions(text: str) -> list[TopicPartition]:
     """Read `{"topic": [0, 1]}`, in order. ValueError says which form is expected."""
-    found: set[TopicPartition] = set()
+    partitions: set[TopicPartition] = set()
     for topic, numbers in _json_object(text, _PARTITIONS_FORM).items():
         if not isinstance(numbers, list):
             raise _unlike(_PARTITIONS_FORM, text)
         for number in numbers:
-            found.add(TopicPartition(topic, _partition(number, _PARTITIONS_FORM, text)))
-    return sorted(found)
+            partitions.add(TopicPartition(topic, _partition(number, _PARTITIONS_FORM, text)))
+    return sorted(partitions)
 
 
 def parse_offsets(text: str) -> Offsets:
@@ -66,12 +66,12 @@ def as_json(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
     return written
 
 
-def with_beginning(end: Mapping[str, Any], beginning: Offsets) -> dict[str, Any]:
+def with_beginning(end: Mapping[str, object], beginning: Offsets) -> dict[str, object]:
     """Return the end of a first batch, in Spark's form, with the offsets at which it begins."""
     return {**end, _BEGAN + described(beginning): {}}
 
 
-def beginning_in(end: Mapping[str, Any]) -> Offsets | None:
+def beginning_in(end: Mapping[str, object]) -> Offsets | None:
     """Return the beginning that the end of a first batch holds; None: it holds none.
 
     Raises ValueError if it was damaged.
@@ -111,7 +111,7 @@ def _numbers(text: str, form: str) -> Offsets:
     return read
 
 
-def _json_object(text: str, form: str) -> dict[str, Any]:
+def _json_object(text: str, form: str) -> dict[str, object]:
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):

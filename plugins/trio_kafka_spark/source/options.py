@@ -116,13 +116,13 @@ class ReadOptions:
     client: ClientSettings = attrs.field(repr=False)
 
 
-def parse(given: Mapping[str, str], mode: Mode) -> ReadOptions:
+def parse(values: Mapping[str, str], mode: Mode) -> ReadOptions:
     """Return the options of a read in `mode`.
 
     Raises OptionError, which names the option, for one that is unknown, refused, missing or wrong.
     Raises SourceError with the connector's condition where a start and an end contradict.
     """
-    options = _Given(given)
+    options = _Options(values)
     options.refuse_unknown()
     start = _position(options, "starting", At.LATEST if mode is Mode.STREAM else At.EARLIEST)
     end = _position(options, "ending", At.LATEST)
@@ -165,59 +165,59 @@ def parse(given: Mapping[str, str], mode: Mode) -> ReadOptions:
 
 
 @frozen
-class _Given:
+class _Options:
     """Options by lower-case name, with the checks that name them."""
 
-    given: Mapping[str, str] = attrs.field(repr=False)
+    values: Mapping[str, str] = attrs.field(repr=False)
     lower: dict[str, str] = attrs.field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "lower", {k.lower(): v for k, v in self.given.items()})
+        object.__setattr__(self, "lower", {k.lower(): v for k, v in self.values.items()})
 
     def refuse_unknown(self) -> None:
-        known = {name.lower(): name for name in (*OPTIONS, *OF_WRITES)}
+        spellings = {name.lower(): name for name in (*OPTIONS, *OF_WRITES)}
         for name in self.lower:
-            if name in known or name.startswith("kafka."):
+            if name in spellings or name.startswith("kafka."):
                 continue
-            near = difflib.get_close_matches(name, [*known, _BOOTSTRAP], n=1, cutoff=0.6)
-            hint = f"; did you mean {known.get(near[0], near[0])}?" if near else ""
+            near = difflib.get_close_matches(name, [*spellings, _BOOTSTRAP], n=1, cutoff=0.6)
+            hint = f"; did you mean {spellings.get(near[0], near[0])}?" if near else ""
             raise OptionError(name, f"unknown option of format trio-kafka{hint}")
 
     def text(self, name: str) -> str | None:
         return self.lower.get(name.lower())
 
     def whole(self, name: str, default: int | None = None) -> int | None:
-        found = self.text(name)
-        if found is None:
+        number = self.text(name)
+        if number is None:
             return default
-        if not found.strip().isdecimal() or int(found) >= 2**63:
-            raise OptionError(name, f"found {found!r}; expected a whole number, 0 or more")
-        return int(found)
+        if not number.strip().isdecimal() or int(number) >= 2**63:
+            raise OptionError(name, f"found {number!r}; expected a whole number, 0 or more")
+        return int(number)
 
     def positive(self, name: str) -> int | None:
-        found = self.whole(name)
-        if found == 0:
+        number = self.whole(name)
+        if number == 0:
             raise OptionError(name, "found 0; expected a whole number, 1 or more")
-        return found
+        return number
 
     def flag(self, name: str, default: bool) -> bool:
         return self.choice(name, str(default).lower(), str(not default).lower()) == "true"
 
     def choice(self, name: str, default: str, other: str) -> str:
-        found = (self.text(name) or default).strip().lower()
-        if found not in (default, other):
+        word = (self.text(name) or default).strip().lower()
+        if word not in (default, other):
             raise OptionError(name, f"found {self.text(name)!r}; expected {default} or {other}")
-        return found
+        return word
 
     def duration(self, name: str, default: float) -> float:
-        found = self.text(name)
-        if found is None:
+        duration = self.text(name)
+        if duration is None:
             return default
-        parsed = _DURATION.fullmatch(found.strip().lower())
+        parsed = _DURATION.fullmatch(duration.strip().lower())
         unit = (parsed[2] or "ms") if parsed else ""
         if parsed is None or unit not in _SECONDS or int(parsed[1]) < 0:
             raise OptionError(
-                name, f"found {found!r}; expected a duration such as 500ms, 30s, 15m, 1h or 1d"
+                name, f"found {duration!r}; expected a duration such as 500ms, 30s, 15m, 1h or 1d"
             )
         return min(int(parsed[1]) * _SECONDS[unit], math.inf)
 
@@ -226,7 +226,7 @@ class _Given:
             log.warning("option %s is ignored: %s", name, why)
 
 
-def _position(options: _Given, side: str, default: At) -> Position:
+def _position(options: _Options, side: str, default: At) -> Position:
     """Return the start or the end: one timestamp wins over several, and those over offsets."""
     timestamp = options.text(f"{side}Timestamp")
     if timestamp is not None:
@@ -267,7 +267,7 @@ def _check_batch(start: Position, end: Position) -> None:
             )
 
 
-def _check_stream(options: _Given) -> None:
+def _check_stream(options: _Options) -> None:
     for name in ("endingOffsets", "endingOffsetsByTimestamp"):
         if options.text(name) is not None:
             raise OptionError(name, "a stream has no end; expected a batch query")

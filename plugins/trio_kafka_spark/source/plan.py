@@ -81,7 +81,7 @@ def _since(resolver: Resolver, bounds: Bounds, open_ended: Iterable[TopicPartiti
 
 
 def plan_stream(
-    resolver: Resolver, loss: LossPolicy, start: Offsets, end: Offsets
+    resolver: Resolver, loss: LossPolicy, *, start: Offsets, end: Offsets
 ) -> list[OffsetRange]:
     """Return the tasks of a micro-batch; new partitions begin with their earliest record.
 

@@ -41,43 +41,47 @@ def split(
     at_least: option minPartitions; larger ranges are cut until there are about so many.
     records_each: option maxRecordsPerPartition; a range that is larger is cut, which comes first.
     """
-    found = [one for one in ranges if one.size > 0]
+    pieces = [range_ for range_ in ranges if range_.size > 0]
     if records_each is not None:
-        found = [
-            part for one in found for part in _cut(one, math.ceil(one.size / float(records_each)))
+        pieces = [
+            part
+            for range_ in pieces
+            for part in _cut(range_, math.ceil(range_.size / float(records_each)))
         ]
-    if at_least is None or len(found) >= at_least:
-        return found
-    total = sum(one.size for one in found)
-    whole = {one.partition for one in found if _share(one.size, total, at_least) == 1}
-    kept = [one for one in found if _share(one.size, total, at_least) == 1]
-    left = total - sum(one.size for one in kept)
-    wanted = max(at_least - len(kept), 1)
+    if at_least is None or len(pieces) >= at_least:
+        return pieces
+    total = sum(range_.size for range_ in pieces)
+    whole = {range_.partition for range_ in pieces if _share(range_.size, total, at_least) == 1}
+    kept = [range_ for range_ in pieces if _share(range_.size, total, at_least) == 1]
+    rest = total - sum(range_.size for range_ in kept)
+    parts = max(at_least - len(kept), 1)
     return [
         part
-        for one in found
-        for part in _cut(one, 1 if one.partition in whole else _share(one.size, left, wanted))
+        for range_ in pieces
+        for part in _cut(
+            range_, 1 if range_.partition in whole else _share(range_.size, rest, parts)
+        )
     ]
 
 
-def _share(size: int, total: int, wanted: int) -> int:
+def _share(size: int, total: int, parts: int) -> int:
     # Java's Math.round: halves go up, where Python's round takes the even one.
-    return max(math.floor(size / total * wanted + 0.5), 1)
+    return max(math.floor(size / total * parts + 0.5), 1)
 
 
-def _cut(one: OffsetRange, parts: int) -> list[OffsetRange]:
+def _cut(range_: OffsetRange, parts: int) -> list[OffsetRange]:
     cut: list[OffsetRange] = []
-    left, start = one.size, one.start
+    rest, start = range_.size, range_.start
     for part in range(parts):
-        size = left // (parts - part)
-        left -= size
+        size = rest // (parts - part)
+        rest -= size
         if size > 0:
             cut.append(
                 OffsetRange(
-                    partition=one.partition,
+                    partition=range_.partition,
                     start=start,
                     stop=start + size,
-                    from_earliest=one.from_earliest and start == one.start,
+                    from_earliest=range_.from_earliest and start == range_.start,
                 )
             )
         start += size

@@ -76,7 +76,7 @@ class _RangeReader:
     def _fetched(self) -> Iterator["pa.RecordBatch"]:
         from trio_kafka.records.columnar import decode  # noqa: PLC0415 - numpy, in workers alone
 
-        for fetched in fetch(self.options.client, self.partition, self.at, self.stop):
+        for fetched in fetch(self.options.client, self.partition, start=self.at, stop=self.stop):
             try:
                 for batch in decode(
                     fetched.buffer,
@@ -130,9 +130,9 @@ class _RangeReader:
         held = f"offsets {first} to {last}"
         loss = LossPolicy(self.options.fail_on_data_loss)
         if offset >= first:
-            loss.not_read(self.partition, offset, self.stop, held)
+            loss.not_read(self.partition, start=offset, stop=self.stop, held=held)
             self.at = self.stop
             return
         if offset != self.earliest_at:
-            loss.not_read(self.partition, offset, min(first, self.stop), held)
+            loss.not_read(self.partition, start=offset, stop=min(first, self.stop), held=held)
         self.at = first

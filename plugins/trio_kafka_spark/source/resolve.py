@@ -45,15 +45,15 @@ class Resolver:
             False: leave it out, as one that was deleted.
         """
         topics = self.options.topics
-        found = self.cluster.topics(topics.named or None)
-        unknown = [name for name in topics.named if name not in found]
+        topics_of = self.cluster.topics(topics.named or None)
+        unknown = [name for name in topics.named if name not in topics_of]
         if unknown and all_named:
             option = "subscribe" if topics.names else "assign"
             raise UnknownTopicError(
                 unknown[0],
                 f"topic {unknown[0]} does not exist; create it, or correct option {option}",
             )
-        return topics.chosen(found)
+        return topics.chosen(topics_of)
 
     def position(self, position: Position, *, starting: bool) -> Offsets:
         """Return the offset at which each assigned partition starts or ends; -2 and -1 may remain.
@@ -67,14 +67,16 @@ class Resolver:
         if position.at in (At.EARLIEST, At.LATEST):
             return dict.fromkeys(assigned, EARLIEST if position.at is At.EARLIEST else LATEST)
         if position.at is At.OFFSETS:
-            self._check_same(OFFSETS_MISMATCH, "offsets", position, assigned)
+            self._check_same(
+                OFFSETS_MISMATCH, offsets="offsets", position=position, assigned=assigned
+            )
             return dict(position.numbers)
         if position.at is At.TIMESTAMPS:
             self._check_same(
                 TIMES_MISMATCH,
-                f"{'starting' if starting else 'ending'} timestamps",
-                position,
-                assigned,
+                offsets=f"{'starting' if starting else 'ending'} timestamps",
+                position=position,
+                assigned=assigned,
             )
             times = position.numbers
         else:
@@ -82,18 +84,18 @@ class Resolver:
         return self._by_time(times, starting=starting)
 
     def _check_same(
-        self, condition: str, what: str, position: Position, assigned: set[TopicPartition]
+        self, condition: str, *, offsets: str, position: Position, assigned: set[TopicPartition]
     ) -> None:
         if position.numbers.keys() != assigned:
             raise SourceError(
                 condition,
-                f"the options give {what} of {listed(position.numbers)}, but the partitions to "
+                f"the options give {offsets} of {listed(position.numbers)}, but the partitions to "
                 f"read are {listed(assigned)}; name each of them once (-1: latest, -2: earliest)",
             )
 
     def _by_time(self, times: Mapping[TopicPartition, int], *, starting: bool) -> Offsets:
-        found = self.cluster.offsets(times)
-        none_so_late = sorted(tp for tp, offset in found.items() if offset < 0)
+        offsets = self.cluster.offsets(times)
+        none_so_late = sorted(tp for tp, offset in offsets.items() if offset < 0)
         if none_so_late and starting and not self.options.latest_if_no_match:
             tp = none_so_late[0]
             raise OptionError(
@@ -101,7 +103,7 @@ class Resolver:
                 f"no record of {tp} is as late as timestamp {times[tp]}; set it to latest to "
                 "start at the end of such partitions",
             )
-        return {tp: LATEST if offset < 0 else offset for tp, offset in found.items()}
+        return {tp: LATEST if offset < 0 else offset for tp, offset in offsets.items()}
 
     def resolved(self, offsets: Mapping[TopicPartition, int]) -> Offsets:
         """Replace -2 and -1 by the earliest and the latest offset of their partitions."""
@@ -110,20 +112,20 @@ class Resolver:
             return dict(offsets)
         return {**offsets, **self._retried(lambda: self.cluster.offsets(open_ones))}
 
-    def latest(self, known: Mapping[TopicPartition, int]) -> Offsets:
+    def latest(self, before: Mapping[TopicPartition, int]) -> Offsets:
         """Return the end of each assigned partition. Deleted topics are left out.
 
-        known: offsets that were there before. An end below them, or a partition that is gone, is
+        before: offsets that were there before. An end below them, or a partition that is gone, is
         asked for again: a broker may lag behind. What the last attempt finds is returned.
         """
         for attempt in range(1, self.options.offset_attempts + 1):
-            found = self._retried(self._latest)
-            behind = {tp for tp, offset in known.items() if found.get(tp, -1) < offset}
+            ends = self._retried(self._latest)
+            behind = {tp for tp, offset in before.items() if ends.get(tp, -1) < offset}
             if not behind or attempt == self.options.offset_attempts:
                 break
             log.warning("latest offsets went back, or are gone: %s", listed(behind))
             self.sleep(self.options.offset_retry_s)
-        return found
+        return ends
 
     def _latest(self) -> Offsets:
         assigned = self.assigned(all_named=False)
@@ -131,11 +133,11 @@ class Resolver:
 
     def earliest(self, partitions: Iterable[TopicPartition]) -> Offsets:
         """Return the first offset of those of `partitions` that still exist."""
-        wanted = set(partitions)
-        if not wanted:
+        existing = set(partitions)
+        if not existing:
             return {}
         return self._retried(
-            lambda: self._offsets_of(wanted & self.assigned(all_named=False), EARLIEST)
+            lambda: self._offsets_of(existing & self.assigned(all_named=False), EARLIEST)
         )
 
     def since(self, partitions: Iterable[TopicPartition], timestamp: int) -> Offsets:

@@ -54,15 +54,15 @@ def columns_of(schema: StructType) -> tuple[str, ...]:
     Raises SchemaError, which names the column, for a name or a type that a topic does not have.
     """
     for field in schema.fields:
-        wanted = TYPES.get(field.name)
-        if wanted is None:
+        expected = TYPES.get(field.name)
+        if expected is None:
             raise SchemaError(
                 f"schema: found column {field.name!r}; expected one of {', '.join(TYPES)}"
             )
-        if field.dataType.simpleString() != wanted.simpleString():
+        if field.dataType.simpleString() != expected.simpleString():
             raise SchemaError(
                 f"schema: found column {field.name} {field.dataType.simpleString()}; expected "
-                f"{wanted.simpleString()} (cast it after loading)"
+                f"{expected.simpleString()} (cast it after loading)"
             )
     names = tuple(field.name for field in schema.fields)
     if not names:

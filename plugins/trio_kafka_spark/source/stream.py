@@ -45,7 +45,7 @@ _AGAIN = "run the query again; if that fails too, see whether the topic was crea
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """One stream of topics."""
+    """Streaming read of topics, in micro-batches of offset ranges."""
 
     def __init__(self, options: ReadOptions, columns: tuple[str, ...]) -> None:
         self.options = options
@@ -89,7 +89,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Spark compares texts, and the end of a first batch has more in it than offsets.
         return start if end == begin else as_json(end)
 
-    def _begins(self, start: dict[str, Any]) -> bool:
+    def _begins(self, start: dict[str, object]) -> bool:
         """Return whether the batch from `start` on is the first one of the stream.
 
         A reader that has planned a batch may be at its own beginning by chance: after a first batch
@@ -128,8 +128,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._target is not None:
             self._check_target(resolver, self._target, until)
         loss = LossPolicy(self.options.fail_on_data_loss)
-        planned = plan_stream(resolver, loss, begin, until)
-        return [TopicRange(one) for one in planned]
+        planned = plan_stream(resolver, loss, start=begin, end=until)
+        return [TopicRange(task) for task in planned]
 
     def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
         """Yield the records of one task as Arrow batches."""
@@ -140,11 +140,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
             yield from read_range(self.options, self.columns, partition)
 
-    def commit(self, end: dict[str, Any]) -> None:
+    def commit(self, end: dict[str, object]) -> None:
         """Do nothing: the checkpoint holds the offsets, and no consumer group does."""
 
     def stop(self) -> None:
-        """Close the connections."""
+        """Close the connections to the brokers."""
         if self._cluster is not None:
             self._cluster.close()
             self._cluster = None

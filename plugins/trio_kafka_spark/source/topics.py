@@ -46,25 +46,28 @@ class Topics:
         """Return the topics that the options name; none for a pattern."""
         return self.names or tuple(sorted({tp.topic for tp in self.partitions}))
 
-    def chosen(self, found: Mapping[str, Sequence[int]]) -> set[TopicPartition]:
+    def chosen(self, partitions_of: Mapping[str, Sequence[int]]) -> set[TopicPartition]:
         """Return the partitions to read of those that the cluster has, by topic."""
-        topics = found
+        topics = partitions_of
         if self.pattern is not None:
             pattern = compiled(self.pattern)
-            topics = {name: ids for name, ids in found.items() if pattern.search(name)}
+            topics = {name: ids for name, ids in partitions_of.items() if pattern.search(name)}
         every = {TopicPartition(name, each) for name, ids in topics.items() for each in ids}
         return every.intersection(self.partitions) if self.partitions else every
 
 
 def parse_topics(option: Callable[[str], str | None]) -> Topics:
-    """Return what the three options say; exactly one must be given. Raises OptionError."""
-    given = [name for name in TOPIC_OPTIONS if option(name) is not None]
-    if len(given) != 1:
-        found = "none" if not given else " and ".join(given)
+    """Parse the one of `subscribe`, `subscribePattern`, `assign` that is set.
+
+    Raises OptionError if none or several are set.
+    """
+    named = [name for name in TOPIC_OPTIONS if option(name) is not None]
+    if len(named) != 1:
+        names = "none" if not named else " and ".join(named)
         raise OptionError(
-            "subscribe", f"found {found}; expected exactly one of {', '.join(TOPIC_OPTIONS)}"
+            "subscribe", f"found {names}; expected exactly one of {', '.join(TOPIC_OPTIONS)}"
         )
-    (name,) = given
+    (name,) = named
     value = option(name) or ""
     if name == "subscribe":
         topics = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))

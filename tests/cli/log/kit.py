@@ -42,7 +42,11 @@ PRINTED = tuple(name for name in ARCHIVES if name not in ("log_dir_root", "runni
 
 def extract(archive: str, target: Path) -> Path:
     """The directory with the files of an archive."""
-    [path] = [one / f"{archive}.tar.gz" for one in FOLDERS if (one / f"{archive}.tar.gz").exists()]
+    [path] = [
+        folder / f"{archive}.tar.gz"
+        for folder in FOLDERS
+        if (folder / f"{archive}.tar.gz").exists()
+    ]
     with tarfile.open(path) as tar:
         tar.extractall(target, filter="data")
     return target
@@ -127,8 +131,8 @@ def kafkas_pieces(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
             name = line.removeprefix("Dumping ").rpartition("/")[2]
         elif line.startswith("baseOffset:"):
             yield name, _batch(dict(_PAIR.findall(line)))
-        elif found := _RECORD.fullmatch(line):
-            yield name, _record(found)
+        elif match := _RECORD.fullmatch(line):
+            yield name, _record(match)
         elif line.startswith(("offset:", "timestamp:", "producerId:", "version:")):
             yield name, _entry(dict(_PAIR.findall(line)))
 
@@ -165,8 +169,8 @@ def _batch(fields: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _record(found: re.Match[str]) -> dict[str, Any]:
-    offset, _, time, key_size, value_size, sequence, headers, rest = found.groups()
+def _record(match: re.Match[str]) -> dict[str, Any]:
+    offset, _, time, key_size, value_size, sequence, headers, rest = match.groups()
     shown: dict[str, Any] = {
         "is": "record",
         "offset": int(offset),

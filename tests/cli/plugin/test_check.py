@@ -7,9 +7,9 @@ from trio_kafka.plugin_host.plugin_check import CheckedPlugin
 
 def test_checked_plugins_are_shown_with_state_problems_and_source() -> None:
     found = [
-        CheckedPlugin("echo", "entry point echo", echo, []),
-        CheckedPlugin("bad", "entry point bad", None, ["one", "two"]),
-        CheckedPlugin("off", "entry point off", None, []),
+        CheckedPlugin(name="echo", source="entry point echo", plugin=echo, problems=[]),
+        CheckedPlugin(name="bad", source="entry point bad", plugin=None, problems=["one", "two"]),
+        CheckedPlugin(name="off", source="entry point off", plugin=None, problems=[]),
     ]
 
     assert list(as_text(found)) == [

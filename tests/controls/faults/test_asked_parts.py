@@ -39,11 +39,11 @@ async def test_metadata_request_names_all_partitions_of_its_topics(
         def names(request: Any) -> list[Names]:
             return list(names_in(request, context, parts))
 
-        every = [Names("t", 0), Names("t", 1)]
+        every = [Names(topic="t", partition=0), Names(topic="t", partition=1)]
         assert [one for one in names(MetadataRequest(topics=None)) if one.topic == "t"] == every
         assert names(MetadataRequest([MetadataRequestTopic(name="t")])) == every
         assert names(MetadataRequest([MetadataRequestTopic(topic_id, None)])) == every
-        assert names(MetadataRequest([MetadataRequestTopic(name="new")])) == [Names("new")]
+        assert names(MetadataRequest([MetadataRequestTopic(name="new")])) == [Names(topic="new")]
         assert names(MetadataRequest([])) == [Names()]
         assert names(HeartbeatRequest("g")) == [Names(group="g")]
 
@@ -64,8 +64,8 @@ async def test_incremental_fetch_names_all_partitions_of_its_fetch_session(
         full = in_full(request, context)
 
         assert list(names_in(request, context, parts_of(context))) == [
-            Names("t", 0),
-            Names("t", 1),
+            Names(topic="t", partition=0),
+            Names(topic="t", partition=1),
         ]
         assert len(request.topics) == 1
         assert full.topics[0].partitions[0].fetch_offset == 5

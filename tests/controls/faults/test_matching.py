@@ -9,7 +9,7 @@ from trio_kafka.controls.faults import FaultRule
 from trio_kafka.controls.faults.matching import Trigger, names_match
 from trio_kafka.controls.faults.parts import Names
 
-ALL = Names("orders-1", 2, "g", "x")
+ALL = Names(topic="orders-1", partition=2, group="g", transactional_id="x")
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_rule_matches_a_part_only_if_all_its_conditions_hold(
 def test_a_part_without_a_name_matches_no_pattern() -> None:
     for name in ("topic", "group", "transactional_id"):
         assert not names_match(FaultRule(observe=True, **{name: "*"}), Names(partition=1))  # type: ignore[arg-type]
-    assert not names_match(FaultRule(observe=True, partition=0), Names("t"))
+    assert not names_match(FaultRule(observe=True, partition=0), Names(topic="t"))
 
 
 async def test_a_delay_is_drawn_between_its_bounds(autojump_clock: MockClock) -> None:

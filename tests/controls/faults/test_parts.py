@@ -56,16 +56,16 @@ def produce(*topics: tuple[str, list[int]]) -> ProduceRequest:
         (
             produce(("a", [0, 2]), ("b", [1])),
             [
-                Names("a", 0, transactional_id="x"),
-                Names("a", 2, transactional_id="x"),
-                Names("b", 1, transactional_id="x"),
+                Names(topic="a", partition=0, transactional_id="x"),
+                Names(topic="a", partition=2, transactional_id="x"),
+                Names(topic="b", partition=1, transactional_id="x"),
             ],
         ),
         (
             ProduceRequest(
                 topic_data=[TopicProduceData(topic_id=ID, partition_data=[PartitionProduceData(4)])]
             ),
-            [Names("by-id", 4)],
+            [Names(topic="by-id", partition=4)],
         ),
         (
             OffsetFetchRequest(
@@ -76,19 +76,23 @@ def produce(*topics: tuple[str, list[int]]) -> ProduceRequest:
                     OffsetFetchRequestGroup("h", topics=None),
                 ]
             ),
-            [Names("o", 4, "g"), Names("o", 5, "g"), Names(group="h")],
+            [
+                Names(topic="o", partition=4, group="g"),
+                Names(topic="o", partition=5, group="g"),
+                Names(group="h"),
+            ],
         ),
         (
             CreateTopicsRequest(
                 [CreatableTopic("t", 1, 1, configs=[CreatableTopicConfig("segment.ms", "1")])]
             ),
-            [Names("t")],
+            [Names(topic="t")],
         ),
         (
             DeleteTopicsRequest(topics=[DeleteTopicState("a"), DeleteTopicState(topic_id=ID)]),
-            [Names("a"), Names("by-id")],
+            [Names(topic="a"), Names(topic="by-id")],
         ),
-        (DeleteTopicsRequest(topic_names=["a"]), [Names("a")]),
+        (DeleteTopicsRequest(topic_names=["a"]), [Names(topic="a")]),
         (
             JoinGroupRequest("g", protocols=[JoinGroupRequestProtocol("range", b"")]),
             [Names(group="g")],
@@ -112,11 +116,11 @@ def produce(*topics: tuple[str, list[int]]) -> ProduceRequest:
                     DescribeConfigsResource(4, "1"),
                 ]
             ),
-            [Names("t"), Names(group="g"), Names()],
+            [Names(topic="t"), Names(group="g"), Names()],
         ),
         (
             ElectLeadersRequest(topic_partitions=[ElectTopicPartitions("e", [7])]),
-            [Names("e", 7)],
+            [Names(topic="e", partition=7)],
         ),
     ],
     ids=lambda one: type(one).__name__,

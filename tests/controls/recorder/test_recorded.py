@@ -34,7 +34,9 @@ def test_requests_of_the_test_kit_are_selected_only_by_its_client_id() -> None:
 
 
 def test_request_is_selected_if_a_single_part_meets_all_conditions() -> None:
-    one = recorded("c", Names("a", 0, "g"), Names("b", 1, "g"))
+    one = recorded(
+        "c", Names(topic="a", partition=0, group="g"), Names(topic="b", partition=1, group="g")
+    )
 
     assert Selection(topic="a", partition=0, group="g").takes(one)
     assert not Selection(topic="a", partition=1).takes(one)

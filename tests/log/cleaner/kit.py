@@ -7,8 +7,8 @@ from attrs import evolve, field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.log.cleaner.cleaning import clean
 from trio_kafka.log.cleaner.job import (
-    Cleaned,
     CleaningJob,
+    CleaningResult,
     CleaningRules,
     LastRecord,
     SealedFile,
@@ -67,7 +67,7 @@ def write_segments(
     directory: Directory, segments: Mapping[int, Sequence[bytes]]
 ) -> tuple[SealedFile, ...]:
     """Write segments, by base offset, and return what a job must know about them."""
-    found = []
+    files = []
     for base_offset, batches in sorted(segments.items()):
         name = offset_file(base_offset, LOG)
         file = directory.open(name) if directory.exists(name) else directory.create(name)
@@ -76,11 +76,13 @@ def write_segments(
         if content:
             file.append((content,))
         file.close()
-        found.append(SealedFile(base_offset, len(content), 0, 0))
-    return tuple(found)
+        files.append(
+            SealedFile(base_offset=base_offset, size=len(content), index_size=0, time_index_size=0)
+        )
+    return tuple(files)
 
 
-def run(directory: Directory, job: CleaningJob) -> Cleaned:
+def run(directory: Directory, job: CleaningJob) -> CleaningResult:
     """Run a job to its end."""
     return whole(in_worker(clean(directory, job)))
 
@@ -94,40 +96,40 @@ def read_file(directory: Directory, name: str) -> bytes:
     return bytes(buffer)
 
 
-def cleaned_batches(directory: Directory, job: CleaningJob, done: Cleaned) -> list[bytes]:
+def cleaned_batches(directory: Directory, job: CleaningJob, done: CleaningResult) -> list[bytes]:
     """All batches of all new segments."""
-    found = []
+    batches = []
     for group in done.groups:
         content = read_file(directory, job.name(group.base_offset, LOG))
         assert len(content) == group.size
         for position, header in iterate_headers(content):
             check_crc(content, position, header)
             assert header.base_offset >= group.base_offset
-            found.append(content[position : position + header.size])
-    return found
+            batches.append(content[position : position + header.size])
+    return batches
 
 
 def cleaned_transactions(
-    directory: Directory, job: CleaningJob, done: Cleaned
+    directory: Directory, job: CleaningJob, done: CleaningResult
 ) -> list[AbortedTransaction]:
     """All entries of all new transaction indexes."""
-    found = []
+    transactions = []
     for group in done.groups:
         name = job.name(group.base_offset, TRANSACTION_INDEX)
         assert directory.exists(name) == (group.transactions > 0)
         if group.transactions:
             entries = list(ENTRY.iter_unpack(read_file(directory, name)))
             assert len(entries) == group.transactions
-            found += [
+            transactions += [
                 AbortedTransaction(
-                    producer_id=one[1],
-                    first_offset=one[2],
-                    last_offset=one[3],
-                    last_stable_offset=one[4],
+                    producer_id=entry[1],
+                    first_offset=entry[2],
+                    last_offset=entry[3],
+                    last_stable_offset=entry[4],
                 )
-                for one in entries
+                for entry in entries
             ]
-    return found
+    return transactions
 
 
 @define(eq=False)
@@ -173,8 +175,8 @@ def seen(batch: bytes, transaction: Transaction | None = None) -> Seen:
         horizon=header.delete_horizon,
         max_timestamp=header.max_timestamp,
         records=tuple(
-            (one.offset, one.timestamp, one.key, one.value, tuple(one.headers))
-            for one in read_records(batch, 0, header)
+            (record.offset, record.timestamp, record.key, record.value, tuple(record.headers))
+            for record in read_records(batch, 0, header)
         ),
         transaction=transaction,
     )
@@ -252,13 +254,13 @@ class Model:
                 records = ()
             else:
                 records = tuple(
-                    one
-                    for one in batch.records
-                    if one[2] is not None
-                    and one[0] >= latest.get(one[2], -1)
-                    and (one[3] is not None or not due)
+                    record
+                    for record in batch.records
+                    if record[2] is not None
+                    and record[0] >= latest.get(record[2], -1)
+                    and (record[3] is not None or not due)
                 )
-                begins = any(one[3] is None for one in records)
+                begins = any(record[3] is None for record in records)
             if records:
                 kept.append(self._with(batch, records, begins=begins))
             elif self._stays_empty(batch):
@@ -271,7 +273,7 @@ class Model:
             horizon = self.now_ms + self.delete_retention_ms
         max_timestamp = batch.max_timestamp
         if not batch.attributes & LOG_APPEND_TIME and records != batch.records:
-            max_timestamp = max(one[1] for one in records)
+            max_timestamp = max(record[1] for record in records)
         return evolve(batch, records=records, horizon=horizon, max_timestamp=max_timestamp)
 
     def _stays_empty(self, batch: Seen) -> bool:

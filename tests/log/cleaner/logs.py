@@ -80,6 +80,6 @@ async def content(log: Log) -> dict[str, str | None]:
 async def all_pairs(log: Log) -> list[tuple[int, str, str | None]]:
     """Offset, key and value of every record."""
     return [
-        (one.offset, one.key.decode(), None if one.value is None else one.value.decode())
-        for one in await read_all(log)
+        (record.offset, record.key.decode(), record.value and record.value.decode())
+        for record in await read_all(log)
     ]

@@ -26,7 +26,7 @@ async def attempted(world, error, *, closed=False):
             log.abandon()
         raise error
 
-    return await attempt(states, log, directory, fail), log, directory, states
+    return await attempt(states, log, directory, call=fail), log, directory, states
 
 
 async def test_the_result_of_an_attempt_is_returned(autojump_clock, world):
@@ -37,7 +37,7 @@ async def test_the_result_of_an_attempt_is_returned(autojump_clock, world):
         await trio.lowlevel.checkpoint()
         return 5
 
-    assert await attempt(CleaningStates(), log, manager.directories[0], succeed) == 5
+    assert await attempt(CleaningStates(), log, manager.directories[0], call=succeed) == 5
 
 
 @pytest.mark.parametrize(
@@ -121,4 +121,4 @@ async def test_attempt_raises_invariant_errors(autojump_clock, world):
         raise InvariantError("broken")
 
     with pytest.raises(InvariantError):
-        await attempt(CleaningStates(), new_log(manager), manager.directories[0], fail)
+        await attempt(CleaningStates(), new_log(manager), manager.directories[0], call=fail)

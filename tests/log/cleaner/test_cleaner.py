@@ -73,7 +73,7 @@ async def test_run_raises_the_recovery_point_above_the_segments_that_are_replace
     (directory,) = manager.directories
     assert dirty.log.recovery_point == 0
 
-    cleaned = await clean_log(dirty, directory, CleanerSettings(), Progress())
+    cleaned = await clean_log(dirty, directory, CleanerSettings(), progress=Progress())
 
     assert cleaned is not None
     points = await read_offsets(directory.root, RECOVERY_POINTS)
@@ -92,9 +92,9 @@ async def test_next_run_compacts_the_records_for_which_the_key_map_had_no_room(
     settings = CleanerSettings(dedupe_buffer_bytes=2400)
     dirty = await examine(log, None, log.now_ms())
 
-    first = await clean_log(dirty, directory, settings, Progress())
+    first = await clean_log(dirty, directory, settings, progress=Progress())
     dirty = await examine(log, directory.cleaned(C0), log.now_ms())
-    second = await clean_log(dirty, directory, settings, Progress())
+    second = await clean_log(dirty, directory, settings, progress=Progress())
 
     assert 0 < first.end_offset < second.end_offset < log.end_offset
     assert directory.cleaned(C0) == second.end_offset
@@ -111,7 +111,7 @@ async def test_io_error_during_a_run_takes_the_directory_offline(autojump_clock,
 
     world.universe.fault = fault
     with pytest.raises(LogDirError):
-        await clean_log(dirty, directory, CleanerSettings(), Progress())
+        await clean_log(dirty, directory, CleanerSettings(), progress=Progress())
 
     assert directory.offline is not None
 
@@ -120,7 +120,7 @@ async def test_log_without_cleanable_bytes_is_not_due_and_can_be_planned(autojum
     manager, dirty = await dirty_log(world)
     (directory,) = manager.directories
     log = dirty.log
-    await clean_log(dirty, directory, CleanerSettings(), Progress())
+    await clean_log(dirty, directory, CleanerSettings(), progress=Progress())
     names, size = set(log.directory.names()), log.size
     write(log, ("k0", "last"))
 

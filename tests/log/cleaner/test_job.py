@@ -21,7 +21,7 @@ from trio_kafka.world.in_memory import MemoryDisk
 
 JOB = CleaningJob(
     rules=rules(active_producers={1: LastRecord(4, 0)}),
-    segments=(SealedFile(0, 10, 0, 0),),
+    segments=(SealedFile(base_offset=0, size=10, index_size=0, time_index_size=0),),
     first_dirty_offset=0,
     first_uncleanable_offset=10,
 )

@@ -38,7 +38,7 @@ def batches(count: int) -> list[bytes]:
 
 def written(directory, found: list[bytes], per_flush: int = 7):
     pace = Pace()
-    new = finish(NewSegment.create(directory, JOB, 1000, pace))
+    new = finish(NewSegment.create(directory, JOB, 1000, pace=pace))
     steps: list[Step] = []
     for number, batch in enumerate(found):
         new.add(header_of(batch), batch)
@@ -86,7 +86,7 @@ def test_new_segment_has_a_transaction_index_of_aborted_transactions() -> None:
         producer_id=1, first_offset=1000, last_offset=1001, last_stable_offset=1002
     )
     marker = marker_batch(1001, ProducerFields(1, 0), commit=False, time=5)
-    new = finish(NewSegment.create(directory, JOB, 1000, Pace()))
+    new = finish(NewSegment.create(directory, JOB, 1000, pace=Pace()))
     new.add(header_of(marker), marker)
 
     group = finish(new.finish([1000], [one], unchanged=False))

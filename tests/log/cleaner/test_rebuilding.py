@@ -57,7 +57,7 @@ def test_records_keep_their_timestamps_when_a_delete_horizon_is_set(
     batch = data_batch(3, records)
     old = header_of(batch)
 
-    block = whole(shifted(batch[HEADER_SIZE:], len(times), old, horizon))
+    block = whole(shifted(batch[HEADER_SIZE:], len(times), old, base_timestamp=horizon))
     header, found = rebuilt(
         old, block, count=len(times), max_timestamp=max(times), delete_horizon=horizon
     )
@@ -69,7 +69,10 @@ def test_records_keep_their_timestamps_when_a_delete_horizon_is_set(
 def test_records_of_a_batch_with_log_append_time_are_not_shifted() -> None:
     batch = data_batch(0, TWO, attributes=LOG_APPEND_TIME)
 
-    assert whole(shifted(batch[HEADER_SIZE:], 2, header_of(batch), 5)) == batch[HEADER_SIZE:]
+    assert (
+        whole(shifted(batch[HEADER_SIZE:], 2, header_of(batch), base_timestamp=5))
+        == batch[HEADER_SIZE:]
+    )
 
 
 def test_timestamps_that_exceed_64_bits_wrap_as_in_java() -> None:
@@ -78,7 +81,7 @@ def test_timestamps_that_exceed_64_bits_wrap_as_in_java() -> None:
     batch = data_batch(0, records)
     old = header_of(batch)
 
-    block = whole(shifted(batch[HEADER_SIZE:], 1, old, -5))
+    block = whole(shifted(batch[HEADER_SIZE:], 1, old, base_timestamp=-5))
 
     (one,) = decode_records(block, old)
     assert wrapped(one.timestamp - old.base_timestamp - 5) == (1 << 63) - 1

@@ -2,7 +2,7 @@ from attrs import evolve
 
 from tests.log.cleaner.logs import fill_log, managed, new_log
 from trio_kafka.introspect.log import fields_of
-from trio_kafka.log.cleaner.job import Cleaned, CleanedGroup, CleaningStats, UnreadableBatch
+from trio_kafka.log.cleaner.job import CleanedGroup, CleaningResult, CleaningStats, UnreadableBatch
 from trio_kafka.log.cleaner.report import report_run
 from trio_kafka.log.cleaner.selection import examine
 
@@ -36,7 +36,7 @@ async def reported(world, caplog, stats, group=GROUP):
     dirty = await examine(log, None, log.now_ms())
     caplog.clear()
     with caplog.at_level("INFO"):
-        report_run(dirty, Cleaned(end_offset=9, groups=(group,), stats=stats), 1.5)
+        report_run(dirty, CleaningResult(end_offset=9, groups=(group,), stats=stats), 1.5)
     return {record.getMessage(): fields_of(record) for record in caplog.records}
 
 
@@ -58,7 +58,13 @@ async def test_run_that_removed_records_without_a_key_logs_their_number(
 
 async def test_offsets_of_unreadable_batches_are_logged(autojump_clock, world, caplog):
     batches = tuple(
-        UnreadableBatch(at, at + 1, "the records end early", malformed=True, removed=at > 10)
+        UnreadableBatch(
+            base_offset=at,
+            last_offset=at + 1,
+            reason="the records end early",
+            malformed=True,
+            removed=at > 10,
+        )
         for at in range(0, 20, 4)
     )
 

@@ -138,7 +138,7 @@ async def test_run_in_slices_does_not_exceed_its_bytes_per_second(autojump_clock
     job, progress = a_job(directory), Progress()
     began = trio.current_time()
 
-    await run_job(world, directory, job, 1000.0, progress)
+    await run_job(world, directory, job, bytes_per_second=1000.0, progress=progress)
 
     assert progress.moved > 10_000
     assert trio.current_time() - began == pytest.approx(progress.moved / 1000.0)

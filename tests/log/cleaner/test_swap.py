@@ -353,7 +353,7 @@ async def test_swap_renames_files_in_an_order_that_recovery_can_complete(
     second, third = (f"{segment.base_offset:020}" for segment in old[1:])
     world.universe.trace.clear()
 
-    await swap_in(log, job, group, old, old[2].base_offset)
+    await swap_in(log, job, group, old=old, end_offset=old[2].base_offset)
 
     found = changes_of_names(world)
     new, first = f"{0:020}", f"{0:020}"
@@ -385,7 +385,7 @@ async def test_result_of_a_run_is_discarded_if_its_segments_have_changed(autojum
     pairs = await all_pairs(log)
 
     with pytest.raises(SupersededError):
-        await swap_in(log, job, group, old, old[2].base_offset)
+        await swap_in(log, job, group, old=old, end_offset=old[2].base_offset)
 
     assert await all_pairs(log) == pairs
 
@@ -394,7 +394,7 @@ async def test_result_of_a_run_above_the_recovery_point_is_discarded(autojump_cl
     _, log, job, group, old = await handmade(world)
 
     with pytest.raises(SupersededError, match="not durable"):
-        await swap_in(log, job, group, old, log.recovery_point + 1)
+        await swap_in(log, job, group, old=old, end_offset=log.recovery_point + 1)
 
 
 @pytest.mark.parametrize("number", range(1, 8))
@@ -413,7 +413,7 @@ async def test_swap_renames_no_file_after_the_log_is_deleted(autojump_clock, wor
 
     world.universe.fault = fault
     try:
-        await swap_in(log, job, group, old, old[2].base_offset)
+        await swap_in(log, job, group, old=old, end_offset=old[2].base_offset)
     except SupersededError:
         assert number <= 7
 
@@ -472,6 +472,6 @@ async def test_result_of_a_run_is_discarded_if_the_log_is_no_longer_compacted(
     log.configure(compacted(cleanup_policy=frozenset({"delete"}), retention_ms=-1))
 
     with pytest.raises(SupersededError, match="policy"):
-        await swap_in(log, job, group, old, old[2].base_offset)
+        await swap_in(log, job, group, old=old, end_offset=old[2].base_offset)
 
     assert await all_pairs(log) == pairs

@@ -3,11 +3,13 @@ import pytest
 from trio_kafka.log.files.names import (
     DELETE,
     FUTURE,
+    INDEX,
     LOG,
     STRAY,
     marked_directory,
     names_partition,
     offset_file,
+    offsets_of,
     parse_directory,
     parse_offset_file,
 )
@@ -17,6 +19,12 @@ from trio_kafka.model import TopicPartition
 def test_an_offset_has_twenty_digits_in_a_name():
     assert offset_file(12, LOG) == "00000000000000000012.log"
     assert parse_offset_file("00000000000000000012.log") == (12, ".log")
+
+
+def test_offsets_of_files_with_a_suffix_ascend():
+    names = [offset_file(offset, suffix) for offset in (7, 0, 3) for suffix in (LOG, INDEX)]
+
+    assert offsets_of([*names, offset_file(9, ".timeindex"), "x.index"], INDEX) == [0, 3, 7]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import errno
 import os
+from functools import partial
 from random import Random
 from tempfile import TemporaryDirectory
 
@@ -15,7 +16,7 @@ from trio_kafka.log.files.open_files import SMALLEST, OpenFiles, budget_of
 from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.read import find_slice, perform_in_threads, read_bytes
 from trio_kafka.log.recovery.partition import open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.retention import delete_before
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.records.header import iterate_headers
@@ -43,7 +44,7 @@ def get(files, root, *numbers):
 
 
 async def slice_of(log, offset, size=SIZE, end=SEGMENTS):
-    return await perform_in_threads(log, lambda: find_slice(log, offset, size, end))
+    return await perform_in_threads(log, lambda: find_slice(log, offset, size, end_offset=end))
 
 
 def is_open(file) -> bool:
@@ -360,7 +361,12 @@ async def test_load_of_a_log_keeps_within_the_budget_of_open_files(autojump_cloc
     files = OpenFiles(4)
 
     again = await open_log(
-        world, log.directory, PARTITION, log.config, known=Known(clean=clean), files=files
+        world,
+        log.directory,
+        PARTITION,
+        config=log.config,
+        recovery=Recovery(clean=clean),
+        files=files,
     )
 
     assert opened(files) <= 4
@@ -419,16 +425,16 @@ async def test_a_roll_needs_no_snapshot_of_producers(autojump_clock, world):
 async def test_a_truncation_without_a_descriptor_changes_nothing(autojump_clock, world, suffix):
     log = await sealed_log(world, OpenFiles(), segments=20)
     await close(log)
-    known = Known(clean=True, high_watermark=21)
-    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
-    known = (log.end_offset, log.recovery_point, log.high_watermark, log.flush_end)
+    recovery = Recovery(clean=True, high_watermark=21)
+    log = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
+    ends = (log.end_offset, log.recovery_point, log.high_watermark, log.flush_end)
     refuse(world, suffix)
 
     with pytest.raises(KafkaError, match="REPLICA_NOT_AVAILABLE"):
         await truncate_to(log, 10)
     allow(world)
 
-    assert (log.end_offset, log.recovery_point, log.high_watermark, log.flush_end) == known
+    assert (log.end_offset, log.recovery_point, log.high_watermark, log.flush_end) == ends
     assert log.failed is None
     assert offsets(await read_all(log)) == list(range(21))
     await truncate_to(log, 10)
@@ -476,7 +482,9 @@ async def test_lookup_fails_and_scans_no_segment_when_its_index_gets_no_descript
 ):
     log = await sealed_log(world, OpenFiles(), segments=20)
     await close(log)
-    log = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    log = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
+    )
     refuse(world, ".index")
 
     with pytest.raises(KafkaError, match="REPLICA_NOT_AVAILABLE"):
@@ -490,7 +498,12 @@ async def test_log_loaded_after_a_clean_close_opens_one_file(autojump_clock, wor
     files = OpenFiles()
 
     again = await open_log(
-        world, log.directory, PARTITION, log.config, known=Known(clean=True), files=files
+        world,
+        log.directory,
+        PARTITION,
+        config=log.config,
+        recovery=Recovery(clean=True),
+        files=files,
     )
 
     assert opened(files) == 0
@@ -595,7 +608,7 @@ async def test_a_file_is_not_closed_between_the_pieces_of_an_append(autojump_clo
 
     header = [header for _, header in iterate_headers(large)]
     log.latency.yield_point.bind(lambda: closed.append(files.close_idle(1)))
-    append_as_leader(log, memoryview(large), header, 0, in_pieces=True)
+    append_as_leader(log, memoryview(large), header, leader_epoch=0, in_pieces=True)
 
     assert closed
     assert set(closed) == {0}
@@ -609,7 +622,9 @@ async def test_file_is_not_closed_during_an_append_in_a_thread(autojump_clock, w
     closed = []
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(append_in_thread, log, memoryview(content), headers, 0)
+        nursery.start_soon(
+            partial(append_in_thread, log, memoryview(content), headers, leader_epoch=0)
+        )
         await trio.testing.wait_all_tasks_blocked()
         closed.append(files.close_idle(1))
 
@@ -749,7 +764,12 @@ async def test_file_opened_by_a_load_can_be_closed_as_idle(autojump_clock, world
     files = OpenFiles()
     for clean in (True, False):
         again = await open_log(
-            world, log.directory, PARTITION, log.config, known=Known(clean=clean), files=files
+            world,
+            log.directory,
+            PARTITION,
+            config=log.config,
+            recovery=Recovery(clean=clean),
+            files=files,
         )
         assert files.close_idle(1) == 1
         assert offsets(await read_all(again)) == [0]

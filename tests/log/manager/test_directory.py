@@ -7,7 +7,7 @@ from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.files.checkpoints import CLEANER_OFFSETS
 from trio_kafka.log.manager.directory import LogDirectory
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.truncate import restart_at, truncate_to
 from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.model import TopicPartition
@@ -70,10 +70,10 @@ async def test_offsets_of_the_checkpoints_are_known_of_a_partition(autojump_cloc
 
     await one.open()
 
-    assert one.known(TopicPartition("t", 0)) == Known(
+    assert one.recovery_of(TopicPartition("t", 0)) == Recovery(
         recovery_point=5, high_watermark=4, start_offset=2, cleaned_until=3
     )
-    assert one.known(TopicPartition("t", 1)) == Known()
+    assert one.recovery_of(TopicPartition("t", 1)) == Recovery()
 
 
 async def test_cleaner_offset_is_removed_only_for_a_new_log(autojump_clock, world):
@@ -198,7 +198,7 @@ async def test_all_offsets_count_as_compacted_if_the_cleaner_offsets_are_unreada
 
     await one.open()
 
-    assert one.known(TopicPartition("t", 0)).cleaned_until > 1 << 60
+    assert one.recovery_of(TopicPartition("t", 0)).cleaned_until > 1 << 60
 
 
 @pytest.mark.parametrize("content", [b"0\n1\nt 0 " + b"9" * 5000 + b"\n", b"0\n" + b"9" * 5000])
@@ -210,7 +210,7 @@ async def test_checkpoint_with_a_number_of_too_many_digits_is_ignored(
 
     await one.open()
 
-    assert one.known(TopicPartition("t", 0)) == Known()
+    assert one.recovery_of(TopicPartition("t", 0)) == Recovery()
 
 
 async def test_offline_reason_of_a_system_error_names_the_directory(autojump_clock, world):

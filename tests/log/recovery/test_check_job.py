@@ -2,7 +2,7 @@ import pytest
 
 from tests.log.kit import batch, fill
 from trio_kafka.log.recovery.check_job import check_in_job
-from trio_kafka.log.recovery.verify import Checked, check_segment
+from trio_kafka.log.recovery.verify import CheckProgress, check_segment
 from trio_kafka.log.segment import Segment
 from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.world.real.world import RealWorld
@@ -20,11 +20,11 @@ async def test_segment_check_in_a_worker_process_equals_the_check_in_the_loop(tm
     root = world.directory(str(tmp_path))
     content = b"".join(BATCHES)
     await fill(root, {NAME: content + BATCHES[0][:70]})
-    segment, checked, seen = Segment.open(root, 0, 0), Checked(0), []
-    end = await check_segment(segment, checked, 100, lambda _, header: seen.append(header))
+    segment, checked, seen = Segment.open(root, 0, 0), CheckProgress(0), []
+    end = await check_segment(segment, checked, 100, see=lambda _, header: seen.append(header))
 
     async with world.kept_workers():
-        found = await world.run_in_process(check_in_job, str(tmp_path), 0, Checked(0), 100)
+        found = await world.run_in_process(check_in_job, str(tmp_path), 0, CheckProgress(0), 100)
 
     assert (found.end, found.checked) == (end, checked) == (len(content), checked)
     assert found.summary == segment.summary()
@@ -38,6 +38,6 @@ async def test_segment_check_continues_from_the_epoch_of_the_previous_segment(
     root = world.directory("/data", create=True)
     await fill(root, {NAME: b"".join(BATCHES)})
 
-    found = whole(check_in_job(root, 0, Checked(0, epoch=1), 100))
+    found = whole(check_in_job(root, 0, CheckProgress(0, epoch=1), 100))
 
     assert found.end == 0  # its first batch is of an older epoch

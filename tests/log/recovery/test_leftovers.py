@@ -13,7 +13,7 @@ from tests.log.kit import (
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close
 from trio_kafka.log.recovery.partition import open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 
 RECORDS = {
     "plain-0": 52,
@@ -33,7 +33,7 @@ async def test_deleted_temporary_and_cleaned_files_are_removed_at_load(autojump_
         directory, {"00000000000000000003.log.deleted": b"x", "a.tmp": b"", "b.cleaned": b""}
     )
 
-    await open_log(world, directory, PARTITION, LogConfig())
+    await open_log(world, directory, PARTITION, config=LogConfig())
 
     assert directory.names() == ["00000000000000000000.log"]
 
@@ -48,8 +48,8 @@ async def test_swap_file_replaces_its_segments_at_load(autojump_clock, world):
     merged = b"".join([await content_of(log.directory, f"{base:020}.log") for base in bases[:2]])
     await fill(log.directory, {f"{0:020}.log.swap": merged, f"{0:020}.index.swap": b""})
 
-    known = Known(clean=True)
-    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    recovery = Recovery(clean=True)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert [segment.base_offset for segment in again.segments] == [0, *bases[2:]]
     assert offsets(await read_all(again)) == list(range(24))
@@ -66,7 +66,9 @@ async def test_damaged_swap_file_replaces_no_segment(autojump_clock, world, dama
     swap = damage(await content_of(log.directory, f"{0:020}.log"))
     await fill(log.directory, {f"{0:020}.log.swap": swap})
 
-    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    again = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
+    )
 
     assert offsets(await read_all(again)) == list(range(24))
     assert not [name for name in log.directory.names() if name.endswith(".swap")]
@@ -84,7 +86,9 @@ async def test_empty_swap_file_with_its_index_replaces_a_segment(autojump_clock,
     swap = {f"{0:020}.log.swap": b"", f"{0:020}.index.swap": b"", f"{0:020}.timeindex.swap": b""}
     await fill(log.directory, swap)
 
-    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    again = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
+    )
 
     assert [segment.base_offset for segment in again.segments] == bases
     assert offsets(await read_all(again)) == list(range(bases[1], 24))
@@ -100,7 +104,9 @@ async def test_indexes_of_a_swap_file_are_used_without_rebuilding(autojump_clock
     contents = {f"{name}.swap": await content_of(log.directory, name) for name in names}
     await fill(log.directory, contents)
 
-    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    again = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
+    )
 
     assert offsets(await read_all(again)) == list(range(24))
     assert "missing index rebuilt" not in caplog.text

@@ -18,7 +18,7 @@ from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.read import find_aborted, perform_in_threads
 from trio_kafka.log.recovery.partition import open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.rolling import roll
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 
@@ -116,8 +116,8 @@ async def test_segments_after_a_torn_segment_are_dropped_in_a_compacted_log_too(
     damaged.truncate(damaged.size - 1)
     damaged.close()
 
-    known = Known(cleaned_until=100)
-    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    recovery = Recovery(cleaned_until=100)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert len(again.segments) == 1
     assert offsets(await read_all(again)) == list(range(again.end_offset))
@@ -129,7 +129,7 @@ async def test_batches_of_an_older_epoch_after_a_newer_epoch_are_cut(autojump_cl
     append(log, batch(), epoch=4)
     log.abandon()
 
-    again = await open_log(world, log.directory, PARTITION, log.config)
+    again = await open_log(world, log.directory, PARTITION, config=log.config)
 
     assert again.end_offset == 1
 
@@ -141,7 +141,9 @@ async def test_load_after_a_clean_stop_reads_few_bytes_of_segments(autojump_cloc
     await close(log)
     world.universe.trace.clear()
 
-    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    again = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
+    )
 
     assert again.end_offset == 10
     reads = [line for line in world.universe.trace if " read " in line and ".log" in line]
@@ -157,7 +159,9 @@ async def test_a_torn_tail_is_cut_even_after_a_clean_stop(autojump_clock, world)
     damaged.append([bytes(100)])
     damaged.close()
 
-    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    again = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
+    )
 
     assert again.end_offset == 2
     assert len(await read_all(again)) == 2
@@ -173,8 +177,8 @@ async def test_recovery_point_rises_only_when_the_rebuilt_epochs_are_durable(
     append(log, batch(2), epoch=2)
     log.abandon()
 
-    known = Known(recovery_point=checkpoint)
-    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    recovery = Recovery(recovery_point=checkpoint)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert again.recovery_point == min(checkpoint, 3)
     await sync(again)
@@ -192,10 +196,25 @@ async def test_rebuilt_leader_epochs_equal_to_their_file_are_not_written_again(
     await sync(log)
     log.abandon()
 
-    again = await open_log(world, log.directory, PARTITION, log.config)
+    again = await open_log(world, log.directory, PARTITION, config=log.config)
 
     assert not again.epochs.dirty
     assert again.recovery_point == again.end_offset == 3
+
+
+async def test_second_load_with_the_same_recovery_lists_the_directory_again(autojump_clock, world):
+    log = new_log(world, segment_bytes=200)
+    append(log, batch(1, size=100))
+    await close(log)
+    recovery = Recovery(clean=True, names=log.directory.names())
+    log = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
+    for _ in range(3):
+        append(log, batch(1, size=100))
+    await close(log)
+
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
+
+    assert (len(again.segments), again.end_offset) == (4, 4)
 
 
 async def test_log_that_ends_below_its_start_offset_restarts_at_the_start_offset(
@@ -205,8 +224,8 @@ async def test_log_that_ends_below_its_start_offset_restarts_at_the_start_offset
     append(log, batch(3))
     await close(log)
 
-    known = Known(clean=True, start_offset=7, high_watermark=7)
-    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    recovery = Recovery(clean=True, start_offset=7, high_watermark=7)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert (again.start_offset, again.end_offset) == (7, 7)
     assert append(again, batch()).first_offset == 7
@@ -221,8 +240,8 @@ async def test_start_offset_above_the_high_watermark_and_the_log_end_is_ignored(
         append(log, batch())
     await close(log)
 
-    known = Known(clean=clean, start_offset=1 << 40, high_watermark=4)
-    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    recovery = Recovery(clean=clean, start_offset=1 << 40, high_watermark=4)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert (again.start_offset, again.end_offset) == (0, 4)
     assert offsets(await read_all(again)) == [0, 1, 2, 3]
@@ -237,8 +256,8 @@ async def test_start_offset_inside_the_last_segment_is_used_without_a_high_water
         append(log, batch())
     await close(log)
 
-    known = Known(clean=True, start_offset=2)
-    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    recovery = Recovery(clean=True, start_offset=2)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert (again.start_offset, again.end_offset) == (2, 4)
 
@@ -253,8 +272,8 @@ async def test_missing_index_is_rebuilt_and_leader_epochs_are_unchanged(autojump
     before = await content_of(log.directory, name)
     await log.directory.unlink(name)
 
-    known = Known(clean=True)
-    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    recovery = Recovery(clean=True)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert again.epochs.rows == rows
     assert await content_of(log.directory, name) == before
@@ -274,7 +293,9 @@ async def test_leader_epochs_are_rebuilt_from_batches_if_their_file_is_lost(
     if damage is not None:
         await fill(log.directory, {"leader-epoch-checkpoint": damage})
 
-    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    again = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
+    )
 
     assert again.epochs.rows == rows
 
@@ -283,7 +304,7 @@ async def write_for_ever(world, acked):
     """A life that appends batches of all sizes, rolls, and notes what a sync has answered for."""
     root = world.directory("/t-0", create=True)
     config = LogConfig(segment_bytes=3000, index_interval_bytes=300)
-    log = await open_log(world, root, PARTITION, config, parent=world.directory("/"))
+    log = await open_log(world, root, PARTITION, config=config, parent=world.directory("/"))
     log.high_watermark = log.end_offset
     while True:
         for _ in range(world.random.randrange(1, 6)):
@@ -305,7 +326,7 @@ def test_synced_records_survive_any_crash_and_the_log_has_no_gaps(power, size):
         world = universe.machine("broker")
         root = world.directory("/t-0", create=True)
         config = LogConfig(segment_bytes=3000, index_interval_bytes=300)
-        log = await open_log(world, root, PARTITION, config)
+        log = await open_log(world, root, PARTITION, config=config)
         found = offsets(await read_all(log))
         batches = await scan(log)
         return acked[0], found, log, batches
@@ -329,7 +350,7 @@ async def test_producer_snapshot_is_ignored_if_the_batches_before_are_lost(autoj
     await log.directory.unlink("00000000000000000000.log")
     log.abandon()
 
-    again = await open_log(world, log.directory, PARTITION, LogConfig())
+    again = await open_log(world, log.directory, PARTITION, config=LogConfig())
 
     assert (again.start_offset, again.end_offset) == (1, 2)
     assert again.producers.get(7) is None

@@ -18,7 +18,7 @@ from trio_kafka.introspect.log import fields_of
 from trio_kafka.log.append import append_as_follower
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.recovery.partition import open_log
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.rolling import roll
 from trio_kafka.records.batch import Record
 
@@ -45,7 +45,7 @@ async def test_a_torn_tail_is_cut_and_later_segments_are_dropped(autojump_clock,
     damaged.truncate(damaged.size - 1)
     damaged.close()
 
-    again = await open_log(world, log.directory, PARTITION, log.config)
+    again = await open_log(world, log.directory, PARTITION, config=log.config)
 
     assert offsets(await read_all(again)) == list(range(again.end_offset))
     assert second.base_offset <= again.end_offset < second.base_offset + 6
@@ -63,7 +63,7 @@ async def test_segment_that_does_not_continue_the_previous_segment_is_dropped(
     log.abandon()
     await log.directory.unlink(f"{second:020}.log")
 
-    again = await open_log(world, log.directory, PARTITION, log.config)
+    again = await open_log(world, log.directory, PARTITION, config=log.config)
 
     assert again.end_offset == second
 
@@ -82,7 +82,9 @@ async def test_damaged_batch_in_a_closed_segment_is_kept_and_others_stay_readabl
         await log.directory.unlink(name)
     await fill(log.directory, {f"{first:020}.log": bytes(content)})
 
-    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    again = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
+    )
 
     assert [segment.base_offset for segment in again.segments][:2] == [first, second]
     assert again.end_offset == 24
@@ -107,7 +109,7 @@ async def test_torn_batch_full_of_fake_headers_is_cut_with_a_bounded_number_of_r
     damaged.close()
     world.universe.trace.clear()
 
-    again = await open_log(world, log.directory, PARTITION, log.config)
+    again = await open_log(world, log.directory, PARTITION, config=log.config)
 
     assert again.end_offset == 1
     reads = [line for line in world.universe.trace if "read " in line and ".log" in line]
@@ -131,7 +133,9 @@ async def test_only_the_first_damaged_places_of_a_segment_are_logged_one_by_one(
         await log.directory.unlink(name)
     await fill(log.directory, {f"{0:020}.log": bytes(content)})
 
-    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    again = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=True)
+    )
 
     assert again.end_offset == 62
     assert caplog.text.count("damaged batch kept") == 20
@@ -150,7 +154,9 @@ async def test_an_offset_that_no_segment_can_hold_is_damage(autojump_clock, worl
     await log.directory.unlink(f"{0:020}.log")
     await fill(log.directory, {f"{0:020}.log": bytes(content)})
 
-    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=clean))
+    again = await open_log(
+        world, log.directory, PARTITION, config=log.config, recovery=Recovery(clean=clean)
+    )
 
     assert again.end_offset == 3
 
@@ -164,8 +170,8 @@ async def test_segments_after_offset_gaps_are_kept_when_an_index_is_missing(auto
     await close(log)
     await log.directory.unlink(f"{0:020}.index")
 
-    known = Known(clean=True)
-    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    recovery = Recovery(clean=True)
+    again = await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
     assert offsets(await read_all(again)) == [0, 1, 10, 11, 20, 21]
 
@@ -192,10 +198,10 @@ def described(log):
     )
 
 
-async def again(world, log, **known):
+async def again(world, log, **fields):
     log.abandon()
-    known = Known(**known)
-    return await open_log(world, log.directory, PARTITION, log.config, known=known)
+    recovery = Recovery(**fields)
+    return await open_log(world, log.directory, PARTITION, config=log.config, recovery=recovery)
 
 
 async def test_recovery_in_worker_processes_equals_recovery_in_the_loop(autojump_clock, world):
@@ -238,6 +244,6 @@ async def test_segments_without_producers_are_read_once(autojump_clock, world):
             reads.append(target)
 
     world.universe.fault = note
-    await open_log(world, log.directory, PARTITION, log.config)
+    await open_log(world, log.directory, PARTITION, config=log.config)
 
     assert len(reads) == len(set(reads)) > 1

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.log.kit import batch, fill
-from trio_kafka.log.recovery.verify import Checked, check_segment
+from trio_kafka.log.recovery.verify import CheckProgress, check_segment
 from trio_kafka.log.segment import Segment
 
 WHOLE = [bytes(batch(2, base_offset=2 * n, leader_epoch=n, size=50)) for n in range(4)]
@@ -12,9 +12,9 @@ async def check(world, content, checked=None):
     root = world.directory("/data", create=True)
     await fill(root, {"00000000000000000000.log": content})
     segment = Segment.open(root, 0, 0)
-    checked = checked or Checked(0)
+    checked = checked or CheckProgress(0)
     seen = []
-    end = await check_segment(segment, checked, 100, lambda at, header: seen.append(at))
+    end = await check_segment(segment, checked, 100, see=lambda at, header: seen.append(at))
     return end, checked, seen, segment
 
 
@@ -61,6 +61,6 @@ async def test_segment_check_ends_before_a_batch_with_a_changed_byte(autojump_cl
 
 
 async def test_segment_check_ends_at_an_offset_below_the_expected_offset(autojump_clock, world):
-    end, _, _, _ = await check(world, WHOLE[0], Checked(1))
+    end, _, _, _ = await check(world, WHOLE[0], CheckProgress(1))
 
     assert end == 0

@@ -105,7 +105,7 @@ def test_batch_cut_short_by_the_end_is_a_gap_at_the_tail(left: int) -> None:
 
     assert [piece.position for piece in whole] == STARTS[:2]
     assert isinstance(gap, Gap)
-    assert (gap.tail, gap.damage.left) == (True, left)
+    assert (gap.tail, gap.damage.remaining) == (True, left)
     assert (gap.damage.header is None) is (left < HEADER_SIZE)
 
 

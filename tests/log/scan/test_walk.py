@@ -37,7 +37,7 @@ async def test_walk_ends_with_the_batch_that_contains_its_end_position(autojump_
     file, starts = await filled(world)
     seen = []
 
-    end = run_now(walk(file, starts[1], lambda at, _: seen.append(at), starts[2] + 1))
+    end = run_now(walk(file, starts[1], lambda at, _: seen.append(at), end=starts[2] + 1))
 
     assert seen == starts[1:3]
     assert end == starts[3]

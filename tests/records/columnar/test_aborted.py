@@ -170,7 +170,7 @@ def test_malformed_abort_marker_is_reported_with_its_position(key: bytes | None)
         memoryview(log),
         walked.positions,
         gather_headers(memoryview(log), walked.positions),
-        [(1, 0)],
+        aborted=[(1, 0)],
     )
 
     assert found.tolist() == [True, False]

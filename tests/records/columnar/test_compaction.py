@@ -29,7 +29,7 @@ def test_compaction_keeps_only_the_latest_record_of_each_key() -> None:
     new = batch(3, (b"b", b"2"), (None, b"x"))
 
     assert compaction.index(*parts(old, new), 0) == 2
-    first, second = compaction.filter(*parts(old, new), 4, 0)
+    first, second = compaction.filter(*parts(old, new), 4, now_ms=0)
 
     assert compaction.keys == 2
     assert first == (1, 0, False, 102, old[1][-len(old[1]) // 3 :])
@@ -42,7 +42,7 @@ def test_compaction_keeps_records_after_the_last_indexed_offset() -> None:
     compaction = Compaction(1 << 16, 0.9)
     later = batch(5, (b"a", None), (None, b"x"), (b"a", b"1"))
 
-    (found,) = compaction.filter(*parts(later), 4, 0)
+    (found,) = compaction.filter(*parts(later), 4, now_ms=0)
 
     assert found == (3, 0, True, 102, later[1])
 
@@ -75,7 +75,7 @@ def test_compaction_skips_empty_batches() -> None:
     header.count = 0
 
     assert compaction.index([header], [b""], 0) == 1
-    assert compaction.filter([header], [b""], 0, 0) == [NOTHING]
+    assert compaction.filter([header], [b""], 0, now_ms=0) == [NOTHING]
 
 
 @pytest.mark.parametrize("count", [-1, 2, 1 << 30])
@@ -91,4 +91,4 @@ def test_compaction_filter_refuses_a_truncated_record() -> None:
     header, block = batch(0, (b"a", b"1" * 20))
 
     with pytest.raises(ValueError, match="malformed"):
-        Compaction(1 << 16, 0.9).filter([header], [block[:-1]], 0, 0)
+        Compaction(1 << 16, 0.9).filter([header], [block[:-1]], 0, now_ms=0)

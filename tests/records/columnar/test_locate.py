@@ -38,7 +38,7 @@ def test_locate_records_finds_every_record(chains: list[list[int]], many: bool) 
 
     data, begin, end, counts, starts = laid(chains)
 
-    assert locate_records(data, begin, end, counts).tolist() == starts
+    assert locate_records(data, begin, end, counts=counts).tolist() == starts
 
 
 @pytest.mark.parametrize("count", [31, 32, 33, 100])
@@ -47,13 +47,13 @@ def test_locate_records_follows_chains_of_very_different_lengths(count: int) -> 
 
     data, begin, end, counts, starts = laid(chains)
 
-    assert locate_records(data, begin, end, counts).tolist() == starts
+    assert locate_records(data, begin, end, counts=counts).tolist() == starts
 
 
 def test_locate_records_handles_one_very_long_chain_among_many_short_chains() -> None:
     data, begin, end, counts, starts = laid([[6] * 200_000, *[[6]] * 100])
 
-    assert locate_records(data, begin, end, counts).tolist() == starts
+    assert locate_records(data, begin, end, counts=counts).tolist() == starts
 
 
 @given(st.binary(min_size=2, max_size=60), st.integers(1, 50), st.sampled_from([1, 40]))
@@ -66,7 +66,7 @@ def test_locate_records_returns_one_position_per_claimed_record_for_any_bytes(
         np.frombuffer(data * copies, np.uint8),
         begin,
         begin + len(data),
-        np.full(copies, count),
+        counts=np.full(copies, count),
     )
 
     assert len(found) == copies * count
@@ -78,7 +78,7 @@ def test_malformed_chain_does_not_change_positions_in_other_chains() -> None:
     broken = data.copy()
     broken[starts[12] : starts[12] + 2] = (0xFE, 0x7F)  # beyond the end of its chain
 
-    found = locate_records(broken, begin, end, counts).tolist()
+    found = locate_records(broken, begin, end, counts=counts).tolist()
 
     assert found[:10] == starts[:10]
     assert found[15:] == starts[15:]

@@ -17,7 +17,7 @@ def parsed(
     end = np.cumsum([len(content) for content in contents])
     counts = np.array([len(batch) for batch in batches])
     view = np.frombuffer(data, np.uint8)
-    starts = locate_records(view, np.append(0, end[:-1]), end, counts)
+    starts = locate_records(view, np.append(0, end[:-1]), end, counts=counts)
     last_deltas = counts - 1 if last is None else np.full(len(counts), last)
     options = {"timestamps": True, "last_deltas": last_deltas, **options}
     return data, parse_records(view, starts, end=end, counts=counts, **options)

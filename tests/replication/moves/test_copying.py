@@ -22,7 +22,8 @@ SMALL = LogConfig(segment_bytes=400, index_interval_bytes=100)
 def pair(world: World) -> Copying:
     """A log and its future log, both empty."""
     log, future = (
-        create_log(world, world.directory(path, create=True), AT, SMALL) for path in ("/a", "/b")
+        create_log(world, world.directory(path, create=True), AT, config=SMALL)
+        for path in ("/a", "/b")
     )
     return Copying(log, future, lambda: None)
 

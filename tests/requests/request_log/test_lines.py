@@ -31,23 +31,23 @@ from trio_kafka.requests.request_log.lines import (
 )
 
 ORIGIN = Origin(
-    Endpoint("10.0.0.9", 5000),
-    Endpoint("10.0.0.1", 9092),
-    "OUTSIDE",
-    "PLAINTEXT",
-    7,
-    ("librdkafka", "2.5.0"),
+    peer=Endpoint("10.0.0.9", 5000),
+    local=Endpoint("10.0.0.1", 9092),
+    listener="OUTSIDE",
+    protocol="PLAINTEXT",
+    number=7,
+    software=("librdkafka", "2.5.0"),
 )
 
 
 def over(**given: object) -> Stamps:
     stamps = Stamps(
-        100.0,
-        100.001,
-        code_of(1, 17),
-        42,
-        300,
-        ORIGIN,
+        received=100.0,
+        begun=100.001,
+        code=code_of(1, 17),
+        correlation=42,
+        request_bytes=300,
+        origin=ORIGIN,
         handled=100.003,
         answered=100.503,
         sending=100.504,
@@ -96,7 +96,11 @@ def test_request_log_line_has_the_fields_of_kafkas_request_log() -> None:
 
 
 def test_request_log_line_shows_unknown_for_a_client_without_software_name() -> None:
-    nobody = over(origin=Origin(ORIGIN.peer, ORIGIN.local, "L", "PLAINTEXT", 0))
+    nobody = over(
+        origin=Origin(
+            peer=ORIGIN.peer, local=ORIGIN.local, listener="L", protocol="PLAINTEXT", number=0
+        )
+    )
     line = json.loads(format_line(nobody, "OffsetForLeaderEpoch", None, ""))
 
     assert line["clientInformation"] == {"softwareName": "unknown", "softwareVersion": "unknown"}

@@ -45,7 +45,7 @@ def topic_sink(served: ServedBroker, topic: str) -> TopicSink:
 async def values(served: ServedBroker, topic: str, partition: int) -> list[str]:
     log = served.broker.logs.get(TopicPartition(topic, partition))
     assert log is not None
-    data = await read_bytes(log, 0, 1 << 20, log.end_offset)
+    data = await read_bytes(log, 0, 1 << 20, end_offset=log.end_offset)
     return [
         (record.value or b"").decode()
         for position, header in iterate_headers(data)

@@ -5,7 +5,10 @@ from trio_kafka.testing.checkers.violation import Violation, extent, shown
 
 
 def test_violation_is_written_as_rule_and_text():
-    assert str(Violation("lost", TopicPartition("t", 0), (1,), "gone")) == "lost: gone"
+    assert (
+        str(Violation(rule="lost", partition=TopicPartition("t", 0), offsets=(1,), text="gone"))
+        == "lost: gone"
+    )
 
 
 def test_records_and_logs_are_written_in_short_form():

@@ -7,11 +7,11 @@ from trio_kafka.testing.kafka.threaded import Kafka
 
 
 def values(records: list[StoredRecord]) -> list[bytes | None]:
-    return [one.value for one in records]
+    return [record.value for record in records]
 
 
 def consumer(kafka: Kafka, group: str = "g", **more: object) -> Consumer:
-    found = Consumer(
+    reader = Consumer(
         {
             "bootstrap.servers": kafka.bootstrap,
             "group.id": group,
@@ -20,5 +20,5 @@ def consumer(kafka: Kafka, group: str = "g", **more: object) -> Consumer:
             **more,
         }
     )
-    found.subscribe(["orders"])
-    return found
+    reader.subscribe(["orders"])
+    return reader

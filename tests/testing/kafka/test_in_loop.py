@@ -179,7 +179,7 @@ def test_negative_advance_of_the_clock_is_refused():
 
 def test_advance_in_a_loop_with_another_clock_names_the_clock_to_use(tmp_path):
     async def main():
-        machine = MemoryMachine(SkippingClock())
+        machine = MemoryMachine(clock=SkippingClock())
         async with kafka_in_loop(machine) as kafka:
             with pytest.raises(ClockError, match=r"SystemClock.*use running_broker\(\)"):
                 await kafka.advance(hours=1)
@@ -189,7 +189,7 @@ def test_advance_in_a_loop_with_another_clock_names_the_clock_to_use(tmp_path):
 
 def test_advance_works_in_a_simulated_world():
     async def main(universe: Universe):
-        async with kafka_in_loop(SimulatedMachine(universe), topics=["t"]) as kafka:
+        async with kafka_in_loop(SimulatedMachine(universe=universe), topics=["t"]) as kafka:
             await kafka.produce("t", b"a")
             await kafka.advance(hours=WEEK_H + 1)
             return await kafka.records("t")

@@ -19,9 +19,9 @@ TOPIC = "trio-audit"
 @asynccontextmanager
 async def audited(*others: Plugin, **settings: str) -> AsyncIterator[ServedBroker]:
     """settings: of the plugin, `_` for `.`."""
-    given = {f"plugin.audit.{name.replace('_', '.')}": text for name, text in settings.items()}
-    given |= {"plugin.audit.enabled": "true"}
-    async with served_broker(simulated_world(), given, plugins=(audit, *others)) as served:
+    full = {f"plugin.audit.{name.replace('_', '.')}": text for name, text in settings.items()}
+    full |= {"plugin.audit.enabled": "true"}
+    async with served_broker(simulated_world(), full, plugins=(audit, *others)) as served:
         yield served
 
 
@@ -30,7 +30,7 @@ async def events(served: ServedBroker, topic: str = TOPIC) -> list[dict[str, Any
     await written(served)
     if topic not in served.broker.metadata.image.topics:
         return []
-    return [json.loads(one) for one in await values(served, topic, 0)]
+    return [json.loads(value) for value in await values(served, topic, 0)]
 
 
 async def written(served: ServedBroker) -> None:
@@ -41,5 +41,5 @@ async def written(served: ServedBroker) -> None:
 
 
 def figures(served: ServedBroker) -> dict[str, Any]:
-    (node,) = [one for _, one in served.broker.node.walk() if one.name == "audit-events"]
+    (node,) = [node for _, node in served.broker.node.walk() if node.name == "audit-events"]
     return dict(node.figures())

@@ -67,7 +67,7 @@ def test_every_field_read_by_the_subject_table_exists_in_the_messages(key: int) 
     errors = found.record_outcomes(filled(response))
 
     assert set(errors) == {0}
-    assert all(one.type and isinstance(one.name, str) for one in found.found)
+    assert all(one.type and isinstance(one.name, str) for one in found.subjects)
 
 
 def test_results_without_names_are_matched_to_subjects_by_position() -> None:
@@ -80,7 +80,7 @@ def test_results_without_names_are_matched_to_subjects_by_position() -> None:
         CreateAclsResponse(results=[AclCreationResult(0), AclCreationResult(29)])
     )
 
-    assert [one.plain() for one in subjects.found] == [
+    assert [one.plain() for one in subjects.subjects] == [
         {"type": "topic", "name": "a"},
         {"type": "cluster", "name": "b", "error": name_of(29)},
     ]
@@ -92,7 +92,7 @@ def test_the_subject_of_a_scram_change_is_the_user_without_the_password() -> Non
         51, AlterUserScramCredentialsRequest(deletions=[], upsertions=[change]), MetadataImage()
     )
 
-    assert [one.plain() for one in subjects.found] == [{"type": "user", "name": "eve"}]
+    assert [one.plain() for one in subjects.subjects] == [{"type": "user", "name": "eve"}]
 
 
 def test_long_subject_names_are_cut_and_the_number_of_subjects_is_bounded() -> None:
@@ -102,9 +102,9 @@ def test_long_subject_names_are_cut_and_the_number_of_subjects_is_bounded() -> N
     subjects = subjects_of(19, Many(), MetadataImage())
 
     assert subjects.count == MOST_EXAMINED + 7
-    assert len(subjects.found) == MOST_EXAMINED
-    assert len(subjects.found[0].plain()["name"]) == 256
-    assert len(Subject("t", "n", ["s"] * 1000).plain()["settings"]) == MOST
+    assert len(subjects.subjects) == MOST_EXAMINED
+    assert len(subjects.subjects[0].plain()["name"]) == 256
+    assert len(Subject(type="t", name="n", settings=["s"] * 1000).plain()["settings"]) == MOST
 
 
 def test_an_unknown_error_code_is_named_by_its_number() -> None:

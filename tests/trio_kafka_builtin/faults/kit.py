@@ -26,8 +26,11 @@ def wait(request: WaitRequest, _: Context) -> WaitResponse:
 
 
 def harness_with(**settings: str) -> PluginHarness:
-    given = {"enabled": "true", **{key.replace("_", "."): text for key, text in settings.items()}}
-    return PluginHarness(faults, handlers=[echo, wait], settings=given)
+    plugin_settings = {
+        "enabled": "true",
+        **{key.replace("_", "."): text for key, text in settings.items()},
+    }
+    return PluginHarness(faults, handlers=[echo, wait], settings=plugin_settings)
 
 
 @define

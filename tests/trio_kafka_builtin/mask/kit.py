@@ -24,23 +24,23 @@ LARGE = 1 << 20
 
 @asynccontextmanager
 async def masking(**settings: str) -> AsyncIterator[ServedBroker]:
-    given = {"enabled": "true", "rules": RULES, **settings}
-    full = {f"plugin.mask.{name.replace('_', '.')}": text for name, text in given.items()}
+    enabled = {"enabled": "true", "rules": RULES, **settings}
+    full = {f"plugin.mask.{name.replace('_', '.')}": text for name, text in enabled.items()}
     async with served_broker(simulated_world(), full, plugins=(mask,)) as served:
         yield served
 
 
 def batch(*values: Any, **facts: Any) -> bytes:
     """values: bytes, or what becomes JSON."""
-    texts = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in values]
+    texts = [value if isinstance(value, bytes) else json.dumps(value).encode() for value in values]
     return encode_batch([Record(timestamp=1, value=text) for text in texts], **facts)
 
 
 async def produce(served: ServedBroker, topic: str, data: bytes, partition: int = 0) -> None:
     topic_id = served.broker.metadata.image.topics[topic].id
     parts = [PartitionProduceData(partition, memoryview(data))]
-    wanted = [TopicProduceData(topic_id=topic_id, partition_data=parts)]
-    answer = await served.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=wanted))
+    topics = [TopicProduceData(topic_id=topic_id, partition_data=parts)]
+    answer = await served.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics))
     assert answer.responses[0].partition_responses[0].error_code == 0
 
 
@@ -48,12 +48,14 @@ def fetch(served: ServedBroker, topic: str, *partitions: int, **facts: Any) -> F
     """facts: of the request; `most`: bytes of each partition, `offset`: from which on."""
     most, offset = facts.pop("most", LARGE), facts.pop("offset", 0)
     topic_id = served.broker.metadata.image.topics[topic].id
-    wanted = [
-        FetchPartition(partition=one, fetch_offset=offset, partition_max_bytes=most)
-        for one in partitions or (0,)
+    topic_partitions = [
+        FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=most)
+        for partition in partitions or (0,)
     ]
-    given = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": LARGE, "session_epoch": -1, **facts}
-    return FetchRequest(topics=[FetchTopic(topic_id=topic_id, partitions=wanted)], **given)
+    fields = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": LARGE, "session_epoch": -1, **facts}
+    return FetchRequest(
+        topics=[FetchTopic(topic_id=topic_id, partitions=topic_partitions)], **fields
+    )
 
 
 def parts_of(answer: Any) -> list[Any]:

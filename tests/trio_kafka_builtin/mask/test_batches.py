@@ -1,19 +1,19 @@
 """Whole batches: every codec, what is kept of them, limits, and turns that stay short."""
 
+from typing import Any
+
 import pytest
 from trio.testing import MockClock
 
 from tests.log.kit import decompression
 from tests.records.kit import encode_batch, encode_marker
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.decompression import Decompression
 from trio_kafka.plugin_host.changed_batches import UNPACKED
 from trio_kafka.records.batch import Record, read_header, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker
 from trio_kafka.records.header import check_crc
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.world.world import World
 from trio_kafka_builtin.mask.batches import masked_batches
 from trio_kafka_builtin.mask.values import UnreadableError
 
@@ -22,9 +22,9 @@ def change(value: bytes) -> bytes:
     return value.replace(b"secret", b"***********")
 
 
-def machine() -> tuple[World, Decompression]:
+def machine() -> dict[str, Any]:
     world = simulated_world()
-    return world, decompression(world)
+    return {"world": world, "decompression": decompression(world)}
 
 
 def batch_of(codec: Codec, count: int = 3, base: int = 40) -> bytes:
@@ -47,7 +47,9 @@ async def test_a_masked_batch_keeps_its_header_fields_and_offsets(
 ) -> None:
     data = batch_of(codec, count)
 
-    (made,), error = await masked_batches(data, change, *machine(), most=1 << 20, at_least_one=True)
+    (made,), error = await masked_batches(
+        data, change, **machine(), most=1 << 20, at_least_one=True
+    )
 
     assert error is None
     before, after = read_header(data), read_header(made)
@@ -70,12 +72,12 @@ async def test_control_batches_and_batches_without_the_field_are_not_changed(
     other = encode_batch([Record(timestamp=1, value=b"open")], codec=Codec.GZIP)
 
     made, _ = await masked_batches(
-        marker + other, change, *machine(), most=1 << 20, at_least_one=True
+        marker + other, change, **machine(), most=1 << 20, at_least_one=True
     )
 
     assert made == [marker, other]
     assert await masked_batches(
-        marker, lambda value: b"", *machine(), most=1 << 20, at_least_one=True
+        marker, lambda value: b"", **machine(), most=1 << 20, at_least_one=True
     ) == ([marker], None)
 
 
@@ -83,7 +85,7 @@ async def test_a_truncated_batch_at_the_end_is_dropped(autojump_clock: MockClock
     one = batch_of(Codec.NONE)
 
     made, _ = await masked_batches(
-        one + one[:-1], change, *machine(), most=1 << 20, at_least_one=True
+        one + one[:-1], change, **machine(), most=1 << 20, at_least_one=True
     )
 
     assert len(made) == 1
@@ -96,15 +98,27 @@ async def test_masked_batches_that_exceed_the_size_limit_are_left_out(
     one = batch_of(Codec.NONE)
     grown = len(one) + 3 * 5
 
-    world, memory = machine()
+    parts = machine()
     both, _ = await masked_batches(
-        one + one, change, world, memory, most=2 * grown, at_least_one=at_least_one
+        one + one,
+        change,
+        **parts,
+        most=2 * grown,
+        at_least_one=at_least_one,
     )
     first, _ = await masked_batches(
-        one + one, change, world, memory, most=2 * grown - 1, at_least_one=at_least_one
+        one + one,
+        change,
+        **parts,
+        most=2 * grown - 1,
+        at_least_one=at_least_one,
     )
     few, _ = await masked_batches(
-        one + one, change, world, memory, most=grown - 1, at_least_one=at_least_one
+        one + one,
+        change,
+        **parts,
+        most=grown - 1,
+        at_least_one=at_least_one,
     )
 
     assert (len(both), len(first), len(few)) == (2, 1, given)
@@ -121,7 +135,7 @@ async def test_an_unreadable_batch_ends_the_result_after_earlier_batches(
         return value
 
     made, error = await masked_batches(
-        good + bad + good, picky, *machine(), most=1 << 20, at_least_one=True
+        good + bad + good, picky, **machine(), most=1 << 20, at_least_one=True
     )
 
     assert made == [good]
@@ -136,7 +150,7 @@ async def test_a_batch_that_decompresses_above_the_bound_is_corrupt(
     bomb = encode_batch([Record(timestamp=1, value=bytes(UNPACKED))], codec=codec)
 
     made, error = await masked_batches(
-        good + bomb, change, *machine(), most=1 << 20, at_least_one=True
+        good + bomb, change, **machine(), most=1 << 20, at_least_one=True
     )
 
     assert len(made) == 1
@@ -152,7 +166,7 @@ async def test_a_large_batch_below_the_decompression_bound_is_masked(
     (made,), error = await masked_batches(
         encode_batch(records, codec=Codec.ZSTD),
         change,
-        *machine(),
+        **machine(),
         most=1 << 20,
         at_least_one=True,
     )

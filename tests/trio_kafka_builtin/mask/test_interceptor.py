@@ -23,7 +23,7 @@ from trio_kafka.plugin import Context
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest, ReplicaState
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker
-from trio_kafka.replication.append import append_own
+from trio_kafka.replication.leader.append import append_own
 from trio_kafka.testing.scripted_client import newest
 
 MASKED = {"ssn": "***", "name": "Ann"}
@@ -244,3 +244,25 @@ async def test_masked_read_committed_fetches_stop_at_the_last_stable_offset(
 
         assert await seen(1) == [MASKED]
         assert await seen(0) == [MASKED] * 3
+
+
+async def test_records_of_a_topic_deleted_during_the_fetch_are_released_and_not_sent(
+    autojump_clock: MockClock,
+) -> None:
+    """The census of what is held fails the test if the file range of the records stays leased."""
+
+    def rename(request: Any, answer: Any, context: Context) -> None:
+        (topic,) = answer.responses
+        topic.topic_id = bytes(range(16))  # unknown, as if the topic were gone
+
+    async with masking() as served:
+        await served.create_topic("people")
+        await produce(served, "people", batch(PERSON))
+        served.broker.parts.interceptors.add(
+            "after", FetchRequest, rename, order=1000, owner=RecordingOwner()
+        )
+        (part,) = parts_of(await served.ask(fetch(served, "people")))
+
+    assert part.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    assert not part.records
+    assert part.high_watermark == -1

@@ -80,14 +80,14 @@ class Pipelines:
         target = f"/pipelines/{name}/progress"
         return await self.ask("POST", target, body, authorization=f"Bearer {token}")
 
-    async def page(self, asked: str = "") -> Any:
-        answer = await self.ask("GET", f"/admin/api/pipelines{asked}")
+    async def page(self, query: str = "") -> Any:
+        answer = await self.ask("GET", f"/admin/api/pipelines{query}")
         assert answer.status == 200, answer.body
         return answer.json()
 
     async def row(self, name: str) -> Any:
-        [found] = (await self.page(f"?name={name}"))["pipelines"]
-        return found
+        [row] = (await self.page(f"?name={name}"))["pipelines"]
+        return row
 
     async def until(self, name: str, state: str) -> Any:
         """The pipeline's row, in this state."""
@@ -97,8 +97,8 @@ class Pipelines:
         return row
 
     def node(self, name: str) -> Any:
-        [found] = [n for _, n in self.served.broker.node.walk() if n.name == name]
-        return found
+        [node] = [n for _, n in self.served.broker.node.walk() if n.name == name]
+        return node
 
 
 @asynccontextmanager
@@ -113,6 +113,6 @@ async def running_pipelines(
     world.programs = {**world.programs, **programs}
     write_files(world, files)
     named = {"enabled": "true", "directory": DIRECTORY, **settings}
-    given = {f"plugin.pipelines.{key.replace('_', '.')}": text for key, text in named.items()}
-    async with served_broker(world, given, plugins=(http, admin, pipelines)) as served:
+    full = {f"plugin.pipelines.{key.replace('_', '.')}": text for key, text in named.items()}
+    async with served_broker(world, full, plugins=(http, admin, pipelines)) as served:
         yield Pipelines(served, world)

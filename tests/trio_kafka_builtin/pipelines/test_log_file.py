@@ -12,7 +12,9 @@ from trio_kafka_builtin.pipelines.log_file import LogFile
 
 
 def made(world: SimulatedWorld, most: int = 100) -> LogFile:
-    return LogFile(world.directory("/logs", create=True), "p", most, get_logger("test"))
+    return LogFile(
+        world.directory("/logs", create=True), "p", most_bytes=most, logger=get_logger("test")
+    )
 
 
 async def read(world: SimulatedWorld, name: str) -> bytes:
@@ -80,6 +82,6 @@ async def test_a_disk_error_disables_the_log_file_and_is_logged_once(
 
 
 async def test_a_log_file_without_a_directory_ignores_writes(autojump_clock: MockClock) -> None:
-    log = LogFile(None, "p", 100, get_logger("test"))
+    log = LogFile(None, "p", most_bytes=100, logger=get_logger("test"))
     await log.write(b"x")
     log.close()

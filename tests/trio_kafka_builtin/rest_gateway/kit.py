@@ -46,8 +46,8 @@ class Rest:
 async def gateway(
     *others: Plugin, more: dict[str, str] | None = None, **settings: str
 ) -> AsyncIterator[Rest]:
-    given = {"enabled": "true", **settings}
-    full = {f"plugin.rest_gateway.{name.replace('_', '.')}": text for name, text in given.items()}
+    enabled = {"enabled": "true", **settings}
+    full = {f"plugin.rest_gateway.{name.replace('_', '.')}": text for name, text in enabled.items()}
     async with served_broker(
         simulated_world(), {**full, **(more or {})}, plugins=(rest_gateway, *others)
     ) as served:

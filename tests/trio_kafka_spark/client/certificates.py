@@ -53,15 +53,15 @@ class Identity:
 
 
 def authority(name: str = "authority") -> Identity:
-    return _made(name, None, names=())
+    return _identity(name, None, names=())
 
 
 def issued(by: Identity, name: str, *, names: tuple[str, ...] = ("127.0.0.1",)) -> Identity:
     """A certificate for hosts, or for a client where there are none."""
-    return _made(name, by, names=names)
+    return _identity(name, by, names=names)
 
 
-def _made(name: str, by: Identity | None, *, names: tuple[str, ...]) -> Identity:
+def _identity(name: str, by: Identity | None, *, names: tuple[str, ...]) -> Identity:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = dt.datetime.now(dt.UTC)
@@ -77,7 +77,7 @@ def _made(name: str, by: Identity | None, *, names: tuple[str, ...]) -> Identity
     )
     if names:
         builder = builder.add_extension(
-            x509.SubjectAlternativeName([_general(one) for one in names]), critical=False
+            x509.SubjectAlternativeName([_general(host) for host in names]), critical=False
         )
     return Identity(key, builder.sign(key if by is None else by.key, hashes.SHA256()))
 

@@ -44,10 +44,10 @@ def _lines() -> Iterator[str]:
         " one. These tables"
     )
     yield "are generated: run `python -m tests.trio_kafka_spark.client.page`."
-    for use, (title, what, columns) in _ORDER.items():
+    for use, (title, about, columns) in _ORDER.items():
         yield f"\n### {title}\n"
-        if what:
-            yield f"{what}\n"
+        if about:
+            yield f"{about}\n"
         yield _row(*columns)
         yield _row(*["---"] * len(columns))
         for option in KAFKA_OPTIONS.values():

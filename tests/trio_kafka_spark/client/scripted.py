@@ -69,7 +69,7 @@ class Scripted:
     handlers: dict[type[Any], Handler]
     at_most: Mapping[type[Any], int]
     topic_id: bytes
-    asked: list[tuple[Any, int]] = Factory(list)
+    received: list[tuple[Any, int]] = Factory(list)
     correlations: list[int] = Factory(list)
     connections: int = 0
 
@@ -79,10 +79,10 @@ class Scripted:
 
     def requests(self, cls: type[Any]) -> list[Any]:
         """Those of one kind, in order."""
-        return [one for one, _ in self.asked if isinstance(one, cls)]
+        return [request for request, _ in self.received if isinstance(request, cls)]
 
     def versions(self, cls: type[Any]) -> list[int]:
-        return [version for one, version in self.asked if isinstance(one, cls)]
+        return [version for request, version in self.received if isinstance(request, cls)]
 
     def answer(self, request: Any) -> Any:
         cls = type(request)
@@ -145,23 +145,23 @@ def scripted(
     """The broker, until the block ends. at_most: highest version that it serves, by request."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         endpoint = Endpoint("127.0.0.1", listener.getsockname()[1])
-        made = Scripted(endpoint, dict(handlers or {}), at_most or {}, topic_id)
+        broker = Scripted(endpoint, dict(handlers or {}), at_most or {}, topic_id)
         open_ones: list[socket.socket] = []
-        threads = [threading.Thread(target=_accept, args=(listener, made, tls, open_ones, []))]
+        threads = [threading.Thread(target=_accept, args=(listener, broker, tls, open_ones, []))]
         threads[0].start()
         try:
-            yield made
+            yield broker
         finally:
             listener.shutdown(socket.SHUT_RDWR)
-            for one in open_ones:
+            for connection in open_ones:
                 with suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
+                    connection.shutdown(socket.SHUT_RDWR)
             threads[0].join()
 
 
 def _accept(
     listener: socket.socket,
-    made: Scripted,
+    broker: Scripted,
     tls: ssl.SSLContext | None,
     open_ones: list[socket.socket],
     threads: list[threading.Thread],
@@ -171,26 +171,26 @@ def _accept(
             accepted, _ = listener.accept()
         except OSError:
             break
-        made.connections += 1
+        broker.connections += 1
         if tls is not None:
             accepted = tls.wrap_socket(accepted, server_side=True, do_handshake_on_connect=False)
         open_ones.append(accepted)
-        threads.append(threading.Thread(target=_serve, args=(accepted, made)))
+        threads.append(threading.Thread(target=_serve, args=(accepted, broker)))
         threads[-1].start()
-    for one in open_ones:
+    for connection in open_ones:
         with suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
+            connection.shutdown(socket.SHUT_RDWR)
     for thread in threads:
         thread.join()
 
 
-def _serve(stream: socket.socket, made: Scripted) -> None:
+def _serve(stream: socket.socket, broker: Scripted) -> None:
     with suppress(OSError), stream:
         if isinstance(stream, ssl.SSLSocket) and not _shaken(stream):
             return
         with stream.makefile("rb") as incoming:
             while head := incoming.read(4):
-                answer = _answer(incoming.read(struct.unpack(">i", head)[0]), made)
+                answer = _answer(incoming.read(struct.unpack(">i", head)[0]), broker)
                 if answer is CLOSE:
                     return
                 if answer is not None:
@@ -211,20 +211,20 @@ def _shaken(stream: ssl.SSLSocket) -> bool:
     return True
 
 
-def _answer(frame: bytes, made: Scripted) -> Any:
+def _answer(frame: bytes, broker: Scripted) -> Any:
     key, version, correlation = struct.unpack_from(">hhi", frame)
-    cls = next(one for one in REQUESTS if message_of(one).key == key)
+    cls = next(candidate for candidate in REQUESTS if message_of(candidate).key == key)
     message = message_of(cls)
     header = request_header_version(message, version)
     _, position = decoder(RequestHeader, header)(frame, 0)
-    if version > made.at_most.get(cls, version) and cls is ApiVersionsRequest:
-        refused = made.api_versions()
+    if version > broker.at_most.get(cls, version) and cls is ApiVersionsRequest:
+        refused = broker.api_versions()
         refused.error_code = 35
         return small_answer(correlation, to_bytes(refused, 0), flexible=False)
     request, _ = decoder(cls, version)(frame, position)
-    made.asked.append((request, version))
-    made.correlations.append(correlation)
-    answer = made.answer(request)
+    broker.received.append((request, version))
+    broker.correlations.append(correlation)
+    answer = broker.answer(request)
     if answer is None or answer is CLOSE or isinstance(answer, bytes):
         return answer
     flexible = header == 2 and cls is not ApiVersionsRequest

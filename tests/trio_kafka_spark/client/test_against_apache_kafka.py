@@ -162,7 +162,7 @@ def read(options: dict[str, str], tp: TopicPartition = TP) -> int:
         start, stop = (cluster.offsets({tp: one})[tp] for one in (EARLIEST, LATEST))
         return sum(
             header.count
-            for found in fetch(settings, tp, start, stop, cluster=cluster)
+            for found in fetch(settings, tp, start=start, stop=stop, cluster=cluster)
             for _, header in iterate_headers(found.buffer)
             if not header.is_control
         )
@@ -294,7 +294,7 @@ def test_read_committed_ends_at_the_last_stable_offset_with_aborted_transactions
     settings = ClientSettings.from_options(committed)
     with Cluster(settings) as cluster:
         stable = cluster.offsets({tp: LATEST})[tp]
-        [found] = fetch(settings, tp, 0, stable, cluster=cluster)
+        [found] = fetch(settings, tp, start=0, stop=stable, cluster=cluster)
     with Cluster(ClientSettings.from_options(kafka.options("PLAINTEXT"))) as cluster:
         end = cluster.offsets({tp: LATEST})[tp]
 
@@ -308,6 +308,6 @@ def test_an_offset_after_the_end_of_an_apache_kafka_log_is_out_of_range(kafka: K
     settings = ClientSettings.from_options(kafka.options("PLAINTEXT"))
 
     with pytest.raises(OffsetOutOfRangeError, match="0 to 1000") as caught:
-        list(fetch(settings, TP, 5000, 6000))
+        list(fetch(settings, TP, start=5000, stop=6000))
 
     assert (caught.value.log_start, caught.value.high_watermark) == (0, 1000)

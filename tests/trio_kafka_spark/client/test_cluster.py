@@ -120,7 +120,7 @@ def test_metadata_is_requested_until_a_partition_has_a_leader() -> None:
         answers = [broker.metadata(leader_id=-1, error_code=5), broker.metadata()]
         broker.handlers[MetadataRequest] = lambda _: answers.pop(0)
         with Cluster(quick(broker.endpoint)) as cluster:
-            assert cluster.known(TP).node == 1
+            assert cluster.leader_of(TP).node == 1
 
         assert len(broker.requests(MetadataRequest)) == 2
 
@@ -173,7 +173,7 @@ def test_metadata_is_requested_again_only_after_its_maximum_age() -> None:
             cluster.leader(TP)
             cluster.leader(TP)
         assert len(broker.requests(MetadataRequest)) >= 2
-        broker.asked.clear()
+        broker.received.clear()
         with Cluster(quick(broker.endpoint)) as cluster:
             cluster.leader(TP)
             cluster.leader(TP)

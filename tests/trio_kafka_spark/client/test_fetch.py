@@ -107,7 +107,7 @@ def test_a_whole_partition_of_the_broker_is_read_with_each_codec(
 ) -> None:
     tp = seeded(shared_broker.bootstrap, f"fetch-{codec}", 5000, **{"compression.type": codec})
 
-    found = list(fetch(quick(Endpoint(*shared_broker.address)), tp, 0, 5000))
+    found = list(fetch(quick(Endpoint(*shared_broker.address)), tp, start=0, stop=5000))
 
     assert stripped(values(found, 0, 5000)) == expected(0, 5000)
     assert (found[-1].next_offset, found[-1].high_watermark, found[-1].log_start) == (5000, 5000, 0)
@@ -119,18 +119,20 @@ def test_a_range_that_starts_and_ends_inside_batches_is_read(
     tp = seeded(shared_broker.bootstrap, "fetch-range", 1000)
     small = quick(Endpoint(*shared_broker.address), fetch_bytes=50_000)
 
-    found = list(fetch(small, tp, 123, 789))
+    found = list(fetch(small, tp, start=123, stop=789))
 
     assert stripped(values(found, 123, 789)) == expected(123, 789)
     assert len(found) > 5
     assert found[-1].next_offset < 850
-    assert list(fetch(small, tp, 5, 5)) == []
+    assert list(fetch(small, tp, start=5, stop=5)) == []
 
 
 def test_a_batch_larger_than_the_fetch_size_is_read(shared_broker: BrokerProcess) -> None:
     tp = seeded(shared_broker.bootstrap, "fetch-large", 300)
 
-    found = list(fetch(quick(Endpoint(*shared_broker.address), fetch_bytes=1), tp, 0, 300))
+    found = list(
+        fetch(quick(Endpoint(*shared_broker.address), fetch_bytes=1), tp, start=0, stop=300)
+    )
 
     assert stripped(values(found, 0, 300)) == expected(0, 300)
 
@@ -140,7 +142,7 @@ def test_a_read_continues_after_the_broker_is_killed_and_restarted(tmp_path: Pat
     with broker_process(tmp_path) as broker:
         tp = seeded(broker.bootstrap, "fetch-killed", 500)
         small = quick(Endpoint(*broker.address), fetch_bytes=50_000, api_timeout_ms=30_000)
-        reading = fetch(small, tp, 0, 500)
+        reading = fetch(small, tp, start=0, stop=500)
         found = [next(reading)]
         os.kill(broker.process.pid, signal.SIGKILL)
         broker.process.wait()
@@ -155,7 +157,9 @@ def test_a_read_fails_with_the_broker_s_address_if_the_broker_stays_down(tmp_pat
     with broker_process(tmp_path) as broker:
         tp = seeded(broker.bootstrap, "fetch-gone", 500)
         endpoint = Endpoint(*broker.address)
-        reading = fetch(quick(endpoint, fetch_bytes=50_000, api_timeout_ms=50), tp, 0, 500)
+        reading = fetch(
+            quick(endpoint, fetch_bytes=50_000, api_timeout_ms=50), tp, start=0, stop=500
+        )
         next(reading)
         os.kill(broker.process.pid, signal.SIGKILL)
         broker.process.wait()
@@ -168,7 +172,7 @@ def test_a_read_fails_with_the_broker_s_address_if_the_broker_stays_down(tmp_pat
 def test_a_topic_deleted_during_a_read_is_an_error(shared_broker: BrokerProcess) -> None:
     tp = seeded(shared_broker.bootstrap, "fetch-deleted", 2000)
     small = quick(Endpoint(*shared_broker.address), fetch_bytes=20_000)
-    reading = fetch(small, tp, 0, 2000)
+    reading = fetch(small, tp, start=0, stop=2000)
     next(reading)
     admin = AdminClient({"bootstrap.servers": shared_broker.bootstrap})
     admin.delete_topics(["fetch-deleted"])["fetch-deleted"].result()
@@ -183,7 +187,7 @@ def test_a_topic_deleted_and_recreated_during_a_read_is_an_error(
 ) -> None:
     tp = seeded(shared_broker.bootstrap, "fetch-again", 2000)
     small = quick(Endpoint(*shared_broker.address), fetch_bytes=20_000)
-    reading = fetch(small, tp, 0, 2000)
+    reading = fetch(small, tp, start=0, stop=2000)
     next(reading)
     admin = AdminClient({"bootstrap.servers": shared_broker.bootstrap})
     admin.delete_topics(["fetch-again"])["fetch-again"].result()
@@ -199,7 +203,7 @@ def test_an_offset_after_the_end_of_the_log_is_out_of_range(
     tp = seeded(shared_broker.bootstrap, "fetch-range-end", 3)
 
     with pytest.raises(OffsetOutOfRangeError) as caught:
-        list(fetch(quick(Endpoint(*shared_broker.address)), tp, 10, 20))
+        list(fetch(quick(Endpoint(*shared_broker.address)), tp, start=10, stop=20))
 
     assert (caught.value.offset, caught.value.log_start, caught.value.high_watermark) == (10, 0, 3)
 
@@ -208,7 +212,9 @@ def test_a_read_up_to_an_offset_after_the_end_waits_for_new_records(
     shared_broker: BrokerProcess,
 ) -> None:
     tp = seeded(shared_broker.bootstrap, "fetch-wait", 3)
-    reading = fetch(quick(Endpoint(*shared_broker.address), fetch_max_wait_ms=10_000), tp, 0, 4)
+    reading = fetch(
+        quick(Endpoint(*shared_broker.address), fetch_max_wait_ms=10_000), tp, start=0, stop=4
+    )
     first = next(reading)
     producer = Producer({"bootstrap.servers": shared_broker.bootstrap})
     producer.produce("fetch-wait", b"late")
@@ -226,7 +232,7 @@ def test_the_next_fetch_is_sent_before_the_previous_records_are_returned() -> No
         return log(request)
 
     with scripted({FetchRequest: answer}) as broker:
-        reading = fetch(quick(broker.endpoint), TP, 0, STOP)
+        reading = fetch(quick(broker.endpoint), TP, start=0, stop=STOP)
         next(reading)
 
         assert second.wait(10)
@@ -235,7 +241,7 @@ def test_the_next_fetch_is_sent_before_the_previous_records_are_returned() -> No
 
 def test_a_read_sends_no_fetch_beyond_its_end_and_uses_a_single_connection() -> None:
     with scripted({FetchRequest: log}) as broker:
-        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+        assert values(fetch(quick(broker.endpoint), TP, start=0, stop=STOP)) == expected()
 
         assert len(broker.requests(FetchRequest)) == 5
         assert broker.connections == 1
@@ -244,12 +250,12 @@ def test_a_read_sends_no_fetch_beyond_its_end_and_uses_a_single_connection() -> 
 def test_fetch_sizes_follow_the_remaining_bytes_and_the_configured_limit() -> None:
     large = {"per_answer": 10}
     with scripted({FetchRequest: lambda request: log(request, **large)}) as broker:
-        list(fetch(quick(broker.endpoint, fetch_bytes=2 << 20), TP, 0, STOP))
+        list(fetch(quick(broker.endpoint, fetch_bytes=2 << 20), TP, start=0, stop=STOP))
         sizes = [
             one.topics[0].partitions[0].partition_max_bytes for one in broker.requests(FetchRequest)
         ]
     with scripted({FetchRequest: log}) as broker:
-        list(fetch(quick(broker.endpoint, fetch_bytes=1000), TP, 0, STOP))
+        list(fetch(quick(broker.endpoint, fetch_bytes=1000), TP, start=0, stop=STOP))
         limited = {one.max_bytes for one in broker.requests(FetchRequest)}
 
     assert sizes[0] == 1 << 20
@@ -259,7 +265,7 @@ def test_fetch_sizes_follow_the_remaining_bytes_and_the_configured_limit() -> No
 
 def test_closing_a_read_early_leaves_no_pending_response() -> None:
     with scripted({FetchRequest: log}) as broker, Cluster(quick(broker.endpoint)) as cluster:
-        reading = fetch(cluster.settings, TP, 0, STOP, cluster=cluster)
+        reading = fetch(cluster.settings, TP, start=0, stop=STOP, cluster=cluster)
         next(reading)
         [busy] = cluster._connections.values()
         assert busy.waiting == 1
@@ -273,7 +279,7 @@ def test_closing_a_read_early_leaves_no_pending_response() -> None:
 def test_a_cluster_passed_to_a_read_is_not_closed() -> None:
     with scripted({FetchRequest: log}) as broker, Cluster(quick(broker.endpoint)) as cluster:
         for _ in range(2):
-            list(fetch(cluster.settings, TP, 0, STOP, cluster=cluster))
+            list(fetch(cluster.settings, TP, start=0, stop=STOP, cluster=cluster))
 
         assert (broker.connections, len(broker.requests(MetadataRequest))) == (1, 1)
 
@@ -287,7 +293,7 @@ def test_a_fetch_names_the_topic_by_id_if_client_and_broker_support_ids(
 ) -> None:
     at_most = {FetchRequest: served}
     with scripted({FetchRequest: log}, at_most=at_most, topic_id=topic_id) as broker:
-        list(fetch(quick(broker.endpoint), TP, 0, STOP))
+        list(fetch(quick(broker.endpoint), TP, start=0, stop=STOP))
         [topic] = broker.requests(FetchRequest)[0].topics
 
         assert broker.versions(FetchRequest)[0] == version
@@ -298,7 +304,7 @@ def test_a_fetch_names_the_topic_by_id_if_client_and_broker_support_ids(
 def test_a_fetch_request_has_the_configured_isolation_level_bytes_and_wait() -> None:
     chosen = {"read_committed": True, "fetch_min_bytes": 7, "fetch_max_wait_ms": 9}
     with scripted({FetchRequest: log}) as broker:
-        list(fetch(quick(broker.endpoint, **chosen), TP, 0, STOP))
+        list(fetch(quick(broker.endpoint, **chosen), TP, start=0, stop=STOP))
         first = broker.requests(FetchRequest)[0]
 
     assert (first.isolation_level, first.min_bytes, first.max_wait_ms) == (1, 7, 9)
@@ -307,7 +313,7 @@ def test_a_fetch_request_has_the_configured_isolation_level_bytes_and_wait() -> 
 
 def test_a_fetch_request_has_the_newer_leader_epoch_of_the_caller() -> None:
     with scripted({FetchRequest: log}) as broker:
-        list(fetch(quick(broker.endpoint), TP, 0, STOP, epoch=5))
+        list(fetch(quick(broker.endpoint), TP, start=0, stop=STOP, epoch=5))
 
         assert broker.requests(FetchRequest)[0].topics[0].partitions[0].current_leader_epoch == 5
 
@@ -322,7 +328,7 @@ def test_a_read_continues_with_new_metadata_after_a_retriable_error(code: int) -
         return log(request)
 
     with scripted({FetchRequest: answer}) as broker:
-        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+        assert values(fetch(quick(broker.endpoint), TP, start=0, stop=STOP)) == expected()
         assert len(broker.requests(MetadataRequest)) == 2
 
 
@@ -343,7 +349,7 @@ def test_a_fatal_error_of_a_fetch_is_raised_without_retry(code: int, condition: 
             match=rf"KAFKA_{condition}\] Fetch of t-0, offset 7 at broker {broker.endpoint}",
         ),
     ):
-        list(fetch(quick(broker.endpoint), TP, 7, STOP))
+        list(fetch(quick(broker.endpoint), TP, start=7, stop=STOP))
 
 
 @pytest.mark.parametrize(
@@ -355,7 +361,7 @@ def test_a_lasting_error_of_a_fetch_is_raised_after_the_allowed_attempts(
 ) -> None:
     with scripted({FetchRequest: lambda _: fetch_answer(error=code)}) as broker:
         with pytest.raises(error, match="t-0"):
-            list(fetch(quick(broker.endpoint), TP, 0, STOP))
+            list(fetch(quick(broker.endpoint), TP, start=0, stop=STOP))
         assert len(broker.requests(FetchRequest)) == attempts
 
 
@@ -364,7 +370,7 @@ def test_a_read_without_a_leader_fails_at_the_deadline() -> None:
         scripted({FetchRequest: lambda _: fetch_answer(error=6)}) as broker,
         pytest.raises(SourceError, match=r"Fetch of t-0: gave up .*NOT_LEADER_OR_FOLLOWER from"),
     ):
-        list(fetch(quick(broker.endpoint, api_timeout_ms=20), TP, 0, STOP))
+        list(fetch(quick(broker.endpoint, api_timeout_ms=20), TP, start=0, stop=STOP))
 
 
 def test_a_read_follows_the_leader_to_another_broker() -> None:
@@ -380,7 +386,7 @@ def test_a_read_follows_the_leader_to_another_broker() -> None:
         first.handlers[MetadataRequest] = lambda _: (
             second.metadata() if moved.is_set() else first.metadata()
         )
-        assert values(fetch(quick(first.endpoint), TP, 0, STOP)) == expected()
+        assert values(fetch(quick(first.endpoint), TP, start=0, stop=STOP)) == expected()
         assert second.requests(FetchRequest)[0].topics[0].partitions[0].fetch_offset == 40
 
 
@@ -396,7 +402,7 @@ def test_a_read_continues_on_a_new_connection_after_a_lost_connection(answer: An
 
     with scripted({FetchRequest: handler}) as broker:
         settings = quick(broker.endpoint, request_timeout_ms=100)
-        assert values(fetch(settings, TP, 0, STOP)) == expected()
+        assert values(fetch(settings, TP, start=0, stop=STOP)) == expected()
         assert broker.connections == 2
 
 
@@ -410,7 +416,7 @@ def test_an_out_of_range_fetch_names_the_valid_offsets() -> None:
         ) as broker,
         pytest.raises(OffsetOutOfRangeError, match=r"offset 7 of t-0 .* offsets 50 to 80"),
     ):
-        list(fetch(quick(broker.endpoint), TP, 7, STOP))
+        list(fetch(quick(broker.endpoint), TP, start=7, stop=STOP))
 
 
 def test_an_out_of_range_fetch_is_repeated_if_the_offset_is_in_range() -> None:
@@ -420,7 +426,7 @@ def test_an_out_of_range_fetch_is_repeated_if_the_offset_is_in_range() -> None:
         return fetch_answer(error=failures.pop()) if failures else log(request)
 
     with scripted({FetchRequest: answer}) as broker:
-        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+        assert values(fetch(quick(broker.endpoint), TP, start=0, stop=STOP)) == expected()
 
 
 def test_a_read_skips_offsets_removed_by_compaction() -> None:
@@ -430,7 +436,7 @@ def test_a_read_skips_offsets_removed_by_compaction() -> None:
         return fetch_answer(batch(120, 3), high_watermark=123, last_stable_offset=123)
 
     with scripted({FetchRequest: compacted}) as broker:
-        first, second = fetch(quick(broker.endpoint), TP, 0, STOP)
+        first, second = fetch(quick(broker.endpoint), TP, start=0, stop=STOP)
 
     assert (first.next_offset, second.next_offset, len(second.buffer)) == (15, STOP, 0)
 
@@ -441,7 +447,7 @@ def test_an_empty_fetch_below_the_end_ends_the_read_if_the_log_is_local() -> Non
         return fetch_answer(batch(0, 50) if at < 50 else b"")
 
     with scripted({FetchRequest: compacted}) as broker:
-        first, second = fetch(quick(broker.endpoint), TP, 0, STOP)
+        first, second = fetch(quick(broker.endpoint), TP, start=0, stop=STOP)
         asked = [
             one.topics[0].partitions[0].timestamp for one in broker.requests(ListOffsetsRequest)
         ]
@@ -455,7 +461,7 @@ def test_a_single_empty_fetch_response_is_not_taken_for_a_compacted_end() -> Non
 
     with scripted() as broker:
         broker.handlers[FetchRequest] = lambda request: answers.pop() if answers else log(request)
-        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+        assert values(fetch(quick(broker.endpoint), TP, start=0, stop=STOP)) == expected()
         assert not broker.requests(ListOffsetsRequest)
 
 
@@ -467,7 +473,7 @@ def test_empty_fetches_end_the_read_if_the_broker_does_not_support_remote_storag
 
     handlers = {FetchRequest: lambda _: fetch_answer(), ListOffsetsRequest: unknown}
     with scripted(handlers) as broker:
-        [found] = fetch(quick(broker.endpoint), TP, 0, STOP)
+        [found] = fetch(quick(broker.endpoint), TP, start=0, stop=STOP)
 
     assert found.next_offset == STOP
 
@@ -481,7 +487,7 @@ def test_empty_fetches_of_remote_storage_fail_after_the_poll_timeout() -> None:
         scripted(handlers) as broker,
         pytest.raises(SourceError, match=r"READ_TIMED_OUT\] no record of t-0 came for offset 7"),
     ):
-        list(fetch(quick(broker.endpoint, poll_timeout_ms=20), TP, 7, STOP))
+        list(fetch(quick(broker.endpoint, poll_timeout_ms=20), TP, start=7, stop=STOP))
 
 
 def test_the_poll_timeout_error_names_an_open_transaction() -> None:
@@ -491,7 +497,7 @@ def test_the_poll_timeout_error_names_an_open_transaction() -> None:
         scripted({FetchRequest: lambda _: answer}) as broker,
         pytest.raises(SourceError, match="an open transaction keeps records from offset 60 on"),
     ):
-        list(fetch(quick(broker.endpoint, **committed), TP, 60, STOP))
+        list(fetch(quick(broker.endpoint, **committed), TP, start=60, stop=STOP))
 
 
 def test_the_poll_timeout_error_names_the_end_of_the_log() -> None:
@@ -500,7 +506,7 @@ def test_the_poll_timeout_error_names_the_end_of_the_log() -> None:
         scripted({FetchRequest: lambda _: answer}) as broker,
         pytest.raises(SourceError, match=r"log ends with offset 60; .*pollTimeoutMs"),
     ):
-        list(fetch(quick(broker.endpoint, poll_timeout_ms=10), TP, 60, STOP))
+        list(fetch(quick(broker.endpoint, poll_timeout_ms=10), TP, start=60, stop=STOP))
 
 
 def test_fetch_responses_without_the_partition_are_retried() -> None:
@@ -508,7 +514,7 @@ def test_fetch_responses_without_the_partition_are_retried() -> None:
 
     with scripted() as broker:
         broker.handlers[FetchRequest] = lambda request: answers.pop(0) if answers else log(request)
-        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+        assert values(fetch(quick(broker.endpoint), TP, start=0, stop=STOP)) == expected()
 
 
 def test_empty_fetches_of_a_throttling_broker_are_not_taken_for_a_compacted_end() -> None:
@@ -518,7 +524,7 @@ def test_empty_fetches_of_a_throttling_broker_are_not_taken_for_a_compacted_end(
 
     with scripted() as broker:
         broker.handlers[FetchRequest] = lambda request: answers.pop() if answers else log(request)
-        assert values(fetch(quick(broker.endpoint), TP, 0, STOP)) == expected()
+        assert values(fetch(quick(broker.endpoint), TP, start=0, stop=STOP)) == expected()
 
 
 def test_records_of_a_throttled_response_are_returned_before_the_wait() -> None:
@@ -528,7 +534,7 @@ def test_records_of_a_throttled_response_are_returned_before_the_wait() -> None:
         return found
 
     with scripted({FetchRequest: answer}) as broker:
-        reading = fetch(quick(broker.endpoint), TP, 0, STOP)
+        reading = fetch(quick(broker.endpoint), TP, start=0, stop=STOP)
         begun = time.monotonic()
 
         assert values([next(reading)]) == expected(0, 20)
@@ -548,7 +554,7 @@ def test_a_client_quota_throttles_a_read_without_loss_of_records(
         change = AlterClientQuotasRequest([EntryData(entity, quota)])
         assert not cluster.ask_any(change).entries[0].error_code
 
-        found = list(fetch(settings, tp, 0, 1030, cluster=cluster))
+        found = list(fetch(settings, tp, start=0, stop=1030, cluster=cluster))
         throttled = any(one._session.not_before > 0 for one in cluster._connections.values())
 
     assert throttled
@@ -560,7 +566,7 @@ def test_fetched_records_have_the_aborted_transactions_of_the_response() -> None
     with scripted(
         {FetchRequest: lambda _: fetch_answer(batch(0, STOP), aborted_transactions=aborted)}
     ) as broker:
-        [found] = fetch(quick(broker.endpoint, read_committed=True), TP, 0, STOP)
+        [found] = fetch(quick(broker.endpoint, read_committed=True), TP, start=0, stop=STOP)
 
     assert found.aborted == ((7, 3), (8, 5))
 
@@ -571,7 +577,7 @@ def test_a_truncated_last_batch_is_fetched_again() -> None:
         return fetch_answer(batch(at, 10) + batch(at + 10, 10)[:-1])
 
     with scripted({FetchRequest: cut}) as broker:
-        found = list(fetch(quick(broker.endpoint), TP, 0, STOP))
+        found = list(fetch(quick(broker.endpoint), TP, start=0, stop=STOP))
 
     assert {len(one.buffer) for one in found} == {len(batch(0, 10)), len(batch(10, 10))}
     assert values(found) == expected()
@@ -579,7 +585,7 @@ def test_a_truncated_last_batch_is_fetched_again() -> None:
 
 def test_batches_after_the_end_of_the_range_are_cut_off() -> None:
     with scripted({FetchRequest: lambda _: fetch_answer(batch(0, 5) + batch(5, 5))}) as broker:
-        [found] = fetch(quick(broker.endpoint), TP, 0, 5)
+        [found] = fetch(quick(broker.endpoint), TP, start=0, stop=5)
 
     assert bytes(found.buffer) == batch(0, 5)
 
@@ -601,7 +607,7 @@ def test_malformed_records_of_a_fetch_are_an_error_with_the_offset(
         scripted({FetchRequest: lambda _: fetch_answer(records)}) as broker,
         pytest.raises(SourceError, match=message),
     ):
-        list(fetch(quick(broker.endpoint), TP, 20, STOP))
+        list(fetch(quick(broker.endpoint), TP, start=20, stop=STOP))
 
 
 @pytest.fixture(scope="module")
@@ -640,7 +646,7 @@ def test_corrupted_fetch_responses_are_read_or_fail_with_a_typed_error(
     def answer(request: Any) -> bytes:
         nonlocal number
         number += 1
-        version = garbage.asked[-1][1]
+        version = garbage.received[-1][1]
         good = log(request) if isinstance(request, FetchRequest) else offsets_answer(request)
         fault = planned[number % len(planned)]
         body = spoiled(to_bytes(good, version), fault)
@@ -652,7 +658,7 @@ def test_corrupted_fetch_responses_are_read_or_fail_with_a_typed_error(
         at = planned[0]["metadata"]
         if at is None:
             return garbage.metadata(request)
-        whole = to_bytes(garbage.metadata(request), garbage.asked[-1][1])
+        whole = to_bytes(garbage.metadata(request), garbage.received[-1][1])
         return small_answer(garbage.correlations[-1], whole[:at], flexible=True)
 
     garbage.handlers[MetadataRequest] = metadata
@@ -660,5 +666,5 @@ def test_corrupted_fetch_responses_are_read_or_fail_with_a_typed_error(
     quickest = quick(garbage.endpoint, api_timeout_ms=20, request_timeout_ms=50, poll_timeout_ms=20)
 
     with suppress(SourceError):
-        for one in fetch(quickest, TP, 0, STOP):
+        for one in fetch(quickest, TP, start=0, stop=STOP):
             assert one.next_offset > 0

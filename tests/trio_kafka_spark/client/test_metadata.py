@@ -23,7 +23,7 @@ def test_a_known_partition_has_the_address_and_epoch_of_its_leader() -> None:
     metadata = Metadata()
     metadata.learn(answer(leader=2), NOW)
 
-    known = metadata.known(TP, 1000)
+    known = metadata.leader_of(TP, 1000)
 
     assert known is not None
     assert (known.endpoint, known.epoch, known.topic_id, known.error) == (
@@ -39,7 +39,7 @@ def test_a_partition_has_its_own_error_or_the_error_of_its_topic() -> None:
     def error(found: MetadataResponse, tp: TopicPartition = TP) -> int:
         metadata = Metadata()
         metadata.learn(found, NOW)
-        known = metadata.known(tp, 1000)
+        known = metadata.leader_of(tp, 1000)
         assert known is not None
         return known.error
 
@@ -53,14 +53,14 @@ def test_a_partition_has_its_own_error_or_the_error_of_its_topic() -> None:
 
 def test_metadata_of_a_topic_is_unknown_if_expired_or_forgotten() -> None:
     metadata = Metadata()
-    assert metadata.known(TP, 1000) is None
+    assert metadata.leader_of(TP, 1000) is None
     metadata.learn(answer(), 0.0)
-    assert metadata.known(TP, 0) is None
+    assert metadata.leader_of(TP, 0) is None
     metadata.learn(answer(), NOW)
 
     metadata.forget("t")
 
-    assert metadata.known(TP, 1000) is None
+    assert metadata.leader_of(TP, 1000) is None
 
 
 def test_a_metadata_response_without_brokers_keeps_the_known_brokers() -> None:

@@ -57,7 +57,7 @@ def test_the_halves_of_a_split_batch_keep_records_timestamps_and_sequences(codec
     )
     (whole,) = made.encoded(rows, (1 << 31) - 1, 99)
 
-    parts = made.halves(WHERE, whole.data, whole.count, (1 << 31) - 1)
+    parts = made.halves(WHERE, whole.data, whole.count, sequence=(1 << 31) - 1)
 
     def told(data: bytes) -> list[Any]:
         return [

@@ -44,7 +44,7 @@ class Leader:
 
 
 def queue_with(*counts: int, known: bool = True) -> Queue:
-    queue = Queue(WHERE, next_sequence=START, is_known=known)
+    queue = Queue(where=WHERE, next_sequence=START, is_known=known)
     for count in counts:
         queue.add(b"x" * count, count, NEVER)
     return queue
@@ -82,7 +82,7 @@ def test_each_record_is_appended_once_and_in_order_under_random_faults(
                 queue.again(batch, 0.0)  # its answer is lost, whether it was appended or not
                 lost = True
             else:
-                assert queue.answer(batch, code, offset, 0.0)
+                assert queue.answer(batch, code, offset=offset, retry_at_s=0.0)
         assert steps < 1000
 
     assert leader.records == [
@@ -99,7 +99,7 @@ def test_the_first_batch_of_a_partition_is_sent_alone() -> None:
     first = queue.send()
     assert not queue.may_send(0.0)
 
-    assert queue.answer(first, *leader.append(first), 0.0)
+    assert queue.answer(first, *leader.append(first), retry_at_s=0.0)
     queue.send()
     assert queue.may_send(0.0)
 
@@ -107,16 +107,18 @@ def test_the_first_batch_of_a_partition_is_sent_alone() -> None:
 def test_the_parts_of_a_split_batch_keep_its_sequences_and_its_place() -> None:
     queue, leader = queue_with(2, 4, 3, known=False), Leader()
     before = queue.send()
-    assert queue.answer(before, *leader.append(before), 0.0)
+    assert queue.answer(before, *leader.append(before), retry_at_s=0.0)
     large, after = queue.send(), queue.send()
 
-    assert not queue.answer(large, ErrorCode.MESSAGE_TOO_LARGE, -1, 0.0)
+    assert not queue.answer(large, ErrorCode.MESSAGE_TOO_LARGE, offset=-1, retry_at_s=0.0)
     queue.split(large, [(b"a", 1), (b"b", 3)])
-    assert queue.answer(after, *leader.append(after), 0.0)  # out of order: it is sent again
+    assert queue.answer(
+        after, *leader.append(after), retry_at_s=0.0
+    )  # out of order: it is sent again
     sent = []
     while queue.waiting:
         sent.append(queue.send())
-        assert queue.answer(sent[-1], *leader.append(sent[-1]), 0.0)
+        assert queue.answer(sent[-1], *leader.append(sent[-1]), retry_at_s=0.0)
 
     assert [(one.data, one.sequence - START) for one in sent] == [
         (b"a", 2),
@@ -143,7 +145,9 @@ def test_no_batch_is_sent_until_failed_batches_are_retried_in_order() -> None:
 def test_an_out_of_order_sequence_without_an_earlier_failure_is_final() -> None:
     queue = queue_with(1, 1)
 
-    assert not queue.answer(queue.send(), ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1, 0.0)
+    assert not queue.answer(
+        queue.send(), ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, offset=-1, retry_at_s=0.0
+    )
 
 
 def test_an_out_of_order_sequence_after_a_failure_is_retried() -> None:
@@ -151,7 +155,7 @@ def test_an_out_of_order_sequence_after_a_failure_is_retried() -> None:
     first, second = queue.send(), queue.send()
     queue.again(first, 0.0)
 
-    assert queue.answer(second, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1, 0.0)
+    assert queue.answer(second, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, offset=-1, retry_at_s=0.0)
     assert [batch.number for batch in queue.waiting] == [first.number, second.number]
 
 
@@ -161,13 +165,15 @@ def test_an_out_of_order_sequence_after_a_failure_is_retried() -> None:
 def test_other_errors_of_a_batch_are_not_retried(code: ErrorCode) -> None:
     queue = queue_with(1)
 
-    assert not queue.answer(queue.send(), code, -1, 0.0)
+    assert not queue.answer(queue.send(), code, offset=-1, retry_at_s=0.0)
 
 
 def test_a_batch_with_a_duplicate_sequence_counts_as_written() -> None:
     queue = queue_with(1)
 
-    assert queue.answer(queue.send(), ErrorCode.DUPLICATE_SEQUENCE_NUMBER, -1, 0.0)
+    assert queue.answer(
+        queue.send(), ErrorCode.DUPLICATE_SEQUENCE_NUMBER, offset=-1, retry_at_s=0.0
+    )
     assert not queue.in_flight
     assert queue.last_offset == -1
 

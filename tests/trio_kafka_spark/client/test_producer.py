@@ -82,7 +82,7 @@ def test_batches_of_many_partitions_are_sent_in_a_single_request(
     asked = []
     with Producer(settings(shared_broker.bootstrap)) as producer:
         take = producer._receive
-        producer._receive = lambda: (asked.append(len(producer._asked[0].batches)), take())  # type: ignore[method-assign,assignment,func-returns-value]
+        producer._receive = lambda: (asked.append(len(producer._in_flight[0].batches)), take())  # type: ignore[method-assign,assignment,func-returns-value]
         for partition in range(40):
             producer.send(TopicPartition("producer-many", partition), rows(0, 5))
         last = producer.flush()
@@ -103,7 +103,7 @@ def test_records_stay_in_order_while_several_requests_are_in_flight(
         def counting(*arguments: Any) -> None:
             nonlocal most
             send(*arguments)
-            most = max(most, len(producer._asked))
+            most = max(most, len(producer._in_flight))
 
         producer._send_to = counting  # type: ignore[method-assign]
         for first in range(0, 20_000, 1000):
@@ -286,11 +286,11 @@ def test_the_leader_is_looked_up_again_after_not_leader_or_follower(
         producer._encode(where, producer._collected[where])
         batch = producer._queues[where].send()
         known = producer._metadata._metadata
-        before = known.known(where, 60_000)
+        before = known.leader_of(where, 60_000)
 
         row = PartitionProduceResponse(0, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
         producer._answered(batch, row)
 
         assert before is not None
-        assert known.known(where, 60_000) is None
+        assert known.leader_of(where, 60_000) is None
         assert producer.flush() == {where: 2}

@@ -17,7 +17,7 @@ SETTINGS = ClientSettings.from_options(
 def attempts(pauses: list[float], timeout_ms: int = 60_000, most: int | None = None) -> Attempts:
     return Attempts(
         settings=SETTINGS,
-        what="Fetch of t-0",
+        request="Fetch of t-0",
         timeout_ms=timeout_ms,
         most=most,
         sleep=pauses.append,

@@ -25,7 +25,7 @@ def test_a_pkcs12_trust_store_gives_its_certificates_as_pem(
 ) -> None:
     path = ca.write_p12(tmp_path / "trust.p12", "p4ss", with_key=False)
 
-    assert trusted(OPTION, kind, str(path), secret("p4ss")) == ca.pem
+    assert trusted(OPTION, kind=kind, location=str(path), password=secret("p4ss")) == ca.pem
 
 
 @pytest.mark.parametrize("kind", ["", "PEM"])
@@ -33,7 +33,7 @@ def test_a_pem_trust_store_is_used_unchanged(tmp_path: Path, ca: Identity, kind:
     path = tmp_path / "ca.pem"
     path.write_text(ca.pem)
 
-    assert trusted(OPTION, kind, str(path), None) == ca.pem
+    assert trusted(OPTION, kind=kind, location=str(path), password=None) == ca.pem
 
 
 def test_a_pkcs12_key_store_gives_key_and_certificate_chain_as_pem(
@@ -42,11 +42,11 @@ def test_a_pkcs12_key_store_gives_key_and_certificate_chain_as_pem(
     client = issued(ca, "client")
     path = client.write_p12(tmp_path / "client.p12", "p4ss")
 
-    found = identity(OPTION, "PKCS12", str(path), secret("p4ss"))
+    found = identity(OPTION, kind="PKCS12", location=str(path), password=secret("p4ss"))
 
     assert found == client.key_pem() + client.pem
     pem = client.write_pem(tmp_path / "client.pem", "other")
-    assert identity(OPTION, "PEM", str(pem), None) == pem.read_text()
+    assert identity(OPTION, kind="PEM", location=str(pem), password=None) == pem.read_text()
 
 
 @pytest.mark.parametrize("magic", ["feedfeed", "cececece"])
@@ -57,7 +57,7 @@ def test_a_jks_store_is_refused_with_the_command_to_convert_the_file(
     path.write_bytes(bytes.fromhex(magic) + bytes(20))
 
     with pytest.raises(OptionError) as caught:
-        trusted(OPTION, "JKS", str(path), secret("p4ss"))
+        trusted(OPTION, kind="JKS", location=str(path), password=secret("p4ss"))
 
     assert (
         f"keytool -importkeystore -srckeystore {path} -destkeystore {path}.p12"
@@ -86,7 +86,7 @@ def test_a_file_that_does_not_fit_its_store_type_is_refused_with_the_reason(
         ("", tmp_path / "absent", "No such file"),
     ):
         with pytest.raises(OptionError, match=message) as caught:
-            trusted(OPTION, kind, str(path), secret("wr0ng"))
+            trusted(OPTION, kind=kind, location=str(path), password=secret("wr0ng"))
         assert "wr0ng" not in str(caught.value)
 
 
@@ -96,4 +96,4 @@ def test_a_trust_store_without_a_private_key_is_refused_as_key_store(
     path = ca.write_p12(tmp_path / "ca.p12", "p4ss", with_key=False)
 
     with pytest.raises(OptionError, match="has no private key"):
-        identity(OPTION, "", str(path), secret("p4ss"))
+        identity(OPTION, kind="", location=str(path), password=secret("p4ss"))

@@ -24,7 +24,7 @@ def spark_json(**types: str) -> dict[str, Any]:
 
 
 def files_of(target: DeltaTarget, *numbers: int) -> list[DataFile]:
-    writer = FileWriter(target.task_directory, pa.schema([("n", pa.int64())]))
+    writer = FileWriter(directory=target.task_directory, schema=pa.schema([("n", pa.int64())]))
     writer.write(pa.RecordBatch.from_pydict({"n": numbers}))
     return writer.close()
 

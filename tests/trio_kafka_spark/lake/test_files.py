@@ -21,7 +21,7 @@ def rows(*numbers: int | None) -> pa.RecordBatch:
 
 
 def test_rows_are_written_to_files_of_bounded_size_and_read_back(tmp_path: Path) -> None:
-    writer = FileWriter(tmp_path / "new", SCHEMA, rows_of_a_file=3)
+    writer = FileWriter(directory=tmp_path / "new", schema=SCHEMA, rows_of_a_file=3)
     for batch in (rows(1, 2), rows(3, None), rows(5)):
         writer.write(batch)
     files = writer.close()
@@ -35,7 +35,7 @@ def test_rows_are_written_to_files_of_bounded_size_and_read_back(tmp_path: Path)
 
 
 def test_a_writer_without_rows_creates_no_file(tmp_path: Path) -> None:
-    writer = FileWriter(tmp_path / "new", SCHEMA)
+    writer = FileWriter(directory=tmp_path / "new", schema=SCHEMA)
     writer.write(rows())
 
     assert writer.close() == []
@@ -43,7 +43,7 @@ def test_a_writer_without_rows_creates_no_file(tmp_path: Path) -> None:
 
 
 def test_an_abandoned_writer_leaves_no_file(tmp_path: Path) -> None:
-    writer = FileWriter(tmp_path, SCHEMA, rows_of_a_file=1)
+    writer = FileWriter(directory=tmp_path, schema=SCHEMA, rows_of_a_file=1)
     writer.write(rows(1))
     writer.rows_of_a_file = 9
     writer.write(rows(2))
@@ -76,7 +76,7 @@ def test_a_column_with_long_strings_has_no_minimum_and_maximum() -> None:
 
 
 def test_deleting_files_twice_is_no_error(tmp_path: Path) -> None:
-    writer = FileWriter(tmp_path, SCHEMA)
+    writer = FileWriter(directory=tmp_path, schema=SCHEMA)
     writer.write(rows(1))
     files = writer.close()
 

@@ -18,21 +18,21 @@ def batch(offset: int, count: int = 10, *, size: int = 20, **fields) -> bytes:
     """A batch of `count` records from `offset` on; keys and values name the offset."""
     records = [
         Record(
-            offset=one,
-            timestamp=TIME + one,
-            key=b"k%d" % (one % 7),
-            value=b"%d" % one + b"." * size,
-            headers=[("h", b"%d" % one)],
+            offset=at,
+            timestamp=TIME + at,
+            key=b"k%d" % (at % 7),
+            value=b"%d" % at + b"." * size,
+            headers=[("h", b"%d" % at)],
         )
-        for one in range(offset, offset + count)
+        for at in range(offset, offset + count)
     ]
     return encode_batch(records, offset, **fields)
 
 
 def partition(root: Path, number: int = 0, topic: str = TOPIC) -> Path:
-    made = root / f"{topic}-{number}"
-    made.mkdir(parents=True, exist_ok=True)
-    return made
+    directory = root / f"{topic}-{number}"
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
 
 
 def segment(
@@ -58,15 +58,15 @@ def log(
     root: Path, *, segments: int = 3, batches: int = 4, count: int = 10, interval: int = 0, **fields
 ) -> Path:
     """A partition with segments of several batches each; offsets from 0 on without gaps."""
-    made = partition(root)
+    directory = partition(root)
     offset = 0
     for _ in range(segments):
         some = []
         for _ in range(batches):
             some.append(batch(offset, count, **fields))
             offset += count
-        segment(made, some, interval=interval)
-    return made
+        segment(directory, some, interval=interval)
+    return directory
 
 
 def flip(path: Path, position: int) -> None:
@@ -99,9 +99,9 @@ def rows(root: Path, columns: Sequence[str] | None = None, **options) -> list[di
     if columns is not None:
         reader.columns = tuple(columns)
     reader = pickle.loads(pickle.dumps(reader))
-    found = []
-    for one in pickle.loads(pickle.dumps(reader.partitions())):
-        for made in reader.read(one):
-            assert tuple(made.schema.names) == reader.columns
-            found += made.to_pylist()
-    return found
+    all_rows = []
+    for planned in pickle.loads(pickle.dumps(reader.partitions())):
+        for batch_of_rows in reader.read(planned):
+            assert tuple(batch_of_rows.schema.names) == reader.columns
+            all_rows += batch_of_rows.to_pylist()
+    return all_rows

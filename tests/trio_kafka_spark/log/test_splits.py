@@ -24,7 +24,7 @@ def only(root):
 
 
 def pieces(root, split=ALL, start=0, stop=ALL):
-    return list(partition_pieces(only(root), start, stop, split))
+    return list(partition_pieces(only(root), start=start, stop=stop, split_bytes=split))
 
 
 def spans(found):
@@ -147,7 +147,10 @@ def test_a_segment_deleted_after_listing_has_no_piece(tmp_path):
     listed = only(tmp_path)
     (directory / "00000000000000000000.log").unlink()
 
-    assert spans(partition_pieces(listed, 0, ALL, ALL)) == [(40, 80), (80, 120)]
+    assert spans(partition_pieces(listed, start=0, stop=ALL, split_bytes=ALL)) == [
+        (40, 80),
+        (80, 120),
+    ]
 
 
 def test_small_pieces_are_packed_into_one_task_in_order(tmp_path):

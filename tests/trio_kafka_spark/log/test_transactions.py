@@ -17,7 +17,9 @@ def refuse(bad):
 
 
 def found(root, on_bad=refuse):
-    pieces = list(partition_pieces(find_partitions([str(root)])[0], 0, 1 << 62, 500))
+    pieces = list(
+        partition_pieces(find_partitions([str(root)])[0], start=0, stop=1 << 62, split_bytes=500)
+    )
     return transactions(pieces, on_bad)
 
 

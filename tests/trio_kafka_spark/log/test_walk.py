@@ -18,14 +18,14 @@ def walked(path, content, begin=0, least=0):
     """Batches and gaps of a file with this content."""
     path.write_bytes(content)
     with open_reader(path, HEADERS) as file:
-        return list(walk_headers(file, begin, file.size, least))
+        return list(walk_headers(file, begin, file.size, least=least))
 
 
 def end_of(path, content, least=0):
     """Where the batches of a file with this content end."""
     path.write_bytes(content)
     with open_reader(path, HEADERS) as file:
-        return measure_end(file, 0, least, file.size)
+        return measure_end(file, begin=0, least=least, size=file.size)
 
 
 def test_all_batch_headers_are_found_across_chunk_borders(tmp_path):

@@ -14,7 +14,9 @@ ALL = 1 << 62
 
 
 def planned(root, split=ALL):
-    return list(partition_pieces(find_partitions([str(root)])[0], 0, ALL, split))
+    return list(
+        partition_pieces(find_partitions([str(root)])[0], start=0, stop=ALL, split_bytes=split)
+    )
 
 
 class BadPlaceError(Exception):

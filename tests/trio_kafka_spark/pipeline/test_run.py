@@ -37,7 +37,7 @@ def test_a_dry_run_leaves_out_full_refresh() -> None:
 
 
 def test_workers_run_this_interpreter_unless_pyspark_python_is_set() -> None:
-    found = environment({"A": "b"}, "/spark", None, "host:1", local=True)
+    found = environment({"A": "b"}, home="/spark", java=None, bootstrap="host:1", local=True)
     assert found == {
         "A": "b",
         "PYSPARK_PYTHON": sys.executable,
@@ -45,7 +45,7 @@ def test_workers_run_this_interpreter_unless_pyspark_python_is_set() -> None:
         "TRIO_KAFKA_BOOTSTRAP": "host:1",
     }
     given = {"PYSPARK_PYTHON": "/python", "TRIO_KAFKA_BOOTSTRAP": "other:1"}
-    found = environment(given, "/spark", "/java", "other:1", local=True)
+    found = environment(given, home="/spark", java="/java", bootstrap="other:1", local=True)
     assert found == {**given, "SPARK_HOME": "/spark", "JAVA_HOME": "/java"}
 
 
@@ -55,10 +55,10 @@ def test_only_local_workers_of_an_installed_pyspark_run_the_launcher(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     home = spark_home({})
 
-    here = environment({}, home, None, "host:1", local=True)["PYSPARK_PYTHON"]
+    here = environment({}, home=home, java=None, bootstrap="host:1", local=True)["PYSPARK_PYTHON"]
 
     assert Path(here).is_relative_to(tmp_path)
-    elsewhere = environment({}, home, None, "host:1", local=False)
+    elsewhere = environment({}, home=home, java=None, bootstrap="host:1", local=False)
     assert elsewhere["PYSPARK_PYTHON"] == sys.executable
 
 

@@ -72,8 +72,8 @@ def streams() -> "Iterator[Callable[..., StreamReader]]":
 
     with ExitStack() as stack:
 
-        def make(**given: str) -> "StreamReader":
-            reader = stream_reader(**given)
+        def make(**options: str) -> "StreamReader":
+            reader = stream_reader(**options)
             stack.callback(reader.stop)
             return reader
 

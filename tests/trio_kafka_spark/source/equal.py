@@ -34,14 +34,14 @@ class Source:
     bootstrap: str
     format: str
 
-    def batch(self, given: Options) -> "DataFrame":
-        return self.spark.read.format(self.format).options(**self._all(given)).load()
+    def batch(self, options: Options) -> "DataFrame":
+        return self.spark.read.format(self.format).options(**self._all(options)).load()
 
-    def stream(self, given: Options) -> "DataFrame":
-        return self.spark.readStream.format(self.format).options(**self._all(given)).load()
+    def stream(self, options: Options) -> "DataFrame":
+        return self.spark.readStream.format(self.format).options(**self._all(options)).load()
 
-    def _all(self, given: Options) -> dict[str, str]:
-        return {"kafka.bootstrap.servers": self.bootstrap, **QUICK, **given}
+    def _all(self, options: Options) -> dict[str, str]:
+        return {"kafka.bootstrap.servers": self.bootstrap, **QUICK, **options}
 
 
 def both(spark: "SparkSession", bootstrap: str) -> Iterator[Source]:
@@ -49,25 +49,25 @@ def both(spark: "SparkSession", bootstrap: str) -> Iterator[Source]:
         yield Source(spark=spark, bootstrap=bootstrap, format=each)
 
 
-def batch_rows(source: Source, given: Options) -> list[str]:
-    return in_order(source.batch(given).collect())
+def batch_rows(source: Source, options: Options) -> list[str]:
+    return in_order(source.batch(options).collect())
 
 
 def stream_rows(
     source: Source,
-    given: Options,
+    options: Options,
     checkpoint: Path,
     *,
     available_now: bool,
-    select: "Callable[[DataFrame], DataFrame]" = lambda found: found,
+    select: "Callable[[DataFrame], DataFrame]" = lambda frame: frame,
 ) -> tuple[list[str], list[Any]]:
     """Rows of a stream that runs until it has read all, and its committed offsets."""
-    found: list[Any] = []
+    rows: list[Any] = []
 
     def keep(batch: "DataFrame", _: int) -> None:
-        found.extend(select(batch).collect())
+        rows.extend(select(batch).collect())
 
-    writer = source.stream(given).writeStream.foreachBatch(keep)
+    writer = source.stream(options).writeStream.foreachBatch(keep)
     writer = writer.option("checkpointLocation", str(checkpoint))
     query = (writer.trigger(availableNow=True) if available_now else writer).start()
     try:
@@ -77,12 +77,12 @@ def stream_rows(
             query.processAllAvailable()
     finally:
         query.stop()
-    return in_order(found), committed(checkpoint)
+    return in_order(rows), committed(checkpoint)
 
 
-def in_order(found: Sequence[Any]) -> list[str]:
+def in_order(rows: Sequence[Any]) -> list[str]:
     """Rows as text, in the order of topic, partition and offset."""
-    return [repr(row) for row in sorted(found, key=itemgetter("topic", "partition", "offset"))]
+    return [repr(row) for row in sorted(rows, key=itemgetter("topic", "partition", "offset"))]
 
 
 def committed(checkpoint: Path) -> list[Any]:
@@ -122,13 +122,13 @@ def conditions_of(jars: Sequence[Path]) -> Conditions:
     (jar,) = [each for each in jars if each.name.startswith("spark-sql-kafka")]
     with zipfile.ZipFile(jar) as archive:
         read = json.loads(archive.read(CONDITIONS_FILE))
-    found = {}
+    pieces_of = {}
     for name, condition in read.items():
         for kind, inner in condition.get("subClass", {}).items():
-            found[f"{name}.{kind}"] = _pieces(inner["message"])
+            pieces_of[f"{name}.{kind}"] = _pieces(inner["message"])
         if "subClass" not in condition:
-            found[name] = _pieces(condition["message"])
-    return found
+            pieces_of[name] = _pieces(condition["message"])
+    return pieces_of
 
 
 def _pieces(message: Sequence[str]) -> list[str]:
@@ -145,12 +145,12 @@ def condition_of(run: Callable[[], object], conditions: Conditions) -> str | Non
     try:
         run()
     except Exception as error:
-        told = _one_line(_told(error))
+        text = _one_line(_texts_of(error))
     else:
         return None
-    named = [name for name in conditions if f"[{name}] " in told]
-    meant = [name for name, pieces in conditions.items() if _has_in_order(told, pieces)]
-    assert named or meant, f"no condition of the connector: {told}"
+    named = [name for name in conditions if f"[{name}] " in text]
+    meant = [name for name, pieces in conditions.items() if _has_in_order(text, pieces)]
+    assert named or meant, f"no condition of the connector: {text}"
     return max(named or meant, key=lambda name: sum(map(len, conditions[name])))
 
 
@@ -164,7 +164,7 @@ def _has_in_order(text: str, pieces: Sequence[str]) -> bool:
     return True
 
 
-def _told(error: Exception) -> str:
+def _texts_of(error: Exception) -> str:
     """The texts of an error and of all its causes in the JVM."""
     texts = [str(error)]
     cause = getattr(error, "java_exception", None) or getattr(error, "_origin", None)

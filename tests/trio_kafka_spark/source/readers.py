@@ -15,21 +15,21 @@ from trio_kafka_spark.source.stream import StreamReader
 QUICK = {"fetchOffset.retryIntervalMs": "1", "kafka.retry.backoff.ms": "1"}
 
 
-def options(bootstrap: str, topic: str = "", **given: str) -> dict[str, str]:
+def options(bootstrap: str, topic: str = "", **values: str) -> dict[str, str]:
     """Options with `_` in place of `.`; a topic is subscribed to."""
-    named = {name.replace("_", "."): value for name, value in given.items()}
+    named = {name.replace("_", "."): value for name, value in values.items()}
     subscribed = {"subscribe": topic} if topic else {}
     return {"kafka.bootstrap.servers": bootstrap, **QUICK, **subscribed, **named}
 
 
-def batch_reader(schema: StructType | None = None, **given: str) -> BatchReader:
-    reader = TrioKafkaDataSource(given).reader(schema or full_schema(include_headers=False))
+def batch_reader(schema: StructType | None = None, **settings: str) -> BatchReader:
+    reader = TrioKafkaDataSource(settings).reader(schema or full_schema(include_headers=False))
     assert isinstance(reader, BatchReader)
     return reader
 
 
-def stream_reader(schema: StructType | None = None, **given: str) -> StreamReader:
-    source = TrioKafkaDataSource(given)
+def stream_reader(schema: StructType | None = None, **settings: str) -> StreamReader:
+    source = TrioKafkaDataSource(settings)
     reader = source.streamReader(schema or full_schema(include_headers=False))
     assert isinstance(reader, StreamReader)
     return reader
@@ -38,7 +38,7 @@ def stream_reader(schema: StructType | None = None, **given: str) -> StreamReade
 def rows(
     reader: DataSourceReader | DataSourceStreamReader, partitions: Iterable[InputPartition]
 ) -> list[dict[str, Any]]:
-    batches = [each for one in partitions for each in reader.read(one)]
+    batches = [each for planned in partitions for each in reader.read(planned)]
     assert all(isinstance(each, pa.RecordBatch) for each in batches)
     return [row for each in batches for row in each.to_pylist()]
 
@@ -47,10 +47,10 @@ def offsets(
     reader: DataSourceReader | DataSourceStreamReader, partitions: Iterable[InputPartition]
 ) -> dict[int, list[int]]:
     """Offsets in the order in which they were read, by partition."""
-    found: dict[int, list[int]] = {}
+    offsets_of: dict[int, list[int]] = {}
     for row in rows(reader, partitions):
-        found.setdefault(row["partition"], []).append(row["offset"])
-    return found
+        offsets_of.setdefault(row["partition"], []).append(row["offset"])
+    return offsets_of
 
 
 def without_beginning(end: dict[str, Any]) -> dict[str, Any]:
@@ -59,4 +59,4 @@ def without_beginning(end: dict[str, Any]) -> dict[str, Any]:
 
 
 def spans(partitions: Iterable[Any]) -> list[tuple[int, int, int]]:
-    return [(one.partition, one.start, one.stop) for one in partitions]
+    return [(planned.partition, planned.start, planned.stop) for planned in partitions]

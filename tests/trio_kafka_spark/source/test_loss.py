@@ -15,6 +15,6 @@ def test_data_loss_fails_with_the_connector_s_condition_and_names_the_option() -
 
 
 def test_allowed_data_loss_is_logged_as_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    LossPolicy(fails=False).not_read(TopicPartition("t", 0), 3, 9, "offsets 5 to 8")
+    LossPolicy(fails=False).not_read(TopicPartition("t", 0), start=3, stop=9, held="offsets 5 to 8")
 
     assert "offsets [3, 9) of t-0 cannot be read: the partition has offsets 5 to 8" in caplog.text

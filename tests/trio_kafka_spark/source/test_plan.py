@@ -84,6 +84,8 @@ def test_a_micro_batch_has_tasks_only_for_partitions_with_records(
 ) -> None:
     p0, p1 = TopicPartition(filled, 0), TopicPartition(filled, 1)
     with resolver(sampled_broker, filled, Mode.STREAM, maxRecordsPerPartition="3") as one:
-        planned = plan_stream(one, LossPolicy(fails=True), {p0: 4, p1: 10}, {p0: 9, p1: 10})
+        planned = plan_stream(
+            one, LossPolicy(fails=True), start={p0: 4, p1: 10}, end={p0: 9, p1: 10}
+        )
 
     assert spans(planned) == [(0, 4, 6, False), (0, 6, 9, False)]

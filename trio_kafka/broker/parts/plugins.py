@@ -25,7 +25,7 @@ async def _open(node: Node) -> PluginHost:
         parts=node.handler_parts,
         world=node.world,
         node=node.tree,
-        given=node.config.given,
+        layer=node.config.texts,
         counters=node.counters,
         fail=node.tasks.fail,
     )
@@ -45,8 +45,8 @@ async def _stop(node: Node) -> None:
     """Stop plugins in order while handlers still run for their last requests."""
     host = node[PluginHost]
     await host.stop()
-    if left := host.abandoned:
-        _logger.error("plugins abandoned", plugins="; ".join(left))
+    if abandoned := host.abandoned:
+        _logger.error("plugins abandoned", plugins="; ".join(abandoned))
         host.cancel_abandoned()
     else:
         await node.tasks.stop(_TASK)

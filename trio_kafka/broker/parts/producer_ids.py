@@ -21,7 +21,7 @@ class ProducerIds:
     def __init__(self, allocate: Callable[[], Awaitable[tuple[int, int]]], node: TreeNode) -> None:
         self._allocate = allocate
         self._next = self._end = 0
-        self._given = 0
+        self._issued = 0
         self._allocating = trio.Lock()  # one task allocates a block, the others wait for it
         node.add("producer-ids", "part", self._figures)
 
@@ -34,11 +34,11 @@ class ProducerIds:
                     self._next, self._end = first, first + length
         producer_id = self._next
         self._next += 1
-        self._given += 1
+        self._issued += 1
         return producer_id
 
     def _figures(self) -> Figures:
-        return {"next": self._next, "end": self._end, "given": self._given}
+        return {"next": self._next, "end": self._end, "given": self._issued}
 
 
 def _make(node: Node) -> ProducerIds:

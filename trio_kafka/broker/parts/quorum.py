@@ -5,7 +5,7 @@ An I/O error on the metadata log stops the node, which cannot run without its me
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -48,7 +48,7 @@ async def _recover(node: Node, storage: Storage) -> RaftDriver:
             metadata_log_config(node.config),
             static=_static_voters(node),
             retention=metadata_retention(node.config),
-            durable=directory.known(METADATA_PARTITION).recovery_point,
+            durable=directory.recovery_of(METADATA_PARTITION).recovery_point,
         )
         raft = await open_quorum(
             store, node_id=node.node_id, directory_id=storage.directory_id, node=node.tree
@@ -88,11 +88,11 @@ def storage_errors_end_the_start() -> Iterator[None]:
 
 
 def on_disk(
-    directory: LogDirectory, run: Callable[..., Awaitable[Any]]
+    directory: LogDirectory, run: Callable[..., Awaitable[object]]
 ) -> Callable[..., Awaitable[None]]:
     """Wrap a task function: its I/O errors take `directory` offline and become LogDirError."""
 
-    async def run_on_disk(*, task_status: trio.TaskStatus[Any]) -> None:
+    async def run_on_disk(*, task_status: trio.TaskStatus[object]) -> None:
         try:
             await run(task_status=task_status)
         except (LogDirError, OSError) as error:

@@ -25,7 +25,7 @@ _logger: Final = get_logger(__name__)
 
 @frozen
 class Registration:
-    """Addresses under which this broker is registered, by listener name: what clients are told."""
+    """Addresses that this broker registers for clients, by listener name."""
 
     advertised: Mapping[str, ListenerEndpoint]
 
@@ -35,8 +35,8 @@ def _make_lifecycle(node: Node) -> Lifecycle:
         node.node_id,
         node.world.random_bytes(16),
         node[Controller],
-        node[MetadataCache],
-        node.tree,
+        metadata=node[MetadataCache],
+        node=node.tree,
     )
 
 

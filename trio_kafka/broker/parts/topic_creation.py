@@ -64,20 +64,20 @@ class TopicCreation:
 
     def __init__(self, create: Create, node: TreeNode) -> None:
         self._create = create
-        self._wanted: dict[str, None] = {}
-        self._asked = trio.Event()
+        self._queue: dict[str, None] = {}
+        self._queued = trio.Event()
         self._created = self._refused = self._dropped = self._high_water = 0
         node.add("auto-topic-creation", "part", self._figures)
 
     def want(self, names: Iterable[str]) -> None:
         """Queue names for creation. Never waits."""
         for name in names:
-            if len(self._wanted) < MOST:
-                self._wanted[name] = None
-                self._high_water = max(self._high_water, len(self._wanted))
-            elif name not in self._wanted:
+            if len(self._queue) < MOST:
+                self._queue[name] = None
+                self._high_water = max(self._high_water, len(self._queue))
+            elif name not in self._queue:
                 self._dropped += 1
-        self._asked.set()
+        self._queued.set()
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -85,8 +85,8 @@ class TopicCreation:
         """Create queued topics until cancelled."""
         task_status.started()
         while True:
-            await self._asked.wait()
-            names = list(self._wanted)
+            await self._queued.wait()
+            names = list(self._queue)
             results: Mapping[str, KafkaError | None]
             try:
                 results = await self._create(names)
@@ -100,13 +100,13 @@ class TopicCreation:
                     log = _logger.warning if is_internal(name) else _logger.info
                     log("topic creation rejected", topic=name, reason=str(refusal))
             for name in names:
-                del self._wanted[name]
-            if not self._wanted:
-                self._asked = trio.Event()
+                del self._queue[name]
+            if not self._queue:
+                self._queued = trio.Event()
 
     def _figures(self) -> Figures:
         return {
-            "wanted": len(self._wanted),
+            "wanted": len(self._queue),
             "bound": MOST,
             "high_water": self._high_water,
             "created": self._created,

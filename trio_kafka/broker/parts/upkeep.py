@@ -18,7 +18,7 @@ _CLEANER: Final = "log-cleaner"
 
 async def _open(node: Node) -> DiskSpace:
     dynamic = node[DynamicSettings]
-    space = add_jobs(node[Scheduler], node.config, node[LogManager], lambda: dynamic.config)
+    space = add_jobs(node[Scheduler], node.config, node[LogManager], current=lambda: dynamic.config)
     await node.tasks.start(_CLEANER, node[LogCleaner].run)
     return space
 

@@ -33,10 +33,10 @@ async def _open(node: Node) -> Watchdog | None:
             node[PluginHost].blocking(block.owner, block.seconds, block.module)
 
     watchdog = Watchdog(
-        node.world,
-        node[Planes].data.budget,
-        node.tree,
-        limit_ms / 1000,
+        world=node.world,
+        loop=node[Planes].data.budget,
+        node=node.tree,
+        limit_s=limit_ms / 1000,
         owner_of=owner_of,
         on_block=report,
     )

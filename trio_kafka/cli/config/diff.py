@@ -1,6 +1,7 @@
 """`trio-kafka config diff`: settings that differ between files, defaults and a running broker."""
 
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from typing import Final
 
 from trio_kafka.cli import CommandFailedError
@@ -37,7 +38,7 @@ from trio_kafka.protocol.texts import printable
 
 DIFFERENT: Final = 1
 _BROKER: Final = 4  # the resource type of Kafka's protocol
-_SOURCES: Final = {
+_SOURCES: Final[Mapping[int, str]] = {
     Source.DYNAMIC_BROKER: "set at run time",
     Source.DYNAMIC_DEFAULT_BROKER: "set at run time, for all brokers",
     Source.STATIC_BROKER: "set at its start",
@@ -46,7 +47,7 @@ _SOURCES: Final = {
 
 
 def declare(parser: ArgumentParser) -> None:
-    parser.add_argument("one", metavar="A", help="a properties or .toml file")
+    parser.add_argument("file", metavar="A", help="a properties or .toml file")
     parser.add_argument(
         "other", nargs="?", metavar="B", help="a second file (default: Kafka's defaults)"
     )
@@ -69,7 +70,7 @@ def declare(parser: ArgumentParser) -> None:
 
 def diff(
     *,
-    one: str,
+    file: str,
     other: str | None,
     running: bool,
     bootstrap: str | None,
@@ -88,32 +89,32 @@ def diff(
             "A can be compared with B or with a running broker, not with both: leave one out"
         )
     try:
-        left = _of_files(one)
+        first = _of_files(file)
         if bootstrap is None:
-            right = _of_files(*[other] if other is not None else [])
+            second = _of_files(*[other] if other is not None else [])
         else:
-            right = of_broker(bootstrap, broker, timeout)
+            second = of_broker(bootstrap, broker, timeout)
     except (ConfigError, BrokerClientError) as error:
         raise CommandFailedError(str(error)) from error
-    found, names = list(differences(left, right)), not_comparable(left, right)
+    changes, names = list(differences(first, second)), not_comparable(first, second)
     if json:
         print_json(
             {
                 "differences": [
                     {"name": name, "a": _as_data(before), "b": _as_data(after)}
-                    for name, before, after in found
+                    for name, before, after in changes
                 ],
                 "not_compared": names,
             }
         )
     else:
-        for name, before, after in found:
+        for name, before, after in changes:
             print(printable(name))
             print(f"  - {printable(before.shown)}  ({printable(before.source)})")
             print(f"  + {printable(after.shown)}  ({printable(after.source)})")
         if names:
             print(f"not compared, since one side hides them: {', '.join(map(printable, names))}")
-    return DIFFERENT if found else 0
+    return DIFFERENT if changes else 0
 
 
 def _as_data(entry: Entry) -> dict[str, str]:
@@ -141,7 +142,7 @@ def of_broker(bootstrap: str, broker: int | None, timeout_s: float) -> Side:
 def _only_one(bootstrap: str, answer: DescribeClusterResponse) -> int:
     if answer.error_code:
         raise failed_answer(bootstrap, answer)
-    ids = [one.broker_id for one in answer.brokers]
+    ids = [broker.broker_id for broker in answer.brokers]
     if len(ids) != 1:
         reason = f"the cluster has {len(ids)} brokers: choose one with --broker ID"
         raise BrokerClientError(bootstrap, reason)

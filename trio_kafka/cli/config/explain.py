@@ -59,11 +59,11 @@ def explain(*, names: Sequence[str], config: Sequence[str], file: Sequence[str],
         return 0
     status = 0
     for name in names:
-        found = list(_named(name, loaded.config))
-        if found:
-            _print(found, json=json, briefly=False)
+        settings = list(_named(name, loaded.config))
+        if settings:
+            _print(settings, json=json, briefly=False)
             continue
-        matching = [one for one in _all(loaded.config) if name.lower() in one.name]
+        matching = [setting for setting in _all(loaded.config) if name.lower() in setting.name]
         if matching:
             _print(matching, json=json, briefly=len(matching) > 1)
         else:
@@ -80,7 +80,7 @@ def _named(name: str, config: BrokerConfig) -> Iterator[Explained]:
     if name in TOPIC_SETTINGS:
         yield Explained(name, "topics", dict(explain_topic(name, layers)))
     if is_of_plugin(name):
-        yield from (one for one in _of_plugins(config) if one.name == name)
+        yield from (setting for setting in _of_plugins(config) if setting.name == name)
 
 
 def _all(config: BrokerConfig) -> Iterator[Explained]:
@@ -97,29 +97,30 @@ def _of_plugins(config: BrokerConfig) -> Iterator[Explained]:
     from trio_kafka.plugin_host.plugin_check import check_plugins  # noqa: PLC0415 - rarely needed
     from trio_kafka.plugin_host.settings import settings_of_plugin  # noqa: PLC0415
 
-    given = config.given
-    for one in check_plugins(given):
-        if one.plugin is None:
+    layer = config.texts
+    for checked in check_plugins(layer):
+        if checked.plugin is None:
             continue
-        for name, setting in settings_of_plugin(one.plugin).items():
-            facts = dict(explain_of_plugin(setting, given.get(name)))
-            yield Explained(name, f"plugin {one.name}", facts)
+        for name, setting in settings_of_plugin(checked.plugin).items():
+            facts = dict(explain_of_plugin(setting, layer.get(name)))
+            yield Explained(name, f"plugin {checked.name}", facts)
 
 
-def _print(found: Sequence[Explained], *, json: bool, briefly: bool) -> None:
+def _print(settings: Sequence[Explained], *, json: bool, briefly: bool) -> None:
     if json:
-        for one in found:
-            print_json_line({"name": one.name, "of": one.owner, **one.facts})
+        for setting in settings:
+            print_json_line({"name": setting.name, "of": setting.owner, **setting.facts})
     elif briefly:
         rows = [
-            (one.name, one.owner, _short(one.facts["value"]), one.facts["what"]) for one in found
+            (setting.name, setting.owner, _short(setting.facts["value"]), setting.facts["what"])
+            for setting in settings
         ]
         for line in columns(_HEAD, rows, [LEFT] * len(_HEAD)):
             print(line)
     else:
-        for one in found:
-            print(f"{one.name}, of {one.owner}")
-            for label, text in one.facts.items():
+        for setting in settings:
+            print(f"{setting.name}, of {setting.owner}")
+            for label, text in setting.facts.items():
                 print(f"{_INDENT}{label:{_WIDTH}}{text}")
 
 

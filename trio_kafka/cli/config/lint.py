@@ -47,4 +47,4 @@ def lint_files(*, files: Sequence[str], config: Sequence[str], env: bool, json: 
             print_json_line({"level": level, "where": where, "text": text})
         else:
             print(finding)
-    return REJECTED if any(one.level is Level.ERROR for one in findings) else 0
+    return REJECTED if any(finding.level is Level.ERROR for finding in findings) else 0

@@ -36,7 +36,7 @@ def list_jobs(*, bootstrap: str, json: bool, timeout: float) -> int:
     return print_answer(answer, as_data, as_text, json=json)
 
 
-def as_data(answer: DescribeTreeResponse) -> dict[str, Any]:
+def as_data(answer: DescribeTreeResponse) -> dict[str, object]:
     """Return the jobs for JSON, by name."""
     return {"jobs": [{"name": row.name, **_figures(row)} for row in _jobs(answer)]}
 
@@ -45,17 +45,17 @@ def as_text(answer: DescribeTreeResponse) -> Iterator[str]:
     """Yield the lines of a table."""
     rows = []
     for row in _jobs(answer):
-        found = _figures(row)
+        figures = _figures(row)
         rows.append(
             [
                 row.name,
-                _number(found["interval_s"]),
-                "runs now" if found["running"] else _number(found["next_in_s"]),
-                _number(found["last_ago_s"]),
-                _number(found["last_took_s"], 3),
-                str(found["runs"]),
-                str(found["failures"]),
-                found["last_error"] or "-",
+                _number(figures["interval_s"]),
+                "runs now" if figures["running"] else _number(figures["next_in_s"]),
+                _number(figures["last_ago_s"]),
+                _number(figures["last_took_s"], 3),
+                str(figures["runs"]),
+                str(figures["failures"]),
+                figures["last_error"] or "-",
             ]
         )
     yield from columns(_HEAD, rows, [LEFT, *([RIGHT] * 6), LEFT])
@@ -63,8 +63,8 @@ def as_text(answer: DescribeTreeResponse) -> Iterator[str]:
 
 def _jobs(answer: DescribeTreeResponse) -> list[TreeRow]:
     """Return the rows of the scheduler's jobs; other nodes of this kind have no interval."""
-    found = (row for row in answer.rows if row.kind == KIND and "interval_s" in _names(row))
-    return sorted(found, key=lambda row: row.name)
+    jobs = (row for row in answer.rows if row.kind == KIND and "interval_s" in _names(row))
+    return sorted(jobs, key=lambda row: row.name)
 
 
 def _names(row: TreeRow) -> set[str]:
@@ -72,8 +72,8 @@ def _names(row: TreeRow) -> set[str]:
 
 
 def _figures(row: TreeRow) -> dict[str, Any]:
-    found = {one.name: value_of(one) for one in row.figures}
-    return {name: found.get(name) for name in _FIGURES}
+    values = {figure.name: value_of(figure) for figure in row.figures}
+    return {name: values.get(name) for name in _FIGURES}
 
 
 def _number(value: float | None, digits: int = 0) -> str:

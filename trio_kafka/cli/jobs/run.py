@@ -7,7 +7,7 @@ from trio_kafka.cli import FAILED
 from trio_kafka.cli.broker_client import parse_address, send_request
 from trio_kafka.cli.broker_options import declare_broker
 from trio_kafka.cli.output import declare_json, print_json
-from trio_kafka.protocol.messages.k10004_run_job import RunJobRequest, RunJobResponse
+from trio_kafka.protocol.messages.k10004_run_job import RunJobRequest
 from trio_kafka.protocol.texts import printable
 
 UNKNOWN: Final = "the server has no API RunJob: only a trio-kafka broker has it; update the broker"
@@ -27,7 +27,7 @@ def run(*, name: str, bootstrap: str, json: bool, timeout: float) -> int:
     must run on the broker's machine.
     """
     address = parse_address(bootstrap)
-    answer: RunJobResponse = send_request(RunJobRequest(name), address, timeout, unknown=UNKNOWN)
+    answer = send_request(RunJobRequest(name), address, timeout, unknown=UNKNOWN)
     if json:
         print_json({"name": name, "took_s": answer.took_s, "error": answer.job_error})
     elif answer.job_error is None:

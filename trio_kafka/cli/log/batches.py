@@ -137,16 +137,16 @@ def _is_zero(piece: memoryview) -> bool:
 
 def _reason(damage: Damage) -> str:
     """Return what stands in the place of a batch."""
-    header, head, left = damage.header, damage.head, damage.left
+    header, head, available = damage.header, damage.head, damage.remaining
     if header is not None:
-        if header.size > left:
-            return f"the batch has {header.size} bytes, {left} are left"
+        if header.size > available:
+            return f"the batch has {header.size} bytes, {available} are left"
         if header.last_offset_delta < 0:
             return f"last offset delta {header.last_offset_delta}, want 0 or more"
         return f"the file was cut within the batch of {header.size} bytes"
     if len(head) <= MAGIC_AT:
-        return f"{left} bytes are left, a batch has at least {HEADER_SIZE}"
+        return f"{available} bytes are left, a batch has at least {HEADER_SIZE}"
     if damage.problem:
         return damage.problem
     size = int.from_bytes(head[8:LENGTH_END], "big", signed=True) + LENGTH_END
-    return f"the message has {size} bytes, {left} are left"
+    return f"the message has {size} bytes, {available} are left"

@@ -23,6 +23,9 @@ _INT16: Final = Struct(">h")
 _FRAME_VERSION: Final = 1
 _SCRAM: Final = ("salt", "storedKey", "serverKey")
 
+Fields = dict[str, Any]
+"""Fields of a message as JSON types, by name; see `to_data`."""
+
 
 @frozen(kw_only=True)
 class Decoded:
@@ -33,9 +36,9 @@ class Decoded:
 
     name: str
     number: int
-    key: dict[str, Any] | None = None
+    key: Fields | None = None
     version: int | None = None
-    value: dict[str, Any] | None = None
+    value: Fields | None = None
 
 
 class UndecodableError(Exception):
@@ -43,7 +46,7 @@ class UndecodableError(Exception):
 
 
 Decode = Callable[[Record], Decoded]
-Classes = Mapping[int, tuple[type[Any], type[Any]]]
+Classes = Mapping[int, tuple[type[object], type[object]]]
 
 
 def decoder_of(name: str, topic: str | None) -> Decode | None:
@@ -76,7 +79,7 @@ def decode_control(record: Record) -> Decoded:
 
 
 @cache
-def _control_values() -> Mapping[ControlType, type[Any]]:
+def _control_values() -> Mapping[ControlType, type[object]]:
     from trio_kafka.protocol.stored import control  # noqa: PLC0415 - only where such records are
 
     return {
@@ -93,14 +96,14 @@ def _control_values() -> Mapping[ControlType, type[Any]]:
 
 @cache
 def _group_types() -> Classes:
-    from trio_kafka.coordinators.stored import group_records  # noqa: PLC0415 - as above
+    from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS  # noqa: PLC0415 - as above
 
-    return group_records()
+    return GROUP_RECORDS.all_types()
 
 
 @cache
 def _transaction_types() -> Classes:
-    from trio_kafka.coordinators.stored import record_types  # noqa: PLC0415 - as above
+    from trio_kafka.coordinators.shards.record_codec import record_types  # noqa: PLC0415 - as above
     from trio_kafka.protocol.stored import transactions  # noqa: PLC0415 - as above
 
     return record_types(transactions)
@@ -108,7 +111,7 @@ def _transaction_types() -> Classes:
 
 @cache
 def _share_types() -> Classes:
-    from trio_kafka.coordinators.stored import record_types  # noqa: PLC0415 - as above
+    from trio_kafka.coordinators.shards.record_codec import record_types  # noqa: PLC0415 - as above
     from trio_kafka.protocol.stored import share_state  # noqa: PLC0415 - as above
 
     return record_types(share_state)
@@ -145,14 +148,14 @@ def _decode_keyed(record: Record, types: Classes) -> Decoded:
     return Decoded(name=name, number=number, key=key, version=version, value=value)
 
 
-def _number(content: bytes | None, what: str) -> int:
+def _number(content: bytes | None, subject: str) -> int:
     if content is None or len(content) < _INT16.size:
-        raise UndecodableError(f"{what} {content!r}, want a number of two bytes first")
+        raise UndecodableError(f"{subject} {content!r}, want a number of two bytes first")
     number: int = _INT16.unpack_from(content)[0]
     return number
 
 
-def _decode_members(value: dict[str, Any]) -> None:
+def _decode_members(value: Fields) -> None:
     """Replace subscriptions and assignments of a classic consumer group by what they hold."""
     from base64 import b64decode  # noqa: PLC0415 - only where such records are
 
@@ -178,13 +181,13 @@ def _decode_members(value: dict[str, Any]) -> None:
 def _decode_metadata(record: Record) -> Decoded:
     from trio_kafka.protocol.stored.metadata.frame import RECORDS  # noqa: PLC0415 - as above
 
-    found = _decode_framed(record, RECORDS)
-    value = found.value or {}
-    if found.name == "UserScramCredentialRecord":
+    decoded = _decode_framed(record, RECORDS)
+    value = decoded.value or {}
+    if decoded.name == "UserScramCredentialRecord":
         value.update(dict.fromkeys(_SCRAM, HIDDEN))
-    elif found.name == "ConfigRecord" and value["value"] and _is_secret(value["name"]):
+    elif decoded.name == "ConfigRecord" and value["value"] and _is_secret(value["name"]):
         value["value"] = HIDDEN
-    return found
+    return decoded
 
 
 def _decode_remote(record: Record) -> Decoded:
@@ -192,17 +195,19 @@ def _decode_remote(record: Record) -> Decoded:
 
 
 @cache
-def _remote_records() -> Mapping[int, type[Any]]:
+def _remote_records() -> Mapping[int, type[object]]:
     from trio_kafka.protocol.stored import remote_log  # noqa: PLC0415 - as above
 
-    messages = (getattr(one, "__message__", None) for one in vars(remote_log).values())
-    numbers = {one.name: one.key for one in messages if one is not None}
+    messages = (
+        getattr(message_class, "__message__", None) for message_class in vars(remote_log).values()
+    )
+    numbers = {message.name: message.key for message in messages if message is not None}
     return {
         number: getattr(remote_log, name) for name, number in numbers.items() if number is not None
     }
 
 
-def _decode_framed(record: Record, classes: Mapping[int, type[Any]]) -> Decoded:
+def _decode_framed(record: Record, classes: Mapping[int, type[object]]) -> Decoded:
     """Decode a record whose value is framed. Raises UndecodableError."""
     content = record.value or b""
     try:
@@ -228,7 +233,7 @@ def _is_secret(name: str) -> bool:
     return setting is None or setting.sensitive
 
 
-def _decode_all(cls: type[Any], version: int, content: Buffer, position: int) -> Any:
+def _decode_all(cls: type[object], version: int, content: Buffer, position: int) -> object:
     """Decode a message that ends with its bytes. Raises UndecodableError."""
     try:
         message, end = decoder(cls, version)(content, position)

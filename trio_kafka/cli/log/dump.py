@@ -151,12 +151,12 @@ def _dump_batches(file: LogFile, selection: Selection, printer: Printer) -> bool
             damaged |= not piece.is_valid
             printer.batch(file, piece)
             if selection.records:
-                damaged |= _dump_records(file, piece, decode, selection, printer)
+                damaged |= _dump_records(file, piece, decode, selection=selection, printer=printer)
     return damaged
 
 
 def _dump_records(
-    file: LogFile, batch: Batch, decode: Decode | None, selection: Selection, printer: Printer
+    file: LogFile, batch: Batch, decode: Decode | None, *, selection: Selection, printer: Printer
 ) -> bool:
     """Show the records of a batch. Return whether they are damaged."""
     try:

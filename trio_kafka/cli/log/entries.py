@@ -145,13 +145,13 @@ def _read_partition(_: LogFile, reader: FileReader) -> Iterator[Entry]:
 
 def _read_identity(_: LogFile, reader: FileReader) -> Iterator[Entry]:
     try:
-        found = meta_properties.decode(_text_of(reader))
+        properties = meta_properties.decode(_text_of(reader))
     except ValueError as error:
         raise DamagedFileError(str(error)) from None
     yield {
-        "node_id": found.node_id,
-        "cluster_id": found.cluster_id,
-        "directory_id": found.directory_id,
+        "node_id": properties.node_id,
+        "cluster_id": properties.cluster_id,
+        "directory_id": properties.directory_id,
     }
 
 
@@ -166,12 +166,12 @@ def _read_quorum(_: LogFile, reader: FileReader) -> Iterator[Entry]:
 
 def _read_clean_stop(_: LogFile, reader: FileReader) -> Iterator[Entry]:
     try:
-        found = json.loads(_text_of(reader) or b"{}")
+        content = json.loads(_text_of(reader) or b"{}")
     except (ValueError, RecursionError) as error:
         raise DamagedFileError(f"no JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise DamagedFileError(f"{found!r}, want an object")
-    yield found
+    if not isinstance(content, dict):
+        raise DamagedFileError(f"{content!r}, want an object")
+    yield content
 
 
 _READERS: Final[Mapping[Kind, Callable[[LogFile, FileReader], Iterator[Entry]]]] = {

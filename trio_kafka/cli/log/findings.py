@@ -2,13 +2,12 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from trio_kafka.attributes import frozen
 
 
 class Level(StrEnum):
-    """ERROR: the file is damaged. WARNING: a broker deals with it, or it may be meant."""
+    """Level of a finding. ERROR: damage. WARNING: a broker handles it, or it may be intended."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -24,7 +23,7 @@ class Finding:
     position: int | None = None
     offset: int | None = None
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """Return its fields for JSON."""
         return {
             "is": "finding",
@@ -44,13 +43,15 @@ class Finding:
         return f"{self.level}: {self.path}{where}: {self.text}"
 
 
-def error(path: Path, text: str, position: int | None = None, offset: int | None = None) -> Finding:
+def error(
+    path: Path, text: str, position: int | None = None, *, offset: int | None = None
+) -> Finding:
     """Make a finding of damage."""
     return Finding(level=Level.ERROR, path=path, text=text, position=position, offset=offset)
 
 
 def warning(
-    path: Path, text: str, position: int | None = None, offset: int | None = None
+    path: Path, text: str, position: int | None = None, *, offset: int | None = None
 ) -> Finding:
     """Make a finding that is no damage."""
     return Finding(level=Level.WARNING, path=path, text=text, position=position, offset=offset)

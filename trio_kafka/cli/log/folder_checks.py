@@ -86,8 +86,8 @@ class Checker:
                 yield warning(file.path, "no segment is beside it: its entries are only read")
                 yield from _check_small(file)
                 return
-            found = self._log_check(folder, quick=True).check([(log, {file.kind: file})])
-            yield from (one for one in found if one.path == file.path)
+            findings = self._log_check(folder, quick=True).check([(log, {file.kind: file})])
+            yield from (finding for finding in findings if finding.path == file.path)
         else:
             yield from self._check_other(file)
 
@@ -155,12 +155,12 @@ class Checker:
         try:
             for entry in read_entries(file):
                 partition = TopicPartition(entry["topic"], entry["partition"])
-                found = self._ranges.get((root, partition))
-                if found is None:
+                offsets = self._ranges.get((root, partition))
+                if offsets is None:
                     if not (root / str(partition)).is_dir():
                         yield warning(file.path, f"{partition} is not in this directory")
-                elif entry["offset"] > found.end:
-                    text = f"{partition}: {entry['offset']} is after the log's end, {found.end}"
+                elif entry["offset"] > offsets.end:
+                    text = f"{partition}: {entry['offset']} is after the log's end, {offsets.end}"
                     yield Finding(level=_AHEAD[file.path.name], path=file.path, text=text)
         except DamagedFileError as problem:
             yield error(file.path, str(problem), problem.position)
@@ -172,7 +172,7 @@ def _offsets_in(path: Path) -> set[TopicPartition]:
     if file is None:
         return set()
     try:
-        return {TopicPartition(one["topic"], one["partition"]) for one in read_entries(file)}
+        return {TopicPartition(entry["topic"], entry["partition"]) for entry in read_entries(file)}
     except (OSError, DamagedFileError):
         return set()
 
@@ -246,7 +246,7 @@ def _check_metadata_snapshot(file: LogFile, *, quick: bool) -> Iterator[Finding]
                         elif decode is not None:
                             decode(record)
                     except UndecodableError as problem:
-                        yield warning(file.path, str(problem), piece.position, record.offset)
+                        yield warning(file.path, str(problem), piece.position, offset=record.offset)
     except FileNotFoundError:
         return
     except KafkaError as problem:

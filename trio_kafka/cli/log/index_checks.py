@@ -25,15 +25,15 @@ class _IndexCheck:
         self._entries = read_entries(file)
         self._entry: Entry | None = None
         self._before: Entry | None = None
-        self._found = 0
+        self._findings = 0
         self.count = 0
 
     def _finding(self, text: str, offset: int | None = None) -> Iterator[Finding]:
         """Yield a finding, unless there are enough."""
-        self._found += 1
-        if self._found > MOST:
+        self._findings += 1
+        if self._findings > MOST:
             return
-        if self._found == MOST:
+        if self._findings == MOST:
             text += "; more findings in this file are left out"
         yield Finding(level=self._level, path=self._file.path, text=text, offset=offset)
 

@@ -1,7 +1,7 @@
 """Figures of partitions, counted from their files."""
 
 from collections import Counter
-from typing import Any, Final
+from typing import Final
 
 from attrs import field
 
@@ -16,7 +16,7 @@ from trio_kafka.records.header import NO_PRODUCER_ID, NO_TIMESTAMP
 from trio_kafka.world.blocking_file import open_reader
 
 
-@define
+@define(kw_only=True)
 class Content:
     """Figures of decoded records. plain: bytes of keys, values and headers."""
 
@@ -52,7 +52,7 @@ class Content:
     def plain(self) -> int:
         return self.key_bytes + self.value_bytes + self.header_bytes
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """Return the figures for JSON."""
         return {
             **{name: getattr(self, name) for name in _SUMS if name not in ("records", "stored")},
@@ -86,7 +86,7 @@ _SUMS: Final = (
 )
 
 
-@define
+@define(kw_only=True)
 class Measure:
     """Figures of one partition, or of all."""
 
@@ -143,22 +143,22 @@ class Measure:
         self.codecs.update(other.codecs)
         self.content.add(other.content)
 
-    def as_data(self, *, records: bool, is_total: bool = False) -> dict[str, Any]:
+    def as_data(self, *, records: bool, is_total: bool = False) -> dict[str, object]:
         """Return the figures for JSON."""
-        found: dict[str, Any] = {name: getattr(self, name) for name in _TOTALS}
-        found["earliest_timestamp"] = self.earliest
-        found["latest_timestamp"] = self.latest
-        found["largest_batch"] = self.largest_batch
-        found["codecs"] = dict(self.codecs)
+        data: dict[str, object] = {name: getattr(self, name) for name in _TOTALS}
+        data["earliest_timestamp"] = self.earliest
+        data["latest_timestamp"] = self.latest
+        data["largest_batch"] = self.largest_batch
+        data["codecs"] = dict(self.codecs)
         if not is_total:
-            found["start_offset"] = self.start_offset
-            found["end_offset"] = self.end_offset
-            found["missing_offsets"] = self.missing
-            found["producers"] = len(self.producers)
-            found["leader_epochs"] = sorted(self.epochs)
+            data["start_offset"] = self.start_offset
+            data["end_offset"] = self.end_offset
+            data["missing_offsets"] = self.missing
+            data["producers"] = len(self.producers)
+            data["leader_epochs"] = sorted(self.epochs)
         if records:
-            found["content"] = self.content.as_data()
-        return found
+            data["content"] = self.content.as_data()
+        return data
 
     @property
     def missing(self) -> int:
@@ -205,48 +205,48 @@ def measure(folder: Folder, *, records: bool) -> Measure | None:
     logs = folder.of_kind(Kind.SEGMENT)
     if not logs:
         return None
-    found = Measure()
+    total = Measure()
     for file in folder.files:
         try:
             size = file.path.stat().st_size
             if file.kind is Kind.SEGMENT and not file.mark:
-                _measure_segment(file, found, records=records)
+                _measure_segment(file, total, records=records)
         except FileNotFoundError:
             continue  # deleted meanwhile
         if file.kind is Kind.SEGMENT:
-            found.segments += not file.mark
-            found.bytes += size
+            total.segments += not file.mark
+            total.bytes += size
         elif file.kind in _INDEXES:
-            found.index_bytes += size
+            total.index_bytes += size
         else:
-            found.other_bytes += size
-    found.committed, found.aborted = found.transactions.committed, found.transactions.aborts
-    found.open = len(found.transactions.open)
-    return found
+            total.other_bytes += size
+    total.committed, total.aborted = total.transactions.committed, total.transactions.aborts
+    total.open = len(total.transactions.open)
+    return total
 
 
-def _measure_segment(file: LogFile, found: Measure, *, records: bool) -> None:
+def _measure_segment(file: LogFile, total: Measure, *, records: bool) -> None:
     with open_reader(file.path) as reader:
-        if found.start_offset is None:
-            found.start_offset = file.offset
-        found.end_offset = max(found.end_offset, file.offset)
+        if total.start_offset is None:
+            total.start_offset = file.offset
+        total.end_offset = max(total.end_offset, file.offset)
         for piece in read_batches(reader, check=False):
             if isinstance(piece, Gap):
-                found.invalid_bytes += piece.end - piece.position
+                total.invalid_bytes += piece.end - piece.position
                 continue
-            found.see(piece)
+            total.see(piece)
             if piece.is_message or (records and not piece.header.is_control):
-                _measure_records(piece, found, records=records)
+                _measure_records(piece, total, records=records)
 
 
-def _measure_records(batch: Batch, found: Measure, *, records: bool) -> None:
-    content = found.content
+def _measure_records(batch: Batch, total: Measure, *, records: bool) -> None:
+    content = total.content
     content.stored += batch.size
     try:
         for record in batch.records():
             content.see(record)
-            found.records += batch.is_message
+            total.records += batch.is_message
     except KafkaError:
         content.undecodable += 1
     if not records:
-        found.content = Content()
+        total.content = Content()

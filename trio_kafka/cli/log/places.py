@@ -105,18 +105,18 @@ def classify(path: Path) -> LogFile | None:
     """Return what a file is, by its name and that of its directory; None: unknown."""
     parsed = parse_directory(path.absolute().parent.name)
     partition = parsed[0] if parsed else None
-    if found := _OFFSET_FILE.fullmatch(path.name):
-        kind = _BY_SUFFIX.get(found[2])
+    if match := _OFFSET_FILE.fullmatch(path.name):
+        kind = _BY_SUFFIX.get(match[2])
         if kind is not None:
-            offset, mark = int(found[1]), found[3] or ""
+            offset, mark = int(match[1]), match[3] or ""
             return LogFile(path=path, kind=kind, offset=offset, mark=mark, partition=partition)
-    if found := _METADATA_SNAPSHOT.fullmatch(path.name):
+    if match := _METADATA_SNAPSHOT.fullmatch(path.name):
         return LogFile(
             path=path,
             kind=Kind.METADATA_SNAPSHOT,
-            offset=int(found[1]),
-            epoch=int(found[2]),
-            mark=found[3] or "",
+            offset=int(match[1]),
+            epoch=int(match[2]),
+            mark=match[3] or "",
             partition=partition,
         )
     kind = _BY_NAME.get(path.name)
@@ -155,9 +155,9 @@ def _folders_of(path: Path) -> Iterator[Folder]:
         )
     if own.files or own.partition is not None:
         yield own
-    for one in inside:
+    for folder in inside:
         try:
-            yield _folder(one)
+            yield _folder(folder)
         except FileNotFoundError:
             continue  # the partition was deleted meanwhile
 
@@ -184,7 +184,7 @@ def _folder(path: Path) -> Folder:
             unknown.append(name)
         else:
             files.append(file)
-    files.sort(key=lambda one: (one.offset < 0, one.offset, _ORDER[one.kind], one.path.name))
+    files.sort(key=lambda file: (file.offset < 0, file.offset, _ORDER[file.kind], file.path.name))
     parsed = parse_directory(path.absolute().name)
     partition = parsed[0] if parsed else None
     return Folder(path=path, files=files, partition=partition, unknown=unknown)

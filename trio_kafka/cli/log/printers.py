@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from trio_kafka.cli.log.batches import Batch
 from trio_kafka.cli.log.decoders import Decoded
@@ -143,10 +143,10 @@ def _notes(batch: Batch) -> Iterator[str]:
         yield f"magic-{batch.header.magic}"
 
 
-def _cell(name: str, value: Any) -> str:
+def _cell(name: str, value: object) -> str:
     if value is None:
         return "-"
-    return time_text(value) if name == "timestamp" else str(value)
+    return time_text(value) if name == "timestamp" and isinstance(value, int) else str(value)
 
 
 # --- for programs
@@ -157,12 +157,12 @@ class JsonPrinter:
 
     def file(self, file: LogFile, size: int) -> None:
         """Print a line with name, kind and size."""
-        found = {"is": "file", "path": str(file.path), "kind": str(file.kind), "bytes": size}
+        data = {"is": "file", "path": str(file.path), "kind": str(file.kind), "bytes": size}
         if file.offset >= 0:
-            found["offset"] = file.offset
+            data["offset"] = file.offset
         if file.epoch >= 0:
-            found["epoch"] = file.epoch
-        self._print(found)
+            data["epoch"] = file.epoch
+        self._print(data)
 
     def batch(self, file: LogFile, batch: Batch) -> None:
         """Print a line with every field of the header."""
@@ -172,7 +172,7 @@ class JsonPrinter:
     def record(self, file: LogFile, batch: Batch, record: Record, shown: Shown) -> None:
         """Print a line with the record, decoded where it is one of Kafka's own."""
         del file
-        found = {
+        data = {
             "is": "record",
             "offset": record.offset,
             "timestamp": record.timestamp,
@@ -182,7 +182,7 @@ class JsonPrinter:
             "headers": [[name, as_text(value)] for name, value in record.headers],
         }
         if isinstance(shown, Decoded):
-            found |= {
+            data |= {
                 "type": shown.name,
                 "number": shown.number,
                 "key": shown.key,
@@ -190,10 +190,10 @@ class JsonPrinter:
                 "value": shown.value,
             }
         else:
-            found |= {"key": as_text(record.key), "value": as_text(record.value)}
+            data |= {"key": as_text(record.key), "value": as_text(record.value)}
             if shown is not None:
-                found["not_decoded"] = shown
-        self._print(found)
+                data["not_decoded"] = shown
+        self._print(data)
 
     def entry(self, file: LogFile, entry: Entry) -> None:
         """Print a line with the entry's fields."""
@@ -206,11 +206,11 @@ class JsonPrinter:
         self._print({"is": "damage", "position": position, "text": text})
 
     @staticmethod
-    def _print(document: Mapping[str, Any]) -> None:
+    def _print(document: Mapping[str, object]) -> None:
         print(dump_json(document))
 
 
-def batch_data(batch: Batch) -> dict[str, Any]:
+def batch_data(batch: Batch) -> dict[str, object]:
     """Return the fields of a batch for JSON."""
     return {
         "position": batch.position,
@@ -239,7 +239,7 @@ def _size(content: bytes | None) -> int:
     return -1 if content is None else len(content)
 
 
-def as_text(content: bytes | None) -> Any:
+def as_text(content: bytes | None) -> str | dict[str, str] | None:
     """Return bytes for JSON: their text, or an object with `base64` if they are no UTF-8."""
     if content is None:
         return None

@@ -54,19 +54,19 @@ class LogCheck:
     _gaps: int = field(default=0, init=False)
     _first_gap: int = field(default=0, init=False)
     _missing: int = field(default=0, init=False)
-    _told_epoch: bool = field(default=False, init=False)
+    _epoch_reported: bool = field(default=False, init=False)
 
     def check(self, segments: Sequence[tuple[LogFile, Indexes]]) -> Iterator[Finding]:
         """Yield findings about all segments, with their indexes. OSError."""
         for number, (log, indexes) in enumerate(segments):
             last = number == len(segments) - 1
             limit = None if last else segments[number + 1][0].offset
-            found: list[Finding] = []
+            findings: list[Finding] = []
             left_out = 0
             try:
                 for finding in self._check_segment(log, indexes, limit):
-                    if len(found) < MOST:
-                        found.append(finding)
+                    if len(findings) < MOST:
+                        findings.append(finding)
                     else:
                         left_out += 1
             except FileNotFoundError:
@@ -74,14 +74,14 @@ class LogCheck:
                 self.end_offset = max(self.end_offset, limit or 0)
                 continue
             if left_out:
-                found.append(error(log.path, f"{left_out} more findings are left out"))
+                findings.append(error(log.path, f"{left_out} more findings are left out"))
             if log.path.exists():
-                yield from found
+                yield from findings
 
     def _check_segment(
         self, log: LogFile, indexes: Indexes, limit: int | None
     ) -> Iterator[Finding]:
-        """limit: base offset of the next segment; None: this is the last one."""
+        """Check one segment. limit: base offset of the next one; None: this is the last one."""
         level = self.growing if limit is None else Level.ERROR
         checks: list[OffsetIndexCheck | TimeIndexCheck] = []
         if Kind.OFFSET_INDEX in indexes:
@@ -120,7 +120,7 @@ class LogCheck:
 
     def _check_batch(self, log: LogFile, batch: Batch, limit: int | None) -> Iterator[Finding]:
         def at(text: str) -> Finding:
-            return error(log.path, text, batch.position, batch.base_offset)
+            return error(log.path, text, batch.position, offset=batch.base_offset)
 
         if not batch.is_valid:
             yield at(f"crc {batch.crc_found:08x}, the batch has {batch.header.crc:08x}")
@@ -159,12 +159,12 @@ class LogCheck:
             return
         if batch.header.leader_epoch < self._epoch:
             yield f"leader epoch {batch.header.leader_epoch} after {self._epoch}"
-        known = self.epoch_at(batch.base_offset)
-        if self._told_epoch or known == NO_EPOCH or batch.header.leader_epoch > self.last_epoch:
+        epoch = self.epoch_at(batch.base_offset)
+        if self._epoch_reported or epoch == NO_EPOCH or batch.header.leader_epoch > self.last_epoch:
             return  # the file of epochs is written later
-        if known != batch.header.leader_epoch:
-            self._told_epoch = True
-            yield f"leader epoch {batch.header.leader_epoch}, leader-epoch-checkpoint says {known}"
+        if epoch != batch.header.leader_epoch:
+            self._epoch_reported = True
+            yield f"leader epoch {batch.header.leader_epoch}, leader-epoch-checkpoint says {epoch}"
 
     def _check_records(self, log: LogFile, batch: Batch) -> Iterator[Finding]:
         decode = decode_control if batch.header.is_control else decoder_of("auto", self.topic)
@@ -178,14 +178,14 @@ class LogCheck:
                     decode(record)
                 except UndecodableError as problem:
                     text = f"not a record of this topic: {problem}"
-                    yield warning(log.path, text, batch.position, record.offset)
+                    yield warning(log.path, text, batch.position, offset=record.offset)
         except KafkaError as problem:
-            yield error(log.path, problem.message or "", batch.position, batch.base_offset)
+            yield error(log.path, problem.message or "", batch.position, offset=batch.base_offset)
             return
         is_known = not batch.is_message and batch.header.count > 0
         if is_known and latest != batch.header.max_timestamp:
             text = f"latest time {batch.header.max_timestamp}, its records have {latest}"
-            yield warning(log.path, text, batch.position, batch.base_offset)
+            yield warning(log.path, text, batch.position, offset=batch.base_offset)
 
 
 def _pieces(log: LogFile, *, is_last: bool) -> Iterator[Piece]:
@@ -207,12 +207,12 @@ def _pieces(log: LogFile, *, is_last: bool) -> Iterator[Piece]:
 def _gap_finding(log: LogFile, gap: Gap, *, is_last: bool) -> Finding:
     size = gap.end - gap.position
     if is_last and gap.tail:
-        what = (
+        content = (
             "zeros: allocated ahead, or lost in a power loss"
             if gap.zeros
             else f"bytes of an incomplete batch: {gap.reason}"
         )
-        text = f"{size} {what}. A broker cuts them off at its start"
+        text = f"{size} {content}. A broker cuts them off at its start"
         return warning(log.path, text, gap.position)
-    what = "zeros" if gap.zeros else "bytes"
-    return error(log.path, f"{size} {what} are no batch: {gap.reason}", gap.position)
+    content = "zeros" if gap.zeros else "bytes"
+    return error(log.path, f"{size} {content} are no batch: {gap.reason}", gap.position)

@@ -32,19 +32,19 @@ def stats(*, paths: Sequence[str], records: bool, json: bool) -> int:
     if not json:
         print(fixed_columns(_HEAD, _WIDTHS, _SIDES))
     for folder in folders_of(paths):
-        found = measure(folder, records=records)
-        if found is None:
+        figures = measure(folder, records=records)
+        if figures is None:
             continue
         partitions += 1
-        total.add(found)
+        total.add(figures)
         name = str(folder.path) if folder.partition is None else folder.path.absolute().name
         if json:
             shown = {"is": "partition", "partition": name, "path": str(folder.path)}
-            print(dump_json(shown | found.as_data(records=records)))
+            print(dump_json(shown | figures.as_data(records=records)))
         else:
-            print(fixed_columns([*found.as_cells(), name], _WIDTHS, _SIDES))
+            print(fixed_columns([*figures.as_cells(), name], _WIDTHS, _SIDES))
             if records:
-                print(f"{'':{_INDENT}}{found.content.as_text()}")
+                print(f"{'':{_INDENT}}{figures.content.as_text()}")
     if json:
         totals = {"is": "totals", "partitions": partitions}
         print(dump_json(totals | total.as_data(records=records, is_total=True)))

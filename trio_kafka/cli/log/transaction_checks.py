@@ -27,7 +27,7 @@ class Aborted:
     stable_offset: int
 
 
-@define
+@define(kw_only=True)
 class Transactions:
     """Transactions that are open, and those that the current segment aborts.
 
@@ -69,7 +69,7 @@ class Transactions:
         )
 
     def lose(self) -> None:
-        """Forget what is open, after damage."""
+        """Forget the open transactions, after damage."""
         self.sure = False
         self.open.clear()
 
@@ -78,7 +78,7 @@ class Transactions:
 
         index: None: there is no file. level: of damage in it.
         """
-        expected = {one.last_offset: one for one in self.aborted}
+        expected = {transaction.last_offset: transaction for transaction in self.aborted}
         self.aborted = []
         path = log.path.with_suffix(".txnindex") if index is None else index.path
 
@@ -87,31 +87,31 @@ class Transactions:
 
         try:
             for entry in read_entries(index) if index else ():
-                found = expected.pop(entry["last_offset"], None)
-                if found is None or found.producer_id != entry["producer_id"]:
+                transaction = expected.pop(entry["last_offset"], None)
+                if transaction is None or transaction.producer_id != entry["producer_id"]:
                     if self.sure:
                         yield finding(
                             f"no abort marker of producer {entry['producer_id']} is here",
                             entry["last_offset"],
                         )
                     continue
-                for text in _differences(entry, found):
+                for text in _differences(entry, transaction):
                     yield finding(text, entry["last_offset"])
         except DamagedFileError as error:
             yield finding(str(error), None)
             return
-        for one in expected.values():
-            if one.first_offset is not None and self.sure:
+        for transaction in expected.values():
+            if transaction.first_offset is not None and self.sure:
                 yield finding(
-                    f"the transaction of producer {one.producer_id} from offset"
-                    f" {one.first_offset} was aborted here and has no entry",
-                    one.last_offset,
+                    f"the transaction of producer {transaction.producer_id} from offset"
+                    f" {transaction.first_offset} was aborted here and has no entry",
+                    transaction.last_offset,
                 )
 
 
-def _differences(entry: Entry, found: Aborted) -> Iterator[str]:
+def _differences(entry: Entry, transaction: Aborted) -> Iterator[str]:
     first, stable = entry["first_offset"], entry["last_stable_offset"]
-    if found.first_offset is not None and first > found.first_offset:
-        yield f"first offset {first}, the transaction began at {found.first_offset}"
-    if stable > found.stable_offset:
-        yield f"last stable offset {stable}, it was {found.stable_offset}"
+    if transaction.first_offset is not None and first > transaction.first_offset:
+        yield f"first offset {first}, the transaction began at {transaction.first_offset}"
+    if stable > transaction.stable_offset:
+        yield f"last stable offset {stable}, it was {transaction.stable_offset}"

@@ -6,7 +6,8 @@ Texts from files are escaped. A long key or value is cut, unless all of it is as
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from enum import IntEnum
+from typing import Final
 
 from trio_kafka.cli.log.decoders import Decoded
 from trio_kafka.coordinators.groups.consumer.member import MemberState
@@ -37,8 +38,8 @@ _TRANSACTION_STATES: Final = (
 _SEGMENT_STATES: Final = ("copy started", "copy finished", "delete started", "delete finished")
 
 
-def _names(kind: Any) -> dict[int, str]:
-    return {int(one): one.name.replace("_", " ").lower() for one in kind}
+def _names(kind: type[IntEnum]) -> dict[int, str]:
+    return {int(member): member.name.replace("_", " ").lower() for member in kind}
 
 
 _NUMBERS: Final[Mapping[tuple[str, str], Mapping[int, str]]] = {
@@ -74,7 +75,7 @@ def bytes_text(content: bytes | None, most: int | None = SHOWN) -> str:
         text = content.decode()
     except UnicodeDecodeError:
         text = None
-    if text is None or any(one < " " and one not in "\n\r\t" for one in text):
+    if text is None or any(character < " " and character not in "\n\r\t" for character in text):
         return f"0x{content[: most and most // 2].hex()}{cut}"
     return f"{printable(text[:most])!r}{cut}"
 
@@ -108,12 +109,12 @@ def _words_of(name: str) -> str:
     return " ".join(_HUMP.split(name.removesuffix("Record"))).lower()
 
 
-def _fields(owner: str, data: Mapping[str, Any], most: int | None) -> Iterator[str]:
+def _fields(owner: str, data: Mapping[str, object], most: int | None) -> Iterator[str]:
     for field, value in data.items():
-        yield f"{_HUMP.sub('_', field).lower()}={_value_words(owner, field, value, most)}"
+        yield f"{_HUMP.sub('_', field).lower()}={_value_words(owner, field, value, most=most)}"
 
 
-def _value_words(owner: str, field: str, value: Any, most: int | None) -> str:
+def _value_words(owner: str, field: str, value: object, *, most: int | None) -> str:
     match value:
         case None | bool():
             return "null" if value is None else str(value).lower()
@@ -127,7 +128,7 @@ def _value_words(owner: str, field: str, value: Any, most: int | None) -> str:
             return f"({' '.join(_fields(owner, value, most))})"
         case list():
             shown = value if most is None else value[:_ITEMS]
-            items = [_value_words(owner, field, one, most) for one in shown]
+            items = [_value_words(owner, field, item, most=most) for item in shown]
             if len(shown) < len(value):
                 items.append(f"and {len(value) - len(shown)} more")
             return f"[{', '.join(items)}]"

@@ -23,42 +23,44 @@ def check(*, files: Sequence[str], config: Sequence[str], json: bool) -> int:
     Ends with status 1 if a plugin cannot be imported, or has wrong settings.
     """
     loaded = read_settings(files, config)
-    found = list(check_plugins(loaded.config.given))
+    plugins = list(check_plugins(loaded.config.texts))
     if json:
-        for one in found:
-            print_json_line(as_data(one))
+        for plugin in plugins:
+            print_json_line(as_data(plugin))
     else:
-        for line in as_text(found):
+        for line in as_text(plugins):
             print(printable(line))
-    return PROBLEMS if any(one.problems for one in found) else 0
+    return PROBLEMS if any(plugin.problems for plugin in plugins) else 0
 
 
-def as_text(found: Sequence[CheckedPlugin]) -> Iterator[str]:
+def as_text(plugins: Sequence[CheckedPlugin]) -> Iterator[str]:
     """Yield a line for each plugin, or one for each of its problems."""
-    if not found:
+    if not plugins:
         yield "no plugins are installed"
-    for one in found:
-        if one.problems:
-            yield from (f"{one.name}: error: {text} ({one.source})" for text in one.problems)
+    for plugin in plugins:
+        if plugin.problems:
+            yield from (
+                f"{plugin.name}: error: {text} ({plugin.source})" for text in plugin.problems
+            )
         else:
-            more = f" (plugin.{one.name}.enabled=true enables it)"
-            hint = more if _state(one) == "off by default" else ""
-            yield f"{one.name}: {_state(one)}{hint} ({one.source})"
+            more = f" (plugin.{plugin.name}.enabled=true enables it)"
+            hint = more if _state(plugin) == "off by default" else ""
+            yield f"{plugin.name}: {_state(plugin)}{hint} ({plugin.source})"
 
 
-def as_data(one: CheckedPlugin) -> dict[str, object]:
+def as_data(plugin: CheckedPlugin) -> dict[str, object]:
     """Return a plugin for JSON."""
     return {
-        "name": one.name,
-        "state": _state(one),
-        "source": one.source,
-        "problems": list(one.problems),
+        "name": plugin.name,
+        "state": _state(plugin),
+        "source": plugin.source,
+        "problems": list(plugin.problems),
     }
 
 
-def _state(one: CheckedPlugin) -> str:
-    if one.problems:
+def _state(plugin: CheckedPlugin) -> str:
+    if plugin.problems:
         return "error"
-    if one.plugin is None:
+    if plugin.plugin is None:
         return "disabled"
-    return "ok" if one.plugin.enabled else "off by default"
+    return "ok" if plugin.plugin.enabled else "off by default"

@@ -15,7 +15,6 @@ from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10002_list_plugins import (
     ListedPlugin,
     ListPluginsRequest,
-    ListPluginsResponse,
 )
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.texts import printable
@@ -49,8 +48,8 @@ def list_plugins(*, name: str | None, bootstrap: str, json: bool, timeout: float
 
 def read_plugins(address: Endpoint, name: str | None, timeout_s: float) -> list[ListedPlugin]:
     """Return the plugins of a broker. Raises BrokerClientError."""
-    wanted = ListPluginsRequest(name)
-    answer: ListPluginsResponse = send_request(wanted, address, timeout_s, unknown=UNKNOWN)
+    request = ListPluginsRequest(name)
+    answer = send_request(request, address, timeout_s, unknown=UNKNOWN)
     return answer.plugins
 
 
@@ -58,9 +57,9 @@ def as_data(plugins: list[ListedPlugin]) -> list[dict[str, object]]:
     """Return plugins for JSON."""
     names = [field.name for field in fields_of(ListedPlugin)]
     return [
-        {name: getattr(one, name) for name in names}
-        | {"settings": {setting.name: setting.value for setting in one.settings}}
-        for one in plugins
+        {name: getattr(plugin, name) for name in names}
+        | {"settings": {setting.name: setting.value for setting in plugin.settings}}
+        for plugin in plugins
     ]
 
 
@@ -69,36 +68,36 @@ def as_text(plugins: list[ListedPlugin]) -> Iterator[str]:
     if not plugins:
         yield "no plugins"
         return
-    yield from columns(_HEAD, [_row(one) for one in plugins], _SIDES)
-    for one in plugins:
-        yield from _more(one)
+    yield from columns(_HEAD, [_row(plugin) for plugin in plugins], _SIDES)
+    for plugin in plugins:
+        yield from _more(plugin)
 
 
-def _row(one: ListedPlugin) -> tuple[str, ...]:
-    since = _EPOCH + timedelta(milliseconds=one.since_ms)
+def _row(plugin: ListedPlugin) -> tuple[str, ...]:
+    since = _EPOCH + timedelta(milliseconds=plugin.since_ms)
     return (
-        one.name,
-        one.state if one.enabled else "disabled",
+        plugin.name,
+        plugin.state if plugin.enabled else "disabled",
         f"{since:%Y-%m-%d %H:%M:%S}",
-        str(one.generation),
-        str(one.failures),
-        str(one.failed_requests),
-        one.policy,
-        next(iter(one.doc.splitlines()), ""),
+        str(plugin.generation),
+        str(plugin.failures),
+        str(plugin.failed_requests),
+        plugin.policy,
+        next(iter(plugin.doc.splitlines()), ""),
     )
 
 
-def _more(one: ListedPlugin) -> Iterator[str]:
+def _more(plugin: ListedPlugin) -> Iterator[str]:
     lines = []
-    if one.contributions:
-        lines.append(("adds", " ".join(one.contributions)))
-    if one.settings:
-        lines.append(("settings", " ".join(f"{s.name}={s.value}" for s in one.settings)))
-    if one.past:
-        lines.append(("draining", f"{one.past} earlier generations"))
-    if one.error:
-        lines.append(("error", one.error))
+    if plugin.contributions:
+        lines.append(("adds", " ".join(plugin.contributions)))
+    if plugin.settings:
+        lines.append(("settings", " ".join(f"{s.name}={s.value}" for s in plugin.settings)))
+    if plugin.past:
+        lines.append(("draining", f"{plugin.past} earlier generations"))
+    if plugin.error:
+        lines.append(("error", plugin.error))
     if lines:
-        yield f"\n{printable(one.name)}"
+        yield f"\n{printable(plugin.name)}"
         for label, text in lines:
             yield f"  {label:12}{printable(text)}"

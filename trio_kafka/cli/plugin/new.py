@@ -53,7 +53,7 @@ def new(*, name: str, kind: str, directory: str | None, key: int | None, json: b
         raise CommandFailedError(reason, FAILED)
     target, chosen = directory or name, key or key_of(name)
     try:
-        written = write(target, name, chosen, KINDS[kind].files)
+        written = write(target, name, chosen, files=KINDS[kind].files)
     except FileExistsError as error:
         reason = f"{error.filename} exists already: remove it, or choose another --directory"
         raise CommandFailedError(reason, FAILED) from error
@@ -74,7 +74,7 @@ def key_of(name: str) -> int:
     return _FIRST_KEY + crc32(name.encode()) % _KEYS
 
 
-def write(target: str, name: str, key: int, files: Mapping[str, str]) -> list[str]:
+def write(target: str, name: str, key: int, *, files: Mapping[str, str]) -> list[str]:
     """Write the package and return its paths. Raises OSError, also for a file that exists."""
     module = name.replace("-", "_")
     words = {

@@ -12,7 +12,6 @@ from trio_kafka.cli.output import declare_json, print_json
 from trio_kafka.cli.plugin.list import UNKNOWN
 from trio_kafka.protocol.messages.k10003_reload_plugin import (
     ReloadPluginRequest,
-    ReloadPluginResponse,
 )
 
 _LONG_S: Final = 60.0
@@ -30,8 +29,8 @@ def reload(*, name: str, bootstrap: str, json: bool, timeout: float) -> int:
     Connections stay open; requests in flight end in the old generation. If the new generation
     does not become ready, the old one continues and the command ends with status 1.
     """
-    address, wanted = parse_address(bootstrap), ReloadPluginRequest(name)
-    answer: ReloadPluginResponse = send_request(wanted, address, timeout, unknown=UNKNOWN)
+    address, request = parse_address(bootstrap), ReloadPluginRequest(name)
+    answer = send_request(request, address, timeout, unknown=UNKNOWN)
     if json:
         print_json({"name": name, "generation": answer.generation})
     else:

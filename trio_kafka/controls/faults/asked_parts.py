@@ -6,7 +6,6 @@ not name it. A Metadata for all topics names each of them, and every topic its p
 
 from collections.abc import Iterator
 from copy import copy
-from typing import Any
 
 from attrs import evolve
 
@@ -18,7 +17,7 @@ from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
 )
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.leader.session_cache import SessionCache
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.parts import MissingPartError
 
@@ -36,7 +35,7 @@ def parts_of(context: Context) -> NamedParts:
     return NamedParts(name_of)
 
 
-def names_in(request: Any, context: Context, parts: NamedParts) -> Iterator[Names]:
+def names_in(request: object, context: Context, parts: NamedParts) -> Iterator[Names]:
     """Yield the names of each innermost part that a request asks for."""
     if isinstance(request, FetchRequest):
         request = in_full(request, context)
@@ -44,7 +43,7 @@ def names_in(request: Any, context: Context, parts: NamedParts) -> Iterator[Name
         image = _image(context)
         if image is not None:
             for topic in image.topics.values():
-                yield from _with_partitions(Names(topic.name), topic)
+                yield from _with_partitions(Names(topic=topic.name), topic)
         return
     for names in parts.below(request):
         if isinstance(request, ANSWERED_IN_FULL) and names.partition is None:
@@ -55,25 +54,25 @@ def names_in(request: Any, context: Context, parts: NamedParts) -> Iterator[Name
 
 def in_full(request: FetchRequest, context: Context) -> FetchRequest:
     """Return a copy of a Fetch that also names the partitions of its session."""
-    made = copy(request)
-    made.topics = list(request.topics)
+    full = copy(request)
+    full.topics = list(request.topics)
     named = {
-        (topic.topic or topic.topic_id, one.partition)
+        (topic.topic or topic.topic_id, partition.partition)
         for topic in request.topics
-        for one in topic.partitions
+        for partition in topic.partitions
     }
     for key, number in _in_session(request, context):
         if (key, number) not in named:
             name, topic_id = (key, bytes(16)) if isinstance(key, str) else ("", key)
-            made.topics.append(FetchTopic(name, topic_id, [FetchPartition(number)]))
-    return made
+            full.topics.append(FetchTopic(name, topic_id, [FetchPartition(number)]))
+    return full
 
 
 def _in_session(request: FetchRequest, context: Context) -> list[tuple[TopicId | str, int]]:
     if request.session_id <= 0 or request.session_epoch <= 0:
         return []
     try:
-        return context[ReplicaManager].sessions.keys_of(request.session_id)
+        return context[SessionCache].keys_of(request.session_id)
     except MissingPartError:
         return []
 

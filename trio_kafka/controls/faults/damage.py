@@ -26,50 +26,50 @@ _INVERTED: Final = bytes(255 - n for n in range(256))
 
 def damaged_batches(data: Any) -> bytes:
     """Return record batches with wrong checksums. Source: Kafka's record batch format."""
-    found = bytearray(data)
+    damaged = bytearray(data)
     position = 0
-    while position + _CRC_AT < len(found):
-        old = found[position + _MAGIC_AT] < 2
-        found[position + (_OLD_CRC_AT if old else _CRC_AT)] ^= 0xFF
-        (size,) = _SIZE.unpack_from(found, position + _SIZE_AT)
+    while position + _CRC_AT < len(damaged):
+        old = damaged[position + _MAGIC_AT] < 2
+        damaged[position + (_OLD_CRC_AT if old else _CRC_AT)] ^= 0xFF
+        (size,) = _SIZE.unpack_from(damaged, position + _SIZE_AT)
         position += _HEAD + max(size, 0)
-    return bytes(found)
+    return bytes(damaged)
 
 
-def with_damaged_records(message: Any) -> Any:
+def with_damaged_records(message: object) -> object:
     """Return a copy of a message without file ranges, with all record batches damaged."""
     return _with_records(message, damaged_batches)
 
 
-async def with_read_ranges(message: Any) -> Any:
+async def with_read_ranges(message: object) -> object:
     """Return a copy of a response that has bytes in the place of file ranges."""
     ranges: list[FileRange] = []
 
-    def note(records: Any) -> Any:
+    def note(records: object) -> object:
         if isinstance(records, FileRange):
             ranges.append(records)
         return records
 
     _with_records(message, note)
-    read = {id(one): await one.lease.read(one.position, one.left) for one in ranges}
+    read = {id(part): await part.lease.read(part.position, part.left) for part in ranges}
     return _with_records(message, lambda records: read.get(id(records), records))
 
 
-def damaged_response(message: Any, version: int) -> Encoded:
+def damaged_response(message: object, version: int) -> Encoded:
     """Return a response without file ranges, encoded, with every byte inverted."""
     return Encoded(to_bytes(message, version).translate(_INVERTED))
 
 
-def _with_records(message: Any, change: Callable[[Any], Any]) -> Any:
+def _with_records(message: object, change: Callable[[object], object]) -> object:
     """Return a copy with changed record fields; null and empty ones stay."""
-    made = copy(message)
+    changed = copy(message)
     for field in fields_of(type(message)):
         value = getattr(message, field.name)
         if field.kind == "records" and value is not None and len(value):
-            setattr(made, field.name, change(value))
+            setattr(changed, field.name, change(value))
         elif _has_structs(field) and value:
-            setattr(made, field.name, [_with_records(one, change) for one in value])
-    return made
+            setattr(changed, field.name, [_with_records(item, change) for item in value])
+    return changed
 
 
 def _has_structs(field: Field) -> bool:

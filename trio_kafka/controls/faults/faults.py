@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from random import Random  # noqa: TID251 - seeded by a rule
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import trio
 from attrs import evolve, field
@@ -24,6 +24,7 @@ from trio_kafka.attributes import define
 from trio_kafka.controls.api_names import UnknownApiError, key_of_api
 from trio_kafka.controls.faults.asked_parts import parts_of
 from trio_kafka.controls.faults.matching import Trigger, names_match, request_matches
+from trio_kafka.controls.faults.parts import Names
 from trio_kafka.controls.faults.rule import FaultRule, RuleError
 from trio_kafka.controls.faults.tables import table_of
 from trio_kafka.controls.faults.verdicts import Forward, StruckRequest, apply
@@ -79,7 +80,7 @@ class Fault:
             await self._hit.park()
 
     def release(self) -> None:
-        """Let the requests go on that the rule holds; it holds no more. Idempotent."""
+        """Release the requests that the rule holds, and hold no others. Idempotent."""
         self._released.set()
 
     def remove(self) -> None:
@@ -101,14 +102,14 @@ class Fault:
     ) -> None:
         self.remove()
 
-    def matches(self, request: Any, context: Context) -> bool:
+    def matches(self, request: object, context: Context) -> bool:
         """Return whether the rule is about a request, at this time."""
         if self.keys is not None and context.request.key not in self.keys:
             return False
         if self.rule.hold and self._released.is_set():
             return False
         return self._trigger.is_open and request_matches(
-            self.rule, request, context, parts_of(context)
+            self.rule, request, context, parts=parts_of(context)
         )
 
     def see(self) -> bool:
@@ -120,7 +121,7 @@ class Fault:
         self._trigger.hits += 1
         self._hit.unpark_all()
 
-    async def strike(self, request: Any, context: Context, forward: Forward) -> Any:
+    async def strike(self, request: object, context: Context, forward: Forward) -> object:
         """Delay and hold a request, then return the response of the verdict.
 
         Raises KafkaError, and ProtocolError to close the connection.
@@ -136,7 +137,7 @@ class Fault:
             finally:
                 self.held -= 1
 
-        def is_named(names: Any) -> bool:
+        def is_named(names: Names) -> bool:
             return names_match(self.rule, names)
 
         return await apply(
@@ -224,7 +225,7 @@ class Faults:
         return added
 
     def attach(self, broker: HasParts) -> None:
-        """Put the rules in force on another broker: the next life of the same one.
+        """Apply the rules in force to the next life of the broker.
 
         Counts go on.
         """
@@ -286,8 +287,8 @@ class Faults:
             )
 
     async def _around(
-        self, request: Any, context: Context, forward: Callable[[Any], Awaitable[Any]]
-    ) -> Any:
+        self, request: object, context: Context, forward: Callable[[object], Awaitable[object]]
+    ) -> object:
         """Apply the first rule that matches and has its triggers met."""
         first: Fault | None = None
         for fault in self:
@@ -306,13 +307,13 @@ def described(fault: Fault) -> str:
     return json.dumps(table_of(fault.rule))
 
 
-def _request_of(key: int | None, apis: Registry) -> type[Any] | None:
+def _request_of(key: int | None, apis: Registry) -> type[object] | None:
     """Return the class of an API's requests; None for all APIs, and for one that is not served."""
     api = None if key is None else apis.get(key)
     return None if api is None else api.request
 
 
-def _keys_of(api: Any, apis: Registry) -> frozenset[int] | None:
+def _keys_of(api: object, apis: Registry) -> frozenset[int] | None:
     """Return the keys of APIs by name, key or class; None for all. Raises RuleError."""
     if api is None:
         return None
@@ -320,16 +321,16 @@ def _keys_of(api: Any, apis: Registry) -> frozenset[int] | None:
     if not several:
         raise RuleError("api: the list is empty, want at least one API")
     try:
-        return frozenset(key_of_api(one, apis) for one in several)
+        return frozenset(key_of_api(name, apis) for name in several)
     except UnknownApiError as error:
         raise RuleError(f"api: {error}") from None
 
 
 def _check_response(rule: FaultRule, keys: frozenset[int] | None, apis: Registry) -> None:
     """Check that a response belongs to the rule's only API. Raises RuleError."""
-    found = type(rule.respond).__name__
+    kind = type(rule.respond).__name__
     api = apis.get(next(iter(keys))) if keys is not None and len(keys) == 1 else None
     if api is None:
-        raise RuleError(f"respond: {found} needs a rule for exactly one API")
+        raise RuleError(f"respond: {kind} needs a rule for exactly one API")
     if not isinstance(rule.respond, api.response):
-        raise RuleError(f"respond: {found}, want {api.response.__name__}")
+        raise RuleError(f"respond: {kind}, want {api.response.__name__}")

@@ -2,7 +2,6 @@
 
 from fnmatch import fnmatchcase
 from random import Random  # noqa: TID251 - seeded by a rule
-from typing import Any
 
 import trio
 from attrs import field
@@ -25,7 +24,9 @@ def names_match(rule: FaultRule, names: Names) -> bool:
     )
 
 
-def request_matches(rule: FaultRule, request: Any, context: Context, parts: NamedParts) -> bool:
+def request_matches(
+    rule: FaultRule, request: object, context: Context, *, parts: NamedParts
+) -> bool:
     """Return whether a request of the rule's APIs matches."""
     client_id = context.client_id
     if client_id == KIT_CLIENT and rule.client_id != KIT_CLIENT:
@@ -35,12 +36,12 @@ def request_matches(rule: FaultRule, request: Any, context: Context, parts: Name
         and _fits(rule.client_id, client_id)
         and (rule.principal is None or _fits(rule.principal, context.principal))
         and (rule.listener is None or _fits(rule.listener, context.listener))
-        and _names_parts(rule, request, context, parts)
+        and _names_parts(rule, request, context, parts=parts)
         and (rule.where is None or bool(rule.where(request, context)))
     )
 
 
-def _names_parts(rule: FaultRule, request: Any, context: Context, parts: NamedParts) -> bool:
+def _names_parts(rule: FaultRule, request: object, context: Context, *, parts: NamedParts) -> bool:
     """Return whether a request names a part that the rule is about."""
     if not rule.names_parts:
         return True

@@ -7,7 +7,7 @@ one about a topic.
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.controls.faults.parts import (
@@ -55,65 +55,68 @@ class PartialErrors:
     text: str
     decides: Callable[[Names], bool]
 
-    def response(self, asked: Any, cls: type[Any]) -> Any:
-        """Return a response of class `cls` that has an error for each part of `asked`, and nothing
-        else.
+    def response(self, request: object, cls: type[object]) -> object:
+        """Return a response of class `cls` with only an error for each part of `request`.
 
         Raises NoPlaceError.
         """
-        return self._fill(asked, asked, cls, self.parts.of_whole(asked))
+        return self._fill(request, request, cls, self.parts.of_whole(request))
 
-    def _fill(self, asked: Any, item: Any, cls: type[Any], names: Names) -> Any:
-        made = cls()
-        fields = {one.name for one in fields_of(cls) if covers(one.versions, self.version)}
-        below = list(self.parts.items(asked, item, names))
+    def _fill(self, request: object, item: object, cls: type[object], names: Names) -> object:
+        struct = cls()
+        fields = {field.name for field in fields_of(cls) if covers(field.versions, self.version)}
+        below = list(self.parts.items(request, item, names))
         if _CODE in fields and (not below or self.decides(names)):
-            self._set_error(made, fields)
-            return made
+            self._set_error(struct, fields)
+            return struct
         if not below:
             raise NoPlaceError(f"{cls.__name__} has no error code in version {self.version}")
-        filled: dict[str, list[Any]] = {}
-        for array, one, inner in below:
+        filled: dict[str, list[object]] = {}
+        for array, inner_item, inner in below:
             target = _array_for(array.role, cls, fields)
-            part = self._fill(asked, one, target.item or cls, inner)
-            copy_names(array.role, one, part)
+            part = self._fill(request, inner_item, target.item or cls, inner)
+            copy_names(array.role, inner_item, part)
             filled.setdefault(target.name, []).append(part)
         for name, parts in filled.items():
-            setattr(made, name, parts)
-        return made
+            setattr(struct, name, parts)
+        return struct
 
-    def _set_error(self, made: Any, fields: set[str]) -> None:
-        made.error_code = int(self.code)
+    def _set_error(self, struct: object, fields: set[str]) -> None:
+        setattr(struct, _CODE, int(self.code))
         if _MESSAGE in fields:
-            made.error_message = self.text
+            setattr(struct, _MESSAGE, self.text)
         for name in fields.intersection(_UNKNOWN):
-            setattr(made, name, -1)
+            setattr(struct, name, -1)
 
 
-def combined(real: Any, wrong: Any, asked: Any) -> Any:
+def combined(real: object, wrong: object, request: object) -> object:
     """Return a copy of a real response with the parts of `wrong` in their places.
 
-    asked: the request, or None; its order is that of the new parts. `real` stays unchanged.
+    request: None: unknown; its order is that of the new parts. `real` stays unchanged.
     """
-    made = copy(real)
+    merged = copy(real)
     for array in naming_arrays(type(wrong)):
         bad = getattr(wrong, array.name)
         if bad:
-            order = _order(array.role, asked)
-            items = _merge(array.role, getattr(real, array.name) or (), bad, order)
-            setattr(made, array.name, items)
-    return made
+            order = _order(array.role, request)
+            items = _merge(array.role, getattr(real, array.name) or (), bad, order=order)
+            setattr(merged, array.name, items)
+    return merged
 
 
 def _merge(
-    role: Role, real: Iterable[Any], wrong: Iterable[Any], order: dict[tuple[Any, ...], Any]
-) -> list[Any]:
+    role: Role,
+    real: Iterable[object],
+    wrong: Iterable[object],
+    *,
+    order: dict[tuple[object, ...], object],
+) -> list[object]:
     """Return the items of both; those of `wrong` replace real ones of the same names."""
-    items: dict[tuple[Any, ...], Any] = {}
-    for one in real:
-        key = key_of(role, one)
+    items: dict[tuple[object, ...], object] = {}
+    for item in real:
+        key = key_of(role, item)
         # Fetch may answer a topic in several rows.
-        items[key] = _joined(items[key], one) if key in items else one
+        items[key] = _joined(items[key], item) if key in items else item
     for bad in wrong:
         key = key_of(role, bad)
         has_parts = any(getattr(bad, array.name) for array in naming_arrays(type(bad)))
@@ -126,27 +129,27 @@ def _merge(
     return [items[key] for key in sorted(items, key=lambda key: places.get(key, last))]
 
 
-def _joined(first: Any, second: Any) -> Any:
+def _joined(first: object, second: object) -> object:
     """Return one item with the parts of two."""
-    made = copy(first)
+    merged = copy(first)
     for array in naming_arrays(type(first)):
-        setattr(made, array.name, [*getattr(first, array.name), *getattr(second, array.name)])
-    return made
+        setattr(merged, array.name, [*getattr(first, array.name), *getattr(second, array.name)])
+    return merged
 
 
-def _order(role: Role, asked: Any) -> dict[tuple[Any, ...], Any]:
+def _order(role: Role, request: object) -> dict[tuple[object, ...], object]:
     """Return the items of a request's arrays of a role, in order, by what names them."""
-    if not hasattr(asked, "__fields__"):
+    if not hasattr(request, "__fields__"):
         return {}
     return {
         key_of(role, item): item
-        for array in naming_arrays(type(asked))
+        for array in naming_arrays(type(request))
         if array.role == role
-        for item in getattr(asked, array.name) or ()
+        for item in getattr(request, array.name) or ()
     }
 
 
-def _array_for(role: Role, cls: type[Any], fields: set[str]) -> NamingArray:
+def _array_for(role: Role, cls: type[object], fields: set[str]) -> NamingArray:
     """Return the array of a response that answers the parts of a role."""
     for array in naming_arrays(cls):
         if array.role == role and array.name in fields and array.item is not None:

@@ -1,4 +1,4 @@
-"""NamedParts that a request or a response names: topics, partitions, groups, transactional ids.
+"""Parts that a request or a response names: topics, partitions, groups, transactional ids.
 
 Messages name them in arrays of structs or of plain values, one below the other. The tables here say
 which arrays do; other arrays (a topic's settings, a group's protocols) name no part.
@@ -59,7 +59,7 @@ _TOPIC_RESOURCE: Final = 2  # ConfigResourceType
 _GROUP_RESOURCE: Final = 32
 
 
-@frozen
+@frozen(kw_only=True)
 class Names:
     """Names of one part of a message; None: the message does not say."""
 
@@ -75,23 +75,23 @@ class NamingArray:
 
     name: str
     role: Role
-    item: type[Any] | None
+    item: type[object] | None
 
 
-def naming_arrays(cls: type[Any]) -> tuple[NamingArray, ...]:
+def naming_arrays(cls: type[object]) -> tuple[NamingArray, ...]:
     """Return the arrays of a class that name parts."""
-    found = _FOUND.get(cls)
-    if found is None:
+    arrays = _ARRAYS_OF.get(cls)
+    if arrays is None:
         is_divided = "__fields__" in vars(cls) and cls.__name__ not in _UNDIVIDED
-        arrays = [_naming_array(field) for field in fields_of(cls)] if is_divided else []
-        found = _FOUND[cls] = tuple(one for one in arrays if one is not None)
-    return found
+        candidates = [_naming_array(field) for field in fields_of(cls)] if is_divided else []
+        arrays = _ARRAYS_OF[cls] = tuple(array for array in candidates if array is not None)
+    return arrays
 
 
-_FOUND: Final[WeakKeyDictionary[type[Any], tuple[NamingArray, ...]]] = WeakKeyDictionary()
+_ARRAYS_OF: Final[WeakKeyDictionary[type[object], tuple[NamingArray, ...]]] = WeakKeyDictionary()
 
 
-def key_of(role: Role, item: Any) -> tuple[Any, ...]:
+def key_of(role: Role, item: object) -> tuple[object, ...]:
     """Return the key of an item, unique in its array."""
     if not hasattr(item, "__fields__"):
         return None, item
@@ -101,7 +101,7 @@ def key_of(role: Role, item: Any) -> tuple[Any, ...]:
     return getattr(item, _RESOURCE_TYPE, None), name
 
 
-def copy_names(role: Role, source: Any, target: Any) -> None:
+def copy_names(role: Role, source: object, target: object) -> None:
     """Copy what names an item of a request into an item of the response."""
     is_struct = hasattr(source, "__fields__")
     value = _value(role, source) if is_struct else source
@@ -120,7 +120,7 @@ class NamedParts:
 
     name_of: NameOf
 
-    def of_whole(self, message: Any) -> Names:
+    def of_whole(self, message: object) -> Names:
         """Return what a message says of all of its parts."""
         names = Names(
             group=getattr(message, "group_id", None) or None,
@@ -129,50 +129,54 @@ class NamedParts:
         key = getattr(message, "key", None)
         return self._coordinator(message, key, names) if key else names
 
-    def below(self, message: Any) -> Iterator[Names]:
+    def below(self, message: object) -> Iterator[Names]:
         """Yield the names of each innermost part; those of the whole if it has no parts."""
         yield from self._leaves(message, message, self.of_whole(message))
 
-    def only(self, message: Any, keep: Callable[[Names], bool]) -> Any:
+    def only(self, message: object, keep: Callable[[Names], bool]) -> object:
         """Return a copy with the innermost parts that `keep` returns true for.
 
         None if there is none of them.
         """
-        return self._only(message, message, self.of_whole(message), keep)
+        return self._only(message, message, self.of_whole(message), keep=keep)
 
-    def items(self, message: Any, item: Any, names: Names) -> Iterator[tuple[Any, Any, Names]]:
+    def items(
+        self, message: object, item: object, names: Names
+    ) -> Iterator[tuple[NamingArray, object, Names]]:
         """Yield the array, item and names of each part directly below an item."""
         for array in naming_arrays(type(item)):
-            for one in getattr(item, array.name, None) or ():
-                yield array, one, self._with(message, array.role, one, names)
+            for inner_item in getattr(item, array.name, None) or ():
+                yield array, inner_item, self._with(message, array.role, inner_item, names=names)
 
-    def _leaves(self, message: Any, item: Any, names: Names) -> Iterator[Names]:
+    def _leaves(self, message: object, item: object, names: Names) -> Iterator[Names]:
         is_leaf = True
-        for _, one, inner in self.items(message, item, names):
+        for _, inner_item, inner in self.items(message, item, names):
             is_leaf = False
-            yield from self._leaves(message, one, inner)
+            yield from self._leaves(message, inner_item, inner)
         if is_leaf:
             yield names
 
-    def _only(self, message: Any, item: Any, names: Names, keep: Callable[[Names], bool]) -> Any:
-        kept: dict[str, list[Any]] = {}
+    def _only(
+        self, message: object, item: object, names: Names, *, keep: Callable[[Names], bool]
+    ) -> object:
+        kept: dict[str, list[object]] = {}
         is_leaf = True
-        for array, one, inner in self.items(message, item, names):
+        for array, inner_item, inner in self.items(message, item, names):
             is_leaf = False
-            left = self._only(message, one, inner, keep)
-            if left is not None:
-                kept.setdefault(array.name, []).append(left)
+            remaining = self._only(message, inner_item, inner, keep=keep)
+            if remaining is not None:
+                kept.setdefault(array.name, []).append(remaining)
         if is_leaf:
             return item if keep(names) else None
         if not kept:
             return None
-        made = copy(item)
+        reduced = copy(item)
         for array in naming_arrays(type(item)):
             if getattr(item, array.name, None):
-                setattr(made, array.name, kept.get(array.name, []))
-        return made
+                setattr(reduced, array.name, kept.get(array.name, []))
+        return reduced
 
-    def _with(self, message: Any, role: Role, item: Any, names: Names) -> Names:
+    def _with(self, message: object, role: Role, item: Any, *, names: Names) -> Names:
         """Return names with those of an item of an array."""
         value = _value(role, item) if hasattr(item, "__fields__") else item
         match role:
@@ -189,19 +193,19 @@ class NamedParts:
             case "resource":
                 return _resource(item, value, names)
 
-    def _topic(self, item: Any, name: Any) -> str | None:
+    def _topic(self, item: object, name: str | None) -> str | None:
         topic_id = getattr(item, _ID, ZERO_TOPIC_ID)
         if not name and topic_id != ZERO_TOPIC_ID:
             return self.name_of(TopicId(topic_id))
         return name or None
 
-    def _coordinator(self, message: Any, key: Any, names: Names) -> Names:
+    def _coordinator(self, message: object, key: str, names: Names) -> Names:
         if getattr(message, "key_type", _GROUP_KEY) == _GROUP_KEY:
             return evolve(names, group=key)
         return evolve(names, transactional_id=key)
 
 
-def api_name(request: type[Any]) -> str:
+def api_name(request: type[object]) -> str:
     """Return Kafka's name of an API: `Produce`."""
     return message_of(request).name.removesuffix("Request")
 
@@ -214,19 +218,19 @@ def _naming_array(field: Field) -> NamingArray | None:
     return None if role is None else NamingArray(field.name, role, item)
 
 
-def _role_of(item: type[Any]) -> Role | None:
+def _role_of(item: type[object]) -> Role | None:
     names = {field.name for field in fields_of(item)}
     return next((role for role, own in _FIELDS.items() if names.intersection(own)), None)
 
 
-def _value(role: Role, item: Any) -> Any:
+def _value(role: Role, item: object) -> Any:
     for name in _FIELDS[role]:
         if hasattr(item, name):
             return getattr(item, name)
     return None
 
 
-def _resource(item: Any, name: Any, names: Names) -> Names:
+def _resource(item: object, name: str, names: Names) -> Names:
     kind = getattr(item, _RESOURCE_TYPE, None)
     if kind == _TOPIC_RESOURCE:
         return evolve(names, topic=name)

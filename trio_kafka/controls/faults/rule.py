@@ -64,12 +64,12 @@ def error_of(value: ErrorCode | str | int | None) -> ErrorCode | None:
             return ErrorCode(value)
         except ValueError:
             raise RuleError(f"error: {value} is not the number of a Kafka error") from None
-    found = ErrorCode.__members__.get(value) if isinstance(value, str) else None
-    if found is None:
+    code = ErrorCode.__members__.get(value) if isinstance(value, str) else None
+    if code is None:
         near = get_close_matches(str(value), ErrorCode.__members__, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise RuleError(f"error: {value!r} is not the name of a Kafka error{hint}")
-    return found
+    return code
 
 
 @suggesting_fields
@@ -134,18 +134,20 @@ class FaultRule:
     def __attrs_post_init__(self) -> None:
         """Check values that types do not. Raises RuleError."""
         self._check_verdicts()
-        _check(self.disconnect in (None, *DISCONNECTS), "disconnect", self.disconnect, DISCONNECTS)
-        _check(self.corrupt in (None, *CORRUPTS), "corrupt", self.corrupt, CORRUPTS)
-        _check(self.error is not ErrorCode.NONE, "error", "NONE", "an error")
+        _check(
+            self.disconnect in (None, *DISCONNECTS), "disconnect", self.disconnect, want=DISCONNECTS
+        )
+        _check(self.corrupt in (None, *CORRUPTS), "corrupt", self.corrupt, want=CORRUPTS)
+        _check(self.error is not ErrorCode.NONE, "error", "NONE", want="an error")
         for name, least in (("after", 0), ("every", 1), ("times", 1), ("partition", 0)):
             value = getattr(self, name)
-            _check(value is None or value >= least, name, value, f"at least {least}")
-        _check(0 <= self.probability <= 1, "probability", self.probability, "0 to 1")
-        _check(0 <= self.throttle_s <= LONGEST_S, "throttle_s", self.throttle_s, _SECONDS)
+            _check(value is None or value >= least, name, value, want=f"at least {least}")
+        _check(0 <= self.probability <= 1, "probability", self.probability, want="0 to 1")
+        _check(0 <= self.throttle_s <= LONGEST_S, "throttle_s", self.throttle_s, want=_SECONDS)
         least_s, most_s = self.delays_s
-        _check(0 <= least_s <= most_s <= LONGEST_S, "delay_s", self.delay_s, _SECONDS)
+        _check(0 <= least_s <= most_s <= LONGEST_S, "delay_s", self.delay_s, want=_SECONDS)
         begin_s, end_s = self.window_s
-        _check(0 <= begin_s < end_s, "window_s", self.window_s, "a begin before an end")
+        _check(0 <= begin_s < end_s, "window_s", self.window_s, want="a begin before an end")
 
     @property
     def delays_s(self) -> tuple[float, float]:
@@ -162,13 +164,13 @@ class FaultRule:
     def names_parts(self) -> bool:
         """True if a condition names parts of a request."""
         names = (self.topic, self.partition, self.group, self.transactional_id)
-        return any(one is not None for one in names)
+        return any(name is not None for name in names)
 
     def _check_verdicts(self) -> None:
-        found = [name for name in VERDICTS if name != "delay_s" and is_set(self, name)]
-        if len(found) > 1:
-            raise RuleError(f"verdicts: {', '.join(found)}, want one of them")
-        if not found and not is_set(self, "delay_s"):
+        verdicts = [name for name in VERDICTS if name != "delay_s" and is_set(self, name)]
+        if len(verdicts) > 1:
+            raise RuleError(f"verdicts: {', '.join(verdicts)}, want one of them")
+        if not verdicts and not is_set(self, "delay_s"):
             raise RuleError(f"the rule has no effect: want one of {', '.join(VERDICTS)}")
 
 
@@ -183,7 +185,7 @@ def is_set(rule: FaultRule, name: str) -> bool:
     return value is not None and value is not False and (name != "throttle_s" or value != 0)
 
 
-def _check(holds: bool, name: str, value: object, want: object) -> None:
+def _check(holds: bool, name: str, value: object, *, want: object) -> None:
     if not holds:
-        wanted = " or ".join(want) if isinstance(want, tuple) else want
-        raise RuleError(f"{name}: {value!r}, want {wanted}")
+        expected = " or ".join(want) if isinstance(want, tuple) else want
+        raise RuleError(f"{name}: {value!r}, want {expected}")

@@ -37,7 +37,7 @@ _RENAMED: Final[Mapping[str, str]] = {
 _NOT_IN_TABLES: Final = "where"
 
 
-def rule_of(table: Any, apis: Registry) -> FaultRule:
+def rule_of(table: object, apis: Registry) -> FaultRule:
     """Return the rule of a table. apis: of the broker. Raises RuleError."""
     if not isinstance(table, dict):
         raise RuleError(f"{_shown(table)}, want a table of {', '.join(KEYS)}")
@@ -61,28 +61,28 @@ def rules_of(name: str, text: str, apis: Registry) -> list[FaultRule]:
     tables = content.get("rules") if isinstance(content, dict) else None
     if not isinstance(tables, list) or set(content) != {"rules"}:
         raise RuleError(f"{name}: want a list `rules` and nothing else")
-    found: list[FaultRule] = []
+    rules: list[FaultRule] = []
     for number, table in enumerate(tables, 1):
         try:
-            found.append(rule_of(table, apis))
+            rules.append(rule_of(table, apis))
         except RuleError as error:
             raise RuleError(f"{name}: rule {number}: {error}") from error
-    return found
+    return rules
 
 
-def table_of(rule: FaultRule) -> dict[str, Any]:
+def table_of(rule: FaultRule) -> dict[str, object]:
     """Return the table of a rule: its fields that are not the default, as JSON types."""
-    table: dict[str, Any] = {}
+    table: dict[str, object] = {}
     for field in fields(FaultRule):
         value = getattr(rule, field.name)
         if value != field.default:
-            table[field.name] = _told(field.name, value)
+            table[field.name] = _readable(field.name, value)
     return table
 
 
-def _told(name: str, value: Any) -> Any:
+def _readable(name: str, value: object) -> object:
     if isinstance(value, tuple | list):
-        return [_told(name, one) for one in value if one != inf]
+        return [_readable(name, item) for item in value if item != inf]
     if isinstance(value, ErrorCode):
         return value.name
     if isinstance(value, type):
@@ -111,46 +111,49 @@ def _check_key(key: str) -> None:
 # --- values
 
 
-def _name(key: str, value: Any) -> str:
+def _name(key: str, value: object) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise RuleError(f"{key}: {_shown(value)}, want 1 to 64 of a-z, 0-9 and -")
     return value
 
 
-def _text(key: str, value: Any) -> str:
+def _text(key: str, value: object) -> str:
     if not isinstance(value, str) or not value:
         raise RuleError(f"{key}: {_shown(value)}, want a string that is not empty")
     return value
 
 
-def _whole(key: str, value: Any) -> int:
+def _whole(key: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise RuleError(f"{key}: {_shown(value)}, want a whole number")
     return value
 
 
-def _number(key: str, value: Any) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not -_LARGEST <= value <= _LARGEST:
+def _number(key: str, value: object) -> float:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not -_LARGEST <= value <= _LARGEST
+    ):
         raise RuleError(f"{key}: {_shown(value)}, want a number")
     return float(value)
 
 
-def _true(key: str, value: Any) -> bool:
+def _true(key: str, value: object) -> bool:
     if value is not True:
         raise RuleError(f"{key}: {_shown(value)}, want true, or leave it out")
     return True
 
 
-def _apis(key: str, value: Any) -> Any:
+def _apis(key: str, value: object) -> object:
     several = value if isinstance(value, list) else [value]
-    for one in several:
-        if isinstance(one, bool) or not isinstance(one, str | int):
-            raise RuleError(f"{key}: {_shown(one)}, want the name or the key of an API")
+    for name in several:
+        if isinstance(name, bool) or not isinstance(name, str | int):
+            raise RuleError(f"{key}: {_shown(name)}, want the name or the key of an API")
     return tuple(several) if isinstance(value, list) else value
 
 
-def _version(key: str, value: Any) -> int | tuple[int, int]:
+def _version(key: str, value: object) -> int | tuple[int, int]:
     if not isinstance(value, list):
         return _whole(key, value)
     if len(value) != 2:
@@ -158,7 +161,7 @@ def _version(key: str, value: Any) -> int | tuple[int, int]:
     return _whole(key, value[0]), _whole(key, value[1])
 
 
-def _delay(key: str, value: Any) -> float | tuple[float, float]:
+def _delay(key: str, value: object) -> float | tuple[float, float]:
     if not isinstance(value, list):
         return _number(key, value)
     if len(value) != 2:
@@ -166,7 +169,7 @@ def _delay(key: str, value: Any) -> float | tuple[float, float]:
     return _number(key, value[0]), _number(key, value[1])
 
 
-def _window(key: str, value: Any) -> tuple[float, float]:
+def _window(key: str, value: object) -> tuple[float, float]:
     if not isinstance(value, list) or not 1 <= len(value) <= 2:
         raise RuleError(f"{key}: {_shown(value)}, want [begin] or [begin, end]")
     return _number(key, value[0]), _number(key, value[1]) if len(value) == 2 else inf
@@ -176,23 +179,23 @@ def _error(_: str, value: Any) -> ErrorCode | None:
     return error_of(value)
 
 
-def _response(value: Any, api: Any, apis: Registry) -> Any:
+def _response(value: object, api: object, apis: Registry) -> object:
     """Return the response message of a table."""
     from trio_kafka.protocol.json_data import from_data  # noqa: PLC0415 - 30 ms, for few rules
 
     several = api if isinstance(api, tuple) else (api,)
-    found = [
+    apis_of_rule = [
         apis.get(key) for key, name in apis.names.items() if (key in several or name in several)
     ]
-    if len(several) != 1 or not found or found[0] is None:
+    if len(several) != 1 or not apis_of_rule or apis_of_rule[0] is None:
         raise RuleError("respond: needs `api`, one that the broker serves")
     try:
-        return from_data(found[0].response, value)
+        return from_data(apis_of_rule[0].response, value)
     except ValueError as error:
         raise RuleError(f"respond: {error}") from error
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 

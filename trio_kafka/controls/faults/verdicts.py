@@ -20,7 +20,7 @@ from trio_kafka.protocol.messages.k01_fetch import FetchRequest
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.error_answers import wants_answer
 
-Forward = Callable[[Any], Awaitable[Any]]
+Forward = Callable[[object], Awaitable[object]]
 _THROTTLE_TIME: Final = "throttle_time_ms"
 
 
@@ -39,7 +39,7 @@ class StruckRequest:
     is_named: Callable[[Names], bool]
 
 
-async def apply(struck: StruckRequest) -> Any:
+async def apply(struck: StruckRequest) -> object:
     """Return the response that the verdict of the rule leads to.
 
     Raises KafkaError, and ProtocolError to close the connection.
@@ -47,26 +47,26 @@ async def apply(struck: StruckRequest) -> Any:
     return await _VERDICTS[struck.rule.verdict](struck)
 
 
-async def _serve(struck: StruckRequest) -> Any:
+async def _serve(struck: StruckRequest) -> object:
     return await struck.forward(struck.request)
 
 
-async def _respond(struck: StruckRequest) -> Any:
-    found = struck.rule.respond
-    return found(struck.request, struck.context) if callable(found) else copy(found)
+async def _respond(struck: StruckRequest) -> object:
+    response = struck.rule.respond
+    return response(struck.request, struck.context) if callable(response) else copy(response)
 
 
-async def _drop(_: StruckRequest) -> Any:
+async def _drop(_: StruckRequest) -> object:
     return NO_ANSWER
 
 
-async def _disconnect(struck: StruckRequest) -> Any:
+async def _disconnect(struck: StruckRequest) -> object:
     if struck.rule.disconnect == "after":
         await struck.forward(struck.request)
     raise ProtocolError("closed by a fault rule")
 
 
-async def _throttle(struck: StruckRequest) -> Any:
+async def _throttle(struck: StruckRequest) -> object:
     response = await struck.forward(struck.request)
     if hasattr(response, _THROTTLE_TIME):
         wait_ms = round(struck.rule.throttle_s * 1000)
@@ -74,7 +74,7 @@ async def _throttle(struck: StruckRequest) -> Any:
     return response
 
 
-async def _corrupt(struck: StruckRequest) -> Any:
+async def _corrupt(struck: StruckRequest) -> object:
     if struck.rule.corrupt == "request":
         return await struck.forward(with_damaged_records(struck.request))
     response = await struck.forward(struck.request)
@@ -89,7 +89,7 @@ async def _corrupt(struck: StruckRequest) -> Any:
 # --- errors
 
 
-async def _fail(struck: StruckRequest) -> Any:
+async def _fail(struck: StruckRequest) -> object:
     """Fail the named parts of a request, and serve the others."""
     rule, request = struck.rule, struck.request
     code = rule.error or ErrorCode.UNKNOWN_SERVER_ERROR
@@ -101,13 +101,13 @@ async def _fail(struck: StruckRequest) -> Any:
         raise error
     if isinstance(request, ANSWERED_IN_FULL):
         return await _fail_in_response(struck, code)
-    asked = struck.parts.only(request, struck.is_named)
+    named = struck.parts.only(request, struck.is_named)
     rest = struck.parts.only(request, lambda names: not struck.is_named(names))
     if not wants_answer(request):
         if is_late or rest is not None:
             await struck.forward(request if is_late else rest)
         raise error  # closes the connection, as an error with acks=0 does
-    wrong = _error_response(struck, code, asked)
+    wrong = _error_response(struck, code, named)
     if is_late:
         return combined(await struck.forward(request), wrong, request)
     if rest is None:
@@ -115,7 +115,7 @@ async def _fail(struck: StruckRequest) -> Any:
     return combined(await struck.forward(rest), wrong, request)
 
 
-async def _fail_in_response(struck: StruckRequest, code: ErrorCode) -> Any:
+async def _fail_in_response(struck: StruckRequest, code: ErrorCode) -> object:
     """Replace parts of a response that names more than the request."""
     request, forwarded = struck.request, struck.request
     if isinstance(request, FetchRequest):
@@ -126,16 +126,16 @@ async def _fail_in_response(struck: StruckRequest, code: ErrorCode) -> Any:
     if getattr(response, "error_code", 0):
         return response
     named = request if isinstance(request, FetchRequest) else response
-    asked = struck.parts.only(named, struck.is_named)
-    if asked is None:
+    selected = struck.parts.only(named, struck.is_named)
+    if selected is None:
         return response
-    return combined(response, _error_response(struck, code, asked, type(response)), named)
+    return combined(response, _error_response(struck, code, selected, type(response)), named)
 
 
 def _error_response(
-    struck: StruckRequest, code: ErrorCode, asked: Any, cls: type[Any] | None = None
-) -> Any:
-    """Return a response that has only the errors of the parts in `asked`. Raises KafkaError."""
+    struck: StruckRequest, code: ErrorCode, request: object, cls: type[object] | None = None
+) -> object:
+    """Return a response that has only the errors of the parts in `request`. Raises KafkaError."""
     errors = PartialErrors(
         parts=struck.parts,
         version=struck.context.version,
@@ -145,12 +145,12 @@ def _error_response(
     )
     response = cls or struck.context.request.route.api.response
     try:
-        return errors.response(asked, response)
+        return errors.response(request, response)
     except NoPlaceError as error:
         raise KafkaError(code, str(error)) from error
 
 
-_VERDICTS: Final[dict[str, Callable[[StruckRequest], Awaitable[Any]]]] = {
+_VERDICTS: Final[dict[str, Callable[[StruckRequest], Awaitable[object]]]] = {
     "error": _fail,
     "respond": _respond,
     "drop": _drop,

@@ -23,29 +23,29 @@ def saved(requests: Iterable[RecordedRequest]) -> str:
     """Return requests as lines of JSON: connection, API, version, and the frame as base64."""
     lines = [
         {
-            "connection": one.connection,
-            "at_s": one.at_s,
-            "api": one.api,
-            "version": one.version,
-            "client_id": one.client_id,
-            "frame": base64.b64encode(one.frame).decode(),
+            "connection": request.connection,
+            "at_s": request.at_s,
+            "api": request.api,
+            "version": request.version,
+            "client_id": request.client_id,
+            "frame": base64.b64encode(request.frame).decode(),
         }
-        for one in requests
+        for request in requests
     ]
     return "".join(f"{json.dumps(line)}\n" for line in lines)
 
 
 def loaded(text: str, apis: Registry) -> list[RecordedRequest]:
     """Return the requests of saved lines. apis: of the broker. Raises RecordingError."""
-    found: list[RecordedRequest] = []
+    requests: list[RecordedRequest] = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                found.append(_loaded(number, json.loads(line), apis))
+                requests.append(_loaded(number, json.loads(line), apis))
             except (ValueError, TypeError, KeyError, binascii.Error) as error:
                 reason = f"no {error}" if isinstance(error, KeyError) else str(error)
                 raise RecordingError(f"line {number}: {reason}") from error
-    return found
+    return requests
 
 
 def _loaded(number: int, line: Any, apis: Registry) -> RecordedRequest:

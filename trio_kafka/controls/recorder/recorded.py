@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypedDict
 
 from trio_kafka.attributes import frozen
 from trio_kafka.controls.faults.parts import Names
@@ -34,7 +34,7 @@ class RecordedRequest:
     principal: str
     listener: str
     connection: int
-    kind: type[Any]
+    kind: type[object]
     names: tuple[Names, ...]
     frame: bytes
 
@@ -49,7 +49,22 @@ class RecordedRequest:
     @property
     def topics(self) -> list[str]:
         """Topics that it names, in order, each once."""
-        return list(dict.fromkeys(one.topic for one in self.names if one.topic is not None))
+        return list(dict.fromkeys(part.topic for part in self.names if part.topic is not None))
+
+
+MessageCondition = Callable[[Any], bool]
+"""Function of a request's message."""
+
+
+class Conditions(TypedDict, total=False):
+    """Conditions of a selection; see `Selection`."""
+
+    topic: str | None
+    partition: int | None
+    group: str | None
+    client_id: str | None
+    principal: str | None
+    where: MessageCondition | None
 
 
 @frozen(kw_only=True)
@@ -66,7 +81,7 @@ class Selection:
     group: str | None = None
     client_id: str | None = None
     principal: str | None = None
-    where: Callable[[Any], bool] | None = None
+    where: MessageCondition | None = None
 
     def takes(self, request: RecordedRequest) -> bool:
         """Return whether a request is selected. The kit's own are for a condition that names it."""
@@ -84,10 +99,10 @@ class Selection:
         if self.topic is None and self.partition is None and self.group is None:
             return True
         return any(
-            _fits(self.topic, one.topic)
-            and _fits(self.group, one.group)
-            and (self.partition is None or one.partition == self.partition)
-            for one in request.names
+            _fits(self.topic, part.topic)
+            and _fits(self.group, part.group)
+            and (self.partition is None or part.partition == self.partition)
+            for part in request.names
         )
 
 

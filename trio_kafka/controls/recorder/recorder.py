@@ -11,9 +11,8 @@ of one connection have their order.
 """
 
 from collections import deque
-from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self, Unpack
 
 import trio
 
@@ -21,7 +20,12 @@ from trio_kafka.controls.api_names import ApiName, key_of_api
 from trio_kafka.controls.faults.asked_parts import parts_of
 from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.controls.keywords import keywords_of, suggesting_methods
-from trio_kafka.controls.recorder.recorded import RecordedRequest, Selection
+from trio_kafka.controls.recorder.recorded import (
+    Conditions,
+    MessageCondition,
+    RecordedRequest,
+    Selection,
+)
 from trio_kafka.controls.running import HasParts
 from trio_kafka.introspect.stamps import Origin
 from trio_kafka.requests.context import Context
@@ -60,7 +64,7 @@ class Recorder:
             self._broker.parts.interceptors.remove(placed)
 
     def attach(self, broker: HasParts) -> None:
-        """Record the requests of another broker: the next life of the same one."""
+        """Record the requests of the broker's next life."""
         was_on, self._placed = self.is_on, None
         self._broker = broker
         if was_on:
@@ -96,7 +100,7 @@ class Recorder:
         group: str | None = None,
         client_id: str | None = None,
         principal: str | None = None,
-        where: Callable[[Any], bool] | None = None,
+        where: MessageCondition | None = None,
     ) -> list[RecordedRequest]:
         """Return the recorded requests that meet all conditions, in order.
 
@@ -112,30 +116,30 @@ class Recorder:
             principal=principal,
             where=where,
         )
-        return [one for one in self._requests if selection.takes(one)]
+        return [request for request in self._requests if selection.takes(request)]
 
     async def wait(
-        self, count: int = 1, api: ApiName | None = None, **conditions: Any
+        self, count: int = 1, api: ApiName | None = None, **conditions: Unpack[Conditions]
     ) -> list[RecordedRequest]:
         """Wait until some requests meet the conditions of `requests`, and return them.
 
         Raises UnknownApiError.
         """
         await trio.lowlevel.checkpoint()
-        while len(found := self.requests(api, **conditions)) < count:
+        while len(requests := self.requests(api, **conditions)) < count:
             await self._changed.park()
-        return found
+        return requests
 
-    def _selection(self, api: ApiName | None, **conditions: Any) -> Selection:
+    def _selection(self, api: ApiName | None, **conditions: Unpack[Conditions]) -> Selection:
         key = None if api is None else key_of_api(api, self._broker.parts.apis)
         return Selection(key=key, **conditions)
 
-    def _record(self, message: Any, context: Context) -> None:
+    def _record(self, message: object, context: Context) -> None:
         request, connection = context.request, context.connection
         if len(self._requests) == self._requests.maxlen:
             self.dropped += 1
         self._count += 1
-        known = self._connections
+        numbers = self._connections
         self._requests.append(
             RecordedRequest(
                 number=self._count,
@@ -148,7 +152,7 @@ class Recorder:
                 client_length=request.client_length,
                 principal=context.principal,
                 listener=context.listener,
-                connection=known.setdefault(connection.origin, len(known) + 1),
+                connection=numbers.setdefault(connection.origin, len(numbers) + 1),
                 kind=type(message),
                 names=tuple(parts_of(context).below(message)),
                 frame=bytes(request.frame or b""),

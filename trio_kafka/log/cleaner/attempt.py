@@ -31,7 +31,7 @@ class Failure(Enum):
 
 
 async def attempt(
-    states: CleaningStates, log: Log, directory: LogDirectory, call: Callable[[], Awaitable[T]]
+    states: CleaningStates, log: Log, directory: LogDirectory, *, call: Callable[[], Awaitable[T]]
 ) -> T | Failure:
     """Await `call`, and return its result or the kind of its failure. Raises InvariantError.
 

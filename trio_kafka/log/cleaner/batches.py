@@ -69,7 +69,7 @@ class ReadInto(NamedTuple):
         return await self.file.read(self.position, self.buffer)
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class SegmentReader:
     """Reader of one segment file. path: in errors. The views of a chunk end with the next one."""
 
@@ -98,7 +98,14 @@ class SegmentReader:
         """Open a segment whose offsets are below `end_offset`. OSError."""
         name = offset_file(base_offset, LOG)
         file: File = yield OpenFile(directory, name)
-        return cls(f"{directory.path}/{name}", file, base_offset, end_offset, pace, buffer)
+        return cls(
+            path=f"{directory.path}/{name}",
+            file=file,
+            base_offset=base_offset,
+            end_offset=end_offset,
+            pace=pace,
+            buffer=buffer,
+        )
 
     def close(self) -> None:
         self._file.close()
@@ -141,14 +148,14 @@ class SegmentReader:
         return buffer[:filled]
 
     def _size_of_first(self, view: memoryview) -> int:
-        left = len(view)
-        if left < SMALLEST or (left < HEADER_SIZE and not is_old(view, 0)):
-            raise self.damaged(self._position, f"{left} bytes, want {HEADER_SIZE} of a header")
+        available = len(view)
+        if available < SMALLEST or (available < HEADER_SIZE and not is_old(view, 0)):
+            raise self.damaged(self._position, f"{available} bytes, want {HEADER_SIZE} of a header")
         return int.from_bytes(view[8:LENGTH_END], "big", signed=True) + LENGTH_END
 
     def _parse(self, view: memoryview, skip_below: int) -> Work[list[Batch]]:
         """Return the whole batches of a view, and go on after them."""
-        found: list[Batch] = []
+        batches: list[Batch] = []
         at, end = 0, len(view) - SMALLEST
         while at <= end:
             position = self._position + at
@@ -163,14 +170,14 @@ class SegmentReader:
                         check_crc(view, at, header)
                     elif header.magic == MAGIC:
                         yield Compute(partial(check_crc, view, at, header))
-                    found.append(Batch(position, header, view[at : at + size]))
+                    batches.append(Batch(position, header, view[at : at + size]))
             except KafkaError as error:
                 raise self.damaged(position, str(error.message)) from None
             at += size
             if self._pace.due(_BATCH_US):
                 yield self._pace.pause()
         self._position += at
-        return found
+        return batches
 
     def _check_offsets(self, header: BatchHeader, position: int) -> None:
         """Compare offsets, which no CRC covers, with those of the neighbours; go on after them."""
@@ -187,15 +194,15 @@ class SegmentReader:
 
 def _header_at(view: memoryview, at: int) -> BatchHeader | None:
     """Return the header of the batch at `at`; None: the view ends before it. KafkaError."""
-    left = len(view) - at
+    available = len(view) - at
     if view[at + MAGIC_AT] in (0, 1):
         if is_old(view, at):
             return read_old(view, at)
         raise corrupt(f"no batch at position {at}: its length is too small")
-    if left < HEADER_SIZE:
+    if available < HEADER_SIZE:
         return None
     header = read_header(view, at)
-    return header if header.length <= left - LENGTH_END else None
+    return header if header.length <= available - LENGTH_END else None
 
 
 def unpack(batch: Batch) -> Work[bytes]:

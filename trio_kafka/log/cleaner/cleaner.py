@@ -13,10 +13,10 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.cleaner.job import (
     CLEANED,
-    Cleaned,
     CleanedGroup,
     CleaningError,
     CleaningJob,
+    CleaningResult,
     CleaningRules,
     LastRecord,
     SealedFile,
@@ -55,8 +55,9 @@ class CleaningPlan:
 
     def end_of(self, group: CleanedGroup) -> int:
         """Return where the segments of a group end."""
-        after = [one for one in self.segments if one.base_offset > group.replaced[-1]]
-        return after[0].base_offset if after else self.end_offset
+        last = group.replaced[-1]
+        later = [segment for segment in self.segments if segment.base_offset > last]
+        return later[0].base_offset if later else self.end_offset
 
 
 async def plan(dirty: DirtyLog, settings: CleanerSettings, suffix: str) -> CleaningPlan:
@@ -94,33 +95,38 @@ async def plan(dirty: DirtyLog, settings: CleanerSettings, suffix: str) -> Clean
 
 async def _active_producers(log: Log) -> dict[int, LastRecord]:
     await trio.lowlevel.checkpoint()
-    found: dict[int, LastRecord] = {}
-    for some in in_slices(tuple(log.producers), _PRODUCERS):
-        for one in some:
-            last = one.batches[-1].last_offset if one.batches else None
-            found[one.producer_id] = LastRecord(last, one.epoch)
+    producers: dict[int, LastRecord] = {}
+    for chunk in in_slices(tuple(log.producers), _PRODUCERS):
+        for producer in chunk:
+            last = producer.batches[-1].last_offset if producer.batches else None
+            producers[producer.producer_id] = LastRecord(last, producer.epoch)
         await trio.lowlevel.checkpoint()
-    return found
+    return producers
 
 
 async def _sealed_file(log: Log, segment: Segment) -> SealedFile:
     await trio.lowlevel.checkpoint()
     offsets, times = await perform_in_threads(log, segment.index_sizes)
-    return SealedFile(segment.base_offset, segment.size, offsets, times)
+    return SealedFile(
+        base_offset=segment.base_offset,
+        size=segment.size,
+        index_size=offsets,
+        time_index_size=times,
+    )
 
 
 async def _aborted(log: Log) -> tuple[AbortedTransaction, ...]:
     """Return the aborted transactions of the whole log."""
     await trio.lowlevel.checkpoint()
-    found: list[AbortedTransaction] = []
+    aborted: list[AbortedTransaction] = []
     for segment in log.segments:
-        found += await perform_in_threads(log, segment.transactions.all)
-    return tuple(found)
+        aborted += await perform_in_threads(log, segment.transactions.all)
+    return tuple(aborted)
 
 
 async def clean_log(
-    dirty: DirtyLog, directory: LogDirectory, settings: CleanerSettings, progress: Progress
-) -> Cleaned:
+    dirty: DirtyLog, directory: LogDirectory, settings: CleanerSettings, *, progress: Progress
+) -> CleaningResult:
     """Compact a log.
 
     Raises CleaningError for damage, and LogDirError: then the disk is broken, and its directory
@@ -137,7 +143,11 @@ async def clean_log(
             planned = await plan(dirty, settings, suffix)
             await _make_durable(log, directory, planned.end_offset)
             cleaned = await run_job(
-                log.world, log.directory, planned.job, settings.bytes_per_second, progress
+                log.world,
+                log.directory,
+                planned.job,
+                bytes_per_second=settings.bytes_per_second,
+                progress=progress,
             )
             for group in cleaned.groups:
                 if group.unchanged:
@@ -145,7 +155,7 @@ async def clean_log(
                 else:
                     await trio.lowlevel.checkpoint()  # a revoked run ends before its next swap
                     old, end = planned.replaced_by(group), planned.end_of(group)
-                    await swap_in(log, planned.job, group, old, end)
+                    await swap_in(log, planned.job, group, old=old, end_offset=end)
                     generation += 1
             await directory.write_cleaned(log, cleaned.end_offset)
     except (CleaningError, WorkerLostError, KafkaError, OSError) as error:

@@ -19,10 +19,10 @@ from trio_kafka.log.cleaner.columns import Columns
 from trio_kafka.log.cleaner.filtering import Filter, control_kind
 from trio_kafka.log.cleaner.grouping import group_segments
 from trio_kafka.log.cleaner.job import (
-    Cleaned,
     CleanedGroup,
     Cleaning,
     CleaningJob,
+    CleaningResult,
     CleaningStats,
     SealedFile,
     Work,
@@ -30,7 +30,7 @@ from trio_kafka.log.cleaner.job import (
 from trio_kafka.log.cleaner.key_map import KeyMap
 from trio_kafka.log.cleaner.new_segment import NewSegment
 from trio_kafka.log.cleaner.pace import Pace
-from trio_kafka.log.cleaner.rows import Indexed, Records, Rows
+from trio_kafka.log.cleaner.rows import IndexResult, Records, Rows
 from trio_kafka.log.cleaner.transactions import Transactions
 from trio_kafka.world.protocols import Directory
 
@@ -46,7 +46,7 @@ def clean(directory: Directory, job: CleaningJob) -> Cleaning:
     pace = Pace()
     records = _records(job, pace)
     try:
-        cleaned = yield from _Run(directory, job, pace, records).clean()
+        cleaned = yield from _Run(directory=directory, job=job, pace=pace, records=records).clean()
     except Exception:
         yield from records.release()
         raise
@@ -61,7 +61,7 @@ def _records(job: CleaningJob, pace: Pace) -> Records:
     return Rows(KeyMap(rules.dedupe_buffer_bytes, rules.load_factor, job.salt), pace)
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class _Run:
     """State of one run. ends: end of each segment, by its base offset."""
 
@@ -78,7 +78,7 @@ class _Run:
     def __attrs_post_init__(self) -> None:
         size = max(self._job.rules.io_buffer_bytes, _SMALLEST_BUFFER)
         self._buffer = memoryview(bytearray(size + PADDING))
-        bases = [one.base_offset for one in self._job.segments]
+        bases = [segment.base_offset for segment in self._job.segments]
         bases.append(self._job.first_uncleanable_offset)
         self._ends = dict(pairwise(bases))
 
@@ -88,12 +88,12 @@ class _Run:
         self._pace.indexing = False
         transactions = Transactions.since(job.aborted, 0)
         filtering = Filter(
-            job.rules,
-            self._records,
-            transactions,
-            self._pace,
-            end_offset - 1,
-            job.first_uncleanable_offset,
+            rules=job.rules,
+            records=self._records,
+            transactions=transactions,
+            pace=self._pace,
+            last_indexed=end_offset - 1,
+            upper_bound=job.first_uncleanable_offset,
         )
         groups: list[CleanedGroup] = []
         for group in group_segments(job, end_offset):
@@ -101,7 +101,7 @@ class _Run:
                 (yield from self._clean_group(group, filtering, transactions))
             )
         yield self._pace.pause()  # reports the last bytes
-        return Cleaned(
+        return CleaningResult(
             end_offset=end_offset,
             groups=tuple(groups),
             stats=CleaningStats(
@@ -111,7 +111,7 @@ class _Run:
                 map_utilization=self._records.utilization,
                 bytes_read=self._bytes_read,
                 messages_read=filtering.messages_read,
-                bytes_written=sum(one.size for one in groups),
+                bytes_written=sum(group.size for group in groups),
                 messages_written=filtering.messages_written,
                 invalid_messages=filtering.invalid,
                 unreadable_batches=filtering.unreadable_batches,
@@ -156,9 +156,9 @@ class _Run:
 
     def _index_chunk(
         self, reader: SegmentReader, batches: Sequence[Batch], transactions: Transactions
-    ) -> Work[Indexed]:
+    ) -> Work[IndexResult]:
         """Add the keys of some batches. Return how many batches were added."""
-        wanted: list[int] = []
+        indexable: list[int] = []
         for number, batch in enumerate(batches):
             header = batch.header
             if batch.is_old:
@@ -170,16 +170,16 @@ class _Run:
                     raise reader.damaged(batch.position, str(error.message)) from None
                 transactions.see_control(header, kind)
             elif not transactions.see_data(header):
-                wanted.append(number)
+                indexable.append(number)
             if self._pace.due(_PLAN_US):
                 yield self._pace.pause()
         count, part_end = yield from self._records.index(
-            [batches[number] for number in wanted], self._job.first_dirty_offset
+            [batches[number] for number in indexable], self._job.first_dirty_offset
         )
-        whole = len(batches) if count == len(wanted) else wanted[count]
+        whole = len(batches) if count == len(indexable) else indexable[count]
         self._map_bytes += total(batches[:whole])
         self._map_messages += sum(batch.header.count for batch in batches[:whole])
-        return Indexed(whole, part_end)
+        return IndexResult(whole, part_end)
 
     def _clean_group(
         self, group: Sequence[SealedFile], filtering: Filter, transactions: Transactions
@@ -189,7 +189,7 @@ class _Run:
         filtering.changed = False
         filtering.unreadable.clear()
         transactions.retained.clear()
-        new = yield from NewSegment.create(self._directory, self._job, base_offset, self._pace)
+        new = yield from NewSegment.create(self._directory, self._job, base_offset, pace=self._pace)
         try:
             for segment in group:
                 reader = yield from self._open(segment)
@@ -202,7 +202,7 @@ class _Run:
                     reader.close()
             return (
                 yield from new.finish(
-                    [one.base_offset for one in group],
+                    [segment.base_offset for segment in group],
                     transactions.retained,
                     unchanged=len(group) == 1 and not filtering.changed,
                     unreadable=filtering.unreadable,

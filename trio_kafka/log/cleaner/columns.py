@@ -15,7 +15,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.log.cleaner.batches import Batch, unpack
 from trio_kafka.log.cleaner.job import CleaningRules, Work
 from trio_kafka.log.cleaner.pace import Pace
-from trio_kafka.log.cleaner.rows import MALFORMED, MOST_HELD, Indexed, Survivors, all_of
+from trio_kafka.log.cleaner.rows import MALFORMED, MOST_HELD, IndexResult, Survivors, all_of
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.records.record_scan import scan_records
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _RECORD_US: Final = 0.5
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class _Window:
     """Batches that are treated at once. blocks: decompressed records of the readable ones.
 
@@ -43,17 +43,17 @@ class _Window:
 
     def without_malformed(self, compaction: "Compaction") -> "_Window":
         """Return the window with malformed batches as unreadable ones."""
-        found = _Window(self.batches, survivors=self.survivors)
+        window = _Window(batches=self.batches, survivors=self.survivors)
         for number, block in zip(self.readable, self.blocks, strict=True):
             batch = self.batches[number]
             try:
                 compaction.check(batch.header, block)
             except ValueError as error:
-                found.survivors[number] = all_of(batch, _reason(batch, block, error))
+                window.survivors[number] = all_of(batch, _reason(batch, block, error))
             else:
-                found.readable.append(number)
-                found.blocks.append(block)
-        return found
+                window.readable.append(number)
+                window.blocks.append(block)
+        return window
 
 
 @define(eq=False)
@@ -78,7 +78,7 @@ class Columns:
     def utilization(self) -> float:
         return self._compaction.utilization
 
-    def index(self, batches: Sequence[Batch], start: int) -> Work[Indexed]:
+    def index(self, batches: Sequence[Batch], start: int) -> Work[IndexResult]:
         """See `rows.Records`."""
         done = 0
         while done < len(batches):
@@ -96,10 +96,10 @@ class Columns:
                     if self._compaction.keys
                     else (self._compaction.index_part(header, block, start))
                 )
-                return Indexed(done + number, part)
+                return IndexResult(done + number, part)
             done += len(window.batches)
             yield from self._rest(window.batches)
-        return Indexed(done)
+        return IndexResult(done)
 
     def filter(
         self, batches: Sequence[Batch], last_indexed: int, now_ms: int
@@ -108,13 +108,14 @@ class Columns:
         window = yield from self._fill(batches)
         find = partial(self._compaction.filter, last_indexed=last_indexed, now_ms=now_ms)
         try:
-            found = find(window.headers, window.blocks)
+            results = find(window.headers, window.blocks)
         except ValueError:
             window = window.without_malformed(self._compaction)
-            found = find(window.headers, window.blocks)
+            results = find(window.headers, window.blocks)
         yield from self._rest(window.batches)
         survivors = window.survivors | {
-            number: Survivors(*one) for number, one in zip(window.readable, found, strict=True)
+            number: Survivors(*result)
+            for number, result in zip(window.readable, results, strict=True)
         }
         return [survivors[number] for number in range(len(window.batches))]
 
@@ -151,6 +152,6 @@ def _reason(batch: Batch, block: bytes, error: Exception) -> Exception:
     try:
         for _ in scan_records(block, batch.header):
             pass
-    except KafkaError as found:
-        return found
+    except KafkaError as reason:
+        return reason
     return error

@@ -50,7 +50,7 @@ def control_kind(batch: Batch) -> Work[ControlType | None]:
     return control_type(next(decode_records(data, batch.header, batch.position)))
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Filter:
     """Second pass over the batches of one run.
 
@@ -100,11 +100,11 @@ class Filter:
                 yield from action
                 continue
             if not rest:
-                found = yield from self._records.filter(
+                results = yield from self._records.filter(
                     data, self._last_indexed, self._rules.now_ms
                 )
-                rest.extend(zip(data, found, strict=False))
-                del data[: len(found)]
+                rest.extend(zip(data, results, strict=False))
+                del data[: len(results)]
             batch, survivors = rest.popleft()
             if survivors.kept and survivors.content is not None:
                 yield from self._rebuild(batch, survivors, new, begins=survivors.tombstones)
@@ -185,9 +185,15 @@ class Filter:
         removed = survivors.malformed and horizon is not None and horizon <= now_ms
         self.unreadable_batches += 1
         if len(self.unreadable) < MOST_UNREADABLE:
-            span = header.base_offset, header.last_offset
-            reason, malformed = survivors.unreadable, survivors.malformed
-            self.unreadable.append(UnreadableBatch(*span, reason, malformed, removed))
+            self.unreadable.append(
+                UnreadableBatch(
+                    base_offset=header.base_offset,
+                    last_offset=header.last_offset,
+                    reason=survivors.unreadable,
+                    malformed=survivors.malformed,
+                    removed=removed,
+                )
+            )
         if removed:
             self._keep_empty(header, new)
         elif survivors.malformed and horizon is None:
@@ -230,7 +236,7 @@ class Filter:
         horizon = None
         if begins and header.delete_horizon is None:
             horizon = horizon_after(rules.now_ms, rules.delete_retention_ms)
-            steps = shifted(content, survivors.kept, header, horizon)
+            steps = shifted(content, survivors.kept, header, base_timestamp=horizon)
             while (done := step(steps)) is None:
                 if self._pace.due(STEP * _SHIFT_US):
                     yield self._pace.pause()

@@ -18,14 +18,14 @@ def group_segments(job: CleaningJob, end_offset: int) -> list[list[SealedFile]]:
     A group has at most the size of a segment, in its log and in each index, and its offsets fit
     into 31 bits from the first base offset on. A segment that is larger is a group of its own.
     """
-    segments = [one for one in job.segments if one.base_offset < end_offset]
+    segments = [segment for segment in job.segments if segment.base_offset < end_offset]
     groups: list[list[SealedFile]] = []
-    for number, one in enumerate(segments):
+    for number, segment in enumerate(segments):
         last = _last_offset(job, segments, number)
-        if groups and _fits(job, groups[-1], one, last):
-            groups[-1].append(one)
+        if groups and _fits(job, groups[-1], segment, last=last):
+            groups[-1].append(segment)
         else:
-            groups.append([one])
+            groups.append([segment])
     return groups
 
 
@@ -36,13 +36,13 @@ def _last_offset(job: CleaningJob, segments: Sequence[SealedFile], number: int) 
     return job.first_uncleanable_offset - 1
 
 
-def _fits(job: CleaningJob, group: Sequence[SealedFile], one: SealedFile, last: int) -> bool:
+def _fits(job: CleaningJob, group: Sequence[SealedFile], segment: SealedFile, *, last: int) -> bool:
     rules = job.rules
     most_index = rules.segment_index_bytes
     return (
-        sum(other.size for other in group) + one.size <= rules.segment_bytes
-        and sum(other.index_size for other in group) + one.index_size <= most_index
-        and sum(other.time_index_size for other in group) + one.time_index_size <= most_index
+        sum(other.size for other in group) + segment.size <= rules.segment_bytes
+        and sum(other.index_size for other in group) + segment.index_size <= most_index
+        and sum(other.time_index_size for other in group) + segment.time_index_size <= most_index
         # An empty segment has no offsets: otherwise one would remain for each 2^31 offsets.
-        and (not one.size or last - group[0].base_offset <= _LARGEST_RELATIVE)
+        and (not segment.size or last - group[0].base_offset <= _LARGEST_RELATIVE)
     )

@@ -35,7 +35,7 @@ class LastRecord:
     epoch: int
 
 
-@frozen
+@frozen(kw_only=True)
 class SealedFile:
     """A segment to clean: its base offset, and the sizes of its files in bytes."""
 
@@ -116,7 +116,7 @@ class CleaningStats:
     unreadable_batches: int = 0
 
 
-@frozen
+@frozen(kw_only=True)
 class UnreadableBatch:
     """Batch with a valid checksum whose records the run could not read.
 
@@ -167,7 +167,7 @@ class CleanedGroup:
 
 
 @frozen(kw_only=True)
-class Cleaned:
+class CleaningResult:
     """Result of a run. end_offset: the next first dirty offset. groups: in the order of offsets."""
 
     end_offset: int
@@ -209,14 +209,14 @@ class Compute(NamedTuple):
     Run `call` in a thread, and send its result or throw its error.
     """
 
-    call: Callable[[], Any]
+    call: Callable[[], object]
 
 
 # An Operation is a call to a file or a directory, see `operations`: perform it in a thread, or at
 # once where it may block. Throw its error.
 Step: TypeAlias = Pause | Compute | Operation
 Work = Generator[Step, Any, T]
-Cleaning: TypeAlias = Work[Cleaned]
+Cleaning: TypeAlias = Work[CleaningResult]
 
 
 def due_s(moved: int, bytes_per_second: float | None) -> float | None:
@@ -226,23 +226,23 @@ def due_s(moved: int, bytes_per_second: float | None) -> float | None:
 
 def in_worker(
     cleaning: Cleaning, bytes_per_second: float | None = None
-) -> Generator[float | None, None, Cleaned]:
+) -> Generator[float | None, None, CleaningResult]:
     """Perform the steps of a run at once, where reads may block: for `World.run_in_process`.
 
     bytes_per_second: rate of reads and writes; None: not limited.
 
     Simulated reads cannot block: there, perform the steps in the loop.
     """
-    result: Any = None
-    failed: BaseException | None = None
+    result: object = None
+    failure: BaseException | None = None
     moved = 0
     while True:
         try:
-            step = cleaning.throw(failed) if failed else cleaning.send(result)
+            step = cleaning.throw(failure) if failure else cleaning.send(result)
         except StopIteration as stop:
-            cleaned: Cleaned = stop.value
+            cleaned: CleaningResult = stop.value
             return cleaned
-        result = failed = None
+        result = failure = None
         if isinstance(step, Pause):
             moved += step.moved
             yield due_s(moved, bytes_per_second)
@@ -250,4 +250,4 @@ def in_worker(
         try:
             result = step.call() if isinstance(step, Compute) else step.now()
         except Exception as error:  # noqa: BLE001 - the generator cleans up, and raises it
-            failed = error
+            failure = error

@@ -39,8 +39,8 @@ class KeyMap:
 
     def hashed(self, key: bytes) -> int:
         """Return what stands for a long key."""
-        found = blake2b(key, digest_size=_HASH_BYTES, key=self._salt).digest()
-        return int.from_bytes(found, "big")
+        digest = blake2b(key, digest_size=_HASH_BYTES, key=self._salt).digest()
+        return int.from_bytes(digest, "big")
 
     def put(self, key: bytes, offset: int) -> None:
         """Set the latest offset of a key."""

@@ -21,7 +21,7 @@ from trio_kafka.log.cleaner.alarm import Alarm
 from trio_kafka.log.cleaner.attempt import Failure, attempt
 from trio_kafka.log.cleaner.cleaner import clean_log
 from trio_kafka.log.cleaner.cleaner_thread import CleanerThread
-from trio_kafka.log.cleaner.job import Cleaned
+from trio_kafka.log.cleaner.job import CleaningResult
 from trio_kafka.log.cleaner.look import Look, examine_one, look_at
 from trio_kafka.log.cleaner.report import report_run
 from trio_kafka.log.cleaner.runner import Progress
@@ -84,8 +84,11 @@ class LogCleaner:
             if directory.logs.get(log.partition) is log:
                 count += 1
                 first = directory.cleaned(log.partition) or 0
-                dirty = (one for one in log.segments if one.sealed and one.base_offset >= first)
-                size += sum(segment.size for segment in dirty)
+                size += sum(
+                    segment.size
+                    for segment in log.segments
+                    if segment.sealed and segment.base_offset >= first
+                )
         return count, size
 
     def configure(self, settings: CleanerSettings) -> None:
@@ -162,7 +165,7 @@ class LogCleaner:
 
     # Work
 
-    async def _clean(self, cleaner: CleanerThread, dirty: DirtyLog) -> Cleaned | Failure:
+    async def _clean(self, cleaner: CleanerThread, dirty: DirtyLog) -> CleaningResult | Failure:
         """Compact a log. Failure.PASSING also for a run that was cancelled.
 
         After such a failure other logs go first.
@@ -173,16 +176,18 @@ class LogCleaner:
             await trio.lowlevel.checkpoint()
             return Failure.FINAL
         cleaner.dirty, cleaner.since, cleaner.progress = dirty, trio.current_time(), Progress()
-        cleaned: Cleaned | Failure = Failure.PASSING
+        cleaned: CleaningResult | Failure = Failure.PASSING
         try:
             with self.states.running(log):
-                call = partial(clean_log, dirty, directory, self.settings, cleaner.progress)
-                cleaned = await attempt(self.states, log, directory, call)
+                call = partial(
+                    clean_log, dirty, directory, self.settings, progress=cleaner.progress
+                )
+                cleaned = await attempt(self.states, log, directory, call=call)
         finally:
             cleaner.took_s, cleaner.dirty = trio.current_time() - cleaner.since, None
             if cleaned is Failure.PASSING:
                 self.states.postpone(log, trio.current_time() + self._retry_s)
-        if isinstance(cleaned, Cleaned):
+        if isinstance(cleaned, CleaningResult):
             cleaner.runs += 1
             cleaner.stats = stats = cleaned.stats
             self.moved_bytes += stats.map_bytes_read + stats.bytes_read + stats.bytes_written
@@ -213,10 +218,10 @@ class LogCleaner:
         expiry_ms: int | Failure | None = Failure.PASSING
         with self.states.retaining(log):
             call = partial(_retain, log, directory)
-            expiry_ms = await attempt(self.states, log, directory, call)
+            expiry_ms = await attempt(self.states, log, directory, call=call)
         return expiry_ms  # noqa: RET504 - a claim that is revoked ends the block before
 
-    async def clean_now(self, log: Log) -> Cleaned | None:
+    async def clean_now(self, log: Log) -> CleaningResult | None:
         """Roll a log and compact all that is committed, as if it had never been compacted.
 
         For tests. None: nothing was compacted; if the log is set aside, `states` has the reason.
@@ -234,7 +239,7 @@ class LogCleaner:
             return None
         whole = evolve(dirty, first_dirty_offset=log.start_offset)
         cleaned = await self._clean(CleanerThread(-1), whole)
-        return cleaned if isinstance(cleaned, Cleaned) else None
+        return cleaned if isinstance(cleaned, CleaningResult) else None
 
 
 async def _retain(log: Log, directory: LogDirectory) -> int | None:

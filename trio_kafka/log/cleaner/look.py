@@ -91,7 +91,7 @@ async def examine_one(
         await trio.lowlevel.checkpoint()
         return Failure.FINAL
     call = partial(_examine, log, directory, ignore_lag=ignore_lag)
-    return await attempt(states, log, directory, call)
+    return await attempt(states, log, directory, call=call)
 
 
 async def _examine(log: Log, directory: LogDirectory, *, ignore_lag: bool) -> DirtyLog:

@@ -21,7 +21,7 @@ from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Buffer, Directory, File
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class NewSegment:
     """Segment with this base offset, in files that are not synced. size: bytes of its batches."""
 
@@ -45,12 +45,12 @@ class NewSegment:
 
     @classmethod
     def create(
-        cls, directory: Directory, job: CleaningJob, base_offset: int, pace: Pace
+        cls, directory: Directory, job: CleaningJob, base_offset: int, *, pace: Pace
     ) -> "Work[NewSegment]":
         """Create the log file; an old one of the same name is emptied. OSError."""
         name = job.name(base_offset, LOG)
         file: File = yield CreateFile(directory, name, b"", replace=True)
-        return cls(directory, job, base_offset, file, pace)
+        return cls(directory=directory, job=job, base_offset=base_offset, file=file, pace=pace)
 
     def close(self) -> None:
         self._file.close()

@@ -45,9 +45,9 @@ def read_old(buffer: Buffer, position: int) -> BatchHeader | None:
     end = position + LENGTH_END + length
     if end > len(buffer):
         return None
-    found = zlib.crc32(memoryview(buffer)[position + MAGIC_AT : end])
-    if found != crc:
-        raise corrupt(f"crc {found:08x} of the message at position {position}, want {crc:08x}")
+    actual = zlib.crc32(memoryview(buffer)[position + MAGIC_AT : end])
+    if actual != crc:
+        raise corrupt(f"crc {actual:08x} of the message at position {position}, want {crc:08x}")
     timestamp = NO_TIMESTAMP
     if magic and length >= SMALLEST - LENGTH_END + _TIMESTAMP.size:
         (timestamp,) = _TIMESTAMP.unpack_from(buffer, position + _TIMESTAMP_AT)

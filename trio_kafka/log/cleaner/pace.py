@@ -12,7 +12,7 @@ from trio_kafka.log.cleaner.job import Pause
 _TURN_US: Final = 500.0
 
 
-@define
+@define(kw_only=True)
 class Pace:
     """Work since the last pause. moved, offset, indexing: see `Pause`."""
 

@@ -49,19 +49,24 @@ def rebuilt(
     if delete_horizon is not None:
         attributes |= DELETE_HORIZON
         base_timestamp = delete_horizon
-    return _assembled(header, block, attributes, (base_timestamp, max_timestamp), count)
+    return _assembled(
+        header, block, attributes, timestamps=(base_timestamp, max_timestamp), count=count
+    )
 
 
 def emptied(header: BatchHeader) -> tuple[BatchHeader, bytes]:
     """Return a batch without its records, which keeps offsets and the state of its producer."""
     attributes = header.attributes & _KEPT_EMPTY
-    return _assembled(header, b"", attributes, (NO_TIMESTAMP, header.max_timestamp), 0)
+    return _assembled(
+        header, b"", attributes, timestamps=(NO_TIMESTAMP, header.max_timestamp), count=0
+    )
 
 
 def _assembled(
     header: BatchHeader,
     block: Buffer,
     attributes: int,
+    *,
     timestamps: tuple[int, int],
     count: int,
 ) -> tuple[BatchHeader, bytes]:
@@ -87,7 +92,9 @@ def horizon_after(now_ms: int, delete_retention_ms: int) -> int:
     return min(now_ms + delete_retention_ms, _LARGEST)
 
 
-def shifted(content: Buffer, count: int, header: BatchHeader, base_timestamp: int) -> Steps[bytes]:
+def shifted(
+    content: Buffer, count: int, header: BatchHeader, *, base_timestamp: int
+) -> Steps[bytes]:
     """Return records, which were checked, relative to another base timestamp.
 
     With the append time of the log the deltas do not matter, and stay. A step is STEP records.

@@ -3,14 +3,14 @@
 from typing import Final
 
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.cleaner.job import Cleaned
+from trio_kafka.log.cleaner.job import CleaningResult
 from trio_kafka.log.cleaner.selection import DirtyLog
 
 _LONGEST: Final = 1000  # characters of a list in a log event
 _logger: Final = get_logger(__name__)
 
 
-def report_run(dirty: DirtyLog, cleaned: Cleaned, took_s: float) -> None:
+def report_run(dirty: DirtyLog, cleaned: CleaningResult, took_s: float) -> None:
     """Log what a run has done. took_s: its duration in seconds."""
     stats, log = cleaned.stats, dirty.log
     _logger.info(
@@ -26,13 +26,13 @@ def report_run(dirty: DirtyLog, cleaned: Cleaned, took_s: float) -> None:
         took_ms=round(took_s * 1000),
     )
     if stats.unreadable_batches:
-        found = [batch for group in cleaned.groups for batch in group.unreadable]
+        batches = [batch for group in cleaned.groups for batch in group.unreadable]
         _logger.warning(
             "unreadable batches found",
             partition=str(log.partition),
             batches=stats.unreadable_batches,
-            removed="; ".join(str(batch) for batch in found if batch.removed)[:_LONGEST],
-            kept="; ".join(str(batch) for batch in found if not batch.removed)[:_LONGEST],
+            removed="; ".join(str(batch) for batch in batches if batch.removed)[:_LONGEST],
+            kept="; ".join(str(batch) for batch in batches if not batch.removed)[:_LONGEST],
         )
     if stats.invalid_messages:
         _logger.warning(

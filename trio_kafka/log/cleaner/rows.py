@@ -61,7 +61,7 @@ class Survivors(NamedTuple):
     malformed: bool = False
 
 
-class Indexed(NamedTuple):
+class IndexResult(NamedTuple):
     """Result of `Records.index`. batches: number of batches that were added whole.
 
     part_end: offset up to which the next one was added, in the middle of it; None: not at all.
@@ -82,7 +82,7 @@ class Records(Protocol):
     def utilization(self) -> float:
         """Used part of the map, 0 to 1."""
 
-    def index(self, batches: Sequence[Batch], start: int) -> Work[Indexed]:
+    def index(self, batches: Sequence[Batch], start: int) -> Work[IndexResult]:
         """Add the keys of records from offset `start` on. Unreadable batches have none.
 
         Fewer than all batches: the map is full. A batch is added in part only to an empty map.
@@ -116,7 +116,7 @@ class Rows:
     def utilization(self) -> float:
         return self._map.utilization
 
-    def index(self, batches: Sequence[Batch], start: int) -> Work[Indexed]:
+    def index(self, batches: Sequence[Batch], start: int) -> Work[IndexResult]:
         """See `Records`."""
         for number, batch in enumerate(batches):
             try:
@@ -125,9 +125,9 @@ class Rows:
                 continue  # `filter` says why
             next_offset = batch.header.next_offset
             if end is None or end < next_offset:
-                return Indexed(number, end)
+                return IndexResult(number, end)
             self._pace.offset = next_offset
-        return Indexed(len(batches))
+        return IndexResult(len(batches))
 
     def _index_batch(self, batch: Batch, start: int) -> Work[int | None]:
         """Add the keys of a batch when all of its records were read. Return the end of those that
@@ -140,16 +140,16 @@ class Rows:
         if self._room < header.count:  # counting the keys of all tables takes 5 µs
             self._room = self._map.capacity - len(self._map)
         limit = min(self._room, MOST_KEYS)
-        left, end = header.count, header.next_offset
-        while left:
-            number = min(left, _STEP)
+        remaining, end = header.count, header.next_offset
+        while remaining:
+            number = min(remaining, _STEP)
             if end == header.next_offset:
                 number = min(number, limit - len(keys))
                 if not number:  # the rest must be sound, too
                     end, start = header.base_offset + cursor.delta + 1, _NEVER
-                    number = min(left, _STEP)
-            _collect_keys(cursor, number, start, keys, self._map)
-            left -= number
+                    number = min(remaining, _STEP)
+            _collect_keys(cursor, number, start, keys=keys, map_of=self._map)
+            remaining -= number
             if self._pace.due(_BATCH_US + number * _KEY_US):
                 yield self._pace.pause()
         cursor.check_end()
@@ -157,10 +157,10 @@ class Rows:
             return None
         self._room -= len(keys)
         tables = self._map.tables
-        for some in (keys.items(),) if len(keys) <= _STEP else in_slices(keys.items(), _STEP):
-            for key, offset in some:
+        for chunk in (keys.items(),) if len(keys) <= _STEP else in_slices(keys.items(), _STEP):
+            for key, offset in chunk:
                 tables[hash(key) & MASK][key] = offset
-            if self._pace.due(len(some) * _PUT_US):
+            if self._pace.due(len(chunk) * _PUT_US):
                 yield self._pace.pause()
         return end
 
@@ -168,18 +168,18 @@ class Rows:
         self, batches: Sequence[Batch], last_indexed: int, now_ms: int
     ) -> Work[list[Survivors]]:
         """See `Records`."""
-        found: list[Survivors] = []
+        results: list[Survivors] = []
         held = 0
         for batch in batches:
             try:
                 survivors = yield from self._filter_batch(batch, last_indexed, now_ms)
             except MALFORMED as error:
                 survivors = all_of(batch, error)
-            found.append(survivors)
+            results.append(survivors)
             held += len(survivors.content or b"")
             if held > MOST_HELD:
                 break
-        return found
+        return results
 
     def _filter_batch(self, batch: Batch, last_indexed: int, now_ms: int) -> Work[Survivors]:
         header = batch.header
@@ -187,11 +187,11 @@ class Rows:
         sieve = _Sieve(
             data, header, last_indexed, keeps_tombstones=keeps_tombstones(header, now_ms)
         )
-        left = header.count
-        while left:
-            number = min(left, _STEP)
+        remaining = header.count
+        while remaining:
+            number = min(remaining, _STEP)
             _sift(sieve, number, self._map)
-            left -= number
+            remaining -= number
             if self._pace.due(_BATCH_US + number * _RECORD_US):
                 yield self._pace.pause()
         sieve.check_end()
@@ -287,7 +287,7 @@ class _Sieve(_Cursor):
 
 
 def _collect_keys(  # noqa: C901, PLR0912, PLR0915 - calls would double its time
-    cursor: _Cursor, number: int, start: int, keys: dict[bytes | int, int], map_of: KeyMap
+    cursor: _Cursor, number: int, start: int, *, keys: dict[bytes | int, int], map_of: KeyMap
 ) -> None:
     """Collect the keys of the next records. IndexError, ValueError for malformed ones."""
     data, at, delta, most = cursor.data, cursor.at, cursor.delta, cursor.most
@@ -353,7 +353,7 @@ def _collect_keys(  # noqa: C901, PLR0912, PLR0915 - calls would double its time
         if length > 0:
             at += length
         if at + 1 != end or data[at] or key_length < -1 or length < -1:
-            _check_rest(data, at, end, key_length, length)
+            _check_rest(data, at, end, key_length=key_length, value=length)
         at = end
         if key_length >= 0 and delta >= first:
             key: bytes | int = data[key_at : key_at + key_length]
@@ -436,7 +436,7 @@ def _sift(  # noqa: C901, PLR0912, PLR0915 - calls would double its time
         if value > 0:
             at += value
         if at + 1 != end or data[at] or key_length < -1 or value < -1:
-            _check_rest(data, at, end, key_length, value)
+            _check_rest(data, at, end, key_length=key_length, value=value)
         at = end
         if delta <= last:
             if key_length < 0:
@@ -465,7 +465,7 @@ def _sift(  # noqa: C901, PLR0912, PLR0915 - calls would double its time
     sieve.max_timestamp = sieve.base_timestamp + max_delta
 
 
-def _check_rest(data: bytes, at: int, end: int, key_length: int, value: int) -> None:
+def _check_rest(data: bytes, at: int, end: int, *, key_length: int, value: int) -> None:
     """Check the headers of a record at `at`, or say what else is wrong with it."""
     if key_length < -1 or value < -1:
         raise ValueError(f"key of {key_length} bytes and value of {value} bytes")

@@ -9,7 +9,7 @@ steps run in the loop, a millisecond at a time; reads and codecs go to threads.
 
 from collections.abc import Generator
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Final
 
 import trio
 from attrs import field
@@ -17,9 +17,9 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.log.cleaner.cleaning import clean
 from trio_kafka.log.cleaner.job import (
-    Cleaned,
     Cleaning,
     CleaningJob,
+    CleaningResult,
     Compute,
     Pause,
     due_s,
@@ -55,32 +55,33 @@ async def run_job(
     world: World,
     directory: Directory,
     job: CleaningJob,
+    *,
     bytes_per_second: float | None,
     progress: Progress,
-) -> Cleaned:
+) -> CleaningResult:
     """Run a job. CleaningError, OSError; WorkerLostError if its process was killed."""
     if world.has_processes:
         return await world.run_in_process(_work, directory.path, job, bytes_per_second)
     run = clean(directory, job)
     try:
-        return await _run_in_slices(world, run, bytes_per_second, progress)
+        return await _run_in_slices(world, run, bytes_per_second, progress=progress)
     finally:
         run.close()
 
 
 async def _run_in_slices(
-    world: World, run: Cleaning, bytes_per_second: float | None, progress: Progress
-) -> Cleaned:
+    world: World, run: Cleaning, bytes_per_second: float | None, *, progress: Progress
+) -> CleaningResult:
     started = trio.current_time()
-    result: Any = None
-    failed: Exception | None = None
+    result: object = None
+    failure: Exception | None = None
     while True:
         try:
-            step = run.throw(failed) if failed else run.send(result)
+            step = run.throw(failure) if failure else run.send(result)
         except StopIteration as stop:
-            cleaned: Cleaned = stop.value
+            cleaned: CleaningResult = stop.value
             return cleaned
-        result = failed = None
+        result = failure = None
         if isinstance(step, Pause):
             progress.note(step)
             due = due_s(progress.moved, bytes_per_second) or 0.0
@@ -94,11 +95,11 @@ async def _run_in_slices(
             else:
                 result = await step.in_thread()
         except Exception as error:  # noqa: BLE001 - the run cleans up, and raises it
-            failed = error
+            failure = error
 
 
 def _work(
     directory: Directory, job: CleaningJob, bytes_per_second: float | None
-) -> Generator[float | None, None, Cleaned]:
+) -> Generator[float | None, None, CleaningResult]:
     """Run a job in a worker process."""
     return in_worker(clean(directory, job), bytes_per_second)

@@ -79,7 +79,9 @@ async def examine(
     first, reset = _first_dirty(log, cleaned)
     least_ms = 0 if ignore_lag else log.config.min_compaction_lag_ms
     stable_end = _stable_end(log)
-    until, least_due_ms = await _first_uncleanable(log, first, stable_end, now_ms, least_ms)
+    until, least_due_ms = await _first_uncleanable(
+        log, first, stable_end, now_ms=now_ms, least_ms=least_ms
+    )
     most_due_ms = await _most_due_ms(log, first)
     clean, cleanable = _sizes(log, first, until)
     return DirtyLog(
@@ -151,7 +153,7 @@ def _awaited_commit(log: Log, stable_end: int) -> int | None:
 
 
 async def _first_uncleanable(
-    log: Log, first_dirty: int, stable_end: int, now_ms: int, least_ms: int
+    log: Log, first_dirty: int, stable_end: int, *, now_ms: int, least_ms: int
 ) -> tuple[int, int]:
     """Return the base offset of the first segment that must stay as it is, and when it need not.
 
@@ -188,12 +190,12 @@ async def _most_due_ms(log: Log, first_dirty: int) -> int:
 
 def _dirty_segments(log: Log, first_dirty: int) -> list[Segment]:
     """Return the sealed segments that hold `first_dirty` or later offsets."""
-    found = []
+    segments = []
     number = log.segments.floor(first_dirty)
     while (segment := log.segments.at(number)) is not None and segment.sealed:
-        found.append(segment)
+        segments.append(segment)
         number += 1
-    return found
+    return segments
 
 
 def _load_first(segment: Segment) -> FileWork[None]:

@@ -58,7 +58,7 @@ async def sync_new_files(log: Log, job: CleaningJob, group: CleanedGroup) -> Non
 
 
 async def swap_in(
-    log: Log, job: CleaningJob, group: CleanedGroup, old: Sequence[Segment], end_offset: int
+    log: Log, job: CleaningJob, group: CleanedGroup, *, old: Sequence[Segment], end_offset: int
 ) -> None:
     """Replace segments of a log by the one that a run has made of them. LogDirError.
 
@@ -73,7 +73,7 @@ async def swap_in(
             async with log.writer.turn("swap"):
                 _check(log, old, end_offset)
                 log.compacted_until = max(log.compacted_until, end_offset)
-                await _swap(log, job, group, old)
+                await _swap(log, job, group, old=old)
             await _remove_old(log, old)
         except DiskFullError:
             raise
@@ -103,7 +103,7 @@ def _check_open(log: Log) -> None:
         raise SupersededError(f"{log.partition} was closed")
 
 
-async def _swap(log: Log, job: CleaningJob, group: CleanedGroup, old: Sequence[Segment]) -> None:
+async def _swap(log: Log, job: CleaningJob, group: CleanedGroup, *, old: Sequence[Segment]) -> None:
     """Rename and replace. The caller has a turn. OSError."""
     new = await when_free_now(lambda: _open(log, job, group))
     new.created_ms = max(segment.created_ms for segment in old)
@@ -135,7 +135,9 @@ def _open(log: Log, job: CleaningJob, group: CleanedGroup) -> Segment:
     """Open the new segment. OSError, KafkaError without a free descriptor."""
     _check_open(log)
     files = log.segments.active.files
-    return Segment.open(log.directory, group.base_offset, log.now_ms(), files, suffix=job.suffix)
+    return Segment.open(
+        log.directory, group.base_offset, log.now_ms(), files=files, suffix=job.suffix
+    )
 
 
 def _last_offset(new: Segment) -> FileWork[int]:
@@ -183,8 +185,9 @@ def _retire(log: Log, old: Sequence[Segment]) -> None:
 
 async def _remove_old(log: Log, old: Sequence[Segment]) -> None:
     """Remove the files of replaced segments, and the snapshots at which none begins. OSError."""
-    names = [offset_file(one.base_offset, kind) + DELETED for one in old for kind in SEGMENT_FILES]
-    names += [offset_file(segment.base_offset, SNAPSHOT) for segment in old[1:]]
+    bases = [segment.base_offset for segment in old]
+    names = [offset_file(base, kind) + DELETED for base in bases for kind in SEGMENT_FILES]
+    names += [offset_file(base, SNAPSHOT) for base in bases[1:]]
     for name in names:
         if log.closed:
             return  # all of the directory is removed later

@@ -8,6 +8,7 @@ Source: Kafka's rules for cleaned transaction metadata (KIP-98).
 
 from collections import deque
 from collections.abc import Iterable
+from operator import attrgetter
 
 from attrs import field
 
@@ -35,7 +36,8 @@ class Transactions:
     def since(cls, aborted: Iterable[AbortedTransaction], start: int) -> "Transactions":
         """Return the state of a pass that begins with offset `start`."""
         ahead = sorted(
-            (one for one in aborted if one.last_offset >= start), key=lambda one: one.first_offset
+            (transaction for transaction in aborted if transaction.last_offset >= start),
+            key=attrgetter("first_offset"),
         )
         return cls(deque(ahead))
 
@@ -43,8 +45,8 @@ class Transactions:
         """Begin the aborted transactions up to `offset`."""
         ahead = self._ahead
         while ahead and ahead[0].first_offset <= offset:
-            one = ahead.popleft()
-            self._aborted.setdefault(one.producer_id, (one, False))
+            transaction = ahead.popleft()
+            self._aborted.setdefault(transaction.producer_id, (transaction, False))
 
     def see_data(self, header: BatchHeader) -> bool:
         """Note a batch of data. Return whether it belongs to an aborted transaction."""

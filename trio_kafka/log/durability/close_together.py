@@ -25,7 +25,7 @@ _TEMPORARY: Final = ".tmp"
 
 
 @frozen
-class _Staged:
+class _NewContent:
     """A new content of a small file, in `<name>.tmp`."""
 
     directory: Directory
@@ -59,7 +59,7 @@ class _Close:
     async def run(self) -> None:
         if new := [log for log in self.logs if log.unsynced.new]:
             await new[0].lower_checkpoints(*new)
-        staged: list[_Staged] = []
+        staged: list[_NewContent] = []
         for log in self.logs:
             async with log.writer.turn("close"):
                 await self._write(log, staged)
@@ -83,7 +83,7 @@ class _Close:
             if waited_for:
                 log.on_durable()
 
-    async def _write(self, log: Log, staged: list[_Staged]) -> None:
+    async def _write(self, log: Log, staged: list[_NewContent]) -> None:
         """Write all that a clean start needs. LogDirError."""
         directory = log.directory
         try:
@@ -102,9 +102,9 @@ class _Close:
             raise LogDirError(self.root.path, "the filesystem can no longer be synced")
 
 
-async def _stage(directory: Directory, name: str, content: bytes) -> _Staged:
+async def _stage(directory: Directory, name: str, content: bytes) -> _NewContent:
     await _create(directory, f"{name}{_TEMPORARY}", content)
-    return _Staged(directory, name)
+    return _NewContent(directory, name)
 
 
 async def _create(directory: Directory, name: str, content: bytes) -> None:

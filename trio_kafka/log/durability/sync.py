@@ -54,7 +54,7 @@ def write_producers(log: Log) -> None:
     if log.producers.loads_at == log.end_offset:
         return
     files = log.segments.active.files
-    snapshot = write_snapshot(log.directory, files, log.end_offset, log.producers)
+    snapshot = write_snapshot(log.directory, files, log.end_offset, producers=log.producers)
     log.unsynced.wrote(run_now(snapshot))
 
 

@@ -64,11 +64,11 @@ async def _sync(logs: Sequence[Log]) -> None:
         await logs[0].lower_checkpoints(*logs)
 
     async def attempt() -> None:
-        these = [log for log in logs if log.unsynced.new and not log.closed and not log.failed]
-        parent: Directory | None = these[0].unsynced.parent if these else None
+        new_logs = [log for log in logs if log.unsynced.new and not log.closed and not log.failed]
+        parent: Directory | None = new_logs[0].unsynced.parent if new_logs else None
         if parent is not None:
-            await UnsyncedFiles.sync_new(parent, [log.unsynced for log in these])
-            for log in these:
+            await UnsyncedFiles.sync_new(parent, [log.unsynced for log in new_logs])
+            for log in new_logs:
                 if log.end_offset == log.recovery_point:
                     log.last_sync_ms = log.now_ms()
 

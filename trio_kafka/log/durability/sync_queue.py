@@ -28,24 +28,24 @@ class SyncQueue:
     """Pending syncs. Several run at a time: a long one delays no other (`flush.messages`)."""
 
     def __init__(self) -> None:
-        self._wanted: dict[Log | SyncNames, None] = {}
+        self._waiting: dict[Log | SyncNames, None] = {}
         self._at_work: set[Log | SyncNames] = set()
         self._bell = trio.Event()
         self._new: dict[Log, None] = {}
         self._new_bell = trio.Event()
 
-    def ask(self, what: Log | SyncNames) -> None:
+    def ask(self, target: Log | SyncNames) -> None:
         """Request one sync from now on: of a log, or of the names in a directory."""
-        if isinstance(what, Log) and is_empty(what):
-            self._new[what] = None
+        if isinstance(target, Log) and is_empty(target):
+            self._new[target] = None
             self._new_bell.set()
         else:
-            self._wanted[what] = None
+            self._waiting[target] = None
             self._bell.set()
 
     def forget(self, log: Log) -> None:
         """Drop the request of a log that was closed."""
-        self._wanted.pop(log, None)
+        self._waiting.pop(log, None)
         self._new.pop(log, None)
 
     async def run(
@@ -54,50 +54,50 @@ class SyncQueue:
         """Perform the requested syncs until cancelled."""
         async with trio.open_nursery() as nursery:
             for number in range(AT_ONCE):
-                nursery.start_soon(self._sync_wanted, name=f"log-sync-{number}")
+                nursery.start_soon(self._sync_waiting, name=f"log-sync-{number}")
             nursery.start_soon(self._sync_new, name="log-sync-new")
             task_status.started()
             await trio.sleep_forever()
 
-    async def _sync_wanted(self) -> NoReturn:
+    async def _sync_waiting(self) -> NoReturn:
         while True:
-            what = next((one for one in self._wanted if one not in self._at_work), None)
-            if what is None:
+            target = next((target for target in self._waiting if target not in self._at_work), None)
+            if target is None:
                 if self._bell.is_set():
                     self._bell = trio.Event()
                 await self._bell.wait()
                 continue
-            del self._wanted[what]
-            self._at_work.add(what)  # the task that syncs it checks again afterwards
+            del self._waiting[target]
+            self._at_work.add(target)  # the task that syncs it checks again afterwards
             try:
-                if isinstance(what, Log):
-                    await sync_if_open(what)
+                if isinstance(target, Log):
+                    await sync_if_open(target)
                 else:
-                    await what()
+                    await target()
             finally:
-                self._at_work.remove(what)
+                self._at_work.remove(target)
 
     async def _sync_new(self) -> NoReturn:
         """Sync new logs in groups. Those that arrive meanwhile form the next group."""
         while True:
             await self._new_bell.wait()
             await trio.sleep(NEW_AFTER_S)
-            some = self._take_new()
-            if not some:
+            logs = self._take_new()
+            if not logs:
                 self._new_bell = trio.Event()
                 continue
-            for log in await sync_new(some):
-                self._wanted[log] = None
+            for log in await sync_new(logs):
+                self._waiting[log] = None
                 self._bell.set()
 
     def _take_new(self) -> list[Log]:
         """Take some new logs of one directory."""
         parent = next((log.unsynced.parent for log in self._new), None)
-        found = (log for log in self._new if log.unsynced.parent is parent)
-        some = list(islice(found, NEW_AT_ONCE))
-        for log in some:
+        siblings = (log for log in self._new if log.unsynced.parent is parent)
+        logs = list(islice(siblings, NEW_AT_ONCE))
+        for log in logs:
             del self._new[log]
-        return some
+        return logs
 
 
 async def sync_if_open(log: Log) -> None:

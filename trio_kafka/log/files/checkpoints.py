@@ -55,10 +55,10 @@ async def _read(file: File, content: bytearray) -> int:
     """Read from the begin of a file, in a thread unless it is small and in memory."""
     if len(content) <= _SMALL:
         with suppress(OSError):
-            found = file.try_read(0, content)
-            if found == len(content):
+            length = file.try_read(0, content)
+            if length == len(content):
                 await trio.lowlevel.checkpoint()
-                return found
+                return length
     return await file.read(0, content)
 
 
@@ -80,9 +80,9 @@ async def replace_file(directory: Directory, name: str, content: bytes) -> None:
 async def read_lines(
     directory: Directory, name: str, fields: int, *, may_be_empty: bool = False
 ) -> list[list[str]]:
-    """Return the lines of a checkpoint, split into `fields` fields; none without a file.
+    """Read a checkpoint, and return its lines, each split into `fields` fields.
 
-    may_be_empty: a file without any byte is none, too.
+    Without a file there are no lines. may_be_empty: an empty file is valid and has no lines.
     Raises LogDirError with the file and the line.
     """
     try:
@@ -102,8 +102,8 @@ def parse_lines(content: bytes, fields: int) -> list[list[str]]:
     lines = content.decode("utf-8", "replace").split("\n")
 
     def corrupt(line: int, want: str) -> ValueError:
-        found = lines[line - 1] if line <= len(lines) else ""
-        return ValueError(f"line {line}: {found!r}, want {want}")
+        text = lines[line - 1] if line <= len(lines) else ""
+        return ValueError(f"line {line}: {text!r}, want {want}")
 
     if lines[0] != "0":
         raise corrupt(1, "version 0")

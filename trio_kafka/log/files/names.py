@@ -4,9 +4,11 @@ Source: the layout of Kafka's log directories.
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicPartition
 
 LOG: Final = ".log"
@@ -44,17 +46,24 @@ def offset_file(offset: int, suffix: str) -> str:
 
 def parse_offset_file(name: str) -> tuple[int, str] | None:
     """Return (offset, suffix) of a segment's file or a snapshot; None: another name."""
-    found = _OFFSET_FILE.fullmatch(name)
-    return (int(found[1]), found[2]) if found else None
+    match = _OFFSET_FILE.fullmatch(name)
+    return (int(match[1]), match[2]) if match else None
+
+
+def offsets_of(names: Iterable[str], suffix: str) -> list[int]:
+    """Return the offsets of the files with this suffix, ascending."""
+    # Compare the suffix first: a log of many segments has four times as many other names.
+    files = (parse_offset_file(name) for name in names if name.endswith(suffix))
+    return sorted(file[0] for file in files if file is not None)
 
 
 def parse_directory(name: str) -> tuple[TopicPartition, str] | None:
     """Return the partition of a directory's name and its mark: DELETE, FUTURE, STRAY or ""."""
     mark = ""
-    if found := _MARKED.fullmatch(name):
-        name, mark = found[1], found[3]
-    found = _PARTITION.fullmatch(name)
-    return (TopicPartition(found[1], int(found[2])), mark) if found else None
+    if marked := _MARKED.fullmatch(name):
+        name, mark = marked[1], marked[3]
+    match = _PARTITION.fullmatch(name)
+    return (TopicPartition(match[1], int(match[2])), mark) if match else None
 
 
 def names_partition(name: str, partition: TopicPartition) -> bool:
@@ -70,3 +79,16 @@ def marked_directory(partition: TopicPartition, unique: bytes, mark: str) -> str
     """
     tail = f"-{partition.partition}.{unique.hex()}{mark}"
     return partition.topic[: _LONGEST - len(tail)] + tail
+
+
+def future_name(partition: TopicPartition, unique: bytes) -> str:
+    """Return the name of a future log's directory. unique: 16 bytes.
+
+    Raises KafkaError(INVALID_TOPIC_EXCEPTION) if it would be too long: it must not be cut, as a
+    start reads the partition from it.
+    """
+    name = f"{partition}.{unique.hex()}{FUTURE}"
+    if len(name) > _LONGEST:
+        found = f"a name of {len(name)} bytes for the directory of {partition}: want {_LONGEST}"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
+    return name

@@ -99,10 +99,10 @@ class OpenFiles:
         before = self.evicted + self.given_up
         if len(self._files) > len(self._growing) // 4:
             self._evict(count)
-        left = count - (self.evicted + self.given_up - before)
-        left -= self._give_up(left)
-        if left > 0:
-            self._evict(left)
+        remaining = count - (self.evicted + self.given_up - before)
+        remaining -= self._give_up(remaining)
+        if remaining > 0:
+            self._evict(remaining)
         closed = self.evicted + self.given_up - before
         if closed < count:
             self._bell.set()
@@ -138,13 +138,13 @@ class OpenFiles:
 
     async def _sync_some(self) -> bool:
         """Sync some growing segments. Return whether any file was closed."""
-        some = [segment for segment, _ in zip(self._growing, range(_AT_ONCE), strict=False)]
+        segments = [segment for segment, _ in zip(self._growing, range(_AT_ONCE), strict=False)]
         async with trio.open_nursery() as nursery:
-            for segment in some:
+            for segment in segments:
                 self._growing.move_to_end(segment)
                 nursery.start_soon(_sync, segment, name="open-files-sync")
         closed = 0
-        for segment in some:
+        for segment in segments:
             if segment in self._growing and segment.give_up():
                 del self._growing[segment]
                 closed += 1

@@ -25,10 +25,10 @@ _SCRATCH: Final = memoryview(bytearray(_LARGEST_WARM))
 class Operation(Protocol):
     """One call to a file or a directory."""
 
-    def now(self) -> Any:
+    def now(self) -> object:
         """Perform it in the loop. OSError."""
 
-    async def in_thread(self) -> Any:
+    async def in_thread(self) -> object:
         """Perform it in a thread. OSError."""
 
 
@@ -54,23 +54,23 @@ class ReadBytes(NamedTuple):
             raise BlockingIOError(errno.EAGAIN, "a large read")
         view = _SCRATCH[: min(size, _LARGEST_WARM)]
         try:
-            found = file.try_read(position, view)
+            length = file.try_read(position, view)
         except OSError as error:
             if error.errno == errno.EOPNOTSUPP:  # tmpfs: no byte is known to be in memory
                 raise BlockingIOError(errno.EAGAIN, "cold") from None
             raise
-        if found < need and position + found != file.size:  # the rest is on disk
+        if length < need and position + length != file.size:  # the rest is on disk
             raise BlockingIOError(errno.EAGAIN, "cold")
-        return view[:found]
+        return view[:length]
 
     async def in_thread(self) -> memoryview:
         """Read in a thread, unless few bytes are wanted and all of them are in memory."""
         if self.size <= _LARGEST_WARM:
             # Before the checkpoint, during which the file may be closed for others: a copy.
             with suppress(BlockingIOError):
-                found = memoryview(bytes(self.now()))
+                content = memoryview(bytes(self.now()))
                 await trio.lowlevel.checkpoint()
-                return found
+                return content
         view = memoryview(bytearray(self.size))
         return view[: await self.file.read(self.position, view)]
 
@@ -121,8 +121,8 @@ class CreateFile(NamedTuple):
 
     def now(self) -> File:
         directory, name, content, replace = self
-        there = replace and directory.exists(name)
-        file = directory.open(name) if there else directory.create(name)
+        exists = replace and directory.exists(name)
+        file = directory.open(name) if exists else directory.create(name)
         try:
             if file.size:
                 file.truncate(0)
@@ -155,14 +155,14 @@ def run_in_steps(work: FileWork[T]) -> Steps[T]:
         return value
 
 
-def _read_now(wanted: ReadBytes) -> memoryview:
+def _read_now(operation: ReadBytes) -> memoryview:
     """Read all that is wanted, or up to the end of the file."""
-    view, done = memoryview(bytearray(wanted.size)), 0
-    while done < wanted.size:
-        found = wanted.file.try_read(wanted.position + done, view[done:])
-        if not found:
+    view, done = memoryview(bytearray(operation.size)), 0
+    while done < operation.size:
+        length = operation.file.try_read(operation.position + done, view[done:])
+        if not length:
             break
-        done += found
+        done += length
     return view[:done]
 
 

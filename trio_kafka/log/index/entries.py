@@ -161,7 +161,7 @@ class EntryFile(WrittenFile):
             self.last = key, value
 
     def reset(self, content: Buffer = b"") -> None:
-        """Replace all entries; the index grows in memory. content: of `content`, or no entries."""
+        """Replace all entries by those in `content`; the index grows in memory afterwards."""
         size = self._layout.size
         self._entries, self._tops = bytearray(content), None
         self._written = False

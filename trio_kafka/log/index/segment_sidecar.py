@@ -1,4 +1,4 @@
-"""Small file beside a segment, written as a whole. Base class of index files.
+"""Base class of index files: small files beside a segment, each written as a whole.
 
 The file belongs to its owner until it is durable. Afterwards `open_files` opens it on demand.
 Inheritance saves memory, as each segment has three of them.
@@ -10,7 +10,10 @@ from trio_kafka.world.protocols import Buffer, Directory, File
 
 
 class WrittenFile:
-    """Small file. Call `sync` after a write, then `settle`. `close` closes it in any case."""
+    """Small file beside a segment.
+
+    Its owner calls `sync` after a write, then `settle`; `close` closes the file in any case.
+    """
 
     __slots__ = ("_directory", "_file", "_files", "_name")
 

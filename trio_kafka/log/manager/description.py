@@ -49,13 +49,13 @@ def describe_logs(
     logs: LogManager, directory: LogDirectory, wants: Callable[[TopicPartition], bool]
 ) -> Steps[list[DescribedLog]]:
     """Describe the logs of a directory that are wanted, in steps."""
-    found: list[DescribedLog] = []
+    rows: list[DescribedLog] = []
     for number, log in enumerate(directory.all_logs, 1):
         if not number % _A_STEP:
             yield
         if wants(log.partition) and not log.closed:
             is_future = directory.futures.get(log.partition) is log
-            found.append(
+            rows.append(
                 DescribedLog(
                     partition=log.partition,
                     size=log.size,
@@ -63,7 +63,7 @@ def describe_logs(
                     is_future=is_future,
                 )
             )
-    return found
+    return rows
 
 
 def _lag(current: Log | None, log: Log, *, is_future: bool) -> int:

@@ -28,7 +28,7 @@ from trio_kafka.log.files.names import CLEAN, LOCK
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
 from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
-from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.retention import REMOVAL
 from trio_kafka.model import TopicPartition
 from trio_kafka.scheduling.yield_point import UNBOUND, YieldPoint
@@ -69,7 +69,8 @@ class LogDirectory:
     """A log directory in use. clean: the broker stopped cleanly before.
 
     logs: those in it. futures: copies of logs that move here from another directory; none of a log
-        that is here already, so checkpoints have one line for each partition.
+        that is here already, so checkpoints have one line for each partition. `LogTable` changes
+        both.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class LogDirectory:
         world: World,
         root: Directory,
         on_offline: Callable[[], None],
+        *,
         yield_point: YieldPoint = UNBOUND,
     ) -> None:
         self.root = root
@@ -132,9 +134,9 @@ class LogDirectory:
                 )
         self._known = {name: dict(offsets) for name, offsets in self._durable.items()}
 
-    def known(self, partition: TopicPartition) -> Known:
+    def recovery_of(self, partition: TopicPartition) -> Recovery:
         """Return what the checkpoints state about a partition."""
-        return Known(
+        return Recovery(
             clean=self.clean,
             recovery_point=self._known[RECOVERY_POINTS].get(partition, 0),
             start_offset=self._known[START_OFFSETS].get(partition, 0),
@@ -168,6 +170,10 @@ class LogDirectory:
         elif not log.unsynced.new:  # else the checkpoint may be about a deleted log of that name
             log.compacted_until = max(log.compacted_until, self.cleaned(log.partition) or 0)
         log.lower_checkpoints = self.lower_checkpoints
+
+    def remove(self, partition: TopicPartition, *, is_future: bool = False) -> None:
+        """Remove a log."""
+        del (self.futures if is_future else self.logs)[partition]
 
     def fail(self, error: LogDirError | OSError) -> None:
         """Go offline, with every log. Idempotent."""
@@ -238,9 +244,9 @@ class LogDirectory:
         """Write the offset up to which a log was compacted. OSError."""
         async with self._writing:
             cleaned = self._durable[CLEANER_OFFSETS]
-            here = self.logs | self.futures
-            offsets = {at: one for at, one in cleaned.items() if at in here}
-            if here.get(log.partition) is log:
+            logs = self.logs | self.futures
+            offsets = {partition: end for partition, end in cleaned.items() if partition in logs}
+            if logs.get(log.partition) is log:
                 offsets[log.partition] = offset
             log.compacted_until = max(log.compacted_until, offset)
             await self._write_cleaned(offsets)
@@ -282,7 +288,7 @@ class LogDirectory:
             self.fail(error)
 
     async def checkpoint(self, *names: str) -> None:
-        """Write these checkpoints, without names all. An error takes the directory offline."""
+        """Write the checkpoints of these names, or all; an error takes the directory offline."""
         if self.offline is None:
             try:
                 # High watermarks before start offsets: see `write_start_offsets`.
@@ -309,11 +315,11 @@ class LogDirectory:
             into the empty directory below the mount.
         """
         try:
-            there = self.root.exists(LOCK) or self.root.exists(META_PROPERTIES)
+            exists = self.root.exists(LOCK) or self.root.exists(META_PROPERTIES)
         except OSError as error:
             self.fail(error)
             return
-        if not there:
+        if not exists:
             self.fail(LogDirError(self.path, f"{LOCK} and {META_PROPERTIES} have vanished"))
 
     async def high_watermarks_moved(self) -> bool:
@@ -321,8 +327,8 @@ class LogDirectory:
         await trio.lowlevel.checkpoint()
         durable, logs = self._durable[HIGH_WATERMARKS], self.all_logs
         for start in range(0, len(logs), _SLICE):
-            some = logs[start : start + _SLICE]
-            if any(durable.get(log.partition) != log.high_watermark for log in some):
+            chunk = logs[start : start + _SLICE]
+            if any(durable.get(log.partition) != log.high_watermark for log in chunk):
                 return True
             await trio.lowlevel.checkpoint()
         return len(durable) != len(logs)

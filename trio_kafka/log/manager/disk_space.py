@@ -5,7 +5,7 @@ know before. The check is cheap: one `statvfs` for each directory.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import trio
 from attrs import field
@@ -23,8 +23,8 @@ _MIB: Final = 1 << 20
 _logger: Final = get_logger(__name__)
 
 
-@define(eq=False)
-class _Watched:
+@define(eq=False, kw_only=True)
+class _DiskState:
     """One directory. warned_at: free bytes at the last warning; None: there is enough space."""
 
     space: Space
@@ -50,11 +50,11 @@ class DiskSpace:
 
     directories: Callable[[], list[LogDirectory]]
     least_percent: Callable[[], int]
-    _watched: dict[str, _Watched] = field(factory=dict, init=False)
+    _watched: dict[str, _DiskState] = field(factory=dict, init=False)
 
     def figures(self) -> Figures:
         """Return the free space by path, in percent, for the tree."""
-        return {path: round(one.free_percent, 1) for path, one in self._watched.items()}
+        return {path: round(disk.free_percent, 1) for path, disk in self._watched.items()}
 
     async def check(self) -> None:
         """Measure the space of each directory; log a warning for one that is nearly full."""
@@ -69,7 +69,7 @@ class DiskSpace:
 
     def _note(self, path: str, space: Space) -> None:
         now = trio.current_time()
-        watched = self._watched.setdefault(path, _Watched(space, now))
+        watched = self._watched.setdefault(path, _DiskState(space=space, at=now))
         watched.note(space, now)
         least = self.least_percent()
         soon = watched.full_in_s is not None and watched.full_in_s < _SOON_S
@@ -83,7 +83,13 @@ class DiskSpace:
             _logger.info("disk has space again", path=path, **_fields(watched))
 
 
-def _fields(watched: _Watched) -> dict[str, Any]:
+class _Fields(TypedDict):
+    free_mib: int
+    free_percent: str
+    full_in: str
+
+
+def _fields(watched: _DiskState) -> _Fields:
     full_in_s = watched.full_in_s
     return {
         "free_mib": watched.space.usable // _MIB,

@@ -21,9 +21,11 @@ def check_identity(directories: Iterable[LogDirectory], identity: MetaProperties
     At least one must be formatted. Raises IdentityError.
     """
     directories = tuple(directories)
-    formatted = [(one.path, one.properties) for one in directories if one.properties]
+    formatted = [
+        (directory.path, directory.properties) for directory in directories if directory.properties
+    ]
     if directories and not formatted:
-        paths = ", ".join(one.path for one in directories)
+        paths = ", ".join(directory.path for directory in directories)
         raise IdentityError(f"no log directory is formatted: {paths}")
     seen: dict[str, str] = {}
     for path, properties in formatted:

@@ -38,12 +38,12 @@ def _retained_s(log: Log) -> float:
         return 0.0
     if not config.deletes or config.retention_ms < 0 or not segment.size:
         return inf
-    return max(config.retention_ms + 1 - age_ms(log, 0, segment, log.now_ms()), 0) / 1000
+    return max(config.retention_ms + 1 - age_ms(log, 0, segment, now_ms=log.now_ms()), 0) / 1000
 
 
 def checkpoint_idle_s(logs: LogManager, name: str) -> float:
     """Seconds until a checkpoint has to be written: 0 if it is out of date."""
-    return inf if all(one.is_current(name) for one in logs.online) else 0.0
+    return inf if all(directory.is_current(name) for directory in logs.online) else 0.0
 
 
 def flush_idle_s(logs: LogManager) -> float:

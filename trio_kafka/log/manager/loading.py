@@ -66,22 +66,22 @@ async def load_logs(
     async with AsyncExitStack() as stack:
         with_workers = await _keep_workers(logs, stack)
         load = _Load(
-            logs,
-            config_of,
-            delete_delay_ms,
-            topic_id_of,
-            directory_of,
-            since,
-            at_once,
-            worker_bytes if with_workers else None,
+            logs=logs,
+            config_of=config_of,
+            delete_delay_ms=delete_delay_ms,
+            topic_id_of=topic_id_of,
+            directory_of=directory_of,
+            silent_since=since,
+            at_once=at_once,
+            worker_bytes=worker_bytes if with_workers else None,
         )
         nursery = await stack.enter_async_context(trio.open_nursery())
         for directory in logs.online:
             nursery.start_soon(load.directory, directory, name=f"log-loading {directory.path}")
     logs.check_online()
-    for partition in logs.futures.partitions:
+    for partition in [future.partition for future in logs.futures]:
         topic_id = topic_id_of(partition.topic)
-        _settle_move(logs, partition, topic_id, directory_of(partition))
+        _settle_move(logs, partition, topic_id, directory_id=directory_of(partition))
 
 
 async def _keep_workers(logs: LogManager, stack: AsyncExitStack) -> bool:
@@ -95,7 +95,7 @@ async def _keep_workers(logs: LogManager, stack: AsyncExitStack) -> bool:
     return True
 
 
-@frozen
+@frozen(kw_only=True)
 class _Load:
     """One load of all directories."""
 
@@ -133,13 +133,13 @@ class _Load:
         self, directory: LogDirectory, names: Sequence[str], progress: DirectoryProgress
     ) -> None:
         """Load the logs of a directory, some at a time."""
-        left = iter(names)
+        remaining = iter(names)
         async with trio.open_nursery() as nursery:
             for number in range(min(self.at_once, len(names))):
                 nursery.start_soon(
                     self._load_some,
                     directory,
-                    left,
+                    remaining,
                     progress,
                     nursery.cancel_scope,
                     name=f"log-recovery-{directory.path}-{number}",
@@ -152,10 +152,12 @@ class _Load:
             without a file of epochs was never synced.
         """
         rebuilt = [log for log in directory.logs.values() if log.epochs.dirty]
-        left = iter(rebuilt)
+        remaining = iter(rebuilt)
         async with trio.open_nursery() as nursery:
             for number in range(min(self.at_once, len(rebuilt))):
-                nursery.start_soon(_sync_some, left, name=f"log-epochs-{directory.path}-{number}")
+                nursery.start_soon(
+                    _sync_some, remaining, name=f"log-epochs-{directory.path}-{number}"
+                )
         if rebuilt:
             await directory.checkpoint(RECOVERY_POINTS)
 
@@ -186,7 +188,7 @@ class _Load:
             return
         root = directory.root
         inside = await _names_inside(root, name, parsed)
-        if isinstance(inside, _Ignored):
+        if isinstance(inside, _IgnoreReason):
             _ignore(directory, name, inside.reason)
             return
         if mark == DELETE:
@@ -201,7 +203,7 @@ class _Load:
         else:
             loading = progress.begin(name)
             try:
-                log = await self._open(directory, name, partition, loading, inside)
+                log = await self._open(directory, name, partition, loading=loading, names=inside)
             finally:
                 progress.end(loading)
             self._take_opened(directory, log, future=mark == FUTURE)
@@ -219,24 +221,24 @@ class _Load:
         directory: LogDirectory,
         name: str,
         partition: TopicPartition,
+        *,
         loading: LogProgress,
         names: Sequence[str],
     ) -> Log:
         folder = directory.root.directory(name)
-        known, config = directory.known(partition), self.config_of(partition)
-        known.silent_since = self.silent_since
-        known.progress, known.worker_bytes = loading, self.worker_bytes
-        listed = [names]  # a second attempt lists them itself
+        recovery, config = directory.recovery_of(partition), self.config_of(partition)
+        recovery.silent_since = self.silent_since
+        recovery.progress, recovery.worker_bytes = loading, self.worker_bytes
+        recovery.names = names  # a second attempt lists them itself
         log = await when_free(
             lambda: open_log(
                 self.logs.world,
                 folder,
                 partition,
-                config,
-                known=known,
+                config=config,
+                recovery=recovery,
                 latency=directory.latency,
                 files=self.logs.files,
-                names=listed.pop() if listed else None,
             )
         )
         try:
@@ -253,12 +255,12 @@ class _Load:
     def _take_future(self, directory: LogDirectory, log: Log) -> None:
         """Keep a future log. Of two, that in the directory named by the metadata, or the first."""
         partition = log.partition
-        if self.logs.futures.get(partition) is not None:
+        if self.logs.future(partition) is not None:
             if not directory.has_id(self.directory_of(partition)):
                 self._set_aside(directory, log)
                 return
             self.logs.drop_future(partition)
-        self.logs.futures.take(directory, log)
+        self.logs.take_future(directory, log)
 
     def _set_aside(self, directory: LogDirectory, log: Log) -> None:
         """Make a log a stray that is not served."""
@@ -268,19 +270,21 @@ class _Load:
         self.logs.found_stray(f"{directory.path}/{marked}")
 
     def _take(self, directory: LogDirectory, log: Log) -> None:
-        """Serve the log, unless another one of the same partition has the better claim."""
+        """Serve a loaded log. Of two logs of a partition, serve one and set the other aside."""
         partition = log.partition
         other = self.logs.get(partition)
         if other is None:
             self.logs.take(directory, log)
             return
-        wanted = self.topic_id_of(partition.topic)
-        better = _rank(log, wanted) > _rank(other, wanted)
+        topic_id = self.topic_id_of(partition.topic)
+        better = _rank(log, topic_id) > _rank(other, topic_id)
         if log.topic_id == other.topic_id:
             # Without topic ids, one of them may be of a deleted topic of the same name.
             better = directory.has_id(self.directory_of(partition))
-            there = self.logs.directory_of(partition)
-            is_named = better or (there and there.has_id(self.directory_of(partition)))
+            other_directory = self.logs.directory_of(partition)
+            is_named = better or (
+                other_directory and other_directory.has_id(self.directory_of(partition))
+            )
             if log.topic_id is not None and not is_named:
                 log.abandon()
                 paths = f"{log.directory.path} and in {other.directory.path}"
@@ -293,17 +297,22 @@ class _Load:
 
 
 def _settle_move(
-    logs: LogManager, partition: TopicPartition, topic_id: TopicId | None, wanted: str | None
+    logs: LogManager,
+    partition: TopicPartition,
+    topic_id: TopicId | None,
+    *,
+    directory_id: str | None,
 ) -> None:
     """Promote a future log if a crash came between the steps of its promotion.
 
     Either the metadata name its directory already, or the log is gone. A future log that does not
     have all of the log stays one, and the move goes on. The log of a future log may be in an
     offline directory. A future log that was never synced may be that of another topic.
-    topic_id: of the current topic of this name; None: there is none. wanted: id of a directory.
+    topic_id: of the current topic of this name; None: there is none.
+    directory_id: of the directory that the metadata name for the replica.
     """
-    log, future = logs.get(partition), logs.futures.get(partition)
-    directory = logs.futures.directory_of(partition)
+    log, future = logs.get(partition), logs.future(partition)
+    directory = logs.directory_of(partition, is_future=True)
     if future is None or directory is None or directory.offline or topic_id is None:
         return
     if future.topic_id != topic_id:
@@ -315,7 +324,7 @@ def _settle_move(
     has_all = log is not None and (
         future.start_offset <= log.start_offset and log.end_offset <= future.end_offset
     )
-    if lost or (has_all and directory.has_id(wanted)):
+    if lost or (has_all and directory.has_id(directory_id)):
         if lost and logs.get(partition) is not None:
             logs.make_stray(partition)
         logs.promote(partition)
@@ -323,7 +332,7 @@ def _settle_move(
 
 
 @frozen
-class _Ignored:
+class _IgnoreReason:
     """Reason why a name is not that of a partition's directory."""
 
     reason: str
@@ -331,18 +340,18 @@ class _Ignored:
 
 async def _names_inside(
     root: Directory, name: str, parsed: tuple[TopicPartition, str]
-) -> list[str] | _Ignored:
+) -> list[str] | _IgnoreReason:
     """Return the names in the directory of a partition, or why it is none. OSError."""
     try:
         inside = await when_free_now(lambda: root.directory(name).names())
     except NotADirectoryError:
-        return _Ignored("a plain file, not a partition's directory")
+        return _IgnoreReason("a plain file, not a partition's directory")
     except OSError as error:
         if error.errno not in {errno.ENOENT, errno.ELOOP}:
             raise
-        return _Ignored("a symbolic link to a missing directory")
+        return _IgnoreReason("a symbolic link to a missing directory")
     reason = why_foreign(name, parsed, inside)
-    return inside if reason is None else _Ignored(reason)
+    return inside if reason is None else _IgnoreReason(reason)
 
 
 def _is_log(name: str) -> bool:
@@ -364,8 +373,8 @@ def _ignore(directory: LogDirectory, name: str, reason: str) -> None:
     _logger.warning("foreign file ignored", path=f"{directory.path}/{name}", reason=reason)
 
 
-def _rank(log: Log, wanted: TopicId | None) -> int:
+def _rank(log: Log, topic_id: TopicId | None) -> int:
     """Rank a log by how likely it is that of the topic id. Without an id it was not synced."""
     if log.topic_id is None:
         return 1
-    return 2 if log.topic_id == wanted else 0
+    return 2 if log.topic_id == topic_id else 0

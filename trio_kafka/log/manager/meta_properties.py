@@ -80,10 +80,10 @@ def _value(values: dict[str, str], name: str) -> str:
     return values[name]
 
 
-def _refused(directory: Directory, found: str) -> LogDirError:
+def _refused(directory: Directory, problem: str) -> LogDirError:
     return LogDirError(
         directory.path,
-        f"{NAME}: {found}. Restore the file from a backup; its lines are version=1, node.id=,"
+        f"{NAME}: {problem}. Restore the file from a backup; its lines are version=1, node.id=,"
         " cluster.id= (see `broker started` in earlier log lines) and directory.id=",
     )
 

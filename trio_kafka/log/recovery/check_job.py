@@ -5,7 +5,7 @@ The job only reads. A broker that is killed may leave it running for a moment, w
 
 from trio_kafka.attributes import frozen
 from trio_kafka.log.files.operations import run_in_steps
-from trio_kafka.log.recovery.verify import Checked, checking
+from trio_kafka.log.recovery.verify import CheckProgress, checking
 from trio_kafka.log.segment import Segment, Summary
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.scheduling.chunked_work import Steps
@@ -20,13 +20,13 @@ class CheckedSegment:
     """
 
     end: int
-    checked: Checked
+    checked: CheckProgress
     epochs: tuple[tuple[int, int], ...]
     summary: Summary
 
 
 def check_in_job(
-    directory: Directory, base_offset: int, checked: Checked, index_interval_bytes: int
+    directory: Directory, base_offset: int, checked: CheckProgress, index_interval_bytes: int
 ) -> Steps[CheckedSegment]:
     """Check the segment that begins with `base_offset`, from its begin on. OSError."""
     segment = Segment.open(directory, base_offset, 0)
@@ -38,7 +38,7 @@ def check_in_job(
             epochs.append((header.leader_epoch, header.base_offset))
 
     try:
-        end = yield from run_in_steps(checking(segment, checked, index_interval_bytes, see))
+        end = yield from run_in_steps(checking(segment, checked, index_interval_bytes, see=see))
         return CheckedSegment(
             end=end, checked=checked, epochs=tuple(epochs), summary=segment.summary()
         )

@@ -51,6 +51,6 @@ async def looks_lost(file: File, begin: int, end: int) -> bool:
             return True
     start = max(begin, end - _LOOKED_AT)
     content = bytearray(end - start)
-    found = await file.read(start, content)
-    zeros = end - start - len(bytes(content[:found]).rstrip(b"\0"))
+    length = await file.read(start, content)
+    zeros = end - start - len(bytes(content[:length]).rstrip(b"\0"))
     return zeros >= min((end - begin - 1) % _SECTOR + 1, _NO_CHANCE)

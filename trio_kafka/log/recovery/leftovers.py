@@ -13,6 +13,7 @@ from trio_kafka.log.files.names import (
     SEGMENT_FILES,
     SWAP,
     offset_file,
+    offsets_of,
     parse_offset_file,
 )
 from trio_kafka.log.files.open_files import OpenFiles
@@ -33,11 +34,12 @@ async def finish_swaps(directory: Directory, files: OpenFiles) -> None:
     The replaced segments are removed first, durably: after a crash in between the swap file is
     found again. OSError.
     """
-    for name in [one for one in await names_in(directory) if one.endswith(_LOG_SWAP)]:
-        found = parse_offset_file(name.removesuffix(SWAP))
-        if found is None:
+    for name in [name for name in await names_in(directory) if name.endswith(_LOG_SWAP)]:
+        swapped = parse_offset_file(name.removesuffix(SWAP))
+        if swapped is None:
             continue
-        last = [found[0]]
+        base_offset = swapped[0]
+        last = [base_offset]
         file = files.open(directory, name)
 
         def see(position: int, header: BatchHeader, last: list[int] = last) -> None:
@@ -48,7 +50,7 @@ async def finish_swaps(directory: Directory, files: OpenFiles) -> None:
             if file.size:
                 whole = await run_in_threads(walk(file, 0, see, chunk=BULK)) == file.size
             else:  # no record of the segment was left; its index has got its name before
-                whole = directory.exists(offset_file(found[0], INDEX) + SWAP)
+                whole = directory.exists(offset_file(base_offset, INDEX) + SWAP)
         finally:
             file.close()
         if not whole and directory.exists(name.removesuffix(SWAP)):
@@ -58,11 +60,11 @@ async def finish_swaps(directory: Directory, files: OpenFiles) -> None:
             continue  # `clear_leftovers` removes it
         for other in await names_in(directory):
             parsed = parse_offset_file(other)
-            if parsed and parsed[1] in SEGMENT_FILES and found[0] <= parsed[0] <= last[0]:
+            if parsed and parsed[1] in SEGMENT_FILES and base_offset <= parsed[0] <= last[0]:
                 await directory.unlink(other)
         await sync_names(directory)
         for suffix in INDEX_FILES:
-            index = offset_file(found[0], suffix)
+            index = offset_file(base_offset, suffix)
             if directory.exists(index + SWAP):
                 directory.rename(index + SWAP, index)
         await sync_names(directory)
@@ -80,8 +82,7 @@ async def clear_leftovers(
     for name in names:
         if name.endswith(_UNFINISHED):
             await directory.unlink(name)
-    found = [parse_offset_file(name) for name in names]
-    bases = sorted(one[0] for one in found if one is not None and one[1] == LOG)
+    bases = offsets_of(names, LOG)
     while len(bases) > 1 and bases[1] <= start_offset:
         await unlink_segment(directory, bases.pop(0))
     return bases

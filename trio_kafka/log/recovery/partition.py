@@ -7,7 +7,7 @@ be in the page cache only. Rebuilt leader epochs stay in memory, and the recover
 unchanged, until the log is synced (`loading`).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Final
 
 from attrs import field
@@ -20,7 +20,7 @@ from trio_kafka.log.disk_latency import DiskLatency
 from trio_kafka.log.epochs import LeaderEpochs
 from trio_kafka.log.files.checkpoints import LEADER_EPOCHS, read_lines
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names
-from trio_kafka.log.files.names import LOG, parse_offset_file
+from trio_kafka.log.files.names import LOG, offsets_of
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.log import Log, LogState
@@ -31,7 +31,7 @@ from trio_kafka.log.producer_snapshots import (
     snapshots_among,
 )
 from trio_kafka.log.recovery.leftovers import clear_leftovers, finish_swaps
-from trio_kafka.log.recovery.segment_loader import Known, SegmentLoader
+from trio_kafka.log.recovery.segment_loader import Recovery, SegmentLoader
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segment_file import unlink_segment
 from trio_kafka.log.segments import Segments
@@ -46,8 +46,8 @@ def create_log(
     world: World,
     directory: Directory,
     partition: TopicPartition,
-    config: LogConfig,
     *,
+    config: LogConfig,
     parent: Directory | None = None,
     start_offset: int = 0,
     latency: DiskLatency | None = None,
@@ -58,7 +58,7 @@ def create_log(
     """
     now_ms = int(world.clock.wall() * 1000)
     segment = run_now(
-        Segment.create(directory, start_offset, now_ms, files, reserve=config.reserve)
+        Segment.create(directory, start_offset, now_ms, files=files, reserve=config.reserve)
     )
     state = LogState(
         segments=Segments([segment]),
@@ -67,40 +67,50 @@ def create_log(
         recovery_point=start_offset,
     )
     state.producers.loads_at = start_offset
-    return Log(world, directory, partition, config, state, parent=parent, latency=latency)
+    return Log(
+        world, directory, partition, config=config, state=state, parent=parent, latency=latency
+    )
 
 
 async def open_log(
     world: World,
     directory: Directory,
     partition: TopicPartition,
-    config: LogConfig,
     *,
-    known: Known | None = None,
+    config: LogConfig,
+    recovery: Recovery | None = None,
     parent: Directory | None = None,
     latency: DiskLatency | None = None,
     files: OpenFiles | None = None,
-    names: Sequence[str] | None = None,
 ) -> Log:
     """Load the log in a directory, which may be empty.
 
-    known: must not claim more than is true. names: those in the directory, as they are now; None:
-        they are listed. LogDirError.
-    Sync the log if its epochs are dirty: only then may the recovery point be its end.
+    recovery: must not claim more than is true. Sync the log if its epochs are dirty: only then may
+        the recovery point be its end.
+    Raises LogDirError.
     """
     now_ms = int(world.clock.wall() * 1000)
-    loader = _Loader(world, directory, config, known or Known(), files or OpenFiles(), now_ms)
+    loader = _Loader(
+        world=world,
+        directory=directory,
+        config=config,
+        recovery=recovery or Recovery(),
+        files=files or OpenFiles(),
+        now_ms=now_ms,
+    )
     try:
-        state = await loader.load(names)
+        state = await loader.load()
     except BaseException as error:
         loader.abandon()
         if isinstance(error, OSError):
             raise LogDirError(directory.path, f"{partition}: {error}") from error
         raise
-    return Log(world, directory, partition, config, state, parent=parent, latency=latency)
+    return Log(
+        world, directory, partition, config=config, state=state, parent=parent, latency=latency
+    )
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class _Loader:
     """One load.
 
@@ -110,7 +120,7 @@ class _Loader:
     world: World
     directory: Directory
     config: LogConfig
-    known: Known
+    recovery: Recovery
     files: OpenFiles
     now_ms: int
     start_offset: int = field(init=False)
@@ -118,18 +128,19 @@ class _Loader:
     doubtful: int = field(default=0, init=False)
     epochs: LeaderEpochs = field(factory=LeaderEpochs, init=False)
     rebuilt: list[Segment] = field(factory=list, init=False)
-    _found: list[Segment] = field(factory=list, init=False)
+    _segments: list[Segment] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.start_offset = self.known.start_offset
+        self.start_offset = self.recovery.start_offset
 
-    async def load(self, names: Sequence[str] | None = None) -> LogState:
-        silent_since = self.known.silent_since
+    async def load(self) -> LogState:
+        names, self.recovery.names = self.recovery.names, None
+        silent_since = self.recovery.silent_since
         was_synced = True
-        if not self.known.clean and not self.directory.exists(LEADER_EPOCHS):
+        if not self.recovery.clean and not self.directory.exists(LEADER_EPOCHS):
             # Never synced: the checkpoints describe an earlier log of the partition.
-            before = self.known
-            self.known = Known(progress=before.progress, worker_bytes=before.worker_bytes)
+            before = self.recovery
+            self.recovery = Recovery(progress=before.progress, worker_bytes=before.worker_bytes)
             self.start_offset = 0
             was_synced = False
         if names is None:
@@ -147,45 +158,45 @@ class _Loader:
         epochs_lost = await self._load_epochs()
         saved = self.epochs.rows
         loader = SegmentLoader(
-            self.world,
-            self.directory,
-            self.config,
-            self.known,
-            self.files,
-            self.epochs,
+            world=self.world,
+            directory=self.directory,
+            config=self.config,
+            recovery=self.recovery,
+            files=self.files,
+            epochs=self.epochs,
             epochs_lost=epochs_lost,
             now_ms=self.now_ms,
         )
-        self._found, self.rebuilt = loader.found, loader.rebuilt
+        self._segments, self.rebuilt = loader.segments, loader.rebuilt
         await loader.load(bases)
         self.end_offset = loader.end_offset
         await self._settle_range()
-        if self.end_offset < self.known.recovery_point:
+        if self.end_offset < self.recovery.recovery_point:
             _logger.error(
                 "log ends below its recovery point: records are missing",
                 path=self.directory.path,
                 end_offset=self.end_offset,
-                recovery_point=self.known.recovery_point,
+                recovery_point=self.recovery.recovery_point,
             )
-        segments = Segments(self._found)
+        segments = Segments(self._segments)
         self.epochs.truncate_from_start(self.start_offset)
         self.epochs.truncate_from_end(self.end_offset)
         self.epochs.dirty = self.epochs.rows != saved
-        found = snapshots_among(names)  # a segment that was dropped leaves its snapshot
-        found = await drop_snapshots(self.directory, self.end_offset, found)
+        snapshots = snapshots_among(names)  # a segment that was dropped leaves its snapshot
+        snapshots = await drop_snapshots(self.directory, self.end_offset, snapshots)
         bases_left = {segment.base_offset for segment in segments}
-        found = await drop_strays(self.directory, bases_left, found)
+        snapshots = await drop_strays(self.directory, bases_left, snapshots)
         producers = await load_producers(
             self.directory,
             segments,
             self.rebuilt[0].base_offset if self.rebuilt else self.end_offset,
-            self.end_offset,
-            set(self.rebuilt),
-            found=found,
+            end_offset=self.end_offset,
+            rebuilt=set(self.rebuilt),
+            offsets=snapshots,
             without=loader.plain,
             silent_since=silent_since,
         )
-        if not self.known.clean:
+        if not self.recovery.clean:
             producers.loads_at = None  # the snapshot may be in the page cache only
         await self._make_durable(segments.active)
         return LogState(
@@ -193,7 +204,7 @@ class _Loader:
             end_offset=self.end_offset,
             start_offset=self.start_offset,
             recovery_point=self._recovery_point,
-            high_watermark=self.known.high_watermark,
+            high_watermark=self.recovery.high_watermark,
             epochs=self.epochs,
             producers=producers,
         )
@@ -205,22 +216,21 @@ class _Loader:
         the base of the last segment, a start above that high watermark is probably damage, and must
         not delete a segment.
         """
-        found = [parse_offset_file(name) for name in names]
-        last = max((one[0] for one in found if one is not None and one[1] == LOG), default=None)
-        if last is not None and self.start_offset > max(last, self.known.high_watermark):
+        last = max(offsets_of(names, LOG), default=None)
+        if last is not None and self.start_offset > max(last, self.recovery.high_watermark):
             self.doubtful, self.start_offset = self.start_offset, 0
 
     def abandon(self) -> None:
         """Close the files of a load that failed or was cancelled."""
-        for segment in self._found:
+        for segment in self._segments:
             segment.close()
 
     @property
     def _recovery_point(self) -> int:
         """End of the log, unless rebuilt epochs are in memory only."""
-        known = self.known
-        if self.epochs.dirty and not known.clean:
-            return min(known.recovery_point, self.end_offset)
+        recovery = self.recovery
+        if self.epochs.dirty and not recovery.clean:
+            return min(recovery.recovery_point, self.end_offset)
         return self.end_offset
 
     async def _load_epochs(self) -> bool:
@@ -235,9 +245,13 @@ class _Loader:
         return not rows
 
     async def _settle_range(self) -> None:
-        """Restart a log that ends before its start offset. Create the segment of a new one."""
-        first = self._found[0].base_offset if self._found else 0
-        if self._found and self.doubtful > self.end_offset:
+        """Make the start offset and the segments agree.
+
+        Segments that end before the start offset are removed. A log without a segment gets an empty
+        one, which begins at the start offset.
+        """
+        first = self._segments[0].base_offset if self._segments else 0
+        if self._segments and self.doubtful > self.end_offset:
             _logger.warning(
                 "start offset above the log's end ignored",
                 path=self.directory.path,
@@ -247,23 +261,23 @@ class _Loader:
             )
         else:
             self.start_offset = max(self.start_offset, self.doubtful)
-        if self._found and self.end_offset < self.start_offset:
-            for segment in self._found:
+        if self._segments and self.end_offset < self.start_offset:
+            for segment in self._segments:
                 segment.close()
                 await unlink_segment(self.directory, segment.base_offset)
-            self._found.clear()
+            self._segments.clear()
             self.rebuilt.clear()
-        if not self._found:
+        if not self._segments:
             segment = run_now(
                 Segment.create(
                     self.directory,
                     self.start_offset,
                     self.now_ms,
-                    self.files,
+                    files=self.files,
                     reserve=self.config.reserve,
                 )
             )
-            self._found.append(segment)
+            self._segments.append(segment)
             self.rebuilt.append(segment)
             first = self.end_offset = self.start_offset
         self.start_offset = max(self.start_offset, first)
@@ -277,9 +291,9 @@ class _Loader:
                 run_now(segment.write_indexes())
                 segment.seal()
             await segment.sync()
-        if self.rebuilt or not self.known.clean:
+        if self.rebuilt or not self.recovery.clean:
             await sync_names(self.directory)
-        if active not in self.rebuilt and self.known.clean:
+        if active not in self.rebuilt and self.recovery.clean:
             active.trust()
         for segment in self.rebuilt:
             if segment is not active:

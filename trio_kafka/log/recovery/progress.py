@@ -1,7 +1,7 @@
 """Progress of the load of a log directory: figures for the tree, and lines in the broker's log."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import trio
 from attrs import field
@@ -41,6 +41,14 @@ class LogProgress:
         return f"{self.name}({self.checked}/{self.segments})"
 
 
+class _Fields(TypedDict):
+    path: str
+    loaded: int
+    logs: int
+    recovered: int
+    checked_mib: int
+
+
 @define(eq=False)
 class DirectoryProgress:
     """Load of a directory. logs: number of its logs. recovered: logs of which batches were checked.
@@ -57,9 +65,9 @@ class DirectoryProgress:
 
     def begin(self, name: str) -> LogProgress:
         """Return the progress of a log whose load begins."""
-        made = LogProgress(name)
-        self._running[made] = None
-        return made
+        progress = LogProgress(name)
+        self._running[progress] = None
+        return progress
 
     def end(self, log: LogProgress) -> None:
         """Count a log that is loaded, or whose load has failed."""
@@ -84,7 +92,7 @@ class DirectoryProgress:
 
     def nodes(self, parent: Node) -> Iterable[Node]:
         """Make nodes of the logs that are being loaded."""
-        return [Node(log.name, "log", log.figures, parent) for log in self._running]
+        return [Node(log.name, "log", log.figures, parent=parent) for log in self._running]
 
     async def report(self) -> None:
         """Log the progress every few seconds until cancelled."""
@@ -97,7 +105,7 @@ class DirectoryProgress:
         """Log that the directory is loaded. began: reading of `elapsed`."""
         _logger.info("logs loaded", **self._fields(), ms=round((elapsed() - began) * 1000))
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> _Fields:
         return {
             "path": self.path,
             "loaded": self.loaded,

@@ -1,5 +1,6 @@
 """Load of the segments of a partition: each is trusted, read, cut or dropped."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from attrs import field
@@ -15,7 +16,7 @@ from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.recovery.check_job import check_in_job
 from trio_kafka.log.recovery.damage import Damage, Judge, looks_lost
 from trio_kafka.log.recovery.progress import LogProgress
-from trio_kafka.log.recovery.verify import Checked, check_segment, find_whole_batch
+from trio_kafka.log.recovery.verify import CheckProgress, check_segment, find_whole_batch
 from trio_kafka.log.scan.walk import BULK, walk
 from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch
 from trio_kafka.log.segment import Segment
@@ -30,14 +31,17 @@ _logger: Final = get_logger(__name__)
 
 
 @define(kw_only=True)
-class Known:
-    """Facts about a partition from the checkpoints of its log directory.
+class Recovery:
+    """What is known of a log before it is loaded, and how it is checked.
 
-    clean: the broker stopped cleanly. cleaned_until: below it compaction may have left gaps.
+    clean: the broker stopped cleanly. cleaned_until: below it compaction may have left gaps. These
+        and the other offsets are from the checkpoints of the log directory.
+    names: those in the directory, as they are now; taken by the first load. None: they are listed.
     judge: called before damage is cut, for a log in which no offset may be missing.
     silent_since: see `load_producers`.
     progress: of the load. worker_bytes: a segment with at least so many bytes to check is checked
         in a worker process; None: none is.
+    names: those in the directory of the partition, as they are now; None: they are listed.
     """
 
     clean: bool = False
@@ -49,17 +53,18 @@ class Known:
     judge: Judge | None = None
     progress: LogProgress = field(factory=LogProgress, eq=False)
     worker_bytes: int | None = None
+    names: Sequence[str] | None = field(default=None, eq=False)
 
 
 def _see_nothing(position: int, header: BatchHeader) -> None:
     """Ignore a batch: epochs come from their file."""
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class SegmentLoader:
     """One load of the segments of a partition.
 
-    found: the segments of the log. rebuilt: those of them that were read, those without a batch of
+    segments: of the log. rebuilt: those of them that were read, those without a batch of
         a producer in `plain` too. end_offset: of the log.
     epochs: updated. epochs_lost: they are rebuilt from the batches.
     """
@@ -67,24 +72,24 @@ class SegmentLoader:
     world: World
     directory: Directory
     config: LogConfig
-    known: Known
+    recovery: Recovery
     files: OpenFiles
     epochs: LeaderEpochs
     epochs_lost: bool = field(kw_only=True)
     now_ms: int = field(kw_only=True)
     end_offset: int = field(default=0, init=False)
-    found: list[Segment] = field(factory=list, init=False)
+    segments: list[Segment] = field(factory=list, init=False)
     rebuilt: list[Segment] = field(factory=list, init=False)
     plain: set[Segment] = field(factory=set, init=False)
 
     async def load(self, bases: list[int]) -> None:
         """Load the segments with these base offsets. OSError."""
-        self.known.progress.segments = len(bases)
-        checked: Checked | None = None
+        self.recovery.progress.segments = len(bases)
+        checked: CheckProgress | None = None
         whole = True
         for number, base in enumerate(bases):
             last = number + 1 == len(bases)
-            self.known.progress.checked = number
+            self.recovery.progress.checked = number
             if not whole or (checked and not self._continues(base, checked.end_offset)):
                 if whole and checked:
                     self._judge_hole(bases[number - 1], checked)
@@ -92,10 +97,10 @@ class SegmentLoader:
                 _logger.warning("segment dropped", path=self.directory.path, base_offset=base)
                 await unlink_segment(self.directory, base)
                 continue
-            segment = Segment.open(self.directory, base, self.now_ms, self.files)
-            self.found.append(segment)
-            trusted = self.known.clean or (
-                not last and bases[number + 1] <= self.known.recovery_point
+            segment = Segment.open(self.directory, base, self.now_ms, files=self.files)
+            self.segments.append(segment)
+            trusted = self.recovery.clean or (
+                not last and bases[number + 1] <= self.recovery.recovery_point
             )
             if trusted and await self._trust(segment, last=last):
                 if self.epochs_lost:
@@ -105,8 +110,8 @@ class SegmentLoader:
             if checked is None:
                 if not trusted:
                     self.epochs.truncate_from_end(base)
-                gapless = self.known.judge is not None
-                checked = Checked(base, self.epochs.epoch_at(base - 1), gapless=gapless)
+                gapless = self.recovery.judge is not None
+                checked = CheckProgress(base, self.epochs.epoch_at(base - 1), gapless=gapless)
             checked.end_offset = max(checked.end_offset, base)
             assign = not trusted or self.epochs_lost
             # Segments after a trusted one were synced: they stay, whatever is wrong with this one.
@@ -118,7 +123,7 @@ class SegmentLoader:
 
     def _continues(self, base: int, end: int) -> bool:
         """Return whether a segment may begin with `base` after one that ends with `end`."""
-        return base == end or (end < base <= self.known.cleaned_until)
+        return base == end or (end < base <= self.recovery.cleaned_until)
 
     async def _trust(self, segment: Segment, *, last: bool) -> bool:
         """Use a segment without reading it. False: something is missing, so it must be read."""
@@ -152,7 +157,7 @@ class SegmentLoader:
         return await run_in_threads(walk(segment.file, begin, see)) == segment.file.size and sound
 
     async def _check(
-        self, segment: Segment, checked: Checked, *, assign: bool, keep: bool, last: bool
+        self, segment: Segment, checked: CheckProgress, *, assign: bool, keep: bool, last: bool
     ) -> bool:
         """Read a segment and cut it after its last whole batch. False: it was cut.
 
@@ -163,16 +168,16 @@ class SegmentLoader:
         checked.producers = False
         end = await self._check_in_process(segment, checked, assign=assign)
         if end is None:
-            end = await check_segment(segment, checked, interval, see)
-        self.known.progress.bytes_checked += end
+            end = await check_segment(segment, checked, interval, see=see)
+        self.recovery.progress.bytes_checked += end
         self.rebuilt.append(segment)
         file = segment.file
         search = WholeBatchSearch(file.size)
         gaps = 0
         while end < file.size:
-            most = None if keep or self.known.judge else _SEARCHED
+            most = None if keep or self.recovery.judge else _SEARCHED
             after = await find_whole_batch(file, end, checked, search=search, most=most)
-            if self.known.judge:
+            if self.recovery.judge:
                 damage = Damage(
                     path=f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}",
                     position=end,
@@ -181,7 +186,7 @@ class SegmentLoader:
                     lost=await looks_lost(file, end, file.size if after is None else after),
                     later=not last,
                 )
-                self.known.judge(damage)
+                self.recovery.judge(damage)
             gaps += 1
             if gaps <= _GAPS_LOGGED:
                 self._tell_damage(segment, end, after, kept=keep)
@@ -191,7 +196,7 @@ class SegmentLoader:
                 return False
             if after is None:
                 break
-            end = await check_segment(segment, checked, interval, see, after)
+            end = await check_segment(segment, checked, interval, see=see, position=after)
         if gaps > _GAPS_LOGGED:
             path = f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}"
             _logger.error("more damaged batches kept", path=path, count=gaps - _GAPS_LOGGED)
@@ -200,19 +205,19 @@ class SegmentLoader:
         return True
 
     async def _check_in_process(
-        self, segment: Segment, checked: Checked, *, assign: bool
+        self, segment: Segment, checked: CheckProgress, *, assign: bool
     ) -> int | None:
         """Check a large segment in a worker process, as `check_segment` does.
 
         None: it is small, or the worker was killed.
         """
-        least = self.known.worker_bytes
+        least = self.recovery.worker_bytes
         if least is None or segment.file.size < least:
             return None
-        progress = self.known.progress
+        progress = self.recovery.progress
         progress.worker = True
         try:
-            found = await self.world.run_in_process(
+            result = await self.world.run_in_process(
                 check_in_job,
                 self.directory.path,
                 segment.base_offset,
@@ -225,41 +230,41 @@ class SegmentLoader:
             return None
         finally:
             progress.worker = False
-        segment.take(found.summary)
-        checked.take(found.checked)
-        for epoch, start in found.epochs if assign else ():
+        segment.take(result.summary)
+        checked.take(result.checked)
+        for epoch, start in result.epochs if assign else ():
             self.epochs.assign(epoch, start)
-        return found.end
+        return result.end
 
-    def _judge_hole(self, base: int, checked: Checked) -> None:
+    def _judge_hole(self, base: int, checked: CheckProgress) -> None:
         """Ask `judge` about segments that do not continue the one that begins with `base`."""
-        if self.known.judge:
+        if self.recovery.judge:
             damage = Damage(
                 path=f"{self.directory.path}/{offset_file(base, LOG)}",
-                position=self.found[-1].file.size,
+                position=self.segments[-1].file.size,
                 offset=checked.end_offset,
                 whole_at=None,
                 lost=True,
                 later=True,
             )
-            self.known.judge(damage)
+            self.recovery.judge(damage)
 
     def _tell_damage(
         self, segment: Segment, position: int, after: int | None, *, kept: bool
     ) -> None:
         """Log invalid bytes. With whole batches after them they are not a torn tail."""
         path = f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}"
-        left = segment.file.size - position
+        remaining = segment.file.size - position
         if kept:
             _logger.error("damaged batch kept", path=path, position=position, whole_again_at=after)
         elif after is None:
-            _logger.warning("torn tail cut", path=path, position=position, bytes=left)
+            _logger.warning("torn tail cut", path=path, position=position, bytes=remaining)
         else:
             _logger.error(
                 "damaged batch cut with whole batches behind it",
                 path=path,
                 position=position,
-                bytes=left,
+                bytes=remaining,
                 whole_again_at=after,
             )
 

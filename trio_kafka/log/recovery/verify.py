@@ -25,7 +25,7 @@ _BATCHES: Final = 100  # checked between two pauses: about 1 ms
 
 
 @define
-class Checked:
+class CheckProgress:
     """Progress of a check: offsets and epochs may not fall below it.
 
     gapless: no offset may be missing, as this log is not compacted.
@@ -44,7 +44,7 @@ class Checked:
         if header.producer_id >= 0:
             self.producers = True
 
-    def take(self, other: "Checked") -> None:
+    def take(self, other: "CheckProgress") -> None:
         """Take over the progress of a check in another process."""
         self.end_offset, self.epoch = other.end_offset, other.epoch
         self.producers |= other.producers
@@ -59,14 +59,26 @@ class Checked:
 
 
 async def check_segment(
-    segment: Segment, checked: Checked, index_interval_bytes: int, see: See, position: int = 0
+    segment: Segment,
+    checked: CheckProgress,
+    index_interval_bytes: int,
+    *,
+    see: See,
+    position: int = 0,
 ) -> int:
     """Check a segment in threads, see `checking`. OSError."""
-    return await run_in_threads(checking(segment, checked, index_interval_bytes, see, position))
+    return await run_in_threads(
+        checking(segment, checked, index_interval_bytes, see=see, position=position)
+    )
 
 
 def checking(
-    segment: Segment, checked: Checked, index_interval_bytes: int, see: See, position: int = 0
+    segment: Segment,
+    checked: CheckProgress,
+    index_interval_bytes: int,
+    *,
+    see: See,
+    position: int = 0,
 ) -> FileWork[int]:
     """Rebuild the indexes in memory and call `see` for every whole batch. Return where the last one
     ends.
@@ -100,7 +112,7 @@ def checking(
 async def find_whole_batch(
     file: File,
     position: int,
-    checked: Checked,
+    checked: CheckProgress,
     *,
     search: WholeBatchSearch,
     most: int | None = None,

@@ -57,13 +57,13 @@ class Batch(NamedTuple):
 class Damage:
     """A position where a scan wants a batch, and what it found there.
 
-    left: bytes up to the end. head: those that a header would be in, fewer at the end.
+    remaining: bytes up to the end. head: those that a header would be in, fewer at the end.
     header: None: there is none, and `problem` says why, if more than its size is wrong.
     least: smallest offset that was accepted; None: any.
     """
 
     position: int
-    left: int
+    remaining: int
     head: bytes
     header: BatchHeader | None
     problem: str
@@ -178,34 +178,34 @@ class BatchScan:
     def _look(self, position: int) -> BatchHeader | Span | None:
         """Return the header at a position, the bytes that it takes to know it, or None."""
         view, at = self._view, position - self._start
-        here = len(view) - at
-        if here < HEADER_SIZE or view[at + MAGIC_AT] != MAGIC:
+        available = len(view) - at
+        if available < HEADER_SIZE or view[at + MAGIC_AT] != MAGIC:
             return self._look_closer(position)
         try:
             header = read_header(view, at)
         except KafkaError:
             return self._look_closer(position)
         size = header.length + LENGTH_END
-        if self.whole and here < size <= self.size - position:
+        if self.whole and available < size <= self.size - position:
             return self._ask(position, size)
         return header
 
     def _look_closer(self, position: int) -> BatchHeader | Span | None:
         """Look at what is no batch of magic 2, or not in the view."""
-        at, left = position - self._start, self.size - position
-        need = min(HEADER_SIZE, left)
+        at, remaining = position - self._start, self.size - position
+        need = min(HEADER_SIZE, remaining)
         if len(self._view) - at < need:
             return self._ask(position, need)
         self._problem = ""
         try:
             if self.messages and need > MAGIC_AT and self._view[at + MAGIC_AT] < MAGIC:
-                return self._message_at(at, left)
+                return self._message_at(at, remaining)
             return read_header(self._view[at : at + need])  # errors name positions in it
         except KafkaError as error:
             self._problem = error.message or error.code.name
             return None
 
-    def _message_at(self, at: int, left: int) -> BatchHeader | Span | None:
+    def _message_at(self, at: int, remaining: int) -> BatchHeader | Span | None:
         """Return the description of a message. It is read whole, unless headers alone count."""
         if not (self.whole or self.crcs or self.resumes):
             if len(self._view) - at < SMALLEST_STORED:
@@ -213,7 +213,7 @@ class BatchScan:
             return read_stored_header(self._view, at)
         length = int.from_bytes(self._view[at + 8 : at + LENGTH_END], "big", signed=True)
         size = length + LENGTH_END
-        if not SMALLEST_MESSAGE <= length <= self.largest_message or size > left:
+        if not SMALLEST_MESSAGE <= length <= self.largest_message or size > remaining:
             return None
         if len(self._view) - at < size:
             position = self._start + at
@@ -246,7 +246,7 @@ class BatchScan:
         at = position - self._start
         return Damage(
             position=position,
-            left=self.size - position,
+            remaining=self.size - position,
             head=bytes(self._view[at : at + min(HEADER_SIZE, self.size - position)]),
             header=header,
             problem=self._problem,

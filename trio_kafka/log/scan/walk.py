@@ -18,6 +18,7 @@ def walk(
     file: File,
     position: int,
     see: Callable[[int, BatchHeader], object],
+    *,
     end: int | None = None,
     chunk: int = _CHUNK,
 ) -> FileWork[int]:

@@ -95,7 +95,7 @@ class WholeBatchSearch:
                     continue
                 if least_epoch is not None and epoch < least_epoch:
                     continue
-                if self._pays(size, here=len(content) - at):
+                if self._pays(size, buffered=len(content) - at):
                     begin = memoryview(content)[at + CRC_FROM : at + size]
                     end = position + at + size
                     if crc == (yield from checksum_of(begin, end - size + CRC_FROM, end)):
@@ -103,11 +103,12 @@ class WholeBatchSearch:
             position += last + 1
         return None
 
-    def _pays(self, size: int, *, here: int) -> bool:
-        """Pay for the check of a candidate of `size` bytes, `here` of which were read. False: it
-        is skipped.
+    def _pays(self, size: int, *, buffered: int) -> bool:
+        """Pay for the check of a candidate of `size` bytes. False: it is skipped.
+
+        buffered: how many of its bytes were read already.
         """
-        cost = size if size <= here else size + _READ_COST
+        cost = size if size <= buffered else size + _READ_COST
         if cost > self._budget:
             self.skipped += 1
             return False
@@ -159,6 +160,6 @@ def _candidates(content: bytes, high: bytes, last: int) -> Iterator[int]:
 
 def _common_begin(first: int, last: int) -> bytes:
     """Return the high bytes that all offsets from `first` to `last` have."""
-    one, other = first.to_bytes(8, "big"), last.to_bytes(8, "big")
-    same = next((n for n in range(8) if one[n] != other[n]), 8)
-    return one[:same]
+    low, high = first.to_bytes(8, "big"), last.to_bytes(8, "big")
+    same = next((n for n in range(8) if low[n] != high[n]), 8)
+    return low[:same]

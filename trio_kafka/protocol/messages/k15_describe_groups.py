@@ -8,7 +8,7 @@ from trio_kafka.protocol.schema import request, response, struct
 
 @request(key=15, versions="0-6", flexible="5+")
 class DescribeGroupsRequest:
-    """Groups by id."""
+    """Describe classic groups: state, protocol and members."""
 
     response: ClassVar[type["DescribeGroupsResponse"]]
 

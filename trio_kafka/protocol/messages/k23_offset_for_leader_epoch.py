@@ -20,7 +20,7 @@ class OffsetForLeaderTopic:
 
 @request(key=23, versions="2-4", flexible="4+")
 class OffsetForLeaderEpochRequest:
-    """Epochs by partition."""
+    """Ask where leader epochs of partitions end, so that a client can find divergence."""
 
     response: ClassVar[type["OffsetForLeaderEpochResponse"]]
 

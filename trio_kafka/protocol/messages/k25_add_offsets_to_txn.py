@@ -19,7 +19,7 @@ class AddOffsetsToTxnRequest:
 
 @response(AddOffsetsToTxnRequest)
 class AddOffsetsToTxnResponse:
-    """An error code."""
+    """Result of adding a group to a transaction."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

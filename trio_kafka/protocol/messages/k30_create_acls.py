@@ -18,7 +18,7 @@ class AclCreation:
 
 @request(key=30, versions="1-3", flexible="2+")
 class CreateAclsRequest:
-    """Entries to create."""
+    """Create entries of access control lists."""
 
     response: ClassVar[type["CreateAclsResponse"]]
 

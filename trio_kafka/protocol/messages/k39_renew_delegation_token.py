@@ -17,7 +17,7 @@ class RenewDelegationTokenRequest:
 
 @response(RenewDelegationTokenRequest)
 class RenewDelegationTokenResponse:
-    """New expiry time."""
+    """Result of a renewal, with the new expiry time of the token."""
 
     error_code: int = int16()
     expiry_timestamp_ms: int = int64()

@@ -17,7 +17,7 @@ class ExpireDelegationTokenRequest:
 
 @response(ExpireDelegationTokenRequest)
 class ExpireDelegationTokenResponse:
-    """New expiry time."""
+    """Result of a change of expiry, with the new expiry time of the token."""
 
     error_code: int = int16()
     expiry_timestamp_ms: int = int64()

@@ -7,7 +7,7 @@ from trio_kafka.protocol.schema import array, int16, int32, request, response, s
 
 @request(key=42, versions="0-3", flexible="2+")
 class DeleteGroupsRequest:
-    """Groups by id."""
+    """Delete empty groups, by group id."""
 
     response: ClassVar[type["DeleteGroupsResponse"]]
 

@@ -13,7 +13,7 @@ class TopicRequest:
 
 @request(key=61, versions="0", flexible="0+")
 class DescribeProducersRequest:
-    """Partitions by topic."""
+    """Describe the active producers of partitions."""
 
     response: ClassVar[type["DescribeProducersResponse"]]
 

@@ -26,7 +26,7 @@ class BrokerRegistrationRequest:
 
 @response(BrokerRegistrationRequest)
 class BrokerRegistrationResponse:
-    """The broker's epoch."""
+    """Epoch that the controller gave to the registered broker."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -7,7 +7,7 @@ from trio_kafka.protocol.schema import int16, int32, request, response, string
 
 @request(key=64, versions="0", flexible="0+")
 class UnregisterBrokerRequest:
-    """The broker."""
+    """Remove the registration of a broker."""
 
     response: ClassVar[type["UnregisterBrokerResponse"]]
 
@@ -16,7 +16,7 @@ class UnregisterBrokerRequest:
 
 @response(UnregisterBrokerRequest)
 class UnregisterBrokerResponse:
-    """An error."""
+    """Result of the removal of a broker registration."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -7,7 +7,7 @@ from trio_kafka.protocol.schema import array, int16, int32, int64, request, resp
 
 @request(key=65, versions="0", flexible="0+")
 class DescribeTransactionsRequest:
-    """Transactional ids."""
+    """Describe transactions, by transactional id."""
 
     response: ClassVar[type["DescribeTransactionsResponse"]]
 

@@ -9,7 +9,7 @@ from trio_kafka.protocol.structs.groups import DescribedAssignment
 
 @request(key=69, versions="0-1", flexible="0+")
 class ConsumerGroupDescribeRequest:
-    """Groups by id."""
+    """Describe consumer groups (KIP-848): epochs, members and assignments."""
 
     response: ClassVar[type["ConsumerGroupDescribeResponse"]]
 

@@ -22,7 +22,7 @@ class ControllerRegistrationRequest:
 
 @response(ControllerRegistrationRequest)
 class ControllerRegistrationResponse:
-    """An error."""
+    """Result of a controller registration."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

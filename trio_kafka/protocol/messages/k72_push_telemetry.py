@@ -20,7 +20,7 @@ class PushTelemetryRequest:
 
 @response(PushTelemetryRequest)
 class PushTelemetryResponse:
-    """An error."""
+    """Result of a push of client metrics."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

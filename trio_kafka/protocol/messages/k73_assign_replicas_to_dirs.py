@@ -24,7 +24,7 @@ class DirectoryData:
 
 @request(key=73, versions="0", flexible="0+")
 class AssignReplicasToDirsRequest:
-    """Partitions by directory."""
+    """Tell the controller which directory holds which replica (KIP-858)."""
 
     response: ClassVar[type["AssignReplicasToDirsResponse"]]
 

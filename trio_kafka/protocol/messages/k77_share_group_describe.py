@@ -9,7 +9,7 @@ from trio_kafka.protocol.structs.groups import DescribedAssignment
 
 @request(key=77, versions="1", flexible="0+")
 class ShareGroupDescribeRequest:
-    """Groups by id."""
+    """Describe share groups (KIP-932): epochs, members and assignments."""
 
     response: ClassVar[type["ShareGroupDescribeResponse"]]
 

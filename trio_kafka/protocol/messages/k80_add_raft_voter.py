@@ -23,7 +23,7 @@ class AddRaftVoterRequest:
 
 @response(AddRaftVoterRequest)
 class AddRaftVoterResponse:
-    """An error."""
+    """Result of the addition of a voter."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -18,7 +18,7 @@ class RemoveRaftVoterRequest:
 
 @response(RemoveRaftVoterRequest)
 class RemoveRaftVoterResponse:
-    """An error."""
+    """Result of the removal of a voter."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -19,7 +19,7 @@ class DeleteStateData:
 
 @request(key=86, versions="0", flexible="0+")
 class DeleteShareGroupStateRequest:
-    """Partitions."""
+    """Delete the state of a share group, by partition (KIP-932)."""
 
     response: ClassVar[type["DeleteShareGroupStateResponse"]]
 

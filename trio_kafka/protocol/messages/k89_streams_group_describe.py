@@ -23,7 +23,7 @@ from trio_kafka.protocol.structs.streams import (
 
 @request(key=89, versions="0-1", flexible="0+")
 class StreamsGroupDescribeRequest:
-    """Groups by id."""
+    """Describe streams groups (KIP-1071): epochs, topology, members and tasks."""
 
     response: ClassVar[type["StreamsGroupDescribeResponse"]]
 

@@ -50,7 +50,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest:
 
 @response(StreamsGroupTopologyDescriptionUpdateRequest)
 class StreamsGroupTopologyDescriptionUpdateResponse:
-    """An error."""
+    """Result of an update of the topology."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

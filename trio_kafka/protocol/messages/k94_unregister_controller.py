@@ -7,7 +7,7 @@ from trio_kafka.protocol.schema import int16, int32, request, response, string
 
 @request(key=94, versions="0", flexible="0+")
 class UnregisterControllerRequest:
-    """The controller."""
+    """Remove the registration of a controller."""
 
     response: ClassVar[type["UnregisterControllerResponse"]]
 
@@ -16,7 +16,7 @@ class UnregisterControllerRequest:
 
 @response(UnregisterControllerRequest)
 class UnregisterControllerResponse:
-    """An error."""
+    """Result of the removal of a controller registration."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -12,7 +12,7 @@ from trio_kafka.protocol.errors import DecodeError, EncodeError
 from trio_kafka.protocol.fields import array, int32, int64, string, uuid
 from trio_kafka.protocol.schema import data, fields_of, message_of, struct
 from trio_kafka.protocol.texts import read_uuid, show_uuid, to_camel
-from trio_kafka.protocol.versions import covers
+from trio_kafka.protocol.versions import Range, covers
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class QuorumStateData:
 
 def write_quorum_state(state: QuorumStateData, version: int) -> str:
     """Return the content of the file. Raises EncodeError if the version cannot carry the state."""
-    shown: dict[str, Any] = {}
+    shown: dict[str, object] = {}
     unset = QuorumStateData()
     for field in fields_of(QuorumStateData):
         value = getattr(state, field.name)
@@ -57,10 +57,10 @@ def read_quorum_state(text: str) -> QuorumStateData:
         raise DecodeError(f"quorum-state {text[:200]!r}: {error}") from error
 
 
-def _read(shown: Any) -> QuorumStateData:
+def _read(shown: object) -> QuorumStateData:
     """Parse the content. Raises ValueError, TypeError."""
-    version = shown.pop("data_version", None) if isinstance(shown, dict) else None
-    if type(version) is not int or not covers(message_of(QuorumStateData).versions, version):
+    versions = message_of(QuorumStateData).versions
+    if not isinstance(shown, dict) or not _is_version(shown.pop("data_version", None), versions):
         raise ValueError("want an object with a data_version of 0 or 1")
     state = QuorumStateData()
     for field in fields_of(QuorumStateData):
@@ -72,14 +72,18 @@ def _read(shown: Any) -> QuorumStateData:
     return state
 
 
-def _exact(kind: type[T], value: Any) -> T:
+def _is_version(value: object, versions: Range) -> bool:
+    return type(value) is int and covers(versions, value)
+
+
+def _exact(kind: type[T], value: object) -> T:
     """Check the exact type: a bool is no int here. Raises TypeError."""
     if type(value) is not kind:
         raise TypeError(f"{value!r}: want {kind.__name__}")
     return value
 
 
-def _number(bits: int, value: Any) -> int:
+def _number(bits: int, value: object) -> int:
     """Check an integer and its range. Raises TypeError, ValueError."""
     number = _exact(int, value)
     if not -1 << bits - 1 <= number < 1 << bits - 1:
@@ -91,19 +95,19 @@ def _show_voters(voters: list[Voter] | None) -> list[dict[str, int]] | None:
     return None if voters is None else [{"voterId": voter.voter_id} for voter in voters]
 
 
-def _read_voters(shown: Any) -> list[Voter] | None:
+def _read_voters(shown: object) -> list[Voter] | None:
     if shown is None:
         return None
     if type(shown) is not list or not all(
-        type(one) is dict and [*one] == ["voterId"] for one in shown
+        type(voter) is dict and [*voter] == ["voterId"] for voter in shown
     ):
         raise TypeError(f"{shown!r}: want an array of voterId")
-    return [Voter(_number(32, one["voterId"])) for one in shown]
+    return [Voter(_number(32, voter["voterId"])) for voter in shown]
 
 
 # By kind of field. A cattrs converter for these few fields would add 18 ms to the start.
-_SHOW: Final[Mapping[str, Callable[[Any], Any]]] = {"uuid": show_uuid, "array": _show_voters}
-_READ: Final[Mapping[str, Callable[[Any], Any]]] = {
+_SHOW: Final[Mapping[str, Callable[[Any], object]]] = {"uuid": show_uuid, "array": _show_voters}
+_READ: Final[Mapping[str, Callable[[object], object]]] = {
     "int32": partial(_number, 32),
     "int64": partial(_number, 64),
     "string": partial(_exact, str),

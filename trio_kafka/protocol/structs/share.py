@@ -23,7 +23,7 @@ class LeaderIdAndEpoch:
 
 @struct
 class ShareNodeEndpoint:
-    """Address of a leader, as share groups are told."""
+    """Address of a leader, in responses to members of share groups."""
 
     node_id: int = int32()
     host: str = string()

@@ -20,6 +20,7 @@ def find_aborted(
     data: memoryview,
     positions: Sequence[int],
     headers: NDArray[np.void],
+    *,
     aborted: Sequence[tuple[int, int]],
 ) -> tuple[NDArray[np.bool_], CorruptBatchError | None]:
     """Mark which of the batches at `positions` belong to aborted transactions.
@@ -28,7 +29,7 @@ def find_aborted(
     Also returns an error if the control batch of an aborted producer is invalid. Then the marks of
     later batches mean nothing.
     """
-    found = np.zeros(len(positions), np.bool_)
+    marks = np.zeros(len(positions), np.bool_)
     pending = sorted(((first, producer) for producer, first in aborted), reverse=True)
     open_producers: set[int] = set()
     for index in np.flatnonzero(headers["producer_id"] != NO_PRODUCER_ID).tolist():
@@ -44,9 +45,9 @@ def find_aborted(
                 open_producers.discard(producer)
                 continue
         except KafkaError as error:
-            return found, corrupt_batch(error, positions[index])
-        found[index] = attributes & TRANSACTIONAL
-    return found, None
+            return marks, corrupt_batch(error, positions[index])
+        marks[index] = attributes & TRANSACTIONAL
+    return marks, None
 
 
 def _is_abort_marker(data: memoryview, position: int) -> bool:

@@ -3,14 +3,18 @@
 pyarrow's own `array`, `scalar` and `to_numpy` import pandas if it is installed: 0.3 s.
 """
 
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+Number = TypeVar("Number", bound=np.generic)
 
-def as_arrow(values: NDArray[Any], kind: Any, missing: NDArray[np.bool_] | None = None) -> Any:
+
+def as_arrow(
+    values: NDArray[Number], kind: pa.DataType, missing: NDArray[np.bool_] | None = None
+) -> pa.Array:
     """Return the numbers `values` as an array of the Arrow type `kind`, of the same width.
 
     missing: mask of the nulls.
@@ -20,7 +24,7 @@ def as_arrow(values: NDArray[Any], kind: Any, missing: NDArray[np.bool_] | None 
     return pa.Array.from_buffers(kind, len(values), [validity, numbers])
 
 
-def as_numpy(array: Any, kind: Any) -> NDArray[Any]:
+def as_numpy(array: pa.Array, kind: type[Number]) -> NDArray[Number]:
     """Return the numbers of an Arrow array without a copy; `kind` is their type. Nulls are
     arbitrary.
     """
@@ -30,14 +34,14 @@ def as_numpy(array: Any, kind: Any) -> NDArray[Any]:
     return np.frombuffer(numbers, kind)[array.offset : array.offset + len(array)]
 
 
-def nulls_of(array: Any) -> NDArray[np.bool_]:
+def nulls_of(array: pa.Array) -> NDArray[np.bool_]:
     """Return a mask of the null elements of an Arrow array."""
-    found = array.is_null()
-    bits = np.unpackbits(np.frombuffer(found.buffers()[1], np.uint8), bitorder="little")
-    return bits[found.offset : found.offset + len(found)].view(np.bool_)
+    nulls = array.is_null()
+    bits = np.unpackbits(np.frombuffer(nulls.buffers()[1], np.uint8), bitorder="little")
+    return bits[nulls.offset : nulls.offset + len(nulls)].view(np.bool_)
 
 
-def one_text(text: str) -> Any:
+def one_text(text: str) -> pa.Array:
     """Return an array of one string."""
     encoded = text.encode()
     offsets = np.array([0, len(encoded)], np.int32)
@@ -46,7 +50,8 @@ def one_text(text: str) -> Any:
     )
 
 
-def as_booleans(values: NDArray[np.bool_]) -> Any:
+def as_booleans(values: NDArray[np.bool_]) -> pa.Array:
+    """Return an array of booleans."""
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, as_bits(values)])
 
 

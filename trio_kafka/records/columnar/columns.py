@@ -5,13 +5,13 @@ are copied once, in C++.
 """
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from trio_kafka.records.columnar.arrays import as_arrow, as_bits
+from trio_kafka.records.columnar.arrays import Number, as_arrow, as_bits
 from trio_kafka.records.columnar.errors import MalformedRecordsError
 from trio_kafka.records.columnar.parse import RecordHeaders, Slices, parse_records
 from trio_kafka.records.columnar.schema import HEADERS, TIMESTAMP
@@ -59,7 +59,7 @@ def make_columns(
         inside = (offsets >= start) & (offsets < stop)
         records, offsets = records.pick(inside), offsets[inside]
 
-    def spread(values: NDArray[Any]) -> NDArray[Any]:
+    def spread(values: NDArray[Number]) -> NDArray[Number]:
         """Repeat the value of each batch for its records."""
         every = np.repeat(values, counts)
         return every if inside is None else every[inside]
@@ -120,7 +120,7 @@ def make_timestamps(base: Longs, deltas: Longs) -> pa.Array:
 
 
 def _may_wrap(*numbers: Longs) -> bool:
-    return any(one.min() < -_SAFE or one.max() > _SAFE for one in numbers)
+    return any(array.min() < -_SAFE or array.max() > _SAFE for array in numbers)
 
 
 def make_headers(memory: pa.Buffer, headers: RecordHeaders) -> pa.Array:

@@ -24,7 +24,7 @@ _SMALLEST_RECORD: Final = 7
 _NEVER: Final = -(1 << 63)
 
 
-class Survived(NamedTuple):
+class KeptRecords(NamedTuple):
     """Records of a batch that stay: their number, invalid ones, whether a tombstone is among them,
     the largest timestamp, and their bytes; None: all of them, and the batch may stay as it is.
     """
@@ -37,7 +37,7 @@ class Survived(NamedTuple):
 
 
 @frozen(kw_only=True)
-class _Parsed:
+class _ParsedBatches:
     """Records of some batches, none of them empty. firsts: number of each batch's first record."""
 
     content: bytes
@@ -75,14 +75,14 @@ class Compaction:
         if parsed is None:
             return len(headers)
         keys = parsed.records.keys
-        wanted = np.flatnonzero((keys.length >= 0) & (parsed.offsets >= start))
-        first, second = self._hash(parsed, wanted)
-        offsets = parsed.offsets[wanted]
+        keyed = np.flatnonzero((keys.length >= 0) & (parsed.offsets >= start))
+        first, second = self._hash(parsed, keyed)
+        offsets = parsed.offsets[keyed]
         if self._has_room(first, second):
             self._table.put(first, second, offsets)
             return len(headers)
         # One batch after the other: where each batch begins among the wanted records.
-        bounds = np.searchsorted(wanted, np.append(parsed.firsts, len(parsed.offsets))).tolist()
+        bounds = np.searchsorted(keyed, np.append(parsed.firsts, len(parsed.offsets))).tolist()
         place = 0
         for number, header in enumerate(headers):
             if not header.count:
@@ -103,17 +103,17 @@ class Compaction:
         if parsed is None:
             return header.next_offset
         keys = parsed.records.keys
-        wanted = np.flatnonzero((keys.length >= 0) & (parsed.offsets >= start))
-        some = wanted[: self._table.capacity]
-        self._table.put(*self._hash(parsed, some), parsed.offsets[some])
-        return header.next_offset if len(some) == len(wanted) else int(parsed.offsets[some[-1]]) + 1
+        keyed = np.flatnonzero((keys.length >= 0) & (parsed.offsets >= start))
+        part = keyed[: self._table.capacity]
+        self._table.put(*self._hash(parsed, part), parsed.offsets[part])
+        return header.next_offset if len(part) == len(keyed) else int(parsed.offsets[part[-1]]) + 1
 
     @staticmethod
     def check(header: BatchHeader, block: Buffer) -> None:
         """Check the records of one batch. Raises ValueError for malformed ones."""
         _parse([header], [block])
 
-    def _hash(self, parsed: _Parsed, rows: NDArray[np.intp]) -> tuple[Words, Words]:
+    def _hash(self, parsed: _ParsedBatches, rows: NDArray[np.intp]) -> tuple[Words, Words]:
         keys = parsed.records.keys
         return self._hasher.hashes(parsed.data, keys.begin[rows], keys.length[rows])
 
@@ -131,33 +131,34 @@ class Compaction:
         headers: Sequence[BatchHeader],
         blocks: Sequence[Buffer],
         last_indexed: int,
+        *,
         now_ms: int,
-    ) -> list[Survived]:
+    ) -> list[KeptRecords]:
         """Find the survivors of each batch. Records after `last_indexed` stay. ValueError."""
         parsed = _parse(headers, blocks)
         if parsed is None:
-            return [Survived(0, 0, False, NO_TIMESTAMP, None) for _ in headers]
+            return [KeptRecords(0, 0, False, NO_TIMESTAMP, None) for _ in headers]
         full = [header for header in headers if header.count]
         records, offsets = parsed.records, parsed.offsets
         keyed = records.keys.length >= 0
         covered = offsets <= last_indexed
-        asked = np.flatnonzero(keyed & covered)
+        candidates = np.flatnonzero(keyed & covered)
         latest = np.full(len(offsets), -1, np.int64)
-        latest[asked] = self._table.get(*self._hash(parsed, asked))
+        latest[candidates] = self._table.get(*self._hash(parsed, candidates))
         lasting = np.array([_keeps_tombstones(header, now_ms) for header in full])
         dead = records.values.length < 0
         keep = keyed & (offsets >= latest)
         if dead.any():
             keep &= ~dead | np.repeat(lasting, parsed.counts)
         keep |= ~covered
-        return _survived(headers, parsed, keep, covered & ~keyed, keep & dead)
+        return _survived(headers, parsed, keep, invalid=covered & ~keyed, tombstones=keep & dead)
 
 
 def _keeps_tombstones(header: BatchHeader, now_ms: int) -> bool:
     return header.delete_horizon is None or now_ms < header.delete_horizon
 
 
-def _parse(headers: Sequence[BatchHeader], blocks: Sequence[Buffer]) -> _Parsed | None:
+def _parse(headers: Sequence[BatchHeader], blocks: Sequence[Buffer]) -> _ParsedBatches | None:
     """Parse the records of all batches; None: there are none. ValueError."""
     try:
         return _parse_sound(headers, blocks)
@@ -165,7 +166,7 @@ def _parse(headers: Sequence[BatchHeader], blocks: Sequence[Buffer]) -> _Parsed 
         raise ValueError("malformed records") from None
 
 
-def _parse_sound(headers: Sequence[BatchHeader], blocks: Sequence[Buffer]) -> _Parsed | None:
+def _parse_sound(headers: Sequence[BatchHeader], blocks: Sequence[Buffer]) -> _ParsedBatches | None:
     for header, block in zip(headers, blocks, strict=True):
         fits = 0 <= header.count * _SMALLEST_RECORD <= len(block)
         if not fits or (not header.count and len(block)):
@@ -178,7 +179,7 @@ def _parse_sound(headers: Sequence[BatchHeader], blocks: Sequence[Buffer]) -> _P
     end = np.cumsum([len(block) for _, block in full])
     begin = np.append(0, end[:-1])
     counts = np.array([header.count for header, _ in full], np.int64)
-    starts = locate_records(data, begin, end, counts)
+    starts = locate_records(data, begin, end, counts=counts)
     records = parse_records(
         data,
         starts,
@@ -190,7 +191,7 @@ def _parse_sound(headers: Sequence[BatchHeader], blocks: Sequence[Buffer]) -> _P
     bases = np.array([header.base_offset for header, _ in full], np.int64)
     firsts = np.cumsum(counts) - counts
     ends = np.append(starts[1:], end[-1])
-    return _Parsed(
+    return _ParsedBatches(
         content=content,
         data=data,
         starts=starts,
@@ -204,21 +205,22 @@ def _parse_sound(headers: Sequence[BatchHeader], blocks: Sequence[Buffer]) -> _P
 
 def _survived(
     headers: Sequence[BatchHeader],
-    parsed: _Parsed,
+    parsed: _ParsedBatches,
     keep: NDArray[np.bool_],
+    *,
     invalid: NDArray[np.bool_],
     tombstones: NDArray[np.bool_],
-) -> list[Survived]:
+) -> list[KeptRecords]:
     firsts = parsed.firsts
     kept = np.add.reduceat(keep, firsts, dtype=np.int64).tolist()
     unkeyed = np.add.reduceat(invalid, firsts, dtype=np.int64).tolist()
     dead = np.logical_or.reduceat(tombstones, firsts).tolist()
     latest = np.maximum.reduceat(_times(parsed, headers, keep), firsts).tolist()
-    found: list[Survived] = []
+    survivors: list[KeptRecords] = []
     rows = zip(firsts.tolist(), parsed.counts.tolist(), kept, unkeyed, dead, latest, strict=True)
     for header in headers:
         if not header.count:
-            found.append(Survived(0, 0, False, NO_TIMESTAMP, None))
+            survivors.append(KeptRecords(0, 0, False, NO_TIMESTAMP, None))
             continue
         first, count, number, bad, tombstone, time = next(rows)
         content = None
@@ -228,12 +230,12 @@ def _survived(
             time = header.max_timestamp
         elif not number:
             time = NO_TIMESTAMP
-        found.append(Survived(number, bad, tombstone, time, content))
-    return found
+        survivors.append(KeptRecords(number, bad, tombstone, time, content))
+    return survivors
 
 
 def _times(
-    parsed: _Parsed, headers: Sequence[BatchHeader], keep: NDArray[np.bool_]
+    parsed: _ParsedBatches, headers: Sequence[BatchHeader], keep: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """Return the timestamps of kept records, and the smallest number for others."""
     deltas = parsed.records.timestamp_deltas
@@ -243,7 +245,7 @@ def _times(
     return np.where(keep, np.repeat(bases, parsed.counts) + deltas, _NEVER)
 
 
-def _join(parsed: _Parsed, keep: NDArray[np.bool_], first: int) -> bytes:
+def _join(parsed: _ParsedBatches, keep: NDArray[np.bool_], first: int) -> bytes:
     """Join the bytes of the kept records of a batch, run by run."""
     edges = np.flatnonzero(np.diff(keep.view(np.int8), prepend=0, append=0))
     begins = parsed.starts[first + edges[0::2]].tolist()

@@ -95,13 +95,13 @@ class _Decoder:
         headers = gather_headers(self.data, walked.positions)
         base = headers["base_offset"]
         last = base + headers["last_offset_delta"]
-        wanted = (last >= self.start) | (last < base)  # detects an overflow of the sum, too
+        mask = (last >= self.start) | (last < base)  # detects an overflow of the sum, too
         if aborted:
-            skipped, lie = find_aborted(self.data, walked.positions, headers, aborted)
-            wanted &= ~skipped
+            skipped, lie = find_aborted(self.data, walked.positions, headers, aborted=aborted)
+            mask &= ~skipped
             if lie is not None:
                 error = lie
-                wanted[walked.positions.index(lie.position) :] = False
+                mask[walked.positions.index(lie.position) :] = False
         source = Source(
             data=self.data,
             positions=walked.positions,
@@ -109,7 +109,7 @@ class _Decoder:
             check_crcs=check_crcs,
             limit=DECOMPRESSED_LIMIT,
         )
-        for window in source.windows(wanted):
+        for window in source.windows(mask):
             yield from self.decode_window(window, headers, walked.positions)
         if error is not None:
             raise error
@@ -120,7 +120,7 @@ class _Decoder:
         """Decode a window in pieces of whole batches with about `rows` records."""
         picked = headers[window.batches]
         counts = picked["count"].astype(np.int64)
-        starts = locate_records(window.data, window.begin, window.end, counts)
+        starts = locate_records(window.data, window.begin, window.end, counts=counts)
         ends = np.cumsum(counts)
         first, done = 0, 0
         while first < len(counts):
@@ -132,7 +132,7 @@ class _Decoder:
                 columns = self.make_columns(piece, picked[first:last], starts[done:until])
             except (MalformedRecordsError, IndexError):
                 good, error = self.find_malformed(
-                    piece, picked[first:last], starts[done:until], positions
+                    piece, picked[first:last], starts[done:until], positions=positions
                 )
                 yield from self.cut(good)
                 raise error from None
@@ -144,15 +144,16 @@ class _Decoder:
         window: Window,
         headers: NDArray[np.void],
         starts: Longs,
+        *,
         positions: Sequence[int],
     ) -> tuple[dict[str, pa.Array], CorruptBatchError]:
         """Return columns of the batches before the first malformed one, and its error."""
         ends = np.cumsum(headers["count"].astype(np.int64)).tolist()
         begins = [0, *ends[:-1]]
         for batch, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-            one = slice(batch, batch + 1)
+            part = slice(batch, batch + 1)
             try:
-                self.make_columns(window.part(batch, batch + 1), headers[one], starts[begin:end])
+                self.make_columns(window.part(batch, batch + 1), headers[part], starts[begin:end])
             except (MalformedRecordsError, IndexError):
                 break
         good: dict[str, pa.Array] = {}
@@ -164,7 +165,7 @@ class _Decoder:
         """Return the error of the row codec for the malformed batch at `position`."""
         try:
             header = read_header(self.data, position)
-            for _ in read_records(self.data, position, header, DECOMPRESSED_LIMIT):
+            for _ in read_records(self.data, position, header, limit=DECOMPRESSED_LIMIT):
                 pass
         except KafkaError as error:
             return corrupt_batch(error, position)

@@ -6,7 +6,7 @@ compressed block of each batch.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.records.batch import NO_PRODUCER, BatchBody, ProducerFields, encode_batch
 from trio_kafka.records.columnar.inputs import Inputs, read_inputs
 from trio_kafka.records.columnar.pack import (
+    Piece,
     join_rows,
     lengths_of,
     offsets_of,
@@ -162,16 +163,16 @@ def _encode_records(inputs: Inputs, firsts: Longs, base_times: Longs) -> pa.Arra
         head, middle = head + middle, []
     head_sizes = [varint_sizes(numbers) for numbers in head]
     middle_sizes = [varint_sizes(numbers) for numbers in middle]
-    for one in head_sizes + middle_sizes:
-        lengths += one
-    tail: list[Any] = [one_binary(b"\0")]
+    for sizes in head_sizes + middle_sizes:
+        lengths += sizes
+    tail: list[Piece] = [one_binary(b"\0")]
     if inputs.header_counts is None or inputs.headers is None:
         lengths += 1
     else:
         count_sizes = varint_sizes(inputs.header_counts)
         lengths += count_sizes + lengths_of(inputs.headers)
         tail = [pack_varints([inputs.header_counts], [count_sizes]), inputs.headers]
-    pieces: list[Any] = [pack_varints([lengths, *head], [varint_sizes(lengths), *head_sizes])]
+    pieces: list[Piece] = [pack_varints([lengths, *head], [varint_sizes(lengths), *head_sizes])]
     if middle:
         pieces += (inputs.keys, pack_varints(middle, middle_sizes))
     return join_rows([*pieces, inputs.values, *tail])

@@ -55,8 +55,8 @@ def read_inputs(records: pa.RecordBatch, timestamp_ms: int) -> Inputs:
     Raises ValueError for a missing column, or one of an unsuitable type.
     """
     if "value" not in records.schema.names:
-        found = ", ".join(records.schema.names)
-        raise ValueError(f"no column 'value' among {found}: every record needs one, null or not")
+        names = ", ".join(records.schema.names)
+        raise ValueError(f"no column 'value' among {names}: every record needs one, null or not")
     size = records.num_rows
     counts, headers = _read_headers(_column(records, "headers"))
     return Inputs(
@@ -112,8 +112,8 @@ def _read_headers(column: pa.Array | None) -> tuple[Longs | None, pa.Array | Non
     if not _is_list_of_pairs(column.type):
         raise ValueError(f"column 'headers' of {column.type}, want list<struct<key, value>>")
     large = pa.types.is_large_list(column.type)
-    counts = as_numpy(pc.list_value_length(column), np.int64 if large else np.int32)
-    counts = np.where(nulls_of(column), 0, counts).astype(np.int64)
+    lengths = as_numpy(pc.list_value_length(column), np.int64 if large else np.int32)
+    counts = np.where(nulls_of(column), 0, lengths).astype(np.int64)
     entries = column.flatten()
     if not len(entries):
         return None, None

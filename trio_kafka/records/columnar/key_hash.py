@@ -41,7 +41,7 @@ class KeyHasher:
         begin, length: of the keys in `data`, which goes on for PADDING bytes after the last one.
         """
         sums = self._sums(data, begin, length)
-        upper = [one & _HIGH for one in sums]
+        upper = [lane & _HIGH for lane in sums]
         first, second = upper[0] | upper[1] >> _HALF, upper[2] | upper[3] >> _HALF
         for row in np.flatnonzero(length > LONG).tolist():
             at = int(begin[row])
@@ -64,10 +64,10 @@ class KeyHasher:
             if rows is not None or int(length.min()) <= at:
                 rows = np.flatnonzero(length > at)
             begins = begin if rows is None else begin[rows]
-            left = (length if rows is None else length[rows]) - at
+            remaining = (length if rows is None else length[rows]) - at
             word = words[begins + at].astype(np.uint64, copy=False)
-            if int(left.min()) < _WORD:
-                unused = 8 * np.maximum(_WORD - left, 0).astype(np.uint64)
+            if int(remaining.min()) < _WORD:
+                unused = 8 * np.maximum(_WORD - remaining, 0).astype(np.uint64)
                 word = word << unused >> unused
             low, high = word & _LOW, word >> _HALF
             for lane, factors in enumerate(self._factors):

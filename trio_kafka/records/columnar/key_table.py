@@ -57,10 +57,10 @@ class KeyTable:
         old, self.keys = self._table, 0
         self._resize(slots)
         for at in range(0, len(old), _MOVED):
-            some = old[at : at + _MOVED]
-            some = some[some[:, _OFFSET] != 0]
-            offsets = some[:, _OFFSET].astype(np.int64) - 1
-            self._put(some[:, _FIRST].copy(), some[:, _SECOND].copy(), offsets)
+            rows = old[at : at + _MOVED]
+            rows = rows[rows[:, _OFFSET] != 0]
+            offsets = rows[:, _OFFSET].astype(np.int64) - 1
+            self._put(rows[:, _FIRST].copy(), rows[:, _SECOND].copy(), offsets)
 
     def _probe(self, first: Words, second: Words) -> tuple[Longs, Longs]:
         """Return the first place of each key, and the distance to the next ones."""
@@ -81,20 +81,20 @@ class KeyTable:
         values = offsets.astype(np.uint64) + np.uint64(1)
         places, strides = self._probe(first, second)
         while places.size:
-            found = table.take(places, axis=0)
-            free = found[:, _OFFSET] == 0
-            same = (found[:, _FIRST] == first) & (found[:, _SECOND] == second) & ~free
+            slots = table.take(places, axis=0)
+            free = slots[:, _OFFSET] == 0
+            same = (slots[:, _FIRST] == first) & (slots[:, _SECOND] == second) & ~free
             table[places[same], _OFFSET] = values[same]
             claims = np.flatnonzero(free)
             if claims.size:
-                self._claim(places[claims], first[claims], second[claims], values[claims])
+                self._claim(places[claims], first[claims], second[claims], values=values[claims])
             taken = ~same & ~free
             places = np.where(taken, (places + strides) % self._slots, places)
-            left = np.flatnonzero(~same)  # claimed slots are looked at once more
-            places, strides = places[left], strides[left]
-            first, second, values = first[left], second[left], values[left]
+            rest = np.flatnonzero(~same)  # claimed slots are looked at once more
+            places, strides = places[rest], strides[rest]
+            first, second, values = first[rest], second[rest], values[rest]
 
-    def _claim(self, places: Longs, first: Words, second: Words, values: Words) -> None:
+    def _claim(self, places: Longs, first: Words, second: Words, *, values: Words) -> None:
         """Give free slots to one of the keys that want them."""
         table = self._table
         numbers = np.arange(1, len(places) + 1, dtype=np.uint64)
@@ -112,11 +112,11 @@ class KeyTable:
         rows = np.arange(len(first))
         places, strides = self._probe(first, second)
         while rows.size:
-            found = self._table.take(places, axis=0)
-            stored = found[:, _OFFSET]
-            same = (found[:, _FIRST] == first) & (found[:, _SECOND] == second) & (stored != 0)
+            slots = self._table.take(places, axis=0)
+            stored = slots[:, _OFFSET]
+            same = (slots[:, _FIRST] == first) & (slots[:, _SECOND] == second) & (stored != 0)
             result[rows[same]] = stored[same].astype(np.int64) - 1
-            left = np.flatnonzero(~same & (stored != 0))
-            places = (places[left] + strides[left]) % self._slots
-            rows, strides, first, second = rows[left], strides[left], first[left], second[left]
+            rest = np.flatnonzero(~same & (stored != 0))
+            places = (places[rest] + strides[rest]) % self._slots
+            rows, strides, first, second = rows[rest], strides[rest], first[rest], second[rest]
         return result

@@ -19,7 +19,7 @@ _FEW: Final = 32
 _SMALLEST: Final = 6
 
 
-def locate_records(data: Bytes, begin: Longs, end: Longs, counts: Longs) -> Longs:
+def locate_records(data: Bytes, begin: Longs, end: Longs, *, counts: Longs) -> Longs:
     """Return the position of each record of some batches, in order: `counts.sum()` in all.
 
     begin, end: of the records of each batch, within `data`. counts: at least 1 each. Positions in a
@@ -35,7 +35,7 @@ def locate_records(data: Bytes, begin: Longs, end: Longs, counts: Longs) -> Long
     view, slots = data.data, starts.data
     for chain, done, at in open_chains:
         slot = int(first[chain])
-        _follow(view, at, int(end[chain]), slots[slot + done : slot + int(counts[chain])])
+        _follow(view, at, int(end[chain]), slots=slots[slot + done : slot + int(counts[chain])])
     return starts
 
 
@@ -66,13 +66,13 @@ def _follow_in_lockstep(
     except IndexError:  # a malformed chain has left the data
         return [(chain, 0, at) for chain, at in enumerate(begin.tolist())]
     stuck = starts[first[order] + np.minimum(counts, steps) - 1] == every
-    left = np.flatnonzero(every != end[order])
+    unfinished = np.flatnonzero(every != end[order])
     return [
         (chain, 0, int(begin[chain])) if again else (chain, steps, at)
         for chain, at, again in zip(
-            order[left].tolist(),
-            every[left].tolist(),
-            (stuck | (counts <= steps))[left].tolist(),
+            order[unfinished].tolist(),
+            every[unfinished].tolist(),
+            (stuck | (counts <= steps))[unfinished].tolist(),
             strict=True,
         )
     ]
@@ -85,13 +85,13 @@ def _advances() -> Longs:
     """
     word = np.arange(1 << 16, dtype=np.int64)
     first, second = word & 0xFF, word >> 8
-    one = first < 0x80
-    number = np.where(one, first, first & 0x7F | (second & 0x7F) << 7)
-    known = (one | (second < 0x80)) & (number & 1 == 0)
-    return np.where(known, (number >> 1) + np.where(one, 1, 2), 0)
+    is_single = first < 0x80
+    number = np.where(is_single, first, first & 0x7F | (second & 0x7F) << 7)
+    fits = (is_single | (second < 0x80)) & (number & 1 == 0)
+    return np.where(fits, (number >> 1) + np.where(is_single, 1, 2), 0)
 
 
-def _follow(data: memoryview, at: int, end: int, slots: memoryview) -> None:
+def _follow(data: memoryview, at: int, end: int, *, slots: memoryview) -> None:
     """Fill `slots` with the records from `at` on. Stop at an invalid length."""
     last = end - _SMALLEST
     for slot in range(len(slots)):

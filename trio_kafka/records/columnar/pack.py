@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from trio_kafka.records.columnar.arrays import nulls_of
 from trio_kafka.records.columnar.varints import Longs
 
+Piece: TypeAlias = pa.Array | pa.Scalar
 LARGE: Final = pa.large_binary()
 _BITS: Final = 7
 _LOW: Final = 0x7F
@@ -44,12 +45,12 @@ def pack_varints(columns: Sequence[Longs], sizes: Sequence[Longs]) -> pa.Array:
     at = offsets[:-1].copy()
     for numbers, size in zip(columns, sizes, strict=True):
         if numbers.any():
-            _write(packed, at, numbers, size)
+            _write(packed, at, numbers, size=size)
         at += size
     return as_binary(offsets, pa.py_buffer(packed))
 
 
-def _write(packed: NDArray[np.uint8], at: Longs, numbers: Longs, size: Longs) -> None:
+def _write(packed: NDArray[np.uint8], at: Longs, numbers: Longs, *, size: Longs) -> None:
     longest = int(size.max())
     if longest == 1:
         small = numbers.astype(np.int8)
@@ -71,7 +72,7 @@ def as_binary(offsets: Longs, data: pa.Buffer) -> pa.Array:
 
 
 @cache
-def one_binary(content: bytes) -> Any:
+def one_binary(content: bytes) -> pa.Scalar:
     """Return a scalar for `join_rows`."""
     return as_binary(np.array([0, len(content)]), pa.py_buffer(content))[0]
 
@@ -90,7 +91,7 @@ def lengths_of(array: pa.Array) -> Longs:
     return lengths
 
 
-def join_rows(pieces: Sequence[Any]) -> Any:
+def join_rows(pieces: Sequence[Piece]) -> pa.Array:
     """Concatenate large binary arrays and scalars row by row; null counts as empty."""
     return pc.binary_join_element_wise(
         *pieces, one_binary(b""), null_handling="replace", null_replacement=""

@@ -35,8 +35,8 @@ class Slices:
     begin: Longs
     length: Longs
 
-    def pick(self, wanted: Mask) -> "Slices":
-        return Slices(self.begin[wanted], self.length[wanted])
+    def pick(self, mask: Mask) -> "Slices":
+        return Slices(self.begin[mask], self.length[mask])
 
 
 @frozen(kw_only=True)
@@ -47,11 +47,11 @@ class RecordHeaders:
     keys: Slices
     values: Slices
 
-    def pick(self, wanted: Mask) -> "RecordHeaders":
+    def pick(self, mask: Mask) -> "RecordHeaders":
         """Return the headers of the selected records."""
-        entries = np.repeat(wanted, self.counts)
+        entries = np.repeat(mask, self.counts)
         return RecordHeaders(
-            counts=self.counts[wanted],
+            counts=self.counts[mask],
             keys=self.keys.pick(entries),
             values=self.values.pick(entries),
         )
@@ -67,15 +67,15 @@ class Records:
     values: Slices
     headers: RecordHeaders | None  # None: no record has headers
 
-    def pick(self, wanted: Mask) -> "Records":
+    def pick(self, mask: Mask) -> "Records":
         """Return the selected records."""
         deltas, headers = self.timestamp_deltas, self.headers
         return Records(
-            timestamp_deltas=None if deltas is None else deltas[wanted],
-            offset_deltas=self.offset_deltas[wanted],
-            keys=self.keys.pick(wanted),
-            values=self.values.pick(wanted),
-            headers=None if headers is None else headers.pick(wanted),
+            timestamp_deltas=None if deltas is None else deltas[mask],
+            offset_deltas=self.offset_deltas[mask],
+            keys=self.keys.pick(mask),
+            values=self.values.pick(mask),
+            headers=None if headers is None else headers.pick(mask),
         )
 
 
@@ -115,7 +115,7 @@ def parse_records(
     number, at = read_varints(data, at)
     headers = None
     if number.any():
-        headers, at = _read_headers(data, at, ends, number)
+        headers, at = _read_headers(data, at, ends, counts=number)
     if (at != ends).any():
         raise MalformedRecordsError
     return Records(
@@ -149,7 +149,7 @@ def _empty(size: int) -> Slices:
 
 
 def _read_headers(
-    data: Bytes, at: Longs, ends: Longs, counts: Longs
+    data: Bytes, at: Longs, ends: Longs, *, counts: Longs
 ) -> tuple[RecordHeaders, Longs]:
     """Return the headers of the records, and the positions after them.
 
@@ -158,36 +158,40 @@ def _read_headers(
     if counts.min() < 0 or (counts > (ends - at) >> 1).any():
         raise MalformedRecordsError
     total = int(counts.sum())
-    found = RecordHeaders(counts=counts, keys=_empty(total), values=_empty(total))
+    headers = RecordHeaders(counts=counts, keys=_empty(total), values=_empty(total))
     after = at.copy()
     row = np.flatnonzero(counts)
-    at, left = at[row], counts[row]
+    at, remaining = at[row], counts[row]
     slot = (np.cumsum(counts) - counts)[row]
     while row.size >= _FEW:
         key, at = _read_slices(data, at)
         if key.length.min() < 0:
             raise MalformedRecordsError
         value, at = _read_slices(data, at)
-        for slices, read in ((found.keys, key), (found.values, value)):
+        for slices, read in ((headers.keys, key), (headers.values, value)):
             slices.begin[slot] = read.begin
             slices.length[slot] = read.length
         after[row] = at
-        left = left - 1
-        go_on = left > 0
-        row, at, left, slot = row[go_on], at[go_on], left[go_on], slot[go_on] + 1
+        remaining = remaining - 1
+        go_on = remaining > 0
+        row, at, remaining, slot = row[go_on], at[go_on], remaining[go_on], slot[go_on] + 1
     for record, position, number, place in zip(
-        row.tolist(), at.tolist(), left.tolist(), slot.tolist(), strict=True
+        row.tolist(), at.tolist(), remaining.tolist(), slot.tolist(), strict=True
     ):
-        after[record] = _follow_headers(data.data, position, range(place, place + number), found)
-    return found, after
+        after[record] = _follow_headers(
+            data.data, position, range(place, place + number), headers=headers
+        )
+    return headers, after
 
 
-def _follow_headers(data: memoryview, position: int, slots: range, found: RecordHeaders) -> int:
+def _follow_headers(
+    data: memoryview, position: int, slots: range, *, headers: RecordHeaders
+) -> int:
     """Fill the slots with the headers at `position`. Return the position after them."""
     for slot in slots:
-        for slices in (found.keys, found.values):
+        for slices in (headers.keys, headers.values):
             size, position = _read_length(data, position)
-            if size < 0 and slices is found.keys:
+            if size < 0 and slices is headers.keys:
                 raise MalformedRecordsError
             slices.begin[slot], slices.length[slot] = position, max(size, _NULL)
             position += max(size, 0)

@@ -1,13 +1,13 @@
 """Columns of decoded records: exactly Spark's types for a Kafka source."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
 HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
-_TYPES: Final[dict[str, Any]] = {
+_TYPES: Final[dict[str, pa.DataType]] = {
     "key": pa.binary(),
     "value": pa.binary(),
     "topic": pa.string(),

@@ -7,7 +7,7 @@ If no batch is compressed a window is a part of the buffer: nothing is copied, a
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +50,7 @@ class Window:
     """
 
     data: Bytes
-    arrow: Any  # the same memory, a pyarrow.Buffer
+    arrow: pa.Buffer  # the same memory
     batches: NDArray[np.intp]
     begin: Longs
     end: Longs
@@ -81,13 +81,13 @@ class Source:
     limit: int
     size: int = WINDOW
 
-    def windows(self, wanted: NDArray[np.bool_]) -> Iterator[Window]:
+    def windows(self, mask: NDArray[np.bool_]) -> Iterator[Window]:
         """Yield windows with the wanted batches, without control batches and empty ones.
 
         The latter are only checked. Raises CorruptBatchError at the first invalid batch, after the
         windows before it.
         """
-        picked = np.flatnonzero(wanted)
+        picked = np.flatnonzero(mask)
         if (self.headers["attributes"][picked] & CODEC_MASK).any():
             yield from self._filled(picked)
         else:
@@ -109,17 +109,21 @@ class Source:
             if last > first + 1 and int(end[last - 1] - begin[first]) > _LARGEST:
                 last -= 1
             rows = slice(first, last)
-            sound, error = self._first_lie(begin[rows], end[rows], heads["crc"][rows], odd[rows])
+            sound, error = self._first_lie(
+                begin[rows], end[rows], heads["crc"][rows], odd=odd[rows]
+            )
             full = first + np.flatnonzero(holds[first : first + sound])
             if full.size:
                 low, high = int(begin[full[0]]), int(end[full[-1]])
-                yield _window(self.data[low:high], picked[full], begin[full] - low, end[full] - low)
+                yield _window(
+                    self.data[low:high], picked[full], begin[full] - low, end=end[full] - low
+                )
             if error is not None:
                 raise error
             first = last
 
     def _first_lie(
-        self, begin: Longs, end: Longs, crcs: NDArray[np.uint32], odd: NDArray[np.bool_]
+        self, begin: Longs, end: Longs, crcs: NDArray[np.uint32], *, odd: NDArray[np.bool_]
     ) -> tuple[int, CorruptBatchError | None]:
         """Return how many batches are valid before the first invalid one, and its error."""
         data = self.data
@@ -144,14 +148,16 @@ class Source:
         room = header.size - HEADER_SIZE
         too_many = not header.codec and header.count * _SMALLEST_RECORD > room
         if not header.is_control and (header.count <= 0 or too_many):
-            for _ in read_records(self.data, position, header, self.limit):
+            for _ in read_records(self.data, position, header, limit=self.limit):
                 pass
         return header
 
     def _filled(self, picked: NDArray[np.intp]) -> Iterator[Window]:
         """Fill windows with the decompressed records of batches."""
         packed = int(self.headers["length"][picked].astype(np.int64).sum())
-        scratch = _Scratch(bytearray(min(self.size, max(_FIRST_GUESS, 2 * _GROWTH * packed))))
+        scratch = _Scratch(
+            memory=bytearray(min(self.size, max(_FIRST_GUESS, 2 * _GROWTH * packed)))
+        )
         for index in picked.tolist():
             position = self.positions[index]
             try:
@@ -161,7 +167,7 @@ class Source:
                 block = self.data[position + HEADER_SIZE : position + header.size]
                 if scratch.is_tight:
                     yield from scratch.flush()
-                while not scratch.add(index, header, block, self.limit):
+                while not scratch.add(index, header, block, limit=self.limit):
                     yield from scratch.flush()
             except KafkaError as error:
                 yield from scratch.flush()
@@ -169,7 +175,7 @@ class Source:
         yield from scratch.flush()
 
 
-@define
+@define(kw_only=True)
 class _Scratch:
     """Window that is being filled with decompressed batches."""
 
@@ -187,7 +193,7 @@ class _Scratch:
         """True if a batch like those before may not fit."""
         return self._used + self._largest > len(self._memory)
 
-    def add(self, index: int, header: BatchHeader, block: memoryview, limit: int) -> bool:
+    def add(self, index: int, header: BatchHeader, block: memoryview, *, limit: int) -> bool:
         """Decompress a batch. False: the window is full; an empty one grows up to `limit`."""
         codec = header.codec
         if codec is Codec.NONE:
@@ -220,10 +226,10 @@ class _Scratch:
         batches = np.array(self._batches)
         memory = memoryview(self._memory)[: self._used]
         self._batches, self._ends = [], []
-        yield _window(memory, batches, begin, end)
+        yield _window(memory, batches, begin, end=end)
 
 
-def _window(memory: Buffer, batches: NDArray[np.intp], begin: Longs, end: Longs) -> Window:
+def _window(memory: Buffer, batches: NDArray[np.intp], begin: Longs, *, end: Longs) -> Window:
     return Window(
         data=np.frombuffer(memory, np.uint8),
         arrow=pa.py_buffer(memory),

@@ -56,7 +56,7 @@ class Around:
         self.contract = Contract(route, dependencies.errors)
         self.has_ranges = has_ranges(route.api.response)
 
-    def serve(self, message: Any, context: RequestContext) -> Coroutine[Any, Any, Any]:
+    def serve(self, message: object, context: RequestContext) -> Coroutine[object, object, object]:
         """Serve a request in the place of an async handler."""
         if context.slot is None:
             raise RuntimeError("an `around` needs a context with a handler slot: serve it async")
@@ -76,7 +76,7 @@ class _AroundCall:
     """
 
     _around: Around
-    _message: Any
+    _message: object
     _context: RequestContext
     _slot: HandlerSlot
     _left_s: float | None
@@ -85,9 +85,9 @@ class _AroundCall:
     _is_cut_off: bool = False
     _is_forwarded: bool = False
     _is_over: bool = False
-    _inner_response: Any = _NOT_FORWARDED
+    _inner_response: object = _NOT_FORWARDED
     _final_error: Exception | None = None
-    _delayed: Delayed[Any] | None = None
+    _delayed: Delayed[object] | None = None
     _outer_plugin: str = ""
 
     def cancel(self) -> None:
@@ -140,7 +140,7 @@ class _AroundCall:
 
     # --- the outcome of the call
 
-    def _outcome(self, returned: Any, failure: BaseException | None) -> Any:
+    def _outcome(self, returned: object, failure: BaseException | None) -> object:
         """Return the response for what the interceptor returned or raised."""
         is_cancelled = self._scope is not None and self._scope.cancelled_caught
         try:
@@ -167,7 +167,7 @@ class _AroundCall:
         finally:
             cancelled = failure = None  # they refer to this frame: break the reference cycle
 
-    def _checked(self, returned: Any) -> Any:
+    def _checked(self, returned: object) -> object:
         """Return the response for what the interceptor returned."""
         request, interception = self._context.request, self._around.interception
         if (returned is NO_ANSWER or type(returned) is Encoded) and not request.stamps.answered:
@@ -181,7 +181,7 @@ class _AroundCall:
                 return self._respond_to(error)
         return returned if inner is not None or wants_answer(self._message) else None
 
-    def _respond_to(self, error: BaseException) -> Any:
+    def _respond_to(self, error: BaseException) -> object:
         """Return the response for what the interceptor raised; report a bug to its owner."""
         interception, request = self._around.interception, self._context.request
         return self._around.contract.respond_to(interception, request, self._message, error)
@@ -194,7 +194,7 @@ class _AroundCall:
             self._around.contract.report_late(interception, "did not end in time")
         return KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{interception.owner.name} {reason}")
 
-    def _release_unsent(self, response: Any) -> None:
+    def _release_unsent(self, response: object) -> None:
         """Release the file ranges of the inner response that `response` does not send."""
         inner, self._inner_response = self._inner_response, None
         is_message = inner is not None and inner is not _NOT_FORWARDED
@@ -263,7 +263,7 @@ class _AroundCall:
             f"{self._where}: the request has been answered; await `forward` before you return"
         )
 
-    def _check_forward(self, message: Any) -> None:
+    def _check_forward(self, message: object) -> None:
         if self._is_forwarded or self._is_over:
             raise InterceptorError(f"{self._where}: forward is called again, or after the response")
         expected = self._around.route.api.request

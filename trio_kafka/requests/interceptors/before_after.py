@@ -25,7 +25,7 @@ from trio_kafka.scheduling.chunked_work import Steps, whole
 BEFORE: Final = "before"
 _PASSED: Final = object()  # no `before` returned a response
 # `after`s, innermost first, each with its function.
-Afters = tuple[tuple[Interception, Callable[..., Any]], ...]
+Afters = tuple[tuple[Interception, Callable[..., object]], ...]
 
 
 @frozen
@@ -34,7 +34,7 @@ class ChainDependencies:
 
     elapsed: Callable[[], float]
     errors: ErrorResponder
-    run_steps: Callable[[Steps[Any]], Awaitable[Any]]
+    run_steps: Callable[[Steps[object]], Awaitable[object]]
 
 
 class BeforeAfter:
@@ -70,7 +70,7 @@ class BeforeAfter:
         )
         self.serve: Callable[[Any, Any], Any] = self._serve_waiting if waits else self._serve
 
-    def _serve(self, message: Any, context: RequestContext) -> Any:
+    def _serve(self, message: object, context: RequestContext) -> object:
         response = self._call_befores(message, context)
         if response is not _PASSED:
             return response
@@ -96,7 +96,7 @@ class BeforeAfter:
             result = self._respond_to(message, context, error)
         return self._show(message, context, result, lazy_arrays)
 
-    def _call_befores(self, message: Any, context: RequestContext) -> Any:
+    def _call_befores(self, message: object, context: RequestContext) -> object:
         """Call the `before`s, outermost first; return the first response, or _PASSED."""
         if not self._befores:
             return _PASSED
@@ -126,7 +126,9 @@ class BeforeAfter:
         stamps.plugin_s += last - began
         return _PASSED
 
-    def _show(self, message: Any, context: RequestContext, result: Any, lazy_arrays: int) -> Any:
+    def _show(
+        self, message: object, context: RequestContext, result: object, lazy_arrays: int
+    ) -> object:
         """Show the `after`s what a handler returned, now or when it is complete.
 
         lazy_arrays: `LAZY_ARRAYS.created` before the handler was called.
@@ -136,7 +138,7 @@ class BeforeAfter:
         if type(result) is self._response and LAZY_ARRAYS.created == lazy_arrays:
             return self._call_afters(message, context, result, self._afters)  # nearly always
 
-        def finish(response: Any) -> Any:
+        def finish(response: object) -> object:
             if isinstance(response, Exception):
                 response = fail(response)
             if not isinstance(response, (self._response, Encoded)):
@@ -147,14 +149,16 @@ class BeforeAfter:
                 return Work(self._show_in_steps(message, context, response))
             return self._call_afters(message, context, response, self._afters)
 
-        def fail(error: BaseException) -> Any:
+        def fail(error: BaseException) -> object:
             if not isinstance(error, Exception):
                 raise error
             return finish(self._respond_to(message, context, error))
 
         return pass_on(result, finish, fail)
 
-    def _show_in_steps(self, message: Any, context: RequestContext, response: Any) -> Steps[Any]:
+    def _show_in_steps(
+        self, message: object, context: RequestContext, response: object
+    ) -> Steps[object]:
         try:
             response = yield from materialized(self._route, response)
         except BaseException:  # GeneratorExit too: the group may end between two steps
@@ -163,8 +167,8 @@ class BeforeAfter:
         return self._call_afters(message, context, response, self._afters)
 
     def _call_afters(
-        self, message: Any, context: RequestContext, response: Any, afters: Afters
-    ) -> Any:
+        self, message: object, context: RequestContext, response: object, afters: Afters
+    ) -> object:
         """Call `after`s, innermost first; return the response that they leave."""
         elapsed, count, stamps = self._elapsed, self._count, context.request.stamps
         began = last = elapsed()
@@ -192,18 +196,18 @@ class BeforeAfter:
         stamps.plugin_s += last - began
         return response
 
-    def _respond_to(self, message: Any, context: RequestContext, error: Exception) -> Any:
+    def _respond_to(self, message: object, context: RequestContext, error: Exception) -> object:
         """Return the response for a handler's exception."""
         return self._errors.respond_to(context.request, self._route, message, error)
 
     def _respond_to_interceptor(
         self,
         interception: Interception,
-        message: Any,
+        message: object,
         context: RequestContext,
         error: BaseException,
         spent_s: float,
-    ) -> Any:
+    ) -> object:
         """Count a call that raised, and return the response for its exception."""
         self._count(interception, spent_s)
         return self._contract.respond_to(interception, context.request, message, error)

@@ -1,6 +1,6 @@
 """Contract of interceptors on one route: what they may return, and what a violation leads to."""
 
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -47,7 +47,7 @@ class Contract:
         except Exception:
             logger.exception("owner rejected failure report", owner=owner.name, where=where)
 
-    def check(self, interception: Interception, response: Any, request: Request) -> None:
+    def check(self, interception: Interception, response: object, request: Request) -> None:
         """Check that an interceptor returned a response of the API.
 
         Raises InterceptorError if not. Raises ProtocolError, which ends the connection, if the
@@ -69,8 +69,8 @@ class Contract:
             raise InterceptorError(f"{owner.name} gave {actual} {where}, want {expected.__name__}")
 
     def respond_to(
-        self, interception: Interception, request: Request, message: Any, error: BaseException
-    ) -> Any:
+        self, interception: Interception, request: Request, message: object, error: BaseException
+    ) -> object:
         """Return the response for what an interceptor raised; report a bug to its owner.
 
         Every exception ends here except KeyboardInterrupt. Raises KafkaError, ProtocolError or

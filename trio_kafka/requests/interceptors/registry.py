@@ -140,8 +140,8 @@ class Interceptors:
     def add(
         self,
         kind: Kind,
-        request: type[Any] | None,
-        function: Callable[..., Any],
+        request: type[object] | None,
+        function: Callable[..., object],
         *,
         order: int,
         owner: Owner,
@@ -240,14 +240,14 @@ class Interceptors:
                 )
 
 
-def _key_of(request: type[Any]) -> int:
+def _key_of(request: type[object]) -> int:
     message = message_of(request)
     if message.key is None or message.response is None:
         raise TypeError(f"{message.name} is no request with a response")
     return message.key
 
 
-def _check_kind(kind: str, function: Callable[..., Any]) -> None:
+def _check_kind(kind: str, function: Callable[..., object]) -> None:
     if kind not in KINDS:
         raise ValueError(f"an interceptor is one of {', '.join(KINDS)}, not {kind!r}")
     call = getattr(function, "__call__", None)  # noqa: B004 - async or not is asked, not called

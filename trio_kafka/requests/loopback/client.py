@@ -8,7 +8,6 @@ responses in the same way).
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.request_metrics import RequestMetrics
@@ -54,7 +53,7 @@ class InProcessClient:
         peer: Endpoint = IN_PROCESS,
         version: int | None = None,
         at_most: int | None = None,
-    ) -> Any:
+    ) -> object:
         """Return the response to a request; None if it has none (acks=0).
 
         principal, client_id: client that is authorized, charged and logged.

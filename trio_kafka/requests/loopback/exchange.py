@@ -95,7 +95,14 @@ class Exchange:
         connection.principal = self._principal
         now = self._handlers.elapsed()
         code, correlation, length = HEAD(frame, 0)
-        stamps = Stamps(now, now, code, correlation, len(frame), connection.origin)
+        stamps = Stamps(
+            received=now,
+            begun=now,
+            code=code,
+            correlation=correlation,
+            request_bytes=len(frame),
+            origin=connection.origin,
+        )
         connection.requests = 1
         return Request(frame, code, correlation, length, connection, stamps), connection
 
@@ -144,7 +151,7 @@ class Exchange:
                 pieces.append(segment)
         return b"".join(pieces)
 
-    async def decode(self, data: bytes, response: type[Any], version: int) -> Any:
+    async def decode(self, data: bytes, response: type[object], version: int) -> object:
         """Decode a response, in slices."""
         position = 2 * HEAD_BYTES + response_header_version(message_of(response), version)
         decode = decoder_in_steps(response, version)

@@ -28,12 +28,12 @@ _BYTES: Final = frozenset({"bytes", "records"})
 _UNKNOWN: Final = {"softwareName": "unknown", "softwareVersion": "unknown"}
 
 
-def request_body(message: Any, version: int) -> dict[str, Any]:
+def request_body(message: object, version: int) -> dict[str, object]:
     """Return a message as JSON-ready data with Kafka's names and the fields of a version."""
     return _Body(version).convert(message)
 
 
-def format_line(stamps: Stamps, api: str, body: Mapping[str, Any] | None, principal: str) -> str:
+def format_line(stamps: Stamps, api: str, body: Mapping[str, object] | None, principal: str) -> str:
     """Return the line of a request that has ended."""
     origin, began = stamps.origin, stamps.begun
     software = origin.software
@@ -77,10 +77,10 @@ class _Body:
         self._version = version
         self._left = MAX_STRUCTS
 
-    def convert(self, struct: Any) -> dict[str, Any]:
+    def convert(self, struct: object) -> dict[str, object]:
         """Return a struct as JSON-ready data."""
         self._left -= 1
-        shown: dict[str, Any] = {}
+        shown: dict[str, object] = {}
         for field in fields_of(type(struct)):
             if not covers(field.versions, self._version):
                 continue

@@ -32,7 +32,7 @@ MAX_BATCH: Final = 500  # lines written together
 LARGE: Final = 64 << 10  # bytes; the content of a larger request is not logged
 _NOT_LOGGED: Final = object()
 _logger: Final = get_logger(__name__)
-Body = dict[str, Any]
+Body = dict[str, object]
 
 
 @frozen(kw_only=True)
@@ -116,7 +116,7 @@ class RequestLog:
 
     # --- each request, while the log is on
 
-    def _keep_body(self, message: Any, context: Context) -> None:
+    def _keep_body(self, message: object, context: Context) -> None:
         """Keep the content of a request until it is answered; a `before` in front of all others."""
         requests, stamps = self._filter, context.request.stamps
         key = stamps.key

@@ -39,7 +39,7 @@ class Charge:
     has_throttle_time: bool
     is_first: bool
 
-    def __call__(self, request: Request, response: Any) -> Any:
+    def __call__(self, request: Request, response: object) -> object:
         """Charge the request; return its response, with a throttle time if it must wait."""
         throttle, key = self.throttle, self.route.api.key
         if throttle.is_charged(request):
@@ -87,7 +87,9 @@ def charged(route: Route, throttle: Throttle) -> Route:
     return evolve(route, charge=charge, handler=handler)
 
 
-def _charging_unacknowledged(handler: Callable[..., Any], throttle: Throttle) -> Callable[..., Any]:
+def _charging_unacknowledged(
+    handler: Callable[..., object], throttle: Throttle
+) -> Callable[..., object]:
     """Return a Produce handler that charges requests with acks=0, which have no response."""
 
     @wraps(handler)

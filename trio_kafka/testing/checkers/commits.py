@@ -18,31 +18,38 @@ Key = tuple[str, TopicPartition]
 
 
 def excess_commits(history: History) -> list[Violation]:
-    """A group commits no offset beyond what its members have read by then.
+    """Check that a group commits no offset beyond what its members have read by then.
 
     An offset is within what was read if it is at most one above the last record read, or a position
     at which a member began.
     """
-    found = []
+    violations = []
     read: dict[Key, int] = {}
-    for one in history.events:
-        if isinstance(one, Read | Positioned) and one.group is not None:
-            end = one.offset + isinstance(one, Read)
-            read[one.group, one.at] = max(read.get((one.group, one.at), 0), end)
-        elif isinstance(one, CommitSent | Committed):
-            end = read.get((one.group, one.at), 0)
-            if one.offset > end:
+    for event in history.events:
+        if isinstance(event, Read | Positioned) and event.group is not None:
+            end = event.offset + isinstance(event, Read)
+            read[event.group, event.at] = max(read.get((event.group, event.at), 0), end)
+        elif isinstance(event, CommitSent | Committed):
+            end = read.get((event.group, event.at), 0)
+            if event.offset > end:
                 text = (
-                    f"{one.consumer} of group {one.group} committed offset {one.offset} of"
-                    f" {one.at}; the group had read up to {end}"
+                    f"{event.consumer} of group {event.group} committed offset {event.offset} of"
+                    f" {event.at}; the group had read up to {end}"
                 )
-                found.append(Violation("committed unread", one.at, (end, one.offset), text))
-                read[one.group, one.at] = one.offset  # once
-    return found
+                violations.append(
+                    Violation(
+                        rule="committed unread",
+                        partition=event.at,
+                        offsets=(end, event.offset),
+                        text=text,
+                    )
+                )
+                read[event.group, event.at] = event.offset  # once
+    return violations
 
 
 @define
-class _Known:
+class _Commits:
     """Commits of a group to one partition, each with its place in the history.
 
     pending: sent and not answered: each may take effect at any later time.
@@ -53,37 +60,41 @@ class _Known:
 
 
 def lost_commits(history: History) -> list[Violation]:
-    """The coordinator returns the last acknowledged commit, or one that was not answered."""
-    found = []
-    groups: dict[Key, _Known] = defaultdict(lambda: _Known([], []))
-    for place, one in enumerate(history.events):
-        if isinstance(one, CommitSent):
-            groups[one.group, one.at].pending.append((place, one.consumer, one.offset))
-        elif isinstance(one, Committed):
-            known = groups[one.group, one.at]
-            known.acknowledged.append((place, one.offset))
-            for sent in known.pending:
-                if sent[1:] == (one.consumer, one.offset):
-                    known.pending.remove(sent)
+    """Check that the coordinator returns the last acknowledged commit, or an unanswered one."""
+    violations = []
+    groups: dict[Key, _Commits] = defaultdict(lambda: _Commits([], []))
+    for place, event in enumerate(history.events):
+        if isinstance(event, CommitSent):
+            groups[event.group, event.at].pending.append((place, event.consumer, event.offset))
+        elif isinstance(event, Committed):
+            commits = groups[event.group, event.at]
+            commits.acknowledged.append((place, event.offset))
+            for sent in commits.pending:
+                if sent[1:] == (event.consumer, event.offset):
+                    commits.pending.remove(sent)
                     break
-        elif isinstance(one, CommitFound):
-            known = groups[one.group, one.at]
-            violation = _lost(one, known)
+        elif isinstance(event, CommitFound):
+            commits = groups[event.group, event.at]
+            violation = _lost(event, commits)
             if violation is not None:
-                found.append(violation)
-    return found
+                violations.append(violation)
+    return violations
 
 
-def _lost(one: CommitFound, known: _Known) -> Violation | None:
+def _lost(answer: CommitFound, commits: _Commits) -> Violation | None:
     """Return the violation of an answer, if it is none of those that were possible."""
-    before = [offset for place, offset in known.acknowledged if place < one.since]
-    allowed = {offset for place, offset in known.acknowledged if place >= one.since}
-    allowed |= {offset for _, _, offset in known.pending}
+    before = [offset for place, offset in commits.acknowledged if place < answer.since]
+    allowed = {offset for place, offset in commits.acknowledged if place >= answer.since}
+    allowed |= {offset for _, _, offset in commits.pending}
     last = before[-1] if before else -1
-    if one.offset == last or one.offset in allowed:
+    if answer.offset == last or answer.offset in allowed:
         return None
-    text = f"the coordinator returned offset {one.offset} of {one.at} for group {one.group}"
+    text = (
+        f"the coordinator returned offset {answer.offset} of {answer.at} for group {answer.group}"
+    )
     text = f"{text}; the last acknowledged commit is {last}"
     if allowed:
         text = f"{text}, {sorted(allowed)} may have taken effect"
-    return Violation("commit lost", one.at, (last, one.offset), text)
+    return Violation(
+        rule="commit lost", partition=answer.at, offsets=(last, answer.offset), text=text
+    )

@@ -104,9 +104,9 @@ class History:
 
     def of(self, kind: type[E]) -> Iterator[E]:
         """Yield the events of one kind."""
-        for one in self.events:
-            if isinstance(one, kind):
-                yield one
+        for event in self.events:
+            if isinstance(event, kind):
+                yield event
 
     def sent(
         self,

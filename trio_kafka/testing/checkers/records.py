@@ -18,71 +18,89 @@ _NO_STARTS: Final[Starts] = {}
 
 
 def lost_records(history: History, log: Log, starts: Starts = _NO_STARTS) -> list[Violation]:
-    """Nothing that was acknowledged or read is lost.
+    """Check that nothing is lost that was acknowledged or read.
 
     starts: first offset of a partition, below which records were deleted on purpose.
     """
-    found = []
-    known: dict[tuple[TopicPartition, int], str] = {}
-    for one in history.events:
-        if isinstance(one, Acknowledged | Read):
-            how = "acknowledged" if isinstance(one, Acknowledged) else f"read by {one.consumer}"
-            records = log.get(one.at, {})
-            if one.offset < 0:
-                if one.record not in records.values():
-                    text = f"{shown(one.record)} was {how} in {one.at}; {extent(records)}"
-                    found.append(Violation("lost", one.at, (), f"{text}, without it"))
-            elif one.offset >= starts.get(one.at, 0) and one.offset not in records:
-                text = f"{shown(one.record)} was {how} at offset {one.offset} of {one.at}"
-                known.setdefault((one.at, one.offset), f"{text}; {extent(records)}")
-    found += [Violation("lost", at, (offset,), text) for (at, offset), text in known.items()]
-    return found
+    violations = []
+    missing: dict[tuple[TopicPartition, int], str] = {}
+    for event in history.events:
+        if isinstance(event, Acknowledged | Read):
+            how = "acknowledged" if isinstance(event, Acknowledged) else f"read by {event.consumer}"
+            records = log.get(event.at, {})
+            if event.offset < 0:
+                if event.record not in records.values():
+                    text = f"{shown(event.record)} was {how} in {event.at}; {extent(records)}"
+                    violations.append(
+                        Violation(
+                            rule="lost", partition=event.at, offsets=(), text=f"{text}, without it"
+                        )
+                    )
+            elif event.offset >= starts.get(event.at, 0) and event.offset not in records:
+                text = f"{shown(event.record)} was {how} at offset {event.offset} of {event.at}"
+                missing.setdefault((event.at, event.offset), f"{text}; {extent(records)}")
+    violations += [
+        Violation(rule="lost", partition=at, offsets=(offset,), text=text)
+        for (at, offset), text in missing.items()
+    ]
+    return violations
 
 
 def replaced_records(history: History, log: Log) -> list[Violation]:
-    """An offset has one record: to each producer, to each consumer, and in the log."""
-    found = []
-    known: dict[tuple[TopicPartition, int], tuple[Hashable, str]] = {}
-    for one in history.events:
-        if isinstance(one, Acknowledged | Read) and one.offset >= 0:
-            how = "acknowledged" if isinstance(one, Acknowledged) else f"read by {one.consumer}"
-            before, earlier = known.setdefault((one.at, one.offset), (one.record, how))
-            if before != one.record:
-                text = f"offset {one.offset} of {one.at}: {shown(before)} was {earlier}"
-                text = f"{text}, {shown(one.record)} was {how}"
-                found.append(Violation("replaced", one.at, (one.offset,), text))
-    for (at, offset), (record, how) in known.items():
-        there = log.get(at, {}).get(offset, record)
-        if there != record:
+    """Check that an offset has one record: to each producer, to each consumer, and in the log."""
+    violations = []
+    first_seen: dict[tuple[TopicPartition, int], tuple[Hashable, str]] = {}
+    for event in history.events:
+        if isinstance(event, Acknowledged | Read) and event.offset >= 0:
+            how = "acknowledged" if isinstance(event, Acknowledged) else f"read by {event.consumer}"
+            before, earlier = first_seen.setdefault((event.at, event.offset), (event.record, how))
+            if before != event.record:
+                text = f"offset {event.offset} of {event.at}: {shown(before)} was {earlier}"
+                text = f"{text}, {shown(event.record)} was {how}"
+                violations.append(
+                    Violation(
+                        rule="replaced", partition=event.at, offsets=(event.offset,), text=text
+                    )
+                )
+    for (at, offset), (record, how) in first_seen.items():
+        in_log = log.get(at, {}).get(offset, record)
+        if in_log != record:
             text = f"offset {offset} of {at}: {shown(record)} was {how}"
-            found.append(
-                Violation("replaced", at, (offset,), f"{text}, the log has {shown(there)}")
+            violations.append(
+                Violation(
+                    rule="replaced",
+                    partition=at,
+                    offsets=(offset,),
+                    text=f"{text}, the log has {shown(in_log)}",
+                )
             )
-    return found
+    return violations
 
 
 def doubled_records(history: History, log: Log) -> list[Violation]:
-    """A record of an idempotent producer is in the log at most as often as it was sent."""
-    sent = Counter((one.topic, one.record) for one in history.of(Sent) if one.idempotent)
-    others = {(one.topic, one.record) for one in history.of(Sent) if not one.idempotent}
+    """Check that the log has a record of an idempotent producer at most as often as it was sent."""
+    sent = Counter((event.topic, event.record) for event in history.of(Sent) if event.idempotent)
+    others = {(event.topic, event.record) for event in history.of(Sent) if not event.idempotent}
     places: dict[tuple[str, Hashable], list[tuple[TopicPartition, int]]] = defaultdict(list)
     for at, records in log.items():
         for offset, record in records.items():
             if (at.topic, record) in sent and (at.topic, record) not in others:
                 places[at.topic, record].append((at, offset))
-    found = []
-    for key, there in places.items():
-        if len(there) > sent[key]:
+    violations = []
+    for key, copies in places.items():
+        if len(copies) > sent[key]:
             times = "once" if sent[key] == 1 else f"{sent[key]} times"
-            listed = ", ".join(f"offset {offset} of {at}" for at, offset in there)
+            listed = ", ".join(f"offset {offset} of {at}" for at, offset in copies)
             text = f"{shown(key[1])} was sent {times} with idempotence, and is at {listed}"
-            offsets = tuple(offset for _, offset in there)
-            found.append(Violation("doubled", there[0][0], offsets, text))
-    return found
+            offsets = tuple(offset for _, offset in copies)
+            violations.append(
+                Violation(rule="doubled", partition=copies[0][0], offsets=offsets, text=text)
+            )
+    return violations
 
 
 def disordered_records(history: History) -> list[Violation]:
-    """A partition keeps the order of each producer, and a consumer reads in order of offsets."""
+    """Check that partitions keep each producer's order, and consumers read in order of offsets."""
     return [*_disordered_sends(history), *_disordered_reads(history)]
 
 
@@ -92,11 +110,11 @@ def _disordered_sends(history: History) -> list[Violation]:
         places.setdefault((sent.producer, sent.topic, sent.record), number)
     acknowledged: dict[tuple[str, TopicPartition], list[tuple[int, Acknowledged]]]
     acknowledged = defaultdict(list)
-    for one in history.of(Acknowledged):
-        place = places.get((one.producer, one.topic, one.record))
-        if place is not None and one.offset >= 0:
-            acknowledged[one.producer, one.at].append((place, one))
-    found = []
+    for event in history.of(Acknowledged):
+        place = places.get((event.producer, event.topic, event.record))
+        if place is not None and event.offset >= 0:
+            acknowledged[event.producer, event.at].append((place, event))
+    violations = []
     for (producer, at), rows in acknowledged.items():
         rows.sort(key=lambda row: row[0])
         for (_, earlier), (_, later) in pairwise(rows):
@@ -105,45 +123,64 @@ def _disordered_sends(history: History) -> list[Violation]:
                     f"{producer} sent {shown(earlier.record)} before {shown(later.record)} to {at};"
                     f" their offsets are {earlier.offset} and {later.offset}"
                 )
-                found.append(Violation("order", at, (earlier.offset, later.offset), text))
-    return found
+                violations.append(
+                    Violation(
+                        rule="order",
+                        partition=at,
+                        offsets=(earlier.offset, later.offset),
+                        text=text,
+                    )
+                )
+    return violations
 
 
 def _disordered_reads(history: History) -> list[Violation]:
-    found = []
+    violations = []
     last: dict[tuple[str, TopicPartition], int] = {}
-    for one in history.events:
-        if isinstance(one, Positioned):
-            last[one.consumer, one.at] = one.offset - 1
-        elif isinstance(one, Read):
-            before = last.get((one.consumer, one.at), -1)
-            if one.offset <= before:
+    for event in history.events:
+        if isinstance(event, Positioned):
+            last[event.consumer, event.at] = event.offset - 1
+        elif isinstance(event, Read):
+            before = last.get((event.consumer, event.at), -1)
+            if event.offset <= before:
                 text = (
-                    f"{one.consumer} read offset {one.offset} of {one.at} ({shown(one.record)})"
-                    f" after offset {before}"
+                    f"{event.consumer} read offset {event.offset} of {event.at}"
+                    f" ({shown(event.record)}) after offset {before}"
                 )
-                found.append(Violation("order", one.at, (before, one.offset), text))
-            last[one.consumer, one.at] = one.offset
-    return found
+                violations.append(
+                    Violation(
+                        rule="order", partition=event.at, offsets=(before, event.offset), text=text
+                    )
+                )
+            last[event.consumer, event.at] = event.offset
+    return violations
 
 
 def skipped_records(history: History, log: Log) -> list[Violation]:
-    """A consumer reads every record from its position to the last one that it has read."""
-    found = []
+    """Check that a consumer skips no record between its position and the last one that it read."""
+    violations = []
     following: dict[tuple[str, TopicPartition], int] = {}
     ordered = {at: sorted(records) for at, records in log.items()}
-    for one in history.events:
-        if isinstance(one, Positioned):
-            following[one.consumer, one.at] = one.offset
-        elif isinstance(one, Read):
-            expected = following.get((one.consumer, one.at), one.offset)
-            if expected < one.offset:
-                missed = [n for n in ordered.get(one.at, ()) if expected <= n < one.offset]
+    for event in history.events:
+        if isinstance(event, Positioned):
+            following[event.consumer, event.at] = event.offset
+        elif isinstance(event, Read):
+            expected = following.get((event.consumer, event.at), event.offset)
+            if expected < event.offset:
+                missed = [n for n in ordered.get(event.at, ()) if expected <= n < event.offset]
                 if missed:
                     text = (
-                        f"{one.consumer} was at offset {expected} of {one.at} and read {one.offset}"
-                        f" next; {shown(log[one.at][missed[0]])} is at {missed[0]}"
+                        f"{event.consumer} was at offset {expected} of {event.at}"
+                        f" and read {event.offset} next;"
+                        f" {shown(log[event.at][missed[0]])} is at {missed[0]}"
                     )
-                    found.append(Violation("skipped", one.at, (missed[0], one.offset), text))
-            following[one.consumer, one.at] = one.offset + 1
-    return found
+                    violations.append(
+                        Violation(
+                            rule="skipped",
+                            partition=event.at,
+                            offsets=(missed[0], event.offset),
+                            text=text,
+                        )
+                    )
+            following[event.consumer, event.at] = event.offset + 1
+    return violations

@@ -22,7 +22,7 @@ class BrokenGuaranteeError(AssertionError):
     """The broker, or a client, broke a promise; the text has one line per violation."""
 
     def __init__(self, violations: list[Violation]) -> None:
-        lines = [str(one) for one in violations[:_SHOWN]]
+        lines = [str(violation) for violation in violations[:_SHOWN]]
         if len(violations) > _SHOWN:
             lines.append(f"... and {len(violations) - _SHOWN} more")
         super().__init__("\n".join(lines))

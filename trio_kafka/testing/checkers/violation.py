@@ -1,4 +1,4 @@
-"""Values of the checkers: the log that a history is held against, and a broken promise."""
+"""Values of the checkers: the log with which a history is compared, and a violation."""
 
 from collections.abc import Hashable, Mapping
 
@@ -9,7 +9,7 @@ from trio_kafka.model import TopicPartition
 Log = Mapping[TopicPartition, Mapping[int, Hashable]]
 
 
-@frozen
+@frozen(kw_only=True)
 class Violation:
     """A broken promise: the rule, the partition, the offsets concerned, and a sentence."""
 

@@ -1,7 +1,7 @@
 """Consumer for tests: given partitions, or the partitions that its group assigns to it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import trio
 from attrs import field
@@ -108,22 +108,22 @@ class Consumer:
         if not self.positions:
             await trio.sleep(max_wait_s)
             return []
-        found = await self.link.retry(lambda: self._fetch(max_wait_s), self.timeout_s)
+        rows = await self.link.retry(lambda: self._fetch(max_wait_s), self.timeout_s)
         records = []
-        for at, row in found.items():
+        for at, row in rows.items():
             if row.error is ErrorCode.OFFSET_OUT_OF_RANGE:
                 await self._position({at: -1})
             elif at in self.positions:
                 records += row.records
                 self.positions[at] = row.end
         if self.history is not None:
-            for one in records:
+            for record in records:
                 self.history.read(
                     self.name,
-                    one.topic,
-                    one.partition,
-                    one.value,
-                    offset=one.offset,
+                    record.topic,
+                    record.partition,
+                    record.value,
+                    offset=record.offset,
                     group=self.group,
                 )
         return records
@@ -159,31 +159,31 @@ class Consumer:
         if self.group is None:
             raise ValueError("no group: nothing is committed")
         group = self.group
-        given = list(self.partitions or self.positions)
-        return await self.link.retry(lambda: self._find(group, given), self.timeout_s)
+        partitions = list(self.partitions or self.positions)
+        return await self.link.retry(lambda: self._find(group, partitions), self.timeout_s)
 
     async def _assigned(self) -> None:
         """Join the group and find the positions, as far as necessary."""
         if self.membership is not None:
             if not await self.membership.keep():
                 return
-            given = self.membership.partitions or []
+            partitions = self.membership.partitions or []
         elif self._started:
             return
         elif self.partitions:
-            given = list(self.partitions)
+            partitions = list(self.partitions)
         else:
-            asked = self.topics
-            rows = await self.link.retry(lambda: partitions_of(self.link, asked), self.timeout_s)
-            given = [at for parts in rows.values() for at in parts]
+            names = self.topics
+            rows = await self.link.retry(lambda: partitions_of(self.link, names), self.timeout_s)
+            partitions = [at for parts in rows.values() for at in parts]
         self.positions, self._committed = {}, {}
-        if self.group is None or not given:
-            found = dict.fromkeys(given, -1)
+        if self.group is None or not partitions:
+            offsets = dict.fromkeys(partitions, -1)
         else:
             group = self.group
-            found = await self.link.retry(lambda: self._find(group, given), self.timeout_s)
-            self._committed = {at: offset for at, offset in found.items() if offset >= 0}
-        await self._position(found)
+            offsets = await self.link.retry(lambda: self._find(group, partitions), self.timeout_s)
+            self._committed = {at: offset for at, offset in offsets.items() if offset >= 0}
+        await self._position(offsets)
         self._started = True
 
     async def _position(self, offsets: Mapping[TopicPartition, int]) -> None:
@@ -203,11 +203,11 @@ class Consumer:
                 )
 
     async def _fetch(self, max_wait_s: float) -> dict[TopicPartition, FetchedPartition]:
-        found = await fetch(self.link, self.positions, max_wait_s=max_wait_s)
-        for row in found.values():
+        rows = await fetch(self.link, self.positions, max_wait_s=max_wait_s)
+        for row in rows.values():
             if row.error is not ErrorCode.OFFSET_OUT_OF_RANGE:
                 check(row.error)
-        return found
+        return rows
 
     async def _find(
         self, group: str, partitions: Sequence[TopicPartition]
@@ -217,20 +217,22 @@ class Consumer:
             OffsetFetchRequestTopics(name, partition_indexes=numbers)
             for name, numbers in _by_topic(dict.fromkeys(partitions, 0)).items()
         ]
-        asked = OffsetFetchRequestGroup(group, topics=topics)
+        group_request = OffsetFetchRequestGroup(group, topics=topics)
         if self.membership is None:
             await Membership(link=self.link, group=group, topics=()).find()
-        (answer,) = (await self.link.ask(OffsetFetchRequest(groups=[asked]), _COMMITTED)).groups
+        (answer,) = (
+            await self.link.ask(OffsetFetchRequest(groups=[group_request]), _COMMITTED)
+        ).groups
         check(answer.error_code)
-        found = {}
+        offsets = {}
         for topic in answer.topics:
             for row in topic.partitions:
                 check(row.error_code)
-                found[TopicPartition(topic.name, row.partition_index)] = row.committed_offset
+                offsets[TopicPartition(topic.name, row.partition_index)] = row.committed_offset
         if self.history is not None:
-            for at, offset in found.items():
+            for at, offset in offsets.items():
                 self.history.commit_found(group, at.topic, at.partition, offset=offset, since=since)
-        return found
+        return offsets
 
     async def _commit(self, group: str, due: Mapping[TopicPartition, int]) -> None:
         member = self.membership
@@ -253,7 +255,7 @@ class Consumer:
         if self.history is not None:
             for at, offset in due.items():
                 self.history.commit_sent(self.name, group, at.topic, at.partition, offset=offset)
-        answer: Any = await self.link.ask(request, _COMMIT)
+        answer = await self.link.ask(request, _COMMIT)
         failed = 0
         for topic in answer.topics:
             for row in topic.partitions:

@@ -1,7 +1,7 @@
 """Connection to a broker that may go away at any time."""
 
 from collections.abc import Awaitable, Callable, Collection
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import trio
 from attrs import field
@@ -11,7 +11,7 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.backoff import Backoff
 from trio_kafka.peers.link import StreamLink
-from trio_kafka.peers.session import Profile, Session
+from trio_kafka.peers.session import Profile, Request, Session
 from trio_kafka.testing.clients.errors import AnswerError, GaveUpError
 from trio_kafka.world.world import World
 
@@ -44,7 +44,7 @@ class Link:
             connect_s=_CONNECT_S,
         )
 
-    async def ask(self, request: Any, version: int, *, more_s: float = 0.0) -> Any:
+    async def ask(self, request: Request[T], version: int, *, more_s: float = 0.0) -> T:
         """Send a request and return its answer.
 
         more_s: how long the broker may keep the request, beyond `request_s`.

@@ -75,7 +75,7 @@ class Membership:
         return True
 
     def lost(self, code: ErrorCode) -> None:
-        """Note an answer of `REJOIN`: the next `keep` joins again."""
+        """Make the next `keep` join again, after an answer of `REJOIN`."""
         self.partitions = None
         if code in _FORGOTTEN:
             self.member_id, self.generation = "", -1
@@ -136,9 +136,9 @@ class Membership:
         read = decoder(ConsumerProtocolAssignment, _VERSION)
         assignment, _ = read(synced.assignment, len(_PREFIX)) if synced.assignment else (None, 0)
         self.partitions = [
-            TopicPartition(one.topic, number)
-            for one in (assignment.assigned_partitions if assignment else ())
-            for number in one.partitions
+            TopicPartition(topic.topic, number)
+            for topic in (assignment.assigned_partitions if assignment else ())
+            for number in topic.partitions
         ]
         self._heartbeat_at = trio.current_time() + self.session_s / 3
 
@@ -152,36 +152,36 @@ class Membership:
         if joined.leader != joined.member_id:
             return []
         read = decoder(ConsumerProtocolSubscription, _VERSION)
-        wanted = {
-            one.member_id: list(read(one.metadata, len(_PREFIX))[0].topics)
-            for one in joined.members
+        subscriptions = {
+            member.member_id: list(read(member.metadata, len(_PREFIX))[0].topics)
+            for member in joined.members
         }
-        topics = sorted({name for names in wanted.values() for name in names})
-        there: dict[str, list[TopicPartition]] = {}
+        topics = sorted({name for names in subscriptions.values() for name in names})
+        partitions: dict[str, list[TopicPartition]] = {}
         for name in topics:
             try:
-                there.update(await partitions_of(self.link, [name]))
+                partitions.update(await partitions_of(self.link, [name]))
             except AnswerError as error:
                 if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     raise
         return [
             SyncGroupRequestAssignment(member, _assignment(owned))
-            for member, owned in assign_ranges(wanted, there).items()
+            for member, owned in assign_ranges(subscriptions, partitions).items()
         ]
 
 
 def assign_ranges(
-    wanted: Mapping[str, Sequence[str]], there: Mapping[str, Sequence[TopicPartition]]
+    subscriptions: Mapping[str, Sequence[str]], partitions: Mapping[str, Sequence[TopicPartition]]
 ) -> dict[str, list[TopicPartition]]:
     """Return the partitions of each member: of each topic a range, the first ones one longer."""
-    owned: dict[str, list[TopicPartition]] = {member: [] for member in sorted(wanted)}
-    for topic in sorted(there):
-        members = [member for member in owned if topic in wanted[member]]
-        left = list(there[topic])
+    owned: dict[str, list[TopicPartition]] = {member: [] for member in sorted(subscriptions)}
+    for topic in sorted(partitions):
+        members = [member for member in owned if topic in subscriptions[member]]
+        unassigned = list(partitions[topic])
         for place, member in enumerate(members):
-            size = -(-len(left) // (len(members) - place))
-            owned[member] += left[:size]
-            del left[:size]
+            size = -(-len(unassigned) // (len(members) - place))
+            owned[member] += unassigned[:size]
+            del unassigned[:size]
     return owned
 
 
@@ -189,5 +189,5 @@ def _assignment(owned: Sequence[TopicPartition]) -> bytes:
     topics: dict[str, list[int]] = {}
     for at in owned:
         topics.setdefault(at.topic, []).append(at.partition)
-    given = [AssignedPartitions(topic, numbers) for topic, numbers in topics.items()]
-    return _PREFIX + to_bytes(ConsumerProtocolAssignment(given), _VERSION)
+    topic_partitions = [AssignedPartitions(topic, numbers) for topic, numbers in topics.items()]
+    return _PREFIX + to_bytes(ConsumerProtocolAssignment(topic_partitions), _VERSION)

@@ -6,7 +6,11 @@ from typing import Any, Final
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import Endpoint, TopicPartition
-from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.protocol.messages.k01_fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+)
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -39,7 +43,7 @@ class Fetched:
     value: bytes | None
 
 
-@frozen
+@frozen(kw_only=True)
 class FetchedPartition:
     """Answer for one partition. end: the offset after the last batch, or the position."""
 
@@ -70,12 +74,12 @@ async def fetch(
     )
     answer = await link.ask(request, _FETCH, more_s=max_wait_s)
     check(answer.error_code)
-    found = {}
+    rows = {}
     for topic in answer.responses:
         for row in topic.partitions:
             at = TopicPartition(topic.topic, row.partition_index)
-            found[at] = _read(at, positions[at], row)
-    return found
+            rows[at] = _read(at, positions[at], row)
+    return rows
 
 
 def _read(at: TopicPartition, position: int, row: Any) -> FetchedPartition:
@@ -89,44 +93,48 @@ def _read(at: TopicPartition, position: int, row: Any) -> FetchedPartition:
             Fetched(
                 topic=at.topic,
                 partition=at.partition,
-                offset=one.offset,
-                timestamp_ms=one.timestamp,
-                key=None if one.key is None else bytes(one.key),
-                value=None if one.value is None else bytes(one.value),
+                offset=record.offset,
+                timestamp_ms=record.timestamp,
+                key=None if record.key is None else bytes(record.key),
+                value=None if record.value is None else bytes(record.value),
             )
-            for one in read_records(content, place, header)
-            if one.offset >= position
+            for record in read_records(content, place, header)
+            if record.offset >= position
         ]
     return FetchedPartition(
-        ErrorCode(row.error_code), row.high_watermark, row.log_start_offset, end, records
+        error=ErrorCode(row.error_code),
+        high_watermark=row.high_watermark,
+        log_start=row.log_start_offset,
+        end=end,
+        records=records,
     )
 
 
 async def offset_for(link: Link, at: TopicPartition, timestamp_ms: int) -> int:
     """Return the offset for a timestamp, or for EARLIEST or LATEST. Raises as `fetch` does."""
-    row = ListOffsetsPartition(at.partition, timestamp=timestamp_ms)
-    request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(at.topic, [row])])
+    partition = ListOffsetsPartition(at.partition, timestamp=timestamp_ms)
+    request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(at.topic, [partition])])
     answer = await link.ask(request, _LIST_OFFSETS)
-    (found,) = answer.topics[0].partitions
-    check(found.error_code)
-    offset: int = found.offset
-    return offset
+    (row,) = answer.topics[0].partitions
+    check(row.error_code)
+    return row.offset
 
 
 async def partitions_of(
     link: Link, topics: Collection[str] | None
 ) -> dict[str, list[TopicPartition]]:
     """Return the partitions of topics; None: of all but internal ones. Raises as `fetch` does."""
-    asked = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
-    request = MetadataRequest(asked, allow_auto_topic_creation=False)
+    names = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
+    request = MetadataRequest(names, allow_auto_topic_creation=False)
     answer = await link.ask(request, _METADATA)
-    found = {}
+    partitions = {}
     for topic in answer.topics:
         if not topic.is_internal or topics is not None:
             check(topic.error_code)
             numbers = sorted(row.partition_index for row in topic.partitions)
-            found[topic.name] = [TopicPartition(topic.name, number) for number in numbers]
-    return found
+            name = topic.name or ""
+            partitions[name] = [TopicPartition(name, number) for number in numbers]
+    return partitions
 
 
 async def read_log(
@@ -142,9 +150,9 @@ async def read_log(
     """
     link = Link(world=world, bootstrap=bootstrap, client_id="trio-kafka-testing")
     try:
-        found = await link.retry(lambda: partitions_of(link, topics), timeout_s)
+        partitions = await link.retry(lambda: partitions_of(link, topics), timeout_s)
         log: dict[TopicPartition, dict[int, Fetched]] = {}
-        for at in (one for parts in found.values() for one in parts):
+        for at in (partition for parts in partitions.values() for partition in parts):
             log[at] = await _read_partition(link, at, timeout_s)
         return log
     finally:
@@ -153,7 +161,7 @@ async def read_log(
 
 async def _read_partition(link: Link, at: TopicPartition, timeout_s: float) -> dict[int, Fetched]:
     position = await link.retry(lambda: offset_for(link, at, EARLIEST), timeout_s)
-    found: dict[int, Fetched] = {}
+    records: dict[int, Fetched] = {}
 
     async def attempt() -> FetchedPartition:
         row = (await fetch(link, {at: position}, max_wait_s=0.0))[at]
@@ -164,7 +172,7 @@ async def _read_partition(link: Link, at: TopicPartition, timeout_s: float) -> d
 
     while True:
         row = await link.retry(attempt, timeout_s)
-        found.update((one.offset, one) for one in row.records)
+        records.update((record.offset, record) for record in row.records)
         if row.end >= row.high_watermark:
-            return found
+            return records
         position = row.end

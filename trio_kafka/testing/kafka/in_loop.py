@@ -198,14 +198,14 @@ class KafkaInLoop:
         Raises KafkaError(TOPIC_ALREADY_EXISTS).
         """
         try:
-            await create_topic(self.broker, name, partitions, configs or {})
+            await create_topic(self.broker, name, partitions, configs=configs or {})
         except KafkaError as error:
             if not exist_ok or error.code is not _EXISTS:
                 raise
         await self._wait_for_leaders(name)
-        there = len(self._topic(name).partitions)
-        if exist_ok and there != partitions:
-            raise KafkaError(_EXISTS, f"{name} has {there} partitions, not {partitions}")
+        count = len(self._topic(name).partitions)
+        if exist_ok and count != partitions:
+            raise KafkaError(_EXISTS, f"{name} has {count} partitions, not {partitions}")
 
     async def delete_topic(self, name: str) -> None:
         await delete_topic(self.broker, name)
@@ -235,7 +235,9 @@ class KafkaInLoop:
         """
         if find_topic(self.broker, topic) is None:
             try:
-                await create_topic(self.broker, topic, self.broker.config.num_partitions, {})
+                await create_topic(
+                    self.broker, topic, self.broker.config.num_partitions, configs={}
+                )
             except KafkaError as error:  # meanwhile another task or a client may have created it
                 if error.code is not _EXISTS:
                     raise
@@ -249,9 +251,9 @@ class KafkaInLoop:
 
         partition: None: all. start: first offset; None: the first of each partition.
         """
-        found = self._topic(topic)
-        wanted: Iterable[int] = found.partitions if partition is None else [partition]
-        return await read_records(self.broker, found, wanted, start)
+        image = self._topic(topic)
+        partitions: Iterable[int] = image.partitions if partition is None else [partition]
+        return await read_records(self.broker, image, partitions, start=start)
 
     async def delete_records(
         self, topic: str, *, before: int | None = None, partition: int | None = None
@@ -260,10 +262,10 @@ class KafkaInLoop:
 
         partition: None: all partitions.
         """
-        found = self._topic(topic)
-        wanted: Iterable[int] = found.partitions if partition is None else [partition]
+        image = self._topic(topic)
+        partitions: Iterable[int] = image.partitions if partition is None else [partition]
         offset = _TO_THE_END if before is None else before
-        return await delete_records(self.broker, found, dict.fromkeys(wanted, offset))
+        return await delete_records(self.broker, image, dict.fromkeys(partitions, offset))
 
     # --- groups
 
@@ -301,14 +303,14 @@ class KafkaInLoop:
         what: str = "the condition",
         timeout_s: float = _TIMEOUT_S,
     ) -> None:
-        """Wait until a condition holds, asked every 5 ms. It may await methods of this broker.
+        """Check a condition every 5 ms until it holds. It may await methods of this broker.
 
         Raises NotReachedError after `timeout_s`.
         """
         with trio.move_on_after(timeout_s):
             while True:
-                found = condition()
-                if found if isinstance(found, bool) else await found:
+                result = condition()
+                if result if isinstance(result, bool) else await result:
                     return
                 await trio.sleep(_LOOK_S)
         raise NotReachedError(f"{what}: not reached within {timeout_s:g} s")
@@ -334,11 +336,11 @@ class KafkaInLoop:
             return group.matches(state, members, lag)
 
         if not await self._reached(reached, timeout_s):
-            wanted = {"state": state, "members": members, "lag": lag}
-            asked = ", ".join(
-                f"{key} {value}" for key, value in wanted.items() if value is not None
+            conditions = {"state": state, "members": members, "lag": lag}
+            expected = ", ".join(
+                f"{key} {value}" for key, value in conditions.items() if value is not None
             )
-            raise NotReachedError(f"{asked}: not reached within {timeout_s:g} s: {group}")
+            raise NotReachedError(f"{expected}: not reached within {timeout_s:g} s: {group}")
         return group
 
     async def wait_for_records(
@@ -361,12 +363,12 @@ class KafkaInLoop:
             return len(records) >= count
 
         if not await self._reached(reached, timeout_s):
-            there = f"{topic} has {len(records)} records, not {count}, after {timeout_s:g} s"
-            raise NotReachedError("\n".join([there, *shown(records)]))
+            summary = f"{topic} has {len(records)} records, not {count}, after {timeout_s:g} s"
+            raise NotReachedError("\n".join([summary, *shown(records)]))
         return records
 
     async def _reached(self, condition: Callable[[], Awaitable[bool]], timeout_s: float) -> bool:
-        """Wait until a condition holds; at the end of the time look once more, without haste."""
+        """Wait until a condition holds; check it once more after the deadline."""
         try:
             await self.wait_until(condition, timeout_s=timeout_s)
         except NotReachedError:
@@ -378,15 +380,17 @@ class KafkaInLoop:
     async def _wait_for_leaders(self, name: str) -> None:
         def has_leaders() -> bool:
             topic = find_topic(self.broker, name)  # None: another task has just created it
-            return topic is not None and all(one.leader >= 0 for one in topic.partitions.values())
+            return topic is not None and all(
+                partition.leader >= 0 for partition in topic.partitions.values()
+            )
 
         await self.wait_until(has_leaders, what=f"leaders of {name}")
 
     def _topic(self, name: str) -> TopicImage:
-        found = find_topic(self.broker, name)
-        if found is None:
+        image = find_topic(self.broker, name)
+        if image is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
-        return found
+        return image
 
 
 @suggesting

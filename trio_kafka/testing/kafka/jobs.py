@@ -11,7 +11,7 @@ RETENTION: Final = "kafka-log-retention"
 
 
 class JobFailedError(AssertionError):
-    """A job that a test ran has raised; the message says what. The broker goes on."""
+    """Failure of a job that a test ran, with its error. The broker keeps running."""
 
 
 async def run_job(broker: HasParts, name: str) -> JobRun:

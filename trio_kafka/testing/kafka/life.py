@@ -36,7 +36,7 @@ class NotRunningError(RuntimeError):
 
 @define(eq=False, kw_only=True)
 class LifeSettings:
-    """What a broker of the kit is started with.
+    """Start options of a broker of the kit.
 
     settings: by Kafka's names, above `QUICK`. port: of the first listener; 0: a free one, kept over
         restarts. plugins: only these; None: the installed ones. apis: None: the installed ones.
@@ -52,7 +52,7 @@ class LifeSettings:
     stop_s: float = 10.0
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class Life:
     """One life of the broker, from its start to its end."""
 
@@ -140,18 +140,18 @@ class Lives:
         return self._life
 
     async def _live(self, *, task_status: trio.TaskStatus[Life]) -> None:
-        given = {
+        texts = {
             "listeners": f"PLAINTEXT://{_HOST}:{self._port}",
             "log.dirs": self.machine.data,
             **QUICK,
             **self.how.settings,
         }
-        config = load(options(f"{name}={text}" for name, text in given.items())).config
+        config = load(options(f"{name}={text}" for name, text in texts.items())).config
         life: Life | None = None
         try:
             with trio.CancelScope() as scope:
                 async with broker_of(self.how, config, self.machine.boot()) as broker:
-                    life = Life(broker, scope)
+                    life = Life(broker=broker, scope=scope)
                     task_status.started(life)
                     await life.stopping.wait()
         except* Crashed:

@@ -26,7 +26,7 @@ class Machine(Protocol):
         """
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class MemoryMachine:
     """Real sockets, files in memory."""
 
@@ -63,7 +63,7 @@ class DiskMachine:
             raise ValueError(f"{self.data} is on a real disk: only files in memory lose power")
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class SimulatedMachine:
     """A machine of a simulated universe: sockets and files in memory, on any Trio clock."""
 

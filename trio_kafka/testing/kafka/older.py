@@ -48,7 +48,7 @@ def older_apis(apis: Registry, release: Release) -> Registry:
     older = Registry()
     for listed in list(apis):
         last = release.last_of(listed.key)
-        found = apis.get(listed.key)
-        if found is not None and last is not None and last >= found.first:
-            older.add(attrs.evolve(found, last=min(last, found.last)))
+        api = apis.get(listed.key)
+        if api is not None and last is not None and last >= api.first:
+            older.add(attrs.evolve(api, last=min(last, api.last)))
     return older

@@ -38,34 +38,35 @@ async def produce(
     """
     now_ms = int(broker.world.clock.wall() * 1000)
     by_partition: dict[int, list[tuple[int, batch.Record]]] = defaultdict(list)
-    for number, given in enumerate(records):
-        record = given if isinstance(given, Record) else Record(value=given)
+    for number, value in enumerate(records):
+        record = value if isinstance(value, Record) else Record(value=value)
         partition = _partition(topic, record, number)
-        made = batch.Record(
+        encoded = batch.Record(
             timestamp=now_ms if record.timestamp_ms is None else record.timestamp_ms,
             key=as_bytes(record.key),
             value=as_bytes(record.value),
             headers=list(record.headers),
         )
-        by_partition[partition].append((number, made))
+        by_partition[partition].append((number, encoded))
     data = [
         PartitionProduceData(
-            index=partition, records=memoryview(batch.encode_batch([one for _, one in numbered]))
+            index=partition,
+            records=memoryview(batch.encode_batch([record for _, record in numbered])),
         )
         for partition, numbered in by_partition.items()
     ]
-    asked = TopicProduceData(name=topic.name, topic_id=topic.id, partition_data=data)
-    request = ProduceRequest(acks=-1, timeout_ms=_TIMEOUT_MS, topic_data=[asked])
+    topic_data = TopicProduceData(name=topic.name, topic_id=topic.id, partition_data=data)
+    request = ProduceRequest(acks=-1, timeout_ms=_TIMEOUT_MS, topic_data=[topic_data])
     stored: list[StoredRecord | None] = [None] * len(records)
     for answered in (await ask(broker, request)).responses:
         for done in answered.partition_responses:
             check(done.error_code, f"{topic.name}-{done.index}: {done.error_message}")
-            for delta, (number, made) in enumerate(by_partition[done.index]):
-                made.offset = done.base_offset + delta
+            for delta, (number, encoded) in enumerate(by_partition[done.index]):
+                encoded.offset = done.base_offset + delta
                 if done.log_append_time_ms >= 0:
-                    made.timestamp = done.log_append_time_ms
-                stored[number] = _stored(topic.name, done.index, made)
-    return [one for one in stored if one is not None]
+                    encoded.timestamp = done.log_append_time_ms
+                stored[number] = _stored(topic.name, done.index, encoded)
+    return [record for record in stored if record is not None]
 
 
 def _partition(topic: TopicImage, record: Record, number: int) -> int:
@@ -82,18 +83,18 @@ def _partition(topic: TopicImage, record: Record, number: int) -> int:
 
 
 async def read_records(
-    broker: RunningBroker, topic: TopicImage, partitions: Iterable[int], start: int | None
+    broker: RunningBroker, topic: TopicImage, partitions: Iterable[int], *, start: int | None
 ) -> list[StoredRecord]:
     """Return the records below the high watermark, by partition and offset.
 
     start: first offset; None: the first of each partition. Raises KafkaError.
     """
-    found: list[StoredRecord] = []
+    records: list[StoredRecord] = []
     firsts = await first_offsets(broker, topic)
     for partition in sorted(partitions):
         position = firsts[partition] if start is None else start
         while True:
-            answer = await _fetch(broker, topic, partition, position)
+            answer = await _fetch(broker, topic, partition, position=position)
             if (
                 answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
                 and start is None
@@ -104,20 +105,20 @@ async def read_records(
             check(answer.error_code, f"{topic.name}-{partition} at offset {position}")
             data = bytes(answer.records or b"")  # type: ignore[call-overload]
             decoded = _decode(topic.name, partition, data)
-            found.extend(record for record in decoded if record.offset >= position)
+            records.extend(record for record in decoded if record.offset >= position)
             position = max(position, _end(data))
             if position >= answer.high_watermark or not data:
                 break
-    return found
+    return records
 
 
 async def _fetch(
-    broker: RunningBroker, topic: TopicImage, partition: int, position: int
+    broker: RunningBroker, topic: TopicImage, partition: int, *, position: int
 ) -> PartitionData:
-    asked = FetchPartition(partition=partition, fetch_offset=position, partition_max_bytes=_PIECE)
+    fetched = FetchPartition(partition=partition, fetch_offset=position, partition_max_bytes=_PIECE)
     request = FetchRequest(
         max_bytes=_PIECE,
-        topics=[FetchTopic(topic=topic.name, topic_id=topic.id, partitions=[asked])],
+        topics=[FetchTopic(topic=topic.name, topic_id=topic.id, partitions=[fetched])],
     )
     answer = await ask(broker, request)
     check(answer.error_code, "Fetch")

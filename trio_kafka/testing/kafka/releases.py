@@ -1,4 +1,4 @@
-"""What an older Kafka serves: versions of APIs and levels of features, by release.
+"""Versions of APIs and levels of features that older Kafka releases serve.
 
 `releases.tsv` has the last version of each API in each release, as changes from the release before:
 `key:version`, `key:-` for an API that went. Releases below 3.3 are those of ZooKeeper mode. The
@@ -62,22 +62,22 @@ _NEWEST: Final = 0x7FFF
 def find_release(name: str) -> Release:
     """Return a release by its name, such as 3.9 or 3.9.1. Raises UnknownReleaseError."""
     last: dict[int, int] = {}
-    known: list[str] = []
-    wanted = re.sub(r"^v|(?<=\d\.\d)\.\d+$", "", name)
+    releases: list[str] = []
+    number = re.sub(r"^v|(?<=\d\.\d)\.\d+$", "", name)
     for line in _lines():
         release, _, changes = line.partition("\t")
-        known.append(release)
+        releases.append(release)
         for change in changes.split():
             key, _, version = change.partition(":")
             if version == "-":
                 del last[int(key)]
             else:
                 last[int(key)] = int(version)
-        if release == wanted:
+        if release == number:
             return Release(name=release, last=last, levels=_levels(release))
-    near = get_close_matches(wanted, known, 1)
+    near = get_close_matches(number, releases, 1)
     hint = f", did you mean {near[0]}?" if near else ""
-    raise UnknownReleaseError(f"release {name!r}: want one of {', '.join(known)}{hint}")
+    raise UnknownReleaseError(f"release {name!r}: want one of {', '.join(releases)}{hint}")
 
 
 def _lines() -> list[str]:

@@ -130,8 +130,8 @@ def _latest(kafka: KafkaInLoop) -> str:
 
 def _limited(lines: Sequence[str], count: int, head: int = 0) -> str:
     """Return lines as a text; count: how many there would be, besides `head` ones."""
-    left = count + head - len(lines)
-    return "\n".join([*lines, f"and {left} more"] if lines and left > 0 else lines)
+    omitted = count + head - len(lines)
+    return "\n".join([*lines, f"and {omitted} more"] if lines and omitted > 0 else lines)
 
 
 def _cut(line: str) -> str:
@@ -146,7 +146,9 @@ def _queues(rows: Iterable[TreeRow]) -> Iterator[str]:
     path: list[str] = []
     for row in rows:
         path[row.depth :] = [row.name]
-        figures = {one.name: one.value for one in row.figures if one.value not in _NOTHING}
+        figures = {
+            figure.name: figure.value for figure in row.figures if figure.value not in _NOTHING
+        }
         used = figures.keys() - {"bound", "tokens", "idle", "budget"}
         if row.kind in _QUEUES and used:
             shown = "  ".join(f"{name}={value}" for name, value in figures.items())
@@ -157,7 +159,7 @@ def _tasks(rows: Sequence[TreeRow]) -> Iterator[str]:
     """Yield the lines of the tree, without leaves that have done nothing."""
     shown: list[TreeRow] = []
     for row in reversed(rows):
-        figures = [one for one in row.figures if one.value not in _NOTHING]
+        figures = [figure for figure in row.figures if figure.value not in _NOTHING]
         has_children = bool(shown) and shown[-1].depth > row.depth
         if row.name in _ABOUT_THE_START or not (figures or has_children or row.kind in _WORKING):
             continue

@@ -198,7 +198,7 @@ def running_broker(
     def make(clock: SkippingClock) -> AbstractAsyncContextManager[KafkaInLoop]:
         machine: Machine
         if directory is None:
-            machine = MemoryMachine(clock, seed=seed)
+            machine = MemoryMachine(clock=clock, seed=seed)
         else:
             machine = DiskMachine(clock, directory)
         return kafka_in_loop(machine, how, topics)

@@ -7,7 +7,7 @@ import inspect
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import trio
 
@@ -42,16 +42,17 @@ class Seeds:
         """Return the results of all seeds. Raises the failure of the first one that fails."""
         replayed = os.environ.get(SEED)
         if replayed is not None:
-            return [self._run_seed(test, int(replayed), name, ReplayLog(name, replayed))]
+            return [self._run_seed(test, int(replayed), name, log=ReplayLog(name, replayed))]
         count = os.environ.get(SEEDS)
         chosen = self.seeds if count is None else range(int(count))
-        return [self._run_seed(test, seed, name, None) for seed in chosen]
+        return [self._run_seed(test, seed, name, log=None) for seed in chosen]
 
     def _run_seed(
         self,
         test: Callable[[Simulation], Awaitable[T]],
         seed: int,
         name: str,
+        *,
         log: ReplayLog | None,
     ) -> T:
         moody = bool(seed % 2) if self.moody is None else self.moody
@@ -143,12 +144,12 @@ def simulate(
             raise TypeError(f"{test!r} is not an async function: want `async def test(sim)`")
         signature = inspect.signature(test)
         first, *others = signature.parameters.values()
-        names = [one.name for one in others]
+        names = [parameter.name for parameter in others]
 
         @wraps(test)
-        def run(*args: Any, **kwargs: Any) -> None:
-            given = {**dict(zip(names, args, strict=False)), **kwargs}
-            runs.run(partial(_call, test, first.name, given), test.__qualname__)
+        def run(*args: object, **kwargs: object) -> None:
+            arguments = {**dict(zip(names, args, strict=False)), **kwargs}
+            runs.run(partial(_call, test, first.name, arguments), test.__qualname__)
 
         # pytest and hypothesis read this signature, and must not look through the wrapper.
         vars(run)["__signature__"] = signature.replace(parameters=others, return_annotation=None)
@@ -161,7 +162,7 @@ def simulate(
 async def _call(
     test: Callable[..., Awaitable[T]],
     name: str,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, object],
     simulation: Simulation,
 ) -> T:
-    return await test(**{name: simulation}, **given)
+    return await test(**{name: simulation}, **arguments)

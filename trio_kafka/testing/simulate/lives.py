@@ -36,7 +36,7 @@ SETTINGS: Final = {
 }
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class _Life:
     """One life of the broker: its machine, and when it is ready and over."""
 
@@ -93,7 +93,7 @@ class SimulatedLives:
     def start_soon(self) -> None:
         """Begin a life, if there is none."""
         if self._life is None:
-            self._life = _Life(self.universe.machine(NAME))
+            self._life = _Life(world=self.universe.machine(NAME))
             self.starts += 1
             self._nursery.start_soon(self._run, self._life, name=f"{NAME}/{self.starts}")
 
@@ -146,7 +146,7 @@ class SimulatedLives:
                 raise
             failed = True
             life.world.crash(power=False)
-            self.universe.note(NAME, "failed", ", ".join(str(one) for one in leaves(error)))
+            self.universe.note(NAME, "failed", ", ".join(str(leaf) for leaf in leaves(error)))
         finally:
             self._broker = self._life = None
             life.ready.set()

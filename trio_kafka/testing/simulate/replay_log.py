@@ -20,10 +20,10 @@ class ReplayLog:
     """File of one replayed run."""
 
     def __init__(self, name: str, seed: str) -> None:
-        given = os.environ.get(LOG)
+        path = os.environ.get(LOG)
         clean = "".join(letter if letter.isalnum() else "_" for letter in name)
         directory = Path(tempfile.gettempdir()) / "trio-kafka-simulate"
-        self.path = Path(given) if given else directory / f"{clean}-{seed}.log"
+        self.path = Path(path) if path else directory / f"{clean}-{seed}.log"
 
     @contextmanager
     def recording(self, universe: Universe) -> Iterator[None]:

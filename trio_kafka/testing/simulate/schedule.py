@@ -34,7 +34,7 @@ class Argument:
     whole: bool = False
     usual: tuple[float, float] = (0.0, 0.0)
 
-    def check(self, kind: str, value: Any) -> None:
+    def check(self, kind: str, value: object) -> None:
         """Raise ValueError for a value that is not allowed."""
         if self.choices:
             if value not in self.choices:
@@ -42,12 +42,16 @@ class Argument:
         elif self.usual_texts:
             if not isinstance(value, str) or not value:
                 raise ValueError(f"{kind}: {self.name}={value!r}, want a pattern such as '*.log'")
-        elif isinstance(value, bool) or not isinstance(value, int if self.whole else int | float):
+        elif (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or (self.whole and not isinstance(value, int))
+        ):
             raise ValueError(f"{kind}: {self.name}={value!r}, want a number")
         elif not self.low <= value <= self.high:
             raise ValueError(f"{kind}: {self.name}={value}, want {self.low:g} to {self.high:g}")
 
-    def draw(self, chance: Random) -> Any:
+    def draw(self, chance: Random) -> object:
         """Return a usual value."""
         if self.choices or self.usual_texts:
             return chance.choices(self.choices or self.usual_texts, self.weights)[0]
@@ -107,7 +111,7 @@ KINDS: Final[Mapping[str, Mapping[str, tuple[Argument, ...]]]] = {
 ARGUMENTS: Final = {kind: names for kinds in KINDS.values() for kind, names in kinds.items()}
 
 
-def check_schedule(schedule: Sequence[Sequence[Any]]) -> Schedule:
+def check_schedule(schedule: Sequence[Sequence[object]]) -> Schedule:
     """Return the faults as tuples, in order of time. Raises ValueError that names the mistake."""
     return sorted((_check(fault) for fault in schedule), key=lambda fault: fault[0])
 
@@ -115,15 +119,15 @@ def check_schedule(schedule: Sequence[Sequence[Any]]) -> Schedule:
 def _check(fault: Sequence[Any]) -> Fault:
     if len(fault) < 2:
         raise ValueError(f"{fault!r}: want (time, kind, arguments...)")
-    at_s, kind, *given = fault
+    at_s, kind, *values = fault
     if kind not in ARGUMENTS:
         raise ValueError(f"unknown kind of fault {kind!r}: want one of {', '.join(ARGUMENTS)}")
     Argument(name="time", high=MOST_S).check(kind, at_s)
-    wanted = ARGUMENTS[kind]
-    if len(given) != len(wanted):
-        names = ", ".join(one.name for one in wanted) or "none"
-        raise ValueError(f"{kind}: {len(given)} arguments, want {len(wanted)}: {names}")
-    for argument, value in zip(wanted, given, strict=True):
+    arguments = ARGUMENTS[kind]
+    if len(values) != len(arguments):
+        names = ", ".join(argument.name for argument in arguments) or "none"
+        raise ValueError(f"{kind}: {len(values)} arguments, want {len(arguments)}: {names}")
+    for argument, value in zip(arguments, values, strict=True):
         argument.check(kind, value)
     return tuple(fault)
 
@@ -137,5 +141,5 @@ def draw_schedule(
     for _ in range(chance.randint(1, most)):
         kind = chance.choice(kinds)
         at_s = round(chance.uniform(0, within_s), 3)
-        faults.append((at_s, kind, *(one.draw(chance) for one in ARGUMENTS[kind])))
+        faults.append((at_s, kind, *(argument.draw(chance) for argument in ARGUMENTS[kind])))
     return check_schedule(faults)

@@ -92,7 +92,7 @@ class Simulation:
         Gives the schedule: it replays the faults, whatever the seed.
         """
         kinds = {"links": links, "crashes": crashes, "disks": disks, "clocks": clocks}
-        chosen = {name for name, wanted in kinds.items() if wanted} or set(kinds)
+        chosen = {name for name, enabled in kinds.items() if enabled} or set(kinds)
         if schedule is None:
             chance = self.universe.chance("chaos")
             planned = draw_schedule(chance, chosen, within_s=within_s, most=most)
@@ -117,7 +117,7 @@ class Simulation:
     async def values(self, topic: str) -> list[bytes | None]:
         """Return the values of a topic as a client reads them, partition by partition."""
         log = await self.log(topic)
-        return [one.value for records in log.values() for one in records.values()]
+        return [record.value for records in log.values() for record in records.values()]
 
     async def check(
         self,
@@ -131,7 +131,7 @@ class Simulation:
         """
         await self.heal()
         log = await self.log(*topics)
-        values = {at: {n: one.value for n, one in rows.items()} for at, rows in log.items()}
+        values = {at: {n: record.value for n, record in rows.items()} for at, rows in log.items()}
         check_history(self.history, values, starts or {})
         return log
 

@@ -38,7 +38,7 @@ def faults(kinds: Collection[str], *, within_s: float) -> st.SearchStrategy[Faul
             st.tuples(
                 st.floats(0, within_s).map(_rounded),
                 st.just(kind),
-                *(_values(one) for one in ARGUMENTS[kind]),
+                *(_values(argument) for argument in ARGUMENTS[kind]),
             )
             for kind in kinds
         ]

@@ -131,8 +131,8 @@ class Chaos:
         try:
             await trio.sleep(lasts_s)
         finally:
-            for one in active:
-                one.remove()
+            for rule in active:
+                rule.remove()
 
     # Clocks
 

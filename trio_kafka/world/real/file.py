@@ -221,10 +221,10 @@ class RealFile:
     async def read_leased(self, lease: RealLease, start: int, limit: int) -> bytes:
         """See `Lease.read`."""
         buffer = bytearray(max(0, min(limit, lease.end - start)))
-        found = await self._volume.run(_read_whole, lease.key, start, memoryview(buffer))
+        length = await self._volume.run(_read_whole, lease.key, start, memoryview(buffer))
         if lease.cut:
             raise RangeCutError(f"the file was cut below {lease.end}")
-        return bytes(buffer[:found])
+        return bytes(buffer[:length])
 
     def append_in_pieces(self, data: Buffer, between: Callable[[], None]) -> int:
         """See `File.append_in_pieces`."""
@@ -301,6 +301,6 @@ def _write_whole(fd: int, buffers: Sequence[Buffer], position: int) -> int:
 def _read_whole(fd: int, position: int, buffer: memoryview) -> int:
     """Read until the end, as one call reads at most 2 GiB, and less after a signal."""
     done = 0
-    while found := _preadv(fd, (buffer[done:],), position + done) if done < len(buffer) else 0:
-        done += found
+    while count := _preadv(fd, (buffer[done:],), position + done) if done < len(buffer) else 0:
+        done += count
     return done

@@ -43,5 +43,5 @@ def _syncfs() -> Callable[[int], int] | None:
         return None
     if tuple(map(int, numbers[:2])) < _FIRST:
         return None
-    found: Callable[[int], int] | None = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
-    return found
+    syncfs: Callable[[int], int] | None = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    return syncfs

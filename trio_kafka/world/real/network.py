@@ -4,7 +4,7 @@ import os
 import socket
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -14,7 +14,7 @@ from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.protocols import CLOSED
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.selector import RealSelector
-from trio_kafka.world.real.socket import RealSocket, endpoint
+from trio_kafka.world.real.socket import Address, RealSocket, endpoint
 
 _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - all interfaces
 
@@ -79,8 +79,8 @@ class RealNetwork:
             return await trio.to_thread.run_sync(socket.getfqdn)
 
     async def addresses(self, host: str) -> list[str]:
-        found = await self._resolve(host, 0, 0)
-        return list(dict.fromkeys(address[0] for _, address in found))
+        results = await self._resolve(host, 0, 0)
+        return list(dict.fromkeys(address[0] for _, address in results))
 
     def selector(self) -> RealSelector:
         return RealSelector(self._descriptors)
@@ -99,7 +99,7 @@ class RealNetwork:
             await trio.lowlevel.checkpoint()
             both = socket.has_dualstack_ipv6()
             family = socket.AF_INET6 if both else socket.AF_INET
-            address: Any = ("::" if both else "0.0.0.0", port)  # noqa: S104 - as requested
+            address: Address = ("::" if both else "0.0.0.0", port)  # noqa: S104 - as requested
         else:
             both = False
             family, address = (await self._resolve(host, port, socket.AI_PASSIVE))[0]
@@ -149,19 +149,19 @@ class RealNetwork:
 
     async def _resolve(
         self, host: str, port: int, flags: int
-    ) -> list[tuple[socket.AddressFamily, Any]]:
+    ) -> list[tuple[socket.AddressFamily, Address]]:
         """Return families and addresses, best first. Cancelling abandons the look-up."""
         look_up = partial(socket.getaddrinfo, host or "localhost", port, type=socket.SOCK_STREAM)
         try:
-            found = look_up(flags=flags | socket.AI_NUMERICHOST)
+            results = look_up(flags=flags | socket.AI_NUMERICHOST)
         except socket.gaierror:
             with self._clock.working():
-                found = await trio.to_thread.run_sync(
+                results = await trio.to_thread.run_sync(
                     partial(look_up, flags=flags), abandon_on_cancel=True
                 )
         else:
             await trio.lowlevel.checkpoint()
-        return [(family, address) for family, _, _, _, address in found]
+        return [(family, address) for family, _, _, _, address in results]
 
 
 def _set_buffers(sock: socket.socket, send_buffer: int | None, receive_buffer: int | None) -> None:
@@ -172,7 +172,7 @@ def _set_buffers(sock: socket.socket, send_buffer: int | None, receive_buffer: i
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
 
 
-async def _connect(sock: socket.socket, address: Any) -> None:
+async def _connect(sock: socket.socket, address: Address) -> None:
     with suppress(BlockingIOError):
         sock.connect(address)
     await trio.lowlevel.wait_writable(sock)

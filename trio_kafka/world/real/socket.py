@@ -3,7 +3,7 @@
 import os
 import socket
 import struct
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import trio
 
@@ -18,9 +18,10 @@ _MORE: Final = socket.MSG_MORE
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER of 0 s
 _IN_MEMORY: Final = -1  # key of a lease
 _MAPPED: Final = "::ffff:"
+Address: TypeAlias = tuple[Any, ...]  # host, port and what the family adds, as in `socket`
 
 
-def endpoint(address: Any) -> Endpoint:
+def endpoint(address: Address) -> Endpoint:
     """Return the endpoint of a socket address, with a mapped IPv4 address as IPv4."""
     host, port = address[:2]
     if host.startswith(_MAPPED) and "." in host:

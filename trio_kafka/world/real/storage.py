@@ -26,9 +26,9 @@ _TOGETHER: Final = 16  # files that `sync_together` holds open
 class RealDirectory:
     """See `protocols.Directory`."""
 
-    def __init__(self, volume: Volume, path: str, *, made: bool = False) -> None:
-        """Open a directory. made: it was made just now."""
-        if not made and not os.path.isdir(path):
+    def __init__(self, volume: Volume, path: str, *, is_new: bool = False) -> None:
+        """Open a directory. is_new: it was created just now."""
+        if not is_new and not os.path.isdir(path):
             volume.opened(os.listdir, path)  # raises the system's error
         self.path = path
         self._volume = volume
@@ -79,7 +79,7 @@ class RealDirectory:
 
     def directory(self, name: str, *, create: bool = False) -> "RealDirectory":
         path = self._at(name)
-        return RealDirectory(self._volume, path, made=create and _make(path))
+        return RealDirectory(self._volume, path, is_new=create and _make(path))
 
     def lock(self, name: str) -> Callable[[], None]:
         fd = self._volume.opened(os.open, self._at(name), _FILE | os.O_CREAT, _MODE)
@@ -104,8 +104,8 @@ class RealDirectory:
         self._volume.limiter.total_tokens = threads
 
     async def space(self) -> Space:
-        found = await self._volume.run_abandoned(os.statvfs, self.path)
-        return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+        status = await self._volume.run_abandoned(os.statvfs, self.path)
+        return Space(status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize)
 
     async def names_slow(self) -> list[str]:
         return sorted(await self._volume.opened_slow(os.listdir, self.path))
@@ -216,8 +216,8 @@ def _sync_together(path: str, name: str, inside: Sequence[tuple[str, bytes]]) ->
         for directory, content in inside:
             if content:
                 at = f"{directory}/{name}"
-                there = first.setdefault(content, at)
-                if there == at or not _link(there, at):
+                original = first.setdefault(content, at)
+                if original == at or not _link(original, at):
                     descriptors.append(_create_anew(at, content))
                     if len(descriptors) == _TOGETHER:
                         _sync_files(descriptors)
@@ -242,10 +242,10 @@ def _sync_files(descriptors: list[int]) -> None:
         os.close(descriptors.pop())
 
 
-def _link(there: str, at: str) -> bool:
+def _link(original: str, at: str) -> bool:
     """Link a file to another name; return False if that is not possible."""
     try:
-        os.link(there, at)
+        os.link(original, at)
     except OSError:
         return False
     return True

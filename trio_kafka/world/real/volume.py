@@ -7,7 +7,7 @@ import errno
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar, TypeVarTuple
 
 import trio
 from attrs import field
@@ -19,6 +19,7 @@ from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.recent_writes import Writes
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 _CLOSED: Final = 8  # idle files that are closed at once; one would do for this call
 
 
@@ -42,7 +43,7 @@ class Volume:
             self._nowait = _takes_nowait(fd)
         return self._nowait
 
-    def opened(self, call: Callable[..., T], *args: Any) -> T:
+    def opened(self, call: Callable[[*Ts], T], *args: *Ts) -> T:
         """Call what needs a descriptor; close idle files if none is left."""
         try:
             return call(*args)
@@ -51,7 +52,7 @@ class Volume:
                 raise
         return call(*args)
 
-    async def opened_slow(self, call: Callable[..., T], *args: Any) -> T:
+    async def opened_slow(self, call: Callable[[*Ts], T], *args: *Ts) -> T:
         """Call what needs a descriptor, in a thread; close idle files if none is left."""
         try:
             return await self.run(call, *args)
@@ -60,17 +61,17 @@ class Volume:
                 raise
         return await self.run(call, *args)
 
-    async def run(self, call: Callable[..., T], *args: Any) -> T:
+    async def run(self, call: Callable[[*Ts], T], *args: *Ts) -> T:
         """Call in a thread; not cancelled once it has begun."""
         with self.clock.working():
             return await trio.to_thread.run_sync(partial(call, *args), limiter=self.limiter)
 
-    async def run_abandoned(self, call: Callable[..., T], *args: Any) -> T:
+    async def run_abandoned(self, call: Callable[[*Ts], T], *args: *Ts) -> T:
         """Call in a thread of its own. Cancelling abandons it, so the call must change nothing."""
         with self.clock.working():
             return await trio.to_thread.run_sync(partial(call, *args), abandon_on_cancel=True)
 
-    async def run_shielded(self, call: Callable[..., T], *args: Any) -> T:
+    async def run_shielded(self, call: Callable[[*Ts], T], *args: *Ts) -> T:
         """Call in a thread, shielded. Takes as long as the disk does."""
         with trio.CancelScope(shield=True):
             done: T = await self.run(call, *args)

@@ -3,11 +3,11 @@
 import os
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import TypeVar, TypeVarTuple
 
 import trio
 
@@ -21,9 +21,10 @@ from trio_kafka.world.real.network import RealNetwork
 from trio_kafka.world.real.storage import RealDirectory, make_directories
 from trio_kafka.world.real.volume import Volume
 from trio_kafka.world.real.watchdog_thread import run_watchdog_thread
-from trio_kafka.world.world import WatchdogThread, WorkerLostError
+from trio_kafka.world.world import Job, WatchdogThread, WorkerLostError
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class RealWorld:
@@ -60,12 +61,12 @@ class RealWorld:
     def absolute_path(self, path: str) -> str:
         return os.path.abspath(path)
 
-    async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
+    async def run_in_thread(self, call: Callable[[*Ts], T], *args: *Ts) -> T:
         with self.clock.working(), trio.CancelScope(shield=True):
             done: T = await trio.to_thread.run_sync(partial(call, *args))
         return done
 
-    async def run_beside(self, call: Callable[..., T], *args: Any) -> T:
+    async def run_beside(self, call: Callable[[*Ts], T], *args: *Ts) -> T:
         with self.clock.working():
             done: T = await trio.to_thread.run_sync(
                 partial(_yield_and_call, call, *args), abandon_on_cancel=True
@@ -82,7 +83,10 @@ class RealWorld:
         return self._workers and find_spec("trio_parallel") is not None
 
     async def run_in_process(
-        self, job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any
+        self,
+        job: Job[*Ts, T],
+        path: str,
+        *args: *Ts,
     ) -> T:
         import trio_parallel  # noqa: PLC0415 - takes 30 ms, and imports multiprocessing
 
@@ -117,13 +121,16 @@ async def _kept_workers(*, allowed: bool) -> AsyncIterator[None]:
         yield
 
 
-def _yield_and_call(call: Callable[..., T], *args: Any) -> T:
+def _yield_and_call(call: Callable[[*Ts], T], *args: *Ts) -> T:
     with yielding():
         return call(*args)
 
 
 def _run_job(
-    job: Callable[..., Generator[float | None, None, T]], path: str, identity: Identity, *args: Any
+    job: Job[*Ts, T],
+    path: str,
+    identity: Identity,
+    *args: *Ts,
 ) -> T:
     """Run a job to its end in a worker process, where reads may block."""
     volume = Volume(MachineClock(), 1, blocking=True)

@@ -108,19 +108,19 @@ class SimulatedChild:
             else:
                 status = await program(process)
                 process.status = status if process.status is None else process.status
-        self._world.children.pop(self, None)
+        self._world.children.pop(process, None)
         process.ended.set()
         process.tell()
 
 
 def start_child(
-    world: Machine, command: Sequence[str], environment: Mapping[str, str], directory: str
+    world: Machine, command: Sequence[str], environment: Mapping[str, str], *, directory: str
 ) -> SimulatedChild:
     """See `World.start_child`."""
     process = SimulatedProcess(tuple(command), dict(environment), directory)
     world.started += 1
     child = SimulatedChild(world, process, world.started)
-    world.children[child] = None
+    world.children[process] = None
     trio.lowlevel.spawn_system_task(_run_safely, child, world.programs.get(command[0]))
     return child
 

@@ -26,12 +26,12 @@ class Write:
 
 @frozen
 class Truncate:
-    """A cut to a size."""
+    """Change of a file: it was cut to `size` bytes."""
 
     size: int
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class FileNode:
     """Content of a file.
 
@@ -53,9 +53,9 @@ class FileNode:
 
     def fill(self) -> None:
         """Fill the reserved space with zeros."""
-        left, self.reserved = self.reserved - self.size, 0
-        if left > 0:
-            self.append(bytes(left))
+        padding, self.reserved = self.reserved - self.size, 0
+        if padding > 0:
+            self.append(bytes(padding))
 
     def truncate(self, size: int) -> None:
         self.reserved = 0

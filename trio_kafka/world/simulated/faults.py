@@ -52,7 +52,7 @@ class CallFault:
 
     def __attrs_post_init__(self) -> None:
         verdicts = [self.error, self.delay_s, self.power_loss]
-        if sum(one is not None for one in verdicts) != 1:
+        if sum(verdict is not None for verdict in verdicts) != 1:
             raise ValueError("want one of error, delay_s and power_loss")
         if self.error is not None and not hasattr(errno, self.error):
             raise ValueError(f"error={self.error!r}: want the name of an errno, such as EIO")
@@ -77,7 +77,7 @@ class CallFault:
         return OSError(number, os.strerror(number), target)
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class ActiveFault:
     """A rule in force. seen: matching calls. hits: calls that got the fault."""
 
@@ -103,7 +103,7 @@ class ActiveFault:
         changed.set()
 
     async def wait(self, hits: int = 1) -> None:
-        """Wait for so many faults in all."""
+        """Wait until `hits` calls have got the fault, since the rule was added."""
         while self.hits < hits:
             await self._changed.wait()
 
@@ -121,9 +121,9 @@ class CallFaults:
 
     def add(self, rule: CallFault) -> ActiveFault:
         """Put a rule in force, behind the others."""
-        made = ActiveFault(rule, self._remove)
-        self.rules.append(made)
-        return made
+        fault = ActiveFault(rule=rule, remove=self._remove)
+        self.rules.append(fault)
+        return fault
 
     def clear(self) -> None:
         """Remove all rules."""
@@ -135,11 +135,11 @@ class CallFaults:
 
     def __call__(self, machine: str, call: str, target: str) -> Verdict:
         """Return the verdict on a call; see `SimulatedRun.fault`."""
-        found: Verdict = None
-        for one in self.rules:
-            if one.rule.matches(machine, call, target):
-                one.seen += 1
-                if found is None and one.strikes(self._chance):
-                    one.hit()
-                    found = one.rule.verdict(self._chance, target)
-        return found
+        verdict: Verdict = None
+        for fault in self.rules:
+            if fault.rule.matches(machine, call, target):
+                fault.seen += 1
+                if verdict is None and fault.strikes(self._chance):
+                    fault.hit()
+                    verdict = fault.rule.verdict(self._chance, target)
+        return verdict

@@ -44,7 +44,7 @@ class SimulatedLease:
             raise OSError(errno.EBADF, "the lease was released")
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class SimulatedFile:
     """See `protocols.File`."""
 
@@ -126,9 +126,9 @@ class SimulatedFile:
         return warm
 
     def _copy(self, position: int, buffer: memoryview) -> int:
-        found = self._node.data[position : position + len(buffer)]
-        buffer[: len(found)] = found
-        return len(found)
+        content = self._node.data[position : position + len(buffer)]
+        buffer[: len(content)] = content
+        return len(content)
 
     def chill(self, position: int = 0) -> None:
         """Remove bytes from `position` on from the page cache, for tests."""
@@ -203,10 +203,10 @@ class SimulatedFile:
             await self._world.pause(1e-4, 5e-3)
         finally:
             lease.release()
-        found = self._copy(position, memoryview(buffer))
+        length = self._copy(position, memoryview(buffer))
         if self._node.cold is not None and position <= self._node.cold:
-            self._node.cold = max(self._node.cold, position + found)
-        return found
+            self._node.cold = max(self._node.cold, position + length)
+        return length
 
     def append_in_pieces(self, data: Buffer, between: Callable[[], None]) -> int:
         content = bytes(data)

@@ -26,7 +26,7 @@ _FIRST_PORT: Final = 40_000
 _ATTEMPTS: Final = 7  # after 1, 2, 4, ... s: 127 s in all
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class MemoryListener:
     """See `protocols.Listener`. There is no descriptor: `key` is -1."""
 
@@ -126,11 +126,11 @@ class SimulatedNetwork:
                 raise OSError(errno.EADDRINUSE, f"port {port} is in use")
         half = self._world.universe.room // 2
         listener = MemoryListener(
-            self._world,
-            Endpoint(host, port),
-            backlog,
-            half if send_buffer is None else send_buffer,
-            half if receive_buffer is None else receive_buffer,
+            world=self._world,
+            address=Endpoint(host, port),
+            backlog=backlog,
+            send_room=half if send_buffer is None else send_buffer,
+            receive_room=half if receive_buffer is None else receive_buffer,
         )
         self._world.listeners[host, port] = listener
         return listener
@@ -141,7 +141,7 @@ class SimulatedNetwork:
 
     def _machine(self, host: str, port: int) -> Machine | None:
         """Return the machine that has a host."""
-        machines: dict[str, Machine] = self._world.universe.machines
+        machines = self._world.universe.machines
         if host in _LOOPBACK or host in _EVERYWHERE:
             return self._world
         if host in machines:
@@ -163,19 +163,19 @@ class SimulatedNetwork:
         world, universe = self._world, self._world.universe
         for attempt in range(_ATTEMPTS):
             await world.pause(universe.latency, 2 * universe.latency)
-            there = self._machine(host, port)
-            if there is None:
+            machine = self._machine(host, port)
+            if machine is None:
                 raise ConnectionRefusedError(errno.ECONNREFUSED, f"no machine is named {host}")
-            linked = universe.linked(world.name, there.name) and universe.linked(
-                there.name, world.name
+            linked = universe.linked(world.name, machine.name) and universe.linked(
+                machine.name, world.name
             )
-            if not there.dark and linked:
-                listener = there.listeners.get((host, port)) or there.listeners.get(("", port))
+            if not machine.dark and linked:
+                listener = machine.listeners.get((host, port)) or machine.listeners.get(("", port))
                 if listener is None:
                     raise ConnectionRefusedError(errno.ECONNREFUSED, "no listener")
                 if not listener.full:
                     return self._connected(
-                        Endpoint(host, port), listener, send_buffer, receive_buffer
+                        Endpoint(host, port), listener, send_buffer, receive_buffer=receive_buffer
                     )
             await trio.sleep(2.0**attempt)
         raise TimeoutError(errno.ETIMEDOUT, f"no answer from {host}:{port}")
@@ -185,6 +185,7 @@ class SimulatedNetwork:
         peer: Endpoint,
         listener: MemoryListener,
         send_buffer: int | None,
+        *,
         receive_buffer: int | None,
     ) -> MemorySocket:
         half = self._world.universe.room // 2
@@ -193,8 +194,20 @@ class SimulatedNetwork:
         # As on a real machine, a connection to loopback comes from loopback.
         host = _LOOPBACK_ADDRESS if peer.host in _LOOPBACK else self._world.name
         local = Endpoint(host, self._free_port())
-        near = MemorySocket(self._world, local, peer, send_room, receive_room)
-        far = MemorySocket(listener.world, peer, local, listener.send_room, listener.receive_room)
+        near = MemorySocket(
+            world=self._world,
+            local=local,
+            peer=peer,
+            send_buffer=send_room,
+            receive_buffer=receive_room,
+        )
+        far = MemorySocket(
+            world=listener.world,
+            local=peer,
+            peer=local,
+            send_buffer=listener.send_room,
+            receive_buffer=listener.receive_room,
+        )
         near.other, far.other = far, near
         listener.put(far)
         return near

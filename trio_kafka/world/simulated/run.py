@@ -5,7 +5,7 @@ Each purpose has its own stream of random numbers, so one more draw for one purp
 
 import heapq
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from random import Random
 from typing import Any, Final, Protocol
@@ -46,7 +46,7 @@ class SimulatedRun:
     faults: CallFaults = field(init=False)
     fault: Callable[[str, str, str], Verdict] = field(init=False)
     cuts: set[tuple[str, str]] = field(factory=set, init=False)
-    machines: dict[str, Any] = field(factory=dict, init=False)
+    machines: "Mapping[str, Machine]" = field(factory=dict, init=False)
     trace: list[str] = field(factory=list, init=False)
     digest: int = field(default=0, init=False)
     _events: list[tuple[float, int, Callable[[], None]]] = field(factory=list, init=False)
@@ -64,33 +64,33 @@ class SimulatedRun:
         """Return a new stream of random numbers for a purpose, decided by the seed."""
         return Random(f"{purpose}/{self.seed}")
 
-    def cut(self, one: str, other: str, *, one_way: bool = False) -> None:
-        """Cut the link between two machines. one_way: only what `one` sends."""
-        self.cuts.add((one, other))
+    def cut(self, first: str, second: str, *, one_way: bool = False) -> None:
+        """Cut the link between two machines. one_way: only what `first` sends."""
+        self.cuts.add((first, second))
         if not one_way:
-            self.cuts.add((other, one))
+            self.cuts.add((second, first))
 
-    def heal(self, one: str, other: str) -> None:
+    def heal(self, first: str, second: str) -> None:
         """Undo `cut`; what was sent meanwhile arrives within 0.2 s."""
-        self.cuts -= {(one, other), (other, one)}
+        self.cuts -= {(first, second), (second, first)}
 
     def linked(self, source: str, target: str) -> bool:
         """Return whether packets of `source` reach `target`."""
         return (source, target) not in self.cuts
 
-    def half_open(self, one: str, other: str) -> int:
+    def half_open(self, first: str, second: str) -> int:
         """Make the connections between two machines half-open, and return their number.
 
         As after a firewall has forgotten them: what either end sends is lost, without a reset.
         An end that sends learns of it after 15 min, as on Linux. New connections work.
         """
-        found = 0
-        for socket in list(self.machines[one].sockets if one in self.machines else ()):
-            if socket.other.world.name == other and not socket.lost:
+        count = 0
+        for socket in list(self.machines[first].sockets if first in self.machines else ()):
+            if socket.other.world.name == second and not socket.lost:
                 socket.lose()
-                found += 1
-        self.note(one, "half_open", other, found)
-        return found
+                count += 1
+        self.note(first, "half_open", second, data=count)
+        return count
 
     def at(self, when: float, act: Callable[[], None]) -> None:
         """Call `act` at a time of Trio's clock; calls for one time are made in order."""
@@ -115,7 +115,7 @@ class SimulatedRun:
             raise TypeError(f"slow calls need a SkippingClock, not {type(clock).__name__}")
         clock.skip(seconds)
 
-    def note(self, machine: str, call: str, target: str, data: object = None) -> None:
+    def note(self, machine: str, call: str, target: str, *, data: object = None) -> None:
         """Add a line to the trace: never a hash, an id or the repr of an object."""
         body = data if isinstance(data, bytes | bytearray | memoryview) else repr(data).encode()
         task = trio.lowlevel.current_task().name
@@ -160,10 +160,29 @@ class DiskMachine(Protocol):
         """Raise Crashed unless the machine is in this life."""
 
     def free_space(self) -> int:
-        """Return how many bytes files may still grow by."""
+        """Return the number of bytes that can still be written to the disk."""
 
 
-@define(eq=False, slots=False)
+class OpenSocket(Protocol):
+    """One end of a simulated connection, as its machine sees it."""
+
+    @property
+    def lost(self) -> bool: ...
+    @property
+    def other(self) -> "OpenSocket": ...
+    @property
+    def world(self) -> "Machine": ...
+    def lose(self) -> None: ...
+    def die(self, *, silent: bool) -> None: ...
+
+
+class RunningChild(Protocol):
+    """A simulated process, as its machine sees it."""
+
+    def die(self, status: int) -> None: ...
+
+
+@define(eq=False, slots=False, kw_only=True)
 class Machine:
     """One life of a simulated machine, as its files, sockets and processes see it.
 
@@ -184,8 +203,8 @@ class Machine:
     descriptors: Descriptors = field(factory=lambda: Descriptors(simulated=True), init=False)
     listeners: dict[tuple[str, int], Any] = field(factory=dict, init=False)
     locks: dict[str, object] = field(factory=dict, init=False)
-    sockets: dict[Any, None] = field(factory=dict, init=False)
-    children: dict[Any, None] = field(factory=dict, init=False)
+    sockets: "dict[OpenSocket, None]" = field(factory=dict, init=False)
+    children: "dict[RunningChild, None]" = field(factory=dict, init=False)
     programs: dict[str, Any] = field(factory=dict, init=False)
     started: int = field(default=0, init=False)
     _free_keys: list[int] = field(factory=list, init=False)
@@ -203,7 +222,7 @@ class Machine:
 
     def _judge(self, call: str, target: str, data: object) -> float:
         self.check()
-        self.universe.note(self.name, call, target, data)
+        self.universe.note(self.name, call, target, data=data)
         verdict = self.universe.fault(self.name, call, target)
         if isinstance(verdict, PowerLoss):
             self.crash(kept=verdict.kept)
@@ -239,12 +258,12 @@ class Machine:
         for socket in list(self.sockets):
             socket.die(silent=power)
         for child in self.children:
-            child.process.die(-9)
+            child.die(-9)
         if power:
             self.disk.lose_power(self.universe.disk_chance, kept)
 
     def free_space(self) -> int:
-        """Return how many bytes files may still grow by."""
+        """Return the number of bytes that can still be written to the disk."""
         return _PLENTY if self.capacity is None else max(self.capacity - self.disk.size, 0)
 
     def take_key(self) -> int:

@@ -57,12 +57,12 @@ class MemorySelector:
     def poll(self, timeout: float, limit: int) -> list[tuple[int, int]]:  # noqa: ARG002 - it never waits
         self._world.check()
         self._check()
-        found = []
+        events = []
         for key in list(self._ready)[:limit]:
             del self._ready[key]
             if mask := READ if key == self.bell else self._sockets[key].mask():
-                found.append((key, mask))
-        return found
+                events.append((key, mask))
+        return events
 
     async def wait(self) -> None:
         await trio.lowlevel.checkpoint()

@@ -39,7 +39,7 @@ class EdgeReceiver(Protocol):
     def forget(self, socket: "MemorySocket") -> None: ...
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class MemorySocket:
     """See `protocols.Socket`.
 
@@ -77,7 +77,7 @@ class MemorySocket:
         self.world.sockets[self] = None
 
     def accept(self) -> None:
-        """Count it: a listener gives it to its machine."""
+        """Count the socket as open: a listener of its machine has accepted it."""
         self.accepted = True
         self.world.descriptors.sockets += 1
 
@@ -211,7 +211,7 @@ class MemorySocket:
         elif not other.gone:
             act(other)
         elif not self.gone and not universe.machines[other.world.name].dark:
-            self.die(silent=True, told=True)  # reset by a machine that lost it
+            self.die(silent=True, from_peer=True)  # reset by a machine that lost it
 
     def lose(self) -> None:
         """Make the connection half-open."""
@@ -219,7 +219,7 @@ class MemorySocket:
 
     def _give_up(self) -> None:
         if not self.gone:
-            self.die(silent=True, told=True)
+            self.die(silent=True, from_peer=True)
 
     def _edge(self) -> None:
         self._changed.unpark_all()
@@ -242,14 +242,17 @@ class MemorySocket:
         self._ended = True
         self._edge()
 
-    def die(self, *, silent: bool, told: bool = False) -> None:
-        """Reset. silent: the other end is not told. told: the reset came from the other end."""
+    def die(self, *, silent: bool, from_peer: bool = False) -> None:
+        """Reset the connection.
+
+        silent: without a reset to the other end. from_peer: the other end has sent the reset.
+        """
         if not silent and not self.gone:
-            self._post(lambda other: other.die(silent=True, told=True))
+            self._post(lambda other: other.die(silent=True, from_peer=True))
         self.gone = self._reset = True
         self.held.clear()
         self.world.sockets.pop(self, None)
-        if told:
+        if from_peer:
             self._edge()
 
     def close(self) -> None:

@@ -24,12 +24,12 @@ def _error(number: int, path: str) -> OSError:
 
 def find_directory(node: DirectoryNode, name: str) -> DirectoryNode:
     """Return a directory by name. Raises FileNotFoundError, NotADirectoryError."""
-    found = node.names.get(check_name(name))
-    if found is None:
+    entry = node.names.get(check_name(name))
+    if entry is None:
         raise _error(errno.ENOENT, name)
-    if isinstance(found, FileNode):
+    if isinstance(entry, FileNode):
         raise _error(errno.ENOTDIR, name)
-    return found
+    return entry
 
 
 def check_worker(world: DiskMachine, path: str) -> None:
@@ -40,7 +40,7 @@ def check_worker(world: DiskMachine, path: str) -> None:
         raise WorkerLostError(f"the worker process for {path} has ended") from error
 
 
-@define(eq=False)
+@define(eq=False, kw_only=True)
 class SimulatedDirectory:
     """See `protocols.Directory`. blocking: for a job, in which `try_read` never refuses."""
 
@@ -77,7 +77,9 @@ class SimulatedDirectory:
             raise _error(errno.EEXIST, path)
         node = self._new_file()
         self._node.change(Link(name, node))
-        return SimulatedFile(self._world, node, path, self._writes, blocking=self._blocking)
+        return SimulatedFile(
+            world=self._world, node=node, path=path, writes=self._writes, blocking=self._blocking
+        )
 
     def open(self, name: str) -> SimulatedFile:
         path = self._at(name)
@@ -86,7 +88,9 @@ class SimulatedDirectory:
         if isinstance(node, DirectoryNode):
             raise _error(errno.EISDIR, path)
         node.fill()
-        return SimulatedFile(self._world, node, path, self._writes, blocking=self._blocking)
+        return SimulatedFile(
+            world=self._world, node=node, path=path, writes=self._writes, blocking=self._blocking
+        )
 
     def rename(self, old: str, new: str) -> None:
         self._world.call("rename", self._at(old), self._at(new))
@@ -107,10 +111,10 @@ class SimulatedDirectory:
         if create and name not in self._node.names:
             self._node.change(Link(name, DirectoryNode()))
         return SimulatedDirectory(
-            self._world,
-            find_directory(self._node, name),
-            path,
-            self._writes,
+            world=self._world,
+            node=find_directory(self._node, name),
+            path=path,
+            writes=self._writes,
             blocking=self._blocking,
         )
 
@@ -162,7 +166,9 @@ class SimulatedDirectory:
         if node is None:
             node = self._new_file()
             self._node.change(Link(name, node))
-        file = SimulatedFile(self._world, node, path, self._writes, blocking=self._blocking)
+        file = SimulatedFile(
+            world=self._world, node=node, path=path, writes=self._writes, blocking=self._blocking
+        )
         try:
             file.fill(bytes(content))
         except BaseException:
@@ -204,13 +210,16 @@ class SimulatedDirectory:
             for directory, content in inside:
                 if not content:
                     continue
-                there = files.get(content)
-                if there is None:
-                    there = files[content] = SimulatedFile(
-                        self._world, self._new_file(), f"{directory.path}/{name}", self._writes
+                original = files.get(content)
+                if original is None:
+                    original = files[content] = SimulatedFile(
+                        world=self._world,
+                        node=self._new_file(),
+                        path=f"{directory.path}/{name}",
+                        writes=self._writes,
                     )
-                    stack.callback(there.close)
-                await self._again(directory)._put(name, content, there)  # noqa: SLF001 - same class
+                    stack.callback(original.close)
+                await self._again(directory)._put(name, content, original)  # noqa: SLF001 - same class
             for file in files.values():
                 await file.sync()
             for directory, _ in inside:
@@ -220,7 +229,9 @@ class SimulatedDirectory:
     def _again(self, directory: Directory) -> "SimulatedDirectory":
         """Look up a directory by its path, as the system does. FileNotFoundError: it is gone."""
         node = find_directory(self._node, directory.path.rpartition("/")[2])
-        return SimulatedDirectory(self._world, node, directory.path, self._writes)
+        return SimulatedDirectory(
+            world=self._world, node=node, path=directory.path, writes=self._writes
+        )
 
     async def _put(self, name: str, content: bytes, file: SimulatedFile) -> None:
         """Give a file a name here, and its content with the first name."""

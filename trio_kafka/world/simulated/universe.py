@@ -35,7 +35,7 @@ class Universe(SimulatedRun):
             raise ValueError(f"machine {name} is alive: want a crash first")
         disk = before.disk if before else DirectoryNode()
         life = before.life + 1 if before else 0
-        made = self.machines[name] = SimulatedWorld(self, name, disk, life)
+        world = self.machines[name] = SimulatedWorld(universe=self, name=name, disk=disk, life=life)
         if before is not None:
-            made.capacity, made.clock = before.capacity, before.clock
-        return made
+            world.capacity, world.clock = before.capacity, before.clock
+        return world

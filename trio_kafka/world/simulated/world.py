@@ -1,8 +1,8 @@
 """World of a simulated machine."""
 
-from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import TypeVar, TypeVarTuple
 
 import trio
 from attrs import field
@@ -16,9 +16,10 @@ from trio_kafka.world.simulated.disk import DirectoryNode, Link
 from trio_kafka.world.simulated.network import SimulatedNetwork
 from trio_kafka.world.simulated.run import Machine
 from trio_kafka.world.simulated.storage import SimulatedDirectory, check_worker, find_directory
-from trio_kafka.world.world import WatchdogThread
+from trio_kafka.world.world import Job, WatchdogThread
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class SimulatedClock:
@@ -89,14 +90,16 @@ class SimulatedWorld(Machine):
                 node.change(Link(name, DirectoryNode()))
                 node.sync(node.changes)
             node = find_directory(node, name)
-        return SimulatedDirectory(self, node, path.rstrip("/"), Writes(), blocking=blocking)
+        return SimulatedDirectory(
+            world=self, node=node, path=path.rstrip("/"), writes=Writes(), blocking=blocking
+        )
 
-    async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
+    async def run_in_thread(self, call: Callable[[*Ts], T], *args: *Ts) -> T:
         with trio.CancelScope(shield=True):
             await self.pause(1e-5, 1e-3)
         return call(*args)
 
-    async def run_beside(self, call: Callable[..., T], *args: Any) -> T:
+    async def run_beside(self, call: Callable[[*Ts], T], *args: *Ts) -> T:
         await self.pause(1e-5, 1e-3)
         return call(*args)
 
@@ -112,7 +115,10 @@ class SimulatedWorld(Machine):
     has_processes = False
 
     async def run_in_process(
-        self, job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any
+        self,
+        job: Job[*Ts, T],
+        path: str,
+        *args: *Ts,
     ) -> T:
         steps = job(self._directory(path, blocking=True), *args)
         started = trio.current_time()
@@ -136,4 +142,4 @@ class SimulatedWorld(Machine):
     ) -> SimulatedChild:
         self.call("start_child", command[0])
         await self.pause(1e-4, 1e-3)
-        return start_child(self, command, environment, directory)
+        return start_child(self, command, environment, directory=directory)

@@ -30,8 +30,8 @@ def echo(request: EchoRequest, _: Context) -> EchoResponse:
 
 
 def harness_with(world: SimulatedWorld, **settings: str) -> PluginHarness:
-    given = {"enabled": "true", **settings}
-    return PluginHarness(chaos, handlers=[echo], settings=given, world=world)
+    all_settings = {"enabled": "true", **settings}
+    return PluginHarness(chaos, handlers=[echo], settings=all_settings, world=world)
 
 
 async def world_with(name: str, text: str) -> SimulatedWorld:
@@ -124,7 +124,7 @@ async def test_broker_with_the_chaos_plugin_refuses_to_create_topics_of_a_rule(
     settings = {"plugin.chaos.enabled": "true", "plugin.chaos.rules": "/etc/r.json"}
     async with PluginHarness(chaos, settings=settings, broker=True, world=world) as harness:
         refused = await harness.ask(CreateTopicsRequest([CreatableTopic("o-1", 1, 1)]))
-        made = await harness.ask(CreateTopicsRequest([CreatableTopic("x", 1, 1)]))
+        created = await harness.ask(CreateTopicsRequest([CreatableTopic("x", 1, 1)]))
 
     assert refused.topics[0].error_code == ErrorCode.POLICY_VIOLATION
-    assert made.topics[0].error_code == 0
+    assert created.topics[0].error_code == 0

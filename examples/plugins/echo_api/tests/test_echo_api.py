@@ -82,9 +82,13 @@ async def test_listen_request_returns_only_echoes_after_the_given_number(
         for text in "abcde":
             await harness.ask(EchoRequest(text))
 
-        assert [one.text for one in (await harness.ask(ListenRequest())).echoes] == ["c", "d", "e"]
+        assert [echo.text for echo in (await harness.ask(ListenRequest())).echoes] == [
+            "c",
+            "d",
+            "e",
+        ]
         later = (await harness.ask(ListenRequest(after=3))).echoes
-        assert [(one.number, one.text) for one in later] == [(4, "e")]
+        assert [(echo.number, echo.text) for echo in later] == [(4, "e")]
 
 
 async def test_echoes_are_forgotten_after_keep_ms(autojump_clock: MockClock) -> None:
@@ -100,4 +104,4 @@ async def test_echoes_are_forgotten_after_keep_ms(autojump_clock: MockClock) -> 
 async def test_stopped_echo_plugin_leaves_no_node_in_the_tree(autojump_clock: MockClock) -> None:
     async with PluginHarness(echo) as harness:
         node = harness.node
-    assert "echoes" not in [one.name for _, one in node.walk()]
+    assert "echoes" not in [child.name for _, child in node.walk()]

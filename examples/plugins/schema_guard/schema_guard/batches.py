@@ -32,24 +32,24 @@ class Refusal:
 
 
 async def look_at(
-    records: memoryview, check: Check, world: World, most_bytes: int
+    records: memoryview, check: Check, *, world: World, most_bytes: int
 ) -> Refusal | None:
     """Check each record of a batch. most_bytes: largest size after decompression."""
     try:
-        return await _look_at(records, check, world, most_bytes)
+        return await _look_at(records, check, world=world, most_bytes=most_bytes)
     except KafkaError as error:
         return Refusal(code=error.code, message=error.message or error.code.name)
 
 
 async def _look_at(
-    records: memoryview, check: Check, world: World, most_bytes: int
+    records: memoryview, check: Check, *, world: World, most_bytes: int
 ) -> Refusal | None:
     headers = list(iterate_headers(records))
     if len(headers) != 1 or headers[0][1].size != len(records):
         raise KafkaError(ErrorCode.INVALID_RECORD, "want one whole batch")
     position, header = headers[0]
     check_crc(records, position, header)
-    plain = await _unpacked(records, header, world, most_bytes)
+    plain = await _unpacked(records, header, world=world, most_bytes=most_bytes)
     elapsed = world.clock.elapsed
     wrong: list[tuple[int, str]] = []
     count, ends = 0, elapsed() + SLICE_S
@@ -79,7 +79,7 @@ async def _judge(record: Record, check: Check) -> str | None:
 
 
 async def _unpacked(
-    records: memoryview, header: BatchHeader, world: World, most_bytes: int
+    records: memoryview, header: BatchHeader, *, world: World, most_bytes: int
 ) -> bytes:
     data = bytes(records[HEADER_SIZE : header.size])  # a thread may outlive the request's frame
     try:

@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Final, Protocol
 
 import httpx
 import trio
@@ -39,7 +39,7 @@ from trio_kafka.protocol.messages.k00_produce import (
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
-Forward = Callable[[Any], Awaitable[Any]]
+Forward = Callable[[ProduceRequest], Awaitable[ProduceResponse]]
 MAGIC: Final = 0
 PREFIX: Final = 5  # bytes: the magic, and the schema's id, big-endian
 KINDS: Final[Mapping[str, str]] = {".json": "JSON", ".avsc": "AVRO"}
@@ -71,6 +71,12 @@ class GuardSettings:
     largest_batch: int = integer(33_554_432, "Largest batch in bytes, after decompression.", low=1)
 
 
+class Count(Protocol):
+    """Counter of the broker."""
+
+    value: int
+
+
 @define(eq=False, kw_only=True)
 class Guard:
     """The interceptor. schemas: by topic. registry: for topics that fit a pattern, or None."""
@@ -79,11 +85,13 @@ class Guard:
     schemas: Mapping[str, Judge]
     registry: Registry | None
     world: World
-    checked: Any  # counters
-    refused: Any
-    unchecked: Any
+    checked: Count
+    refused: Count
+    unchecked: Count
 
-    async def around(self, request: ProduceRequest, context: Context, forward: Forward) -> Any:
+    async def around(
+        self, request: ProduceRequest, context: Context, forward: Forward
+    ) -> ProduceResponse:
         """Forward the batches that fit, and answer for the others."""
         refusals: dict[tuple[int, int], Refusal] = {}
         for number, topic in enumerate(request.topic_data):
@@ -95,7 +103,7 @@ class Guard:
                     continue
                 self.checked.value += 1
                 refusal = await look_at(
-                    data.records, check, self.world, self.settings.largest_batch
+                    data.records, check, world=self.world, most_bytes=self.settings.largest_batch
                 )
                 if refusal is not None:
                     self.refused.value += 1
@@ -143,7 +151,7 @@ class Guard:
             if registry is None:
                 return "there is no registry to ask"
             number = int.from_bytes(value[1:PREFIX], "big")
-            judge = registry.known(number)
+            judge = registry.cached(number)
             if judge is None:
                 questions += 1
                 if questions > MOST_QUESTIONS:
@@ -173,11 +181,13 @@ def _name_of(topic: TopicProduceData, context: Context) -> str | None:
     """Return the name of a topic, or None if the broker does not know it."""
     if topic.name:
         return topic.name
-    found = context.image.topic(TopicId(topic.topic_id))
-    return None if found is None else found.name
+    topic_image = context.image.topic(TopicId(topic.topic_id))
+    return None if topic_image is None else topic_image.name
 
 
-def _without(request: ProduceRequest, refusals: Mapping[tuple[int, int], Refusal]) -> Any:
+def _without(
+    request: ProduceRequest, refusals: Mapping[tuple[int, int], Refusal]
+) -> ProduceRequest:
     """Return the request without rejected batches; all topics stay, so answers keep their order."""
     return ProduceRequest(
         request.transactional_id,
@@ -220,19 +230,19 @@ def _row(index: int, refusal: Refusal) -> PartitionProduceResponse:
         refusal.code,
         -1,
         error_message=refusal.message,
-        record_errors=[BatchIndexAndErrorMessage(*one) for one in refusal.records],
+        record_errors=[BatchIndexAndErrorMessage(*record) for record in refusal.records],
     )
 
 
 async def read_schemas(directory: Directory, most_repeated: int) -> dict[str, Judge]:
     """Return the schemas of a directory by topic. Raises SchemaError, OSError."""
-    found: dict[str, Judge] = {}
+    judges: dict[str, Judge] = {}
     for name in sorted(await directory.names_slow()):
         topic, dot, suffix = name.rpartition(".")
         kind = KINDS.get(dot + suffix)
         if kind is None:
             continue
-        if topic in found:
+        if topic in judges:
             raise SchemaError(f"{topic} has two schemas: {name} is one of them")
         file = directory.open(name)
         try:
@@ -241,10 +251,10 @@ async def read_schemas(directory: Directory, most_repeated: int) -> dict[str, Ju
         finally:
             file.close()
         try:
-            found[topic] = judge_of(kind, text.decode(), most_repeated)
+            judges[topic] = judge_of(kind, text.decode(), most_repeated)
         except (SchemaError, UnicodeDecodeError) as error:
             raise SchemaError(f"{name}: {error}") from error
-    return found
+    return judges
 
 
 def guarding(transport: httpx.AsyncBaseTransport | None = None) -> Plugin:

@@ -6,7 +6,7 @@ that batches do not wait for a registry that is down.
 
 import json
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Final
 
 import httpx
 import trio
@@ -38,7 +38,7 @@ class Registry:
     retry_s: float
     most: int
     most_repeated: int
-    asked: int = field(default=0, init=False)
+    requested: int = field(default=0, init=False)
     failures: int = field(default=0, init=False)
     _judges: OrderedDict[int, tuple[float, Judge]] = field(factory=OrderedDict, init=False)
     _asking: dict[int, trio.Event] = field(factory=dict, init=False)
@@ -48,13 +48,13 @@ class Registry:
     def __attrs_post_init__(self) -> None:
         self._turns = trio.CapacityLimiter(AT_ONCE)
 
-    def known(self, number: int) -> Judge | None:
+    def cached(self, number: int) -> Judge | None:
         """Return the cached judge of an id, or None."""
-        found = self._judges.get(number)
-        if found is None or found[0] <= trio.current_time():
+        cached = self._judges.get(number)
+        if cached is None or cached[0] <= trio.current_time():
             return None
         self._judges.move_to_end(number)
-        return found[1]
+        return cached[1]
 
     async def find(self, number: int) -> Judge:
         """Return the judge of an id. Raises RegistryDownError.
@@ -62,7 +62,7 @@ class Registry:
         The judge of an unknown id, or of an unusable schema, rejects everything.
         """
         deadline = trio.current_time() + self.deadline_s
-        while (judge := self.known(number)) is None:
+        while (judge := self.cached(number)) is None:
             if trio.current_time() < self._down_until:
                 raise RegistryDownError("it did not answer a moment ago")
             if trio.current_time() >= deadline:
@@ -80,7 +80,7 @@ class Registry:
         try:
             with trio.fail_at(deadline):
                 async with self._turns:
-                    self.asked += 1
+                    self.requested += 1
                     judge, until = await self._fetch(number)
         except (httpx.HTTPError, trio.TooSlowError, ValueError, RecursionError) as error:
             self.failures += 1
@@ -102,7 +102,7 @@ class Registry:
             return refusing(f"the registry knows no schema {number}"), later
         if status != httpx.codes.OK:
             raise ValueError(f"status {status}")
-        answer: Any = json.loads(body)
+        answer: object = json.loads(body)
         if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
             raise ValueError("an answer without a schema")  # noqa: TRY004 - as any other bad one
         try:
@@ -126,7 +126,7 @@ class Registry:
 
     def figures(self) -> dict[str, Figure]:
         return {
-            "asked": self.asked,
+            "asked": self.requested,
             "failures": self.failures,
             "kept": len(self._judges),
             "asking": len(self._asking),

@@ -8,7 +8,7 @@ without end is rejected.
 import io
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import fastavro
 import jsonschema_rs
@@ -69,12 +69,12 @@ def _json_judge(schema: Any) -> Judge:
     return judge
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
 def _avro_judge(schema: Any, most_repeated: int) -> Judge:
-    _check_avro(schema, {}, (), 0)
+    _check_avro(schema, sizeless={}, within=(), depth=0)
     try:
         parsed = fastavro.parse_schema(schema)
     except Exception as error:
@@ -90,37 +90,39 @@ def _avro_judge(schema: Any, most_repeated: int) -> Judge:
             fastavro.schemaless_reader(source, parsed, None)
         except Exception as error:  # noqa: BLE001 - whatever the reader meets, the value is why
             return _short(f"no such Avro: {type(error).__name__} {error}")
-        left = len(value) - source.tell()
-        return f"{left} bytes behind the Avro value" if left else None
+        rest = len(value) - source.tell()
+        return f"{rest} bytes behind the Avro value" if rest else None
 
     return judge
 
 
-def _check_avro(schema: Any, known: dict[str, bool], within: tuple[str, ...], depth: int) -> bool:
+def _check_avro(
+    schema: object, *, sizeless: dict[str, bool], within: tuple[str, ...], depth: int
+) -> bool:
     """Return True if a value may have no bytes at all. Raises SchemaError.
 
-    known: the result for named types, by the last part of the name; of two types with one name the
-    worse counts. within: the types around this one. A type within itself would let a value decide
-    how deep the reader recurses; an array of items without bytes, how often it loops.
+    sizeless: the result for named types, by the last part of the name; of two types with one name
+    the worse counts. within: the types around this one. A type within itself would let a value
+    decide how deep the reader recurses; an array of items without bytes, how often it loops.
     """
     if depth > _DEEPEST:
         raise SchemaError(f"an Avro schema of more than {_DEEPEST} levels")
     if isinstance(schema, list):
-        for one in schema:
-            _check_avro(one, known, within, depth + 1)
+        for branch in schema:
+            _check_avro(branch, sizeless=sizeless, within=within, depth=depth + 1)
         return False
     if isinstance(schema, str):
         name = schema.rpartition(".")[2]
         if name in within:
             raise SchemaError(f"the Avro type {schema} contains itself")
-        return known.get(name, schema == _SIZELESS)
+        return sizeless.get(name, schema == _SIZELESS)
     if not isinstance(schema, Mapping):
         raise SchemaError(f"no Avro type: {type(schema).__name__}")
-    return _check_complex(schema, known, within, depth + 1)
+    return _check_complex(schema, sizeless=sizeless, within=within, depth=depth + 1)
 
 
 def _check_complex(
-    schema: Mapping[str, Any], known: dict[str, bool], within: tuple[str, ...], depth: int
+    schema: Mapping[str, object], *, sizeless: dict[str, bool], within: tuple[str, ...], depth: int
 ) -> bool:
     kind = schema.get("type")
     name = str(schema.get("name", "")).rpartition(".")[2]
@@ -128,22 +130,25 @@ def _check_complex(
         fields = schema.get("fields")
         if not isinstance(fields, list):
             raise SchemaError(f"the Avro record {name} has no fields")
-        parts = [one.get("type") if isinstance(one, Mapping) else None for one in fields]
-        empty = [_check_avro(part, known, (*within, name), depth) for part in parts]
-        known[name] = known.get(name, False) or all(empty)
+        parts = [field.get("type") if isinstance(field, Mapping) else None for field in fields]
+        empty = [
+            _check_avro(part, sizeless=sizeless, within=(*within, name), depth=depth)
+            for part in parts
+        ]
+        sizeless[name] = sizeless.get(name, False) or all(empty)
     elif kind == "array":
-        if _check_avro(schema.get("items"), known, within, depth):
+        if _check_avro(schema.get("items"), sizeless=sizeless, within=within, depth=depth):
             raise SchemaError("an Avro array of what has no bytes")
         return False
     elif kind == "map":
-        _check_avro(schema.get("values"), known, within, depth)
+        _check_avro(schema.get("values"), sizeless=sizeless, within=within, depth=depth)
         return False
     elif kind in ("enum", "fixed"):
         none = kind == "fixed" and not schema.get("size")
-        known[name] = known.get(name, False) or none
+        sizeless[name] = sizeless.get(name, False) or none
     else:
-        return _check_avro(kind, known, within, depth)
-    return known[name]
+        return _check_avro(kind, sizeless=sizeless, within=within, depth=depth)
+    return sizeless[name]
 
 
 def _short(message: str) -> str:

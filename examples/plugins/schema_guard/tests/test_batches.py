@@ -33,7 +33,7 @@ def test_other_tasks_run_while_a_large_batch_is_checked(codec: Codec) -> None:
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(count)
-            assert await look_at(batch, check, world, 1 << 30) is None
+            assert await look_at(batch, check, world=world, most_bytes=1 << 30) is None
             nursery.cancel_scope.cancel()
         return passes
 

@@ -44,7 +44,9 @@ def batch(
 
 
 def produce(topic: str, *batches: bytes, acks: int = 1) -> ProduceRequest:
-    data = [PartitionProduceData(at, memoryview(one)) for at, one in enumerate(batches)]
+    data = [
+        PartitionProduceData(at, memoryview(batch_bytes)) for at, batch_bytes in enumerate(batches)
+    ]
     topics = [TopicProduceData(topic, partition_data=data)]
     return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=topics)
 
@@ -57,8 +59,8 @@ async def rows(
 
 
 async def end_of(harness: PluginHarness, topic: str, partition: int = 0) -> int:
-    wanted = ListOffsetsTopic(topic, [ListOffsetsPartition(partition, timestamp=-1)])
-    answer = await harness.ask(ListOffsetsRequest(topics=[wanted]))
+    topic_request = ListOffsetsTopic(topic, [ListOffsetsPartition(partition, timestamp=-1)])
+    answer = await harness.ask(ListOffsetsRequest(topics=[topic_request]))
     return answer.topics[0].partitions[0].offset
 
 
@@ -74,16 +76,16 @@ async def world_with(**files: str) -> SimulatedWorld:
 async def guarded(
     *, app: RegistryApp | None = None, world: SimulatedWorld | None = None, **settings: str
 ) -> PluginHarness:
-    given = {name.replace("_", "."): text for name, text in settings.items()}
+    named = {name.replace("_", "."): text for name, text in settings.items()}
     if world is None:
         world = await world_with(orders__json=json.dumps(NUMBER), readme__txt="no schema")
-        given.setdefault("directory", "/schemas") if app is None else None
+        named.setdefault("directory", "/schemas") if app is None else None
     plugin = guarding(None if app is None else app.transport)
-    return PluginHarness(plugin, settings=given, broker=True, world=world)
+    return PluginHarness(plugin, settings=named, broker=True, world=world)
 
 
 def with_schema() -> RegistryApp:
-    return RegistryApp({7: {"schema": json.dumps(NUMBER), "schemaType": "JSON"}})
+    return RegistryApp(schemas={7: {"schema": json.dumps(NUMBER), "schemaType": "JSON"}})
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -96,7 +98,7 @@ async def test_refused_batch_lists_each_record_that_does_not_match_the_schema(
         [good] = await rows(harness, produce("orders", batch(GOOD, None, codec=codec)))
 
         assert row.error_code == INVALID_RECORD
-        assert [one.batch_index for one in row.record_errors] == [1, 3]
+        assert [error.batch_index for error in row.record_errors] == [1, 3]
         assert "/n" in row.record_errors[0].batch_index_error_message
         assert row.error_message.startswith("2 of 4 records do not fit; the first is 1: /n")
         assert (row.base_offset, good.error_code, good.base_offset) == (-1, NONE, 0)
@@ -132,12 +134,12 @@ async def test_invalid_batch_is_refused_for_its_own_partition_only(
         request.topic_data.append(produce("nowhere", batch(BAD)).topic_data[0])
         answer = await harness.ask(request, 12)
 
-        found = [
+        outcomes = [
             (topic.name, row.index, row.error_code)
             for topic in answer.responses
             for row in topic.partition_responses
         ]
-        assert found == [
+        assert outcomes == [
             ("orders", 0, NONE),
             ("orders", 1, INVALID_RECORD),
             ("orders", 2, NONE),
@@ -230,10 +232,10 @@ async def test_schema_is_fetched_from_the_registry_only_once(autojump_clock: Moc
                 nursery.start_soon(send, FRAMED + value)
         assert sorted(codes) == [NONE, NONE, INVALID_RECORD]
         assert trio.current_time() - began < 1  # nobody has waited for a deadline
-        assert app.asked == ["/schemas/ids/7"]
+        assert app.requested == ["/schemas/ids/7"]
 
         [row] = await rows(harness, produce("orders-1", batch(GOOD, b"\x00abc", b"\x01abcd{}")))
-        assert [one.batch_index for one in row.record_errors] == [0, 1, 2]
+        assert [error.batch_index for error in row.record_errors] == [0, 1, 2]
         assert "no schema id" in row.error_message
 
 
@@ -246,7 +248,7 @@ async def test_unknown_schema_id_is_fetched_again_only_after_the_retry_time(
         for _ in range(3):
             [row] = await rows(harness, produce("orders", batch(FRAMED + GOOD)))
             assert "knows no schema 7" in row.error_message
-        assert len(app.asked) == 1
+        assert len(app.requested) == 1
 
         app.schemas = with_schema().schemas
         await trio.sleep(1.1)
@@ -264,7 +266,7 @@ async def test_batch_with_many_schema_ids_makes_a_limited_number_of_registry_req
         [row] = await rows(harness, produce("orders", batch(*values)))
 
         assert len(row.record_errors) == 100
-        assert len(app.asked) == MOST_QUESTIONS
+        assert len(app.requested) == MOST_QUESTIONS
 
 
 @pytest.mark.parametrize(
@@ -287,7 +289,7 @@ async def test_batches_are_allowed_or_refused_as_configured_while_the_registry_i
             )
             assert row.error_code == (NONE if down == "allow" else REQUEST_TIMED_OUT)
         assert trio.current_time() - began < 2.5  # only the first has waited
-        assert len(app.asked) == 1
+        assert len(app.requested) == 1
         assert await end_of(harness, "orders") == (3 if down == "allow" else 0)
 
         app.broken, app.delay_s = None, 0
@@ -308,7 +310,7 @@ async def test_batches_are_allowed_or_refused_as_configured_while_the_registry_i
 async def test_records_with_an_unusable_registry_schema_are_refused(
     autojump_clock: MockClock, answer: dict[str, Any], why: str
 ) -> None:
-    async with await guarded(app=RegistryApp({7: answer}), **REGISTRY) as harness:
+    async with await guarded(app=RegistryApp(schemas={7: answer}), **REGISTRY) as harness:
         await harness.served.create_topic("orders")
         [row] = await rows(harness, produce("orders", batch(FRAMED + GOOD)))
         assert (row.error_code, why in row.error_message) == (INVALID_RECORD, True)
@@ -323,8 +325,8 @@ async def test_schema_of_the_directory_takes_precedence_over_the_registry(
     async with await guarded(app=app, world=world, **both) as harness:
         await harness.served.create_topic("orders")
         [row] = await rows(harness, produce("orders", batch(FRAMED + GOOD, GOOD, FRAMED + BAD)))
-        assert [one.batch_index for one in row.record_errors] == [1, 2]
-        assert app.asked == []
+        assert [error.batch_index for error in row.record_errors] == [1, 2]
+        assert app.requested == []
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,10 @@ def avro(schema: Any, value: Any) -> bytes:
 def test_json_value_that_does_not_match_the_schema_is_rejected_with_the_reason(
     value: bytes, wrong: str | None
 ) -> None:
-    found = judge_of("JSON", json.dumps(ORDER))(value)
+    reason = judge_of("JSON", json.dumps(ORDER))(value)
 
-    assert found is None if wrong is None else found is not None and wrong in found
-    assert len(found or "") <= LONGEST_MESSAGE
+    assert reason is None if wrong is None else reason is not None and wrong in reason
+    assert len(reason or "") <= LONGEST_MESSAGE
 
 
 def test_rejection_message_does_not_contain_the_value() -> None:
@@ -81,9 +81,9 @@ def test_json_schema_draft_2020_12_is_applied_by_its_own_rules() -> None:
 def test_avro_value_that_does_not_match_the_schema_is_rejected_with_the_reason(
     value: bytes, wrong: str | None
 ) -> None:
-    found = judge_of("AVRO", json.dumps(POINT))(value)
+    reason = judge_of("AVRO", json.dumps(POINT))(value)
 
-    assert found is None if wrong is None else found is not None and wrong in found
+    assert reason is None if wrong is None else reason is not None and wrong in reason
 
 
 NESTED = {"type": "record", "name": "n", "fields": [{"name": "a", "type": ["null", "n"]}]}

@@ -33,8 +33,8 @@ class Template:
 
 
 KINDS: Final[Mapping[str, Template]] = {
-    one.__name__.rpartition(".")[2]: Template(
-        about=one.ABOUT, settings=one.SETTINGS, module=one.MODULE, tests=one.TESTS
+    kind.__name__.rpartition(".")[2]: Template(
+        about=kind.ABOUT, settings=kind.SETTINGS, module=kind.MODULE, tests=kind.TESTS
     )
-    for one in (api, interceptor, task, app, page)
+    for kind in (api, interceptor, task, app, page)
 }

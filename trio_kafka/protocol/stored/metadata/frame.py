@@ -26,14 +26,14 @@ from trio_kafka.protocol.stored.metadata import (
 _FRAME_VERSION: Final = 1
 
 
-def _records(*modules: ModuleType) -> dict[int, type[Any]]:
-    found = {}
+def _records(*modules: ModuleType) -> dict[int, type[object]]:
+    records = {}
     for module in modules:
         for value in vars(module).values():
             message = getattr(value, "__message__", None)
             if isinstance(message, Message) and message.key is not None:
-                found[message.key] = value
-    return found
+                records[message.key] = value
+    return records
 
 
 RECORDS: Final = _records(
@@ -58,7 +58,7 @@ def encode_record(record: object, version: int) -> bytes:
 
 
 @cache
-def _frame_of(kind: type[Any], version: int) -> tuple[bytes, Encode[Any]]:
+def _frame_of(kind: type[object], version: int) -> tuple[bytes, Encode[object]]:
     """Return the first bytes and the encoder of a class's records."""
     key = message_of(kind).key
     if key is None or RECORDS.get(key) is not kind:
