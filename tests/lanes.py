@@ -36,7 +36,7 @@ def ends(values: Iterable[Any], group: Callable[[Any], Hashable]) -> list[Any]:
 def offset_below(step: int) -> int:
     """Return the first place of a walk that takes each `step`th place: another one in each run.
 
-    A failed test shows it. pytest-randomly seeds it: `-p randomly --randomly-seed=N` repeats a run.
+    A failed test shows it; `--randomly-seed` repeats a run.
     """
     offset = random.randrange(step)
     print(f"the walk begins at {offset} of {step}")
