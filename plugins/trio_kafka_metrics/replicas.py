@@ -130,7 +130,7 @@ class _Sums:
 
 
 def read_replicas(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics, in chunks of partitions."""
+    """Read the metrics, in steps of some partitions."""
     replicas = parts.replicas
     for purgatory in (replicas.produce, replicas.fetch, replicas.deletions):
         _read_purgatory(purgatory, collected)
