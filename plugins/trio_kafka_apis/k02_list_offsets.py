@@ -15,6 +15,7 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.decompression import Decompression
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -23,14 +24,14 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
-from trio_kafka.replication.manager import ReplicaManager
-from trio_kafka.replication.offsets import (
+from trio_kafka.replication.leader.offsets import (
     ListedOffset,
     check_time_is_known,
     search_offset,
     special_offset,
 )
-from trio_kafka.replication.read import Isolation, isolation_of
+from trio_kafka.replication.leader.read import Isolation, isolation_of
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.rows import Pairs, visit
@@ -107,7 +108,7 @@ async def _find(
     leader_only: bool,
 ) -> ListedOffset:
     check_time_is_known(asked.timestamp, context.version)
-    partition = context[ReplicaManager].partition(topic, asked.partition_index)
+    partition = context[Replicas].partition(topic, asked.partition_index)
     epoch = asked.current_leader_epoch
     found = special_offset(partition, asked.timestamp, isolation, epoch, leader_only=leader_only)
     if found is not None:
@@ -117,6 +118,6 @@ async def _find(
         asked.timestamp,
         isolation,
         epoch,
-        decompression=context[ReplicaManager].decompression,
+        decompression=context[Decompression],
         leader_only=leader_only,
     )

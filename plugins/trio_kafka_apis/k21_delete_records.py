@@ -21,8 +21,12 @@ from trio_kafka.protocol.messages.k21_delete_records import (
     DeleteRecordsTopic,
     DeleteRecordsTopicResult,
 )
-from trio_kafka.replication.delete_records import NO_WATERMARK, TimedOutDeletionError
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.leader.delete_records import (
+    NO_WATERMARK,
+    TimedOutDeletionError,
+    delete_everywhere,
+)
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.rows import Pairs, for_each, rows
@@ -49,11 +53,11 @@ def delete_records(
 def _delete(
     wanted: dict[str, dict[int, int]], timeout_s: float, context: Context
 ) -> Eventual[DeleteRecordsResponse]:
-    replicas = context[ReplicaManager]
+    replicas = context[Replicas]
 
     def delete(topic: Named, row: Numbered) -> Eventual[DeleteRecordsPartitionResult]:
         number, offset = row
-        deletion = replicas.delete_records(replicas.partition(topic[0], number), offset, timeout_s)
+        deletion = delete_everywhere(replicas.partition(topic[0], number), offset, timeout_s)
         return then(deletion, partial(DeleteRecordsPartitionResult, number))
 
     return rows(

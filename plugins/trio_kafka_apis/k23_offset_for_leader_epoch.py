@@ -20,8 +20,8 @@ from trio_kafka.protocol.messages.k23_offset_for_leader_epoch import (
     OffsetForLeaderTopic,
     OffsetForLeaderTopicResult,
 )
-from trio_kafka.replication.manager import ReplicaManager
-from trio_kafka.replication.offsets import epoch_end
+from trio_kafka.replication.leader.offsets import epoch_end
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.lazy_arrays import lazily
@@ -52,7 +52,7 @@ def _deny(asked: OffsetForLeaderPartition) -> EpochEndOffset:
 def _find(context: Context, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
     number = asked.partition
     try:
-        partition = context[ReplicaManager].partition(topic, number)
+        partition = context[Replicas].partition(topic, number)
         found = epoch_end(partition, asked.leader_epoch, asked.current_leader_epoch)
     except KafkaError as error:
         return EpochEndOffset(error.code, number)

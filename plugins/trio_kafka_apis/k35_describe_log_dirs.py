@@ -13,6 +13,7 @@ from functools import partial
 from trio_kafka.errors import ErrorCode
 from trio_kafka.log.manager.description import DescribedLog, describe_logs, space_of
 from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k35_describe_log_dirs import (
     DescribableLogDirTopic,
@@ -22,7 +23,6 @@ from trio_kafka.protocol.messages.k35_describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.lazy_arrays import rows_of
@@ -45,7 +45,7 @@ async def describe_log_dirs(
         named = Pairs(request.topics, lambda topic: topic.partitions)
         await visit(named, partial(_want, wanted))
     response = DescribeLogDirsResponse()
-    for path, directory in context[ReplicaManager].logs.by_path().items():
+    for path, directory in context[LogManager].by_path().items():
         response.results.append(await _describe(path, directory, wanted, context))
     return response
 
@@ -70,7 +70,7 @@ async def _describe(
         space: Space = await space_of(directory)
     except OSError:
         return broken
-    logs = await in_steps(describe_logs(context[ReplicaManager].logs, directory, wants))
+    logs = await in_steps(describe_logs(context[LogManager], directory, wants))
     by_topic: dict[str, list[DescribedLog]] = {}
     await visit(logs, lambda log: by_topic.setdefault(log.partition.topic, []).append(log))
     return DescribeLogDirsResult(
@@ -81,7 +81,7 @@ async def _describe(
         ),
         total_bytes=space.total,
         usable_bytes=space.usable,
-        is_cordoned=context[ReplicaManager].logs.is_cordoned(directory),
+        is_cordoned=context[LogManager].is_cordoned(directory),
     )
 
 

@@ -22,8 +22,8 @@ from trio_kafka.protocol.messages.k61_describe_producers import (
     TopicRequest,
     TopicResponse,
 )
-from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.partition import active_producers
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.lazy_arrays import lazily
@@ -54,7 +54,7 @@ def _describe_all(
         context.authorize(Operation.READ, topic=topic[0])
 
     def describe(topic: tuple[str, dict[int, None]], number: int) -> PartitionResponse:
-        producers = active_producers(context[ReplicaManager].partition(topic[0], number))
+        producers = active_producers(context[Replicas].partition(topic[0], number))
         return PartitionResponse(number, active_producers=lazily(producers, _producer))
 
     return rows(

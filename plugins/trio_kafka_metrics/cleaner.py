@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.requests.parts import Parts
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import MetricValues, of_bean
@@ -56,7 +57,7 @@ def read_cleaner(parts: Parts, collected: MetricValues) -> Steps[None]:
     collected.set(SINCE, int(1000 * cleaner.overdue_s))
     collected.summary(MOVED, (), cleaner.moved_bytes)
     yield
-    for directory in parts.replicas.logs.directories:
+    for directory in parts[LogManager].directories:
         count, size = cleaner.uncleanable(directory)
         collected.set(UNCLEANABLE, count, directory.path)
         collected.set(UNCLEANABLE_BYTES, size, directory.path)

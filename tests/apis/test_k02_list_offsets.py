@@ -198,7 +198,7 @@ async def test_the_latest_offset_is_unavailable_until_a_new_leader_knows_its_hig
         await served.create_topic("t")
         await write(served, "t", b"a")
         (partition,) = served.broker.replicas.partitions
-        partition.epoch_start = 2
+        partition.role.epoch_start = 2
 
         not_available = ErrorCode.OFFSET_NOT_AVAILABLE
         code, *_ = await find(served, LATEST, version)

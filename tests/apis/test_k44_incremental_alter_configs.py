@@ -47,7 +47,7 @@ REQUEST = ErrorCode.INVALID_REQUEST
 @pytest.fixture
 def logger() -> Iterator[logging.Logger]:
     """A logger of this broker whose level is put back."""
-    found = logging.getLogger("trio_kafka.replication.manager")
+    found = logging.getLogger("trio_kafka.replication.table")
     levels = [(one, one.level) for one in (found, logging.getLogger())]
     yield found
     for one, level in levels:

@@ -25,8 +25,9 @@ from trio_kafka.protocol.stored.groups.classic import (
 from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupMetadataKey
 from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.records.control import Marker
-from trio_kafka.replication.alter_log_dirs import alter_log_dir
-from trio_kafka.replication.append import append_own
+from trio_kafka.replication.leader.append import append_own
+from trio_kafka.replication.moves.alter_log_dirs import alter_log_dir
+from trio_kafka.replication.moves.moves import LogMoves
 from trio_kafka.replication.partition import Partition
 
 DATA = Path(__file__).parent / "data"
@@ -219,7 +220,7 @@ async def test_loading_continues_when_the_replica_moves_to_another_directory(
             put(partition, stored(number))
         before, reader = partition.local_log(), Reader()
         file = before.segments.active.file
-        here = replicas.logs.directory_of(partition.at)
+        here = served.broker.logs.directory_of(partition.at)
         assert here is not None
         at_the_end: list[Log] = []
 
@@ -235,7 +236,8 @@ async def test_loading_continues_when_the_replica_moves_to_another_directory(
                 at_the_end.append(partition.local_log())
 
             nursery.start_soon(load_all)
-            alter_log_dir(replicas, partition.at, {"/one": "/two", "/two": "/one"}[here.path])
+            other = {"/one": "/two", "/two": "/one"}[here.path]
+            alter_log_dir(replicas, served.broker[LogMoves], partition.at, path=other)
 
     assert reader.seen == list(range(500))
     assert at_the_end != [before]

@@ -73,7 +73,7 @@ async def a_log(
         await served.create_topic("x", configs={"max.message.bytes": str(limit)})
         replicas = served.broker.replicas
         partition = replicas.partition("x", 0)
-        yield PartitionLog(partition, partition.leader_epoch, replicas.produce, codec)
+        yield PartitionLog(partition, partition.leader_epoch, partition.purgatories.produce, codec)
 
 
 async def batches(log: PartitionLog) -> list[list[int]]:

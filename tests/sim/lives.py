@@ -9,7 +9,7 @@ from attrs import frozen
 
 from tests.sim.clients import Clients
 from tests.sim.ledger import Ledger
-from trio_kafka.replication.queued_appends import QueuedAppends
+from trio_kafka.replication.leader.queued_appends import QueuedAppends
 from trio_kafka.testing.simulate import Simulation
 from trio_kafka.testing.simulate.lives import NAME, SimulatedLives
 from trio_kafka.world.simulated import Universe

@@ -5,6 +5,7 @@ from trio.testing import MockClock
 from tests.apis.kit import write
 from tests.apis.test_k09_offset_fetch import commit
 from tests.trio_kafka_metrics.kit import harness, read, shown
+from trio_kafka.replication.roles import Following
 from trio_kafka_metrics.groups import read_groups
 from trio_kafka_metrics.metric_values import MetricValues
 
@@ -57,7 +58,8 @@ async def test_topic_that_another_broker_leads_has_offsets_and_no_sum_of_lags(
         await it.served.create_topic("t")
         await it.served.serve_groups("g")
         await commit(it.served, "g", "t", 0, 1)
-        it.served.broker.replicas.partition("t", 0).leading = None
+        partition = it.served.broker.replicas.partition("t", 0)
+        partition.role = Following(partition.log)
 
         found = read(read_groups, it.parts)
 

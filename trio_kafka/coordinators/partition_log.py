@@ -18,10 +18,10 @@ from trio_kafka.purgatory import Purgatory
 from trio_kafka.records.batch import BatchBody, ProducerFields, close_batch
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader
-from trio_kafka.replication.append import ACKS_ALL, append_own
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.delayed_produce import acknowledged
-from trio_kafka.replication.isr import check_enough
+from trio_kafka.replication.isr import ACKS_ALL, check_enough
+from trio_kafka.replication.leader.append import append_own
+from trio_kafka.replication.leader.produce_wait import acknowledged
 from trio_kafka.replication.partition import Partition
 from trio_kafka.scheduling.chunked_work import Steps
 

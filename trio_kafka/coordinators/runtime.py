@@ -31,8 +31,8 @@ from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import NodeId, TopicId
 from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.records.compression import Codec
-from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.table import Replicas
 from trio_kafka.scheduling.chunked_work import Steps, advance, whole
 from trio_kafka.world.protocols import Clock
 
@@ -96,7 +96,7 @@ class CoordinatorDependencies:
     """
 
     broker: NodeId
-    replicas: ReplicaManager
+    replicas: Replicas
     timers: Timers
     clock: Clock
     random_bytes: Callable[[int], bytes]
@@ -188,7 +188,9 @@ class ShardRuntime(Generic[M]):
         if partition is None:  # created later, or deleted already: new metadata follow
             self._begin_later(number)
             return
-        log = PartitionLog(partition, epoch, self._replicas.produce, self._dependencies.codec)
+        log = PartitionLog(
+            partition, epoch, partition.purgatories.produce, self._dependencies.codec
+        )
         shard: Shard[M] = Shard(
             f"{self.topic}-{number}",
             self._make(),

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import KafkaError
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.table import Replicas
 
 # Return the high watermark of a partition; None if another broker leads it.
 EndOf: TypeAlias = Callable[[str, int], int | None]
@@ -34,7 +34,7 @@ class Lag:
         return None if self.end is None else max(0, self.end - self.offset)
 
 
-def ends_of(replicas: ReplicaManager) -> EndOf:
+def ends_of(replicas: Replicas) -> EndOf:
     """Return the high watermarks of this broker's partitions."""
 
     def end_of(topic: str, partition: int) -> int | None:
