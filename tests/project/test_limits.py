@@ -101,7 +101,7 @@ LIMITS: Final = {
     "offsets.retention.minutes": f"{GROUPS}test_committed_offsets_expire_after_offsets_retention_minutes",
     "group.max.size": f"{GROUPS}test_classic_group_has_at_most_group_max_size_members",
     "group.coordinator.append.linger.ms": (
-        "coordinators/test_batches_broker.py::test_commits_share_a_batch_only_within_the_linger"
+        "coordinators/shards/test_batches_broker.py::test_commits_share_a_batch_only_within_the_linger"
     ),
     "group.consumer.max.size": f"{GROUPS}test_consumer_group_has_at_most_group_consumer_max_size_members",
     "group.min.session.timeout.ms": f"{GROUPS}test_session_timeout_outside_of_the_group_limits_is_refused",

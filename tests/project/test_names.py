@@ -34,6 +34,7 @@ CLEAN = (
     "trio_kafka/cli",
     "trio_kafka/config",
     "trio_kafka/controller",
+    "trio_kafka/coordinators",
     "trio_kafka/controls",
     "trio_kafka/metadata",
     "trio_kafka/network",

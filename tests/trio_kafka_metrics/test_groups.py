@@ -109,8 +109,8 @@ async def test_shard_that_stops_during_a_collection_is_not_read_further(
         names = [
             name
             for name in (f"g{number}" for number in range(5000))
-            if it.served.broker.groups.partition_of(name)
-            == it.served.broker.groups.partition_of("g0")
+            if it.served.broker.groups.topic.partition_of(name)
+            == it.served.broker.groups.topic.partition_of("g0")
         ][:50]
         for name in names:
             await commit(it.served, name, "t", 0, 0)

@@ -14,10 +14,10 @@ from trio_kafka.attributes import define
 from trio_kafka.controls.clients import connected_clients, connections
 from trio_kafka.controls.groups import list_groups
 from trio_kafka.controls.running import HasParts
-from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.classic.group import SESSION as CLASSIC_SESSION
 from trio_kafka.coordinators.groups.consumer.transition import SESSION as CONSUMER_SESSION
-from trio_kafka.coordinators.keyed_timers import KeyedTimers
+from trio_kafka.coordinators.shards.effects import TimerKey
+from trio_kafka.coordinators.shards.keyed_timers import KeyedTimers
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.purgatory import Purgatory, Timer, Timers
 from trio_kafka.replication.purgatories import Purgatories

@@ -7,7 +7,7 @@ Source: `ListConsumerGroupOffsetsHandler` and `ConsumerGroupCommand.getLag` of K
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.groups.groups import Groups
@@ -39,10 +39,10 @@ def ends_of(replicas: Replicas) -> EndOf:
 
     def end_of(topic: str, partition: int) -> int | None:
         try:
-            log: Any = replicas.partition(topic, partition).leading
+            log = replicas.partition(topic, partition).leading
         except KafkaError:
             return None
-        return None if log is None else int(log.high_watermark)
+        return None if log is None else log.high_watermark
 
     return end_of
 
