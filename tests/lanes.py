@@ -1,4 +1,4 @@
-"""Samples of parametrized walks: the short suite runs these, `make test-long` the whole walk."""
+"""Samples of parametrized walks: `make test` runs these, `make test-long` the whole walk."""
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which parameters of a walk are marked long, and which tests the short suite leaves out."""
+"""Which parameters of a walk are marked long, and which tests `make test` leaves out."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from tests.project.tree import ROOT
 
 
 def longs(values):
-    """The parameters that the short suite leaves out."""
+    """The parameters that `make test` leaves out."""
     return [one.values for one in values if getattr(one, "marks", ())]
 
 
