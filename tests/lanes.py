@@ -1,4 +1,4 @@
-"""Samples of long walks: the short suite runs these, `make test-long` the whole walk."""
+"""Samples of long walks: `make test` runs these, `make test-long` the whole walk."""
 
 import random
 from collections.abc import Callable, Hashable, Iterable

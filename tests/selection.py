@@ -1,4 +1,4 @@
-"""The fast lane: the tests that a change touches, chosen by imports, and why (`make check`).
+"""Tests that a change touches, chosen by imports, and why (`make check`).
 
 Compares the working tree with a commit. A changed module chooses, nearest first, the tests that
 mirror it, those that import it, those of modules that import it, and the rest of its package's

@@ -1,4 +1,4 @@
-"""Which parameters of a walk are marked long, and which tests the short suite leaves out."""
+"""Which parameters of a walk are marked long, and which tests `make test` leaves out."""
 
 import random
 import subprocess
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def longs(values):
-    """The parameters that the short suite leaves out."""
+    """The parameters that `make test` leaves out."""
     return [one.values for one in values if getattr(one, "marks", ())]
 
 

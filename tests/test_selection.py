@@ -1,4 +1,4 @@
-"""The fast lane: which tests a change chooses."""
+"""Which tests a change chooses."""
 
 import subprocess
 from pathlib import Path

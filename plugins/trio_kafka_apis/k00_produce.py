@@ -71,8 +71,8 @@ def say_error(
 @api(ProduceRequest, largest=ANY_SIZE, error=say_error)
 def produce(request: ProduceRequest, context: Context) -> Eventual[ProduceResponse | None]:
     if request.acks not in ACKS:
-        found = f"acks {request.acks}, want 0, 1 or -1"
-        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, found)
+        reason = f"acks {request.acks}, want 0, 1 or -1"
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, reason)
     produce = _Produce(request, context)
     append_all = partial(
         rows,

@@ -35,7 +35,12 @@ from trio_kafka.protocol.messages.k01_fetch import (
 )
 from trio_kafka.replication.leader.fetch import FetchAnswer, FetchLimits, Reads, response_size
 from trio_kafka.replication.leader.fetches import Fetches, readable, readable_by_none
-from trio_kafka.replication.leader.read import Isolation, PartitionRead, Wanted, isolation_of
+from trio_kafka.replication.leader.read import (
+    Isolation,
+    PartitionFetch,
+    PartitionRead,
+    isolation_of,
+)
 from trio_kafka.replication.leader.sessions import FetchKey
 from trio_kafka.replication.partition import LED_ELSEWHERE, Partition
 from trio_kafka.replication.table import Replicas
@@ -62,32 +67,34 @@ MANY: Final = 500  # partitions of a response that is made at once
 
 @api(FetchRequest, largest=MANY_PARTITIONS)
 def fetch(request: FetchRequest, context: Context) -> Eventual[FetchResponse]:
-    wanted: dict[FetchKey, Wanted] = {}
+    partitions: dict[FetchKey, PartitionFetch] = {}
     uses_ids = context.version >= IDS_SINCE
 
     def want(row: tuple[FetchTopic, FetchPartition]) -> None:
-        topic, asked = row
-        wanted[TopicId(topic.topic_id) if uses_ids else topic.topic, asked.partition] = Wanted(
-            asked.fetch_offset,
-            asked.partition_max_bytes,
-            asked.current_leader_epoch,
-            asked.last_fetched_epoch,
-            asked.log_start_offset,
+        topic, partition = row
+        partitions[TopicId(topic.topic_id) if uses_ids else topic.topic, partition.partition] = (
+            PartitionFetch(
+                partition.fetch_offset,
+                partition.partition_max_bytes,
+                partition.current_leader_epoch,
+                partition.last_fetched_epoch,
+                partition.log_start_offset,
+            )
         )
 
     return for_each(
-        Pairs(request.topics, _partitions), want, partial(_begin, request, context, wanted)
+        Pairs(request.topics, _partitions), want, partial(_begin, request, context, partitions)
     )
 
 
 def _begin(
-    request: FetchRequest, context: Context, wanted: dict[FetchKey, Wanted]
+    request: FetchRequest, context: Context, partitions: dict[FetchKey, PartitionFetch]
 ) -> Eventual[FetchResponse]:
     uses_ids = context.version >= IDS_SINCE
     isolation = isolation_of(request.isolation_level)
     limits = _limits(request, isolation, context)
     answer = context[Fetches].begin(
-        wanted,
+        partitions,
         limits,
         session_id=request.session_id,
         session_epoch=request.session_epoch,  # before version 7: FINAL_EPOCH

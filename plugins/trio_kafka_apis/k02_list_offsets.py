@@ -65,11 +65,11 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
         if not done % MANY:
             await trio.lowlevel.checkpoint()
         may_describe = context.is_authorized(Operation.DESCRIBE, topic=topic.name)
-        for asked in topic.partitions:
+        for partition_request in topic.partitions:
             done += 1
             if not done % MANY:
                 await trio.lowlevel.checkpoint()
-            number = asked.partition_index
+            number = partition_request.partition_index
             if not may_describe or named[topic.name, number] > 1:
                 code = (
                     ErrorCode.INVALID_REQUEST
@@ -79,9 +79,9 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
                 row.partitions.append(ListOffsetsPartitionResponse(number, code))
                 continue
             try:
-                found = await _find(
+                offset = await _find(
                     topic.name,
-                    asked,
+                    partition_request,
                     isolation,
                     context,
                     leader_only=request.replica_id != DEBUGGER,
@@ -92,30 +92,32 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
                     code = ErrorCode.LEADER_NOT_AVAILABLE
                 row.partitions.append(ListOffsetsPartitionResponse(number, code))
             else:
-                epoch = found.leader_epoch if context.version >= EPOCHS_SINCE else -1
+                epoch = offset.leader_epoch if context.version >= EPOCHS_SINCE else -1
                 row.partitions.append(
-                    ListOffsetsPartitionResponse(number, 0, found.timestamp, found.offset, epoch)
+                    ListOffsetsPartitionResponse(number, 0, offset.timestamp, offset.offset, epoch)
                 )
     return response
 
 
 async def _find(
     topic: str,
-    asked: ListOffsetsPartition,
+    partition_request: ListOffsetsPartition,
     isolation: Isolation,
     context: Context,
     *,
     leader_only: bool,
 ) -> ListedOffset:
-    check_time_is_known(asked.timestamp, context.version)
-    partition = context[Replicas].partition(topic, asked.partition_index)
-    epoch = asked.current_leader_epoch
-    found = special_offset(partition, asked.timestamp, isolation, epoch, leader_only=leader_only)
-    if found is not None:
-        return found
+    check_time_is_known(partition_request.timestamp, context.version)
+    partition = context[Replicas].partition(topic, partition_request.partition_index)
+    epoch = partition_request.current_leader_epoch
+    offset = special_offset(
+        partition, partition_request.timestamp, isolation, epoch, leader_only=leader_only
+    )
+    if offset is not None:
+        return offset
     return await search_offset(
         partition,
-        asked.timestamp,
+        partition_request.timestamp,
         isolation,
         epoch,
         decompression=context[Decompression],

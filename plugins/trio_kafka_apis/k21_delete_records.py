@@ -40,18 +40,18 @@ Numbered = tuple[int, int]
 def delete_records(
     request: DeleteRecordsRequest, context: Context
 ) -> Eventual[DeleteRecordsResponse]:
-    wanted: dict[str, dict[int, int]] = {topic.name: {} for topic in request.topics}
+    offsets: dict[str, dict[int, int]] = {topic.name: {} for topic in request.topics}
 
     def want(pair: tuple[DeleteRecordsTopic, DeleteRecordsPartition]) -> None:
         topic, partition = pair
-        wanted[topic.name][partition.partition_index] = partition.offset
+        offsets[topic.name][partition.partition_index] = partition.offset
 
     named = Pairs(request.topics, lambda topic: topic.partitions)
-    return for_each(named, want, partial(_delete, wanted, request.timeout_ms / 1000, context))
+    return for_each(named, want, partial(_delete, offsets, request.timeout_ms / 1000, context))
 
 
 def _delete(
-    wanted: dict[str, dict[int, int]], timeout_s: float, context: Context
+    offsets: dict[str, dict[int, int]], timeout_s: float, context: Context
 ) -> Eventual[DeleteRecordsResponse]:
     replicas = context[Replicas]
 
@@ -61,7 +61,7 @@ def _delete(
         return then(deletion, partial(DeleteRecordsPartitionResult, number))
 
     return rows(
-        list(wanted.items()),
+        list(offsets.items()),
         lambda topic: list(topic[1].items()),
         delete,
         lambda topics: DeleteRecordsResponse(topics=topics),

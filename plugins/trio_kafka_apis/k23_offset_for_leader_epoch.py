@@ -45,15 +45,15 @@ def offset_for_leader_epoch(
     return OffsetForLeaderEpochResponse(topics=lazily(request.topics, answer))
 
 
-def _deny(asked: OffsetForLeaderPartition) -> EpochEndOffset:
-    return EpochEndOffset(ErrorCode.TOPIC_AUTHORIZATION_FAILED, asked.partition)
+def _deny(request_row: OffsetForLeaderPartition) -> EpochEndOffset:
+    return EpochEndOffset(ErrorCode.TOPIC_AUTHORIZATION_FAILED, request_row.partition)
 
 
-def _find(context: Context, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
-    number = asked.partition
+def _find(context: Context, topic: str, request_row: OffsetForLeaderPartition) -> EpochEndOffset:
+    number = request_row.partition
     try:
         partition = context[Replicas].partition(topic, number)
-        found = epoch_end(partition, asked.leader_epoch, asked.current_leader_epoch)
+        end = epoch_end(partition, request_row.leader_epoch, request_row.current_leader_epoch)
     except KafkaError as error:
         return EpochEndOffset(error.code, number)
-    return EpochEndOffset(0, number, found.epoch, found.end_offset)
+    return EpochEndOffset(0, number, end.epoch, end.end_offset)

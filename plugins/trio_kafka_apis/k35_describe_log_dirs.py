@@ -31,7 +31,7 @@ from trio_kafka.scheduling.loop_budget import in_steps
 from trio_kafka.security.operations import Operation
 from trio_kafka.world.protocols import Space
 
-Wanted = dict[str, set[int]]
+Selection = dict[str, set[int]]
 
 
 @api(DescribeLogDirsRequest)
@@ -39,29 +39,29 @@ async def describe_log_dirs(
     request: DescribeLogDirsRequest, context: Context
 ) -> DescribeLogDirsResponse:
     context.authorize(Operation.DESCRIBE, cluster=True)
-    wanted: Wanted | None = None
+    selection: Selection | None = None
     if request.topics is not None:
-        wanted = {}
+        selection = {}
         named = Pairs(request.topics, lambda topic: topic.partitions)
-        await visit(named, partial(_want, wanted))
+        await visit(named, partial(_want, selection))
     response = DescribeLogDirsResponse()
     for path, directory in context[LogManager].by_path().items():
-        response.results.append(await _describe(path, directory, wanted, context))
+        response.results.append(await _describe(path, directory, selection, context))
     return response
 
 
-def _want(wanted: Wanted, named: tuple[DescribableLogDirTopic, int]) -> None:
+def _want(selection: Selection, named: tuple[DescribableLogDirTopic, int]) -> None:
     topic, number = named
-    wanted.setdefault(topic.topic, set()).add(number)
+    selection.setdefault(topic.topic, set()).add(number)
 
 
 async def _describe(
-    path: str, directory: LogDirectory | None, wanted: Wanted | None, context: Context
+    path: str, directory: LogDirectory | None, selection: Selection | None, context: Context
 ) -> DescribeLogDirsResult:
     """Describe one directory. None: it could not be opened."""
 
     def wants(at: TopicPartition) -> bool:
-        return wanted is None or at.partition in wanted.get(at.topic, ())
+        return selection is None or at.partition in selection.get(at.topic, ())
 
     broken = DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, path)
     if directory is None or directory.offline:
@@ -85,5 +85,5 @@ async def _describe(
     )
 
 
-def _row(one: DescribedLog) -> DescribeLogDirsPartition:
-    return DescribeLogDirsPartition(one.partition.partition, one.size, one.lag, one.is_future)
+def _row(log: DescribedLog) -> DescribeLogDirsPartition:
+    return DescribeLogDirsPartition(log.partition.partition, log.size, log.lag, log.is_future)

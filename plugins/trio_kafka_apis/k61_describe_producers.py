@@ -68,13 +68,13 @@ def _describe_all(
     )
 
 
-def _producer(one: ActiveProducer) -> ProducerState:
-    first = one.transaction_first_offset
+def _producer(producer: ActiveProducer) -> ProducerState:
+    first = producer.transaction_first_offset
     return ProducerState(
-        producer_id=one.producer_id,
-        producer_epoch=one.epoch,
-        last_sequence=one.last_sequence,
-        last_timestamp=one.timestamp,
-        coordinator_epoch=one.coordinator_epoch,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        last_sequence=producer.last_sequence,
+        last_timestamp=producer.timestamp,
+        coordinator_epoch=producer.coordinator_epoch,
         current_txn_start_offset=NO_TRANSACTION if first is None else first,
     )

@@ -29,10 +29,10 @@ SINCE = of_bean(
     "Time since a cleaner last looked for a dirty log; 0 while it sleeps as no log changes, ms.",
 )
 UNCLEANABLE_BYTES = of_bean(
-    f"{_MANAGER}uncleanable-bytes,{_DIRECTORY}", "Dirty bytes of partitions that were set aside."
+    f"{_MANAGER}uncleanable-bytes,{_DIRECTORY}", "Dirty bytes of uncleanable partitions."
 )
 UNCLEANABLE = of_bean(
-    f"{_MANAGER}uncleanable-partitions-count,{_DIRECTORY}", "Partitions that were set aside."
+    f"{_MANAGER}uncleanable-partitions-count,{_DIRECTORY}", "Uncleanable partitions."
 )
 MOVED = of_bean(
     "kafka.utils:type=Throttler,name=cleaner-io",
@@ -42,7 +42,7 @@ MOVED = of_bean(
 
 
 def read_cleaner(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics of the cleaner, in chunks."""
+    """Read the metrics of the cleaner, in steps."""
     cleaner = parts.cleaner
     cleaners = cleaner.cleaners
     stats = [run.stats for run in cleaners if run.stats is not None]

@@ -47,7 +47,7 @@ MEMBERS = _exporter("members", "Members of a group.", "consumergroup")
 
 
 def read_groups(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics, in chunks of groups."""
+    """Read the metrics, in steps of some groups."""
     coordinator = parts.groups
     if isinstance(coordinator, Missing):
         return

@@ -135,7 +135,7 @@ class _Sums:
 
 
 def read_replicas(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics, in chunks of partitions."""
+    """Read the metrics, in steps of some partitions."""
     purgatories, sessions, moves = parts[Purgatories], parts[SessionCache], parts[LogMoves]
     for purgatory in (purgatories.produce, purgatories.fetch, purgatories.deletions):
         _read_purgatory(purgatory, collected)

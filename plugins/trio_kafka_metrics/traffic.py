@@ -46,7 +46,7 @@ CONVERSIONS: Final = tuple(
 
 
 def read_traffic(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics, in chunks of topics. Totals have the topics' names, without a label."""
+    """Read the metrics, in steps of some topics. Totals have the topics' names, without a label."""
     traffic = parts[MetricsByTopic]
     total = yield from traffic.total()
     for metric, value in zip(TOTALS, _values(total), strict=True):

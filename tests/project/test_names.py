@@ -43,6 +43,7 @@ CLEAN = (
     "trio_kafka/protocol",
     "trio_kafka/quotas",
     "trio_kafka/raft",
+    "trio_kafka/replication",
     "trio_kafka/requests",
     "trio_kafka/security",
     "trio_kafka/testing",

@@ -23,7 +23,7 @@ from trio_kafka.purgatory import Delayed, Timers
 from trio_kafka.records.batch import Record
 from trio_kafka.replication.assembly import Replication, assemble
 from trio_kafka.replication.leader.fetch import Fetch, FetchAnswer
-from trio_kafka.replication.leader.read import PartitionRead, Wanted
+from trio_kafka.replication.leader.read import PartitionFetch, PartitionRead
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.publisher import ReplicaPublisher
 from trio_kafka.replication.purgatories import Purgatories
@@ -104,8 +104,8 @@ def make_cold(partition: Partition) -> None:
         segment.file.chill()
 
 
-def want(offset: int = 0, max_bytes: int = 1 << 20, **fields) -> Wanted:
-    return Wanted(offset=offset, max_bytes=max_bytes, **fields)
+def want(offset: int = 0, max_bytes: int = 1 << 20, **fields) -> PartitionFetch:
+    return PartitionFetch(offset=offset, max_bytes=max_bytes, **fields)
 
 
 def content(read: PartitionRead) -> int:

@@ -32,7 +32,7 @@ async def test_state_and_last_run_of_the_log_cleaner_are_exported(
         cleaner.dirtiest_ratio = 0.756
         cleaner.moved_bytes = 180
         log = it.parts[LogManager].logs[0]
-        cleaner.states.set_aside[log] = "damage"
+        cleaner.states.uncleanable[log] = "damage"
 
         found = read(read_cleaner, it.parts)
         path = it.parts[LogManager].directories[0].path

@@ -74,7 +74,7 @@ async def compact_topic(broker: HasParts, image: TopicImage) -> None:
                 f"{image.name} is not compacted: create it with cleanup.policy=compact",
             )
         await cleaner.clean_now(log)
-        if why := cleaner.states.set_aside.get(log):
+        if why := cleaner.states.uncleanable.get(log):
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, why)
         await cleaner.apply_retention(log)
 

@@ -107,18 +107,18 @@ class ReplicaPublisher:
         for done, number in enumerate(topic.changed, 1):
             state = topic.partitions[number]
             at = TopicPartition(topic.name, number)
-            known = self._replicas.find(topic.id, number)
+            partition = self._replicas.find(topic.id, number)
             if self._broker not in state.replicas:
-                if known is not None:
-                    self._lifecycle.remove(known)
+                if partition is not None:
+                    self._lifecycle.remove(partition)
                     yield
-            elif known is None:
+            elif partition is None:
                 settings = settings or self._settings(self._replicas.image, topic.name)
                 self._lifecycle.add(topic.id, at, state, settings, new=True)
                 yield
             else:
-                known.update(state)
-                self._lifecycle.moves.report(known)
+                partition.update(state)
+                self._lifecycle.moves.report(partition)
                 if done % _A_STEP == 0:
                     yield
 

@@ -22,7 +22,7 @@ from trio_kafka.protocol.messages.k01_fetch import (
     PartitionData,
 )
 from trio_kafka.records.values import Change
-from trio_kafka.replication.leader.read import Wanted
+from trio_kafka.replication.leader.read import PartitionFetch
 from trio_kafka.replication.leader.session_cache import SessionCache
 from trio_kafka.replication.table import Replicas
 from trio_kafka_builtin.mask.batches import masked_batches
@@ -45,7 +45,7 @@ class _Part:
     topic: str
     data: PartitionData
     masking: Masking
-    limits: Wanted
+    limits: PartitionFetch
 
 
 class MaskInterceptor:
@@ -200,15 +200,17 @@ def _partitions(
 
 def _limits_of(
     topic: FetchableTopicResponse, data: PartitionData, *, request: FetchRequest, context: Context
-) -> Wanted | None:
+) -> PartitionFetch | None:
     """Return the client's limits for a partition, from this request or its session."""
     for topic_limits in request.topics:
         if (topic_limits.topic_id, topic_limits.topic) == (topic.topic_id, topic.topic):
             for limits in topic_limits.partitions:
                 if limits.partition == data.partition_index:
-                    return Wanted(offset=limits.fetch_offset, max_bytes=limits.partition_max_bytes)
+                    return PartitionFetch(
+                        offset=limits.fetch_offset, max_bytes=limits.partition_max_bytes
+                    )
     key = (topic.topic or TopicId(topic.topic_id), data.partition_index)
-    return context[SessionCache].wanted(request.session_id, key)
+    return context[SessionCache].request_of(request.session_id, key)
 
 
 def _refuse(data: PartitionData, code: ErrorCode) -> None:

@@ -111,7 +111,7 @@ async def test_run_is_discarded_when_the_log_is_truncated_meanwhile(autojump_clo
 
     assert done == [None]
     assert [one.offset for one in await read_all(log)] == list(range(20))
-    assert not cleaner.states.set_aside
+    assert not cleaner.states.uncleanable
     assert not [name for name in log.directory.names() if name.endswith(".cleaned")]
 
 
@@ -131,7 +131,7 @@ async def test_deletion_of_the_log_at_any_moment_ends_the_run(autojump_clock, wo
 
     assert await all_pairs(again) == [(0, "new", "1")]
     assert not manager.directories[0].offline
-    assert not cleaner.states.set_aside
+    assert not cleaner.states.uncleanable
     assert {name.split(".")[0] for name in again.directory.names()} == {f"{0:020}"}
 
 
@@ -458,7 +458,7 @@ async def test_full_disk_at_the_sync_of_new_files_ends_the_run_and_the_log_does_
 
     world.universe.fault = lambda *_: None
     assert (log.failed, manager.directories[0].offline) == (None, None)
-    assert not cleaner.states.set_aside
+    assert not cleaner.states.uncleanable
     assert not [name for name in log.directory.names() if name.endswith(".cleaned")]
     assert await cleaner.clean_now(log) is not None
     assert without_tombstones(await content(log)) == without_tombstones(values)

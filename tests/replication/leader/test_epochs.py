@@ -7,7 +7,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.replication.leader.append import append
 from trio_kafka.replication.leader.epochs import end_of_epoch, first_epoch
 from trio_kafka.replication.leader.offsets import EARLIEST, epoch_end, special_offset
-from trio_kafka.replication.leader.read import EpochEnd, Isolation, Wanted, read
+from trio_kafka.replication.leader.read import EpochEnd, Isolation, PartitionFetch, read
 from trio_kafka.replication.partition import Partition
 
 UNKNOWN = (-1, -1)
@@ -67,12 +67,12 @@ async def test_follower_with_an_epoch_unknown_to_the_leader_gets_the_diverging_e
     append(partition, batch(2), acks=1)
     partition.update(state(1, 2, epoch=5))
 
-    ahead = Wanted(offset=3, max_bytes=1 << 20, last_fetched_epoch=3)
+    ahead = PartitionFetch(offset=3, max_bytes=1 << 20, last_fetched_epoch=3)
     found = read(partition, ahead, 1 << 20, Isolation.LOG_END, at_least_one=True)
 
     assert found.diverging == EpochEnd(1, 2)
     with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE"):
-        unknown = Wanted(offset=3, max_bytes=1 << 20, last_fetched_epoch=6)
+        unknown = PartitionFetch(offset=3, max_bytes=1 << 20, last_fetched_epoch=6)
         read(partition, unknown, 1 << 20, Isolation.LOG_END, at_least_one=True)
 
 

@@ -270,7 +270,7 @@ async def test_cold_bytes_read_in_threads_complete_the_fetch(world) -> None:
     fetch.taken = trio.Event()
 
     fetch.ready[asked] = await read_in_threads(
-        partition, asked.wanted, 1 << 20, Isolation.READ_UNCOMMITTED
+        partition, asked.request, 1 << 20, Isolation.READ_UNCOMMITTED
     )
 
     assert sizes(try_complete(fetch, False))[0] == size
@@ -448,7 +448,7 @@ async def test_failed_fetch_releases_the_bytes_that_were_read_in_threads(world) 
     assert whole(fetch.look()) is None
     (asked,) = fetch.cold
     fetch.ready[asked] = await read_in_threads(
-        partition, asked.wanted, 1 << 20, Isolation.READ_UNCOMMITTED
+        partition, asked.request, 1 << 20, Isolation.READ_UNCOMMITTED
     )
 
     def resolve(key):

@@ -132,7 +132,7 @@ def test_fetch_changes_adds_and_drops_partitions_of_its_session() -> None:
     session.update({ONE: want(7), THREE: want(0)}, [TWO])
 
     assert list(session.partitions) == [ONE, THREE]
-    assert session.partitions[ONE].wanted.offset == 7
+    assert session.partitions[ONE].request.offset == 7
     assert dirty(session) == [ONE, THREE]
     assert watches.attached == [f"watched {ONE}"]
 

@@ -89,6 +89,6 @@ def future_name(partition: TopicPartition, unique: bytes) -> str:
     """
     name = f"{partition}.{unique.hex()}{FUTURE}"
     if len(name) > _LONGEST:
-        found = f"a name of {len(name)} bytes for the directory of {partition}: want {_LONGEST}"
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
+        reason = f"a name of {len(name)} bytes for the directory of {partition}: want {_LONGEST}"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     return name

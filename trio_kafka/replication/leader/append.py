@@ -105,8 +105,8 @@ def _append_validated(
 ) -> Appended | Queued:
     """Append a batch whose records are checked or recompressed. A large one joins the queue."""
     if is_internal(partition.at.topic):
-        found = f"Cannot append to internal topic {partition.at.topic}"
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
+        reason = f"Cannot append to internal topic {partition.at.topic}"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     refined = work.at_once(batch, header)
     if refined is None:
         queued = _join_queue(partition, batch, [header], acks=acks, work=work, in_pieces=True)
@@ -130,8 +130,8 @@ def _validated_without_queue(
     except KafkaError as error:
         if not isinstance(error.__cause__, TooLargeError):
             raise
-    found = f"more than {SMALL} bytes of records, and the broker starts or stops"
-    raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, found)
+    reason = f"more than {SMALL} bytes of records, and the broker starts or stops"
+    raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason)
 
 
 def append_own(

@@ -55,46 +55,46 @@ class ColdReads:
             task_status.started()
             while True:
                 fetch, delayed = await self._jobs.receive()
-                for asked, partition in fetch.cold.items():
+                for member, partition in fetch.cold.items():
                     nursery.start_soon(
-                        self._serve, fetch, delayed, asked, partition, name=f"cold {partition.at}"
+                        self._serve, fetch, delayed, member, partition, name=f"cold {partition.at}"
                     )
 
     async def _serve(
-        self, fetch: Fetch, delayed: Delayed[Any], asked: SessionPartition, partition: Partition
+        self, fetch: Fetch, delayed: Delayed[Any], member: SessionPartition, partition: Partition
     ) -> None:
         async with self._limiter:
             if delayed.done:
                 return
-            found = await self._find(fetch, asked, partition)
+            answer = await self._find(fetch, member, partition)
         self.read += 1
-        await self._hand_over(fetch, delayed, asked, found)
+        await self._hand_over(fetch, delayed, member, answer)
 
     @staticmethod
     async def _hand_over(
-        fetch: Fetch, delayed: Delayed[Any], asked: SessionPartition, found: PartitionRead
+        fetch: Fetch, delayed: Delayed[Any], member: SessionPartition, answer: PartitionRead
     ) -> None:
         if delayed.done or fetch.taken is None:
-            found.release()
+            answer.release()
             await trio.lowlevel.checkpoint()
             return
-        fetch.ready[asked] = found
+        fetch.ready[member] = answer
         try:
             delayed.marked()
             with trio.move_on_after(HANDOVER_S):
                 await fetch.taken.wait()
         finally:
-            unused = fetch.ready.pop(asked, None)
-            if unused is found:
-                found.release()
+            unused = fetch.ready.pop(member, None)
+            if unused is answer:
+                answer.release()
 
     async def _find(
-        self, fetch: Fetch, asked: SessionPartition, partition: Partition
+        self, fetch: Fetch, member: SessionPartition, partition: Partition
     ) -> PartitionRead:
-        limits, wanted = fetch.limits, asked.wanted
-        most = min(limits.max_bytes, wanted.max_bytes)
+        limits, request = fetch.limits, member.request
+        most = min(limits.max_bytes, request.max_bytes)
         try:
-            return await read_in_threads(partition, wanted, most, limits.isolation)
+            return await read_in_threads(partition, request, most, limits.isolation)
         except KafkaError as error:
             return PartitionRead(error=error)
         except Exception:

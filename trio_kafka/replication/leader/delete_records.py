@@ -27,8 +27,8 @@ def delete_records(partition: Partition, offset: int) -> int:
     POLICY_VIOLATION if `cleanup.policy` has no delete; OFFSET_OUT_OF_RANGE.
     """
     if is_internal(partition.at.topic):
-        found = f"records of internal topic {partition.at.topic} cannot be deleted"
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
+        reason = f"records of internal topic {partition.at.topic} cannot be deleted"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     log = partition.local_log()
     if not log.config.deletes:
         raise KafkaError(

@@ -196,27 +196,29 @@ class Fetch:
             self._available[partition] = size
         return sum(self._available.values()) >= self._minimum
 
-    def _visible_bytes(self, asked: SessionPartition) -> int | None:
+    def _visible_bytes(self, member: SessionPartition) -> int | None:
         """Return the bytes that a read would give; None: it would report something else.
         KafkaError.
         """
-        limits, wanted = self.limits, asked.wanted
-        partition = self._resolve(asked.key)
-        if limits.min_bytes <= 1 and wanted.last_fetched_epoch < 0:
-            log = partition.local_log(wanted.leader_epoch)
-            ahead = visible_end(log, limits.isolation) - wanted.offset
-            return None if wanted.offset > log.end_offset else max(min(ahead, 1), 0)
+        limits, request = self.limits, member.request
+        partition = self._resolve(member.key)
+        if limits.min_bytes <= 1 and request.last_fetched_epoch < 0:
+            log = partition.local_log(request.leader_epoch)
+            ahead = visible_end(log, limits.isolation) - request.offset
+            return None if request.offset > log.end_offset else max(min(ahead, 1), 0)
         try:
-            found = read(partition, wanted, wanted.max_bytes, limits.isolation, at_least_one=True)
+            visible = read(
+                partition, request, request.max_bytes, limits.isolation, at_least_one=True
+            )
         except BlockingIOError:
             return None
-        size = None if found.diverging else found.size
-        found.release()
+        size = None if visible.diverging else visible.size
+        visible.release()
         return size
 
     def _reading(self) -> Steps[SessionReads]:
         """Read every dirty partition within the limits of the request; pauses now and then."""
-        left = self.limits.max_bytes
+        room = self.limits.max_bytes
         size = 0
         self.session.fresh.clear()
         urgent = False
@@ -224,17 +226,17 @@ class Fetch:
         reads: SessionReads = []
         self._served = []
         try:
-            for number, asked in enumerate(tuple(self.session.dirty), start=1):
+            for number, member in enumerate(tuple(self.session.dirty), start=1):
                 if not number % _STEP:
                     yield
                 # `ready` owns its reads until they are among `reads`.
-                part = self._read(asked, left, ready.get(asked), at_least_one=not size)
-                reads.append((asked, part))
-                ready.pop(asked, None)
-                found = part.range
-                if found is not None:
-                    size += found.left
-                    left = max(left - found.left, 0)
+                part = self._read(member, room, ready.get(member), at_least_one=not size)
+                reads.append((member, part))
+                ready.pop(member, None)
+                file_range = part.range
+                if file_range is not None:
+                    size += file_range.left
+                    room = max(room - file_range.left, 0)
                 elif part.error is not None or part.diverging is not None:
                     urgent = True
         except BaseException:
@@ -250,37 +252,37 @@ class Fetch:
 
     def _read(
         self,
-        asked: SessionPartition,
-        left: int,
+        member: SessionPartition,
+        room: int,
         ready: PartitionRead | None,
         *,
         at_least_one: bool,
     ) -> PartitionRead:
-        wanted, limits = asked.wanted, self.limits
+        request, limits = member.request, self.limits
         partition = None
         try:
             try:
-                partition = self._resolve(asked.key)
+                partition = self._resolve(member.key)
             finally:
                 if self.session.id:  # the partition may have changed since the last poll
-                    self.session.watch(asked, partition)
+                    self.session.watch(member, partition)
             metrics = partition.topic_metrics
             metrics.fetches += 1
             if ready is not None:
-                part = _fit(ready, left, at_least_one=at_least_one)
+                part = _fit(ready, room, at_least_one=at_least_one)
                 if part.range is not None:
                     self._served.append((metrics, part.range))
                 return part
             follower = limits.follower
             if follower is not None:
                 partition.check_replica(follower)
-            most = min(wanted.max_bytes, left)
+            most = min(request.max_bytes, room)
             try:
-                part = read(partition, wanted, most, limits.isolation, at_least_one=at_least_one)
+                part = read(partition, request, most, limits.isolation, at_least_one=at_least_one)
             except BlockingIOError:
-                part = self._postpone(asked, partition)
+                part = self._postpone(member, partition)
             if follower is not None and self._first and part.diverging is None:
-                partition.follower_fetched(follower, wanted.offset, wanted.log_start_offset)
+                partition.follower_fetched(follower, request.offset, request.log_start_offset)
         except KafkaError as error:
             if ready is not None:
                 ready.release()
@@ -291,10 +293,10 @@ class Fetch:
             self._served.append((metrics, part.range))
         return part
 
-    def _postpone(self, asked: SessionPartition, partition: Partition) -> PartitionRead:
+    def _postpone(self, member: SessionPartition, partition: Partition) -> PartitionRead:
         """Leave a cold partition to `cold_reads`, once."""
         if self._first:
-            self.cold[asked] = partition
+            self.cold[member] = partition
         part = around(partition.local_log())
         part.more = True
         return part
@@ -319,12 +321,12 @@ class Fetch:
                 session.end()
             going_on = NO_SESSION if self._full else session.id
             return FetchAnswer(session_id=going_on, throttled_ms=throttled_ms)
-        for metrics, given in self._served:
-            metrics.bytes_out += given.left
+        for metrics, answered in self._served:
+            metrics.bytes_out += answered.left
         if not session.id:  # nothing is remembered, everything is sent
             return FetchAnswer(session_id=NO_SESSION, parts=_by_key(reads))
-        told = session.answer(reads, full=self._full)
-        return FetchAnswer(session_id=session.id, parts=_by_key(told))
+        news = session.answer(reads, full=self._full)
+        return FetchAnswer(session_id=session.id, parts=_by_key(news))
 
 
 def response_size(reads: Reads) -> int:
@@ -341,11 +343,11 @@ def _release(reads: SessionReads) -> None:
 
 
 def _by_key(reads: SessionReads) -> Reads:
-    return [(asked.key, part) for asked, part in reads]
+    return [(member.key, part) for member, part in reads]
 
 
-def _fit(part: PartitionRead, left: int, *, at_least_one: bool) -> PartitionRead:
+def _fit(part: PartitionRead, room: int, *, at_least_one: bool) -> PartitionRead:
     """Release a read that was made on its own if the answer has no room for it."""
-    if part.size > left and not at_least_one:
+    if part.size > room and not at_least_one:
         part.release()
     return part

@@ -16,7 +16,7 @@ from trio_kafka.pending import Eventual, Work, work_or_value
 from trio_kafka.purgatory import Delayed, Purgatory
 from trio_kafka.replication.leader.cold_reads import ColdReads
 from trio_kafka.replication.leader.fetch import WIDE, WIDE_BESIDE, Fetch, FetchAnswer, FetchLimits
-from trio_kafka.replication.leader.read import Wanted
+from trio_kafka.replication.leader.read import PartitionFetch
 from trio_kafka.replication.leader.session_cache import SessionCache
 from trio_kafka.replication.leader.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
 from trio_kafka.replication.partition import Partition
@@ -68,7 +68,7 @@ class Fetches:
 
     def begin(
         self,
-        wanted: Mapping[FetchKey, Wanted],
+        partitions: Mapping[FetchKey, PartitionFetch],
         limits: FetchLimits,
         *,
         session_id: int = NO_SESSION,
@@ -88,7 +88,7 @@ class Fetches:
             session = self.sessions.poll(
                 session_id,
                 session_epoch,
-                wanted,
+                partitions,
                 forget,
                 uses_ids=uses_ids,
                 privileged=limits.follower is not None,

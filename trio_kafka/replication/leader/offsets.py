@@ -102,19 +102,19 @@ async def search_offset(
         log = partition.local_log(leader_epoch, leader_only=leader_only)
         try:
             if timestamp == LARGEST_TIME:
-                found = await largest_timestamp(log, decompression)
+                position = await largest_timestamp(log, decompression)
             else:
-                found = await offset_for_timestamp(log, timestamp, decompression)
+                position = await offset_for_timestamp(log, timestamp, decompression)
             break
         except LogDirError as error:
             raise partition.storage_error(error) from error
         except KafkaError:
             if not log.closed or partition.log is log:
                 raise  # else the replica has moved to another directory meanwhile
-    if found is None or found.offset >= visible_end(log, isolation):
+    if position is None or position.offset >= visible_end(log, isolation):
         _check_available(partition, log, isolation)
         return NOTHING
-    return ListedOffset(found.offset, found.timestamp, found.leader_epoch)
+    return ListedOffset(position.offset, position.timestamp, position.leader_epoch)
 
 
 def epoch_end(

@@ -55,7 +55,7 @@ def isolation_of(level: int) -> Isolation:
 
 
 @define  # not frozen, which triples the time to make one
-class Wanted:
+class PartitionFetch:
     """A fetch's request for one partition; never changed. -1: not given by the client.
 
     last_fetched_epoch: of the last batch of a follower. log_start_offset: start of the follower's
@@ -120,7 +120,7 @@ def visible_end(log: Log, isolation: Isolation) -> int:
 
 def read(
     partition: Partition,
-    wanted: Wanted,
+    request: PartitionFetch,
     max_bytes: int,
     isolation: Isolation,
     at_least_one: bool,
@@ -130,18 +130,18 @@ def read(
     Raises KafkaError as `Partition.local_log`, OFFSET_OUT_OF_RANGE. BlockingIOError: the bytes or
     an index are not in memory, use `read_in_threads`.
     """
-    epoch = wanted.leader_epoch
+    epoch = request.leader_epoch
     role = partition.role
     knows = epoch != NO_EPOCH  # then it is checked
     log = partition.local_log(epoch) if knows or type(role) is not Leading else role.log
-    if isolation is not _COMMITTED and wanted.last_fetched_epoch == NO_EPOCH:
+    if isolation is not _COMMITTED and request.last_fetched_epoch == NO_EPOCH:
         end = log.high_watermark if isolation is _UNCOMMITTED else log.end_offset
-        recent = lease_recent(log, wanted.offset, max_bytes, end_offset=end)
+        recent = lease_recent(log, request.offset, max_bytes, end_offset=end)
         if recent is not None:
             answer = around(log)
             answer.range, answer.more = recent, True
             return answer
-    work = _searching(partition, log, wanted, max_bytes, isolation, at_least_one=at_least_one)
+    work = _searching(partition, log, request, max_bytes, isolation, at_least_one=at_least_one)
     try:
         return _leased(log, perform_now(log, work))
     except LogDirError as error:
@@ -149,13 +149,13 @@ def read(
 
 
 async def read_in_threads(
-    partition: Partition, wanted: Wanted, max_bytes: int, isolation: Isolation
+    partition: Partition, request: PartitionFetch, max_bytes: int, isolation: Isolation
 ) -> PartitionRead:
     """Read as `read` with `at_least_one` does; wait for the disk if necessary."""
 
     while True:
-        log = partition.local_log(wanted.leader_epoch)
-        search = partial(_searching, partition, log, wanted, max_bytes, isolation)
+        log = partition.local_log(request.leader_epoch)
+        search = partial(_searching, partition, log, request, max_bytes, isolation)
         try:
             return _leased(log, await perform_in_threads(log, search))
         except LogDirError as error:
@@ -168,7 +168,7 @@ async def read_in_threads(
 def _searching(
     partition: Partition,
     log: Log,
-    wanted: Wanted,
+    request: PartitionFetch,
     max_bytes: int,
     isolation: Isolation,
     *,
@@ -176,29 +176,29 @@ def _searching(
 ) -> FileWork[tuple[PartitionRead, FileSlice | None]]:
     """Search what is read, without a lease. The offsets are those of the beginning."""
     answer = around(log)
-    if wanted.last_fetched_epoch != NO_EPOCH and _diverges(partition, log, wanted, answer):
+    if request.last_fetched_epoch != NO_EPOCH and _diverges(partition, log, request, answer):
         return answer, None
-    offset = wanted.offset
+    offset = request.offset
     end = answer.high_watermark if isolation is _UNCOMMITTED else visible_end(log, isolation)
     answer.more = offset < end
     committed = isolation is _COMMITTED
-    found = yield from find_slice(
+    file_range = yield from find_slice(
         log, offset, max_bytes, end_offset=end, at_least_one=at_least_one, with_aborted=committed
     )
-    if found is not None:
-        answer.aborted = found.aborted
-        reason = found.segment.unreadable.get(found.first_offset)
+    if file_range is not None:
+        answer.aborted = file_range.aborted
+        reason = file_range.segment.unreadable.get(file_range.first_offset)
         if reason is not None and isolation in _CONSUMERS:
             # Otherwise a client that cannot parse the batch waits for ever without an error.
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"unreadable batch at {reason}")
-    return answer, found
+    return answer, file_range
 
 
 def _leased(log: Log, result: tuple[PartitionRead, FileSlice | None]) -> PartitionRead:
     """Take the lease of a search's result, which counts from now on. KafkaError, LogDirError."""
-    answer, found = result
-    if found is not None:
-        answer.range = lease_slice(log, found)
+    answer, file_range = result
+    if file_range is not None:
+        answer.range = lease_slice(log, file_range)
     return answer
 
 
@@ -209,22 +209,24 @@ def around(log: Log) -> PartitionRead:
     return PartitionRead(None, committed, stable, log.start_offset)
 
 
-def _diverges(partition: Partition, log: Log, wanted: Wanted, answer: PartitionRead) -> bool:
+def _diverges(
+    partition: Partition, log: Log, request: PartitionFetch, answer: PartitionRead
+) -> bool:
     """Return whether the fetcher's log has diverged; then `answer` has the end of the common
     epoch.
     """
-    epoch, end = end_of_epoch(partition, log, wanted.last_fetched_epoch)
+    epoch, end = end_of_epoch(partition, log, request.last_fetched_epoch)
     if epoch == NO_EPOCH or end == UNKNOWN_OFFSET:
         raise KafkaError(
             ErrorCode.OFFSET_OUT_OF_RANGE,
-            f"{partition.at}: its log has no leader epoch {wanted.last_fetched_epoch}",
+            f"{partition.at}: its log has no leader epoch {request.last_fetched_epoch}",
         )
-    if wanted.offset < log.start_offset:
+    if request.offset < log.start_offset:
         raise KafkaError(
             ErrorCode.OFFSET_OUT_OF_RANGE,
-            f"offset {wanted.offset}, want {log.start_offset} to {log.end_offset}",
+            f"offset {request.offset}, want {log.start_offset} to {log.end_offset}",
         )
-    if epoch < wanted.last_fetched_epoch or end < wanted.offset:
+    if epoch < request.last_fetched_epoch or end < request.offset:
         answer.diverging = EpochEnd(epoch, end)
         return True
     return False

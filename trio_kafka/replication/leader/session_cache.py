@@ -23,7 +23,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.replication.leader.read import Wanted
+from trio_kafka.replication.leader.read import PartitionFetch
 from trio_kafka.replication.leader.sessions import (
     FINAL_EPOCH,
     FIRST_EPOCH,
@@ -67,7 +67,7 @@ class SessionCache:
         self,
         session_id: int,
         epoch: int,
-        wanted: Mapping[FetchKey, Wanted],
+        partitions: Mapping[FetchKey, PartitionFetch],
         forget: Sequence[FetchKey],
         *,
         uses_ids: bool,
@@ -86,11 +86,11 @@ class SessionCache:
                 self.remove(session_id)
             if (
                 epoch == FINAL_EPOCH
-                or self._has_many_unknown(wanted)
-                or not self._make_room(privileged, len(wanted), now)
+                or self._has_many_unknown(partitions)
+                or not self._make_room(privileged, len(partitions), now)
             ):
-                return self._private(wanted, uses_ids)
-            return self._begin(wanted, uses_ids, privileged, now)
+                return self._private(partitions, uses_ids)
+            return self._begin(partitions, uses_ids, privileged, now)
         session = self._sessions.get(session_id)
         if session is None:
             raise KafkaError(
@@ -106,14 +106,14 @@ class SessionCache:
                 "a session names its topics by id or by name, not both",
             )
         before = len(session.partitions)
-        new = {key: ask for key, ask in wanted.items() if key not in session.partitions}
+        new = {key: ask for key, ask in partitions.items() if key not in session.partitions}
         if new and self._has_many_unknown(session.partitions, new):
             self.remove(session_id)
             raise KafkaError(
                 ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
                 f"more than {MOST_UNKNOWN} partitions that do not exist, name all of them",
             )
-        session.update(wanted, forget)
+        session.update(partitions, forget)
         self._partitions += len(session.partitions) - before
         if self._partitions > self._most_partitions:
             self.remove(session_id)
@@ -124,17 +124,17 @@ class SessionCache:
             )
         if not session.partitions:
             self.remove(session_id)
-            return self._private(wanted, uses_ids)
+            return self._private(partitions, uses_ids)
         session.epoch = next_epoch(session.epoch)
         session.used = now
         self._sessions[session_id] = self._sessions.pop(session_id)
         return session
 
-    def wanted(self, session_id: int, key: FetchKey) -> Wanted | None:
+    def request_of(self, session_id: int, key: FetchKey) -> PartitionFetch | None:
         """Return what a session wants of a partition; None: unknown."""
         session = self._sessions.get(session_id)
         partition = None if session is None else session.partitions.get(key)
-        return None if partition is None else partition.wanted
+        return None if partition is None else partition.request
 
     def keys_of(self, session_id: int) -> list[FetchKey]:
         """Return the partitions of a session; none if it is unknown."""
@@ -158,16 +158,20 @@ class SessionCache:
             "evictions": self.evictions,
         }
 
-    def _private(self, wanted: Mapping[FetchKey, Wanted], uses_ids: bool) -> Session:
+    def _private(self, partitions: Mapping[FetchKey, PartitionFetch], uses_ids: bool) -> Session:
         session = Session(uses_ids=uses_ids, attach=self._attach, detach=self._detach)
-        if len(wanted) > MOST_AT_ONCE:
-            session.rest = wanted
+        if len(partitions) > MOST_AT_ONCE:
+            session.rest = partitions
         else:
-            session.update(wanted, [])
+            session.update(partitions, [])
         return session
 
     def _begin(
-        self, wanted: Mapping[FetchKey, Wanted], uses_ids: bool, privileged: bool, now: float
+        self,
+        partitions: Mapping[FetchKey, PartitionFetch],
+        uses_ids: bool,
+        privileged: bool,
+        now: float,
     ) -> Session:
         session_id = NO_SESSION
         while session_id == NO_SESSION or session_id in self._sessions:
@@ -183,7 +187,7 @@ class SessionCache:
             attach=self._attach,
             detach=self._detach,
         )
-        session.update(wanted, [])
+        session.update(partitions, [])
         self._sessions[session_id] = session
         self._partitions += len(session.partitions)
         return session
@@ -195,11 +199,11 @@ class SessionCache:
         """
         if sum(map(len, named)) <= MOST_UNKNOWN:
             return False
-        left = MOST_UNKNOWN
+        room = MOST_UNKNOWN
         for key in chain(*named):
             if not self._exists(key):
-                left -= 1
-                if left < 0:
+                room -= 1
+                if room < 0:
                     return True
         return False
 
@@ -227,10 +231,10 @@ class SessionCache:
     def _drop_unused(self, now: float) -> None:
         """End every session that was not used for two minutes."""
         unused = []
-        for one in self._sessions.values():  # the least recently used first
-            if now - one.used <= EVICTABLE_AFTER_S:
+        for session in self._sessions.values():  # the least recently used first
+            if now - session.used <= EVICTABLE_AFTER_S:
                 break
-            unused.append(one.id)
+            unused.append(session.id)
         for session_id in unused:
             self.remove(session_id)
         self.evictions += len(unused)

@@ -16,7 +16,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.model import TopicId
 from trio_kafka.purgatory import Delayed
-from trio_kafka.replication.leader.read import PartitionRead, Wanted
+from trio_kafka.replication.leader.read import PartitionFetch, PartitionRead
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
 
 NO_SESSION: Final = 0
@@ -46,7 +46,7 @@ class SessionPartition:
     """
 
     key: FetchKey
-    wanted: Wanted
+    request: PartitionFetch
     high_watermark: int = -1
     start_offset: int = -1
     watched: Hashable | None = None
@@ -91,7 +91,7 @@ class Session:
     fresh: dict[SessionPartition, None] = field(factory=dict)
     waiting: Delayed[Any] | None = None
     end: Callable[[], None] = _nothing  # removes it from the cache
-    rest: Mapping[FetchKey, Wanted] = _NONE  # of the first poll: see `take_rest`
+    rest: Mapping[FetchKey, PartitionFetch] = _NONE  # of the first poll: see `take_rest`
     by_watched: dict[Hashable, SessionPartition] = field(factory=dict)
 
     def marked(self, key: Hashable) -> None:
@@ -117,19 +117,21 @@ class Session:
 
     def take_rest(self) -> Steps[None]:
         """Add the remaining partitions of the first poll."""
-        wanted, self.rest = self.rest, _NONE
-        for some in in_slices(wanted.items(), _TAKEN):
+        partitions, self.rest = self.rest, _NONE
+        for some in in_slices(partitions.items(), _TAKEN):
             self.update(dict(some), [])
             yield
 
-    def update(self, wanted: Mapping[FetchKey, Wanted], forget: Sequence[FetchKey]) -> None:
+    def update(
+        self, partitions: Mapping[FetchKey, PartitionFetch], forget: Sequence[FetchKey]
+    ) -> None:
         """Take over what a poll wants: new and changed partitions, and those that it drops."""
-        for key, ask in wanted.items():
+        for key, ask in partitions.items():
             partition = self.partitions.get(key)
             if partition is None:
                 partition = self.partitions[key] = SessionPartition(key, ask)
             else:
-                partition.wanted = ask
+                partition.request = ask
             self.dirty[partition] = None
         for key in forget:
             gone = self.partitions.pop(key, None)
@@ -146,11 +148,11 @@ class Session:
         Partitions with bytes are served last next time; those without bytes and errors become
         clean. full: name every partition.
         """
-        told = []
+        named = []
         for partition, read in reads:
-            news = partition.is_news(read)
-            if news or full:
-                told.append((partition, read))
+            is_news = partition.is_news(read)
+            if is_news or full:
+                named.append((partition, read))
             if partition not in self.dirty:  # forgotten meanwhile
                 continue
             if read.size or (read.is_idle and partition not in self.fresh):
@@ -158,7 +160,7 @@ class Session:
             if read.size:
                 self.dirty[partition] = None
                 self.partitions[partition.key] = self.partitions.pop(partition.key)
-        return told
+        return named
 
     def close(self) -> None:
         """Stop watching."""

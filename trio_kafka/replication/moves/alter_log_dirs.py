@@ -34,10 +34,14 @@ def alter_log_dir(replicas: Replicas, moves: LogMoves, at: TopicPartition, *, pa
         _prefer(logs, at, path)
         partition = _missing(replicas, at)
     if len(logs.online) < len(logs.by_path()):
-        lost = next(path for path, one in logs.by_path().items() if one is None or one.offline)
-        found = f"{lost} is offline, and may hold a future log of {at}: remove it from log.dirs"
+        lost = next(
+            path
+            for path, directory in logs.by_path().items()
+            if directory is None or directory.offline
+        )
+        reason = f"{lost} is offline, and may hold a future log of {at}: remove it from log.dirs"
         if at not in directory.logs:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, found)
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason)
     try:
         moves.begin(partition, directory)
     except LogDirError as error:
@@ -54,11 +58,11 @@ def check_target(logs: LogManager, path: str) -> LogDirectory:
     Raises KafkaError: LOG_DIR_NOT_FOUND; KAFKA_STORAGE_ERROR if it is offline;
     INVALID_REPLICA_ASSIGNMENT if it is cordoned.
     """
-    known = logs.by_path()
-    if path not in known:
-        found = f"{path} is not in log.dirs, expected one of {', '.join(known)}"
-        raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, found)
-    directory = known[path]
+    directories = logs.by_path()
+    if path not in directories:
+        reason = f"{path} is not in log.dirs, expected one of {', '.join(directories)}"
+        raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, reason)
+    directory = directories[path]
     if directory is None or directory.offline:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"log directory {path} is offline")
     if logs.is_cordoned(directory):

@@ -27,9 +27,9 @@ BACKOFF_S: Final = 1.0
 _logger: Final = get_logger(__name__)
 
 
-async def assign_none(wanted: Mapping[Replica, bytes]) -> None:
+async def assign_none(directories: Mapping[Replica, bytes]) -> None:
     """Ignore the directories, for metadata that have none."""
-    del wanted
+    del directories
     await trio.lowlevel.checkpoint()
 
 

@@ -96,8 +96,8 @@ class Mover:
     async def _forget_cleaned_offset(self) -> None:
         """Claim nothing of what is not in the future log yet, as another log may have been here."""
         await sync(self.future)  # the first one forgets what was there before
-        known = self.directory.cleaned(self.partition.at)
-        if known is not None and known > self.future.end_offset:
+        cleaned = self.directory.cleaned(self.partition.at)
+        if cleaned is not None and cleaned > self.future.end_offset:
             await self._write_cleaned_offset(self.future.end_offset)
 
     async def _take_cleaned_offset(self) -> None:

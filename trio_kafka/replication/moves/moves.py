@@ -91,8 +91,8 @@ class LogMoves:
             mover = None
         if mover is not None or partition.at in directory.logs:
             return
-        left = self.logs.directory_of(partition.at, is_future=True)
-        if left is directory:  # of a move that ended when the directory of the log failed
+        source = self.logs.directory_of(partition.at, is_future=True)
+        if source is directory:  # of a move that ended when the directory of the log failed
             self.resume(partition)
             return
         self.logs.drop_future(partition.at)

@@ -43,7 +43,7 @@ def log_of(
 
 def _offline_path(logs: LogManager) -> str | None:
     """Return a directory that could not be read, and may hold logs."""
-    lost = [one.path for one in logs.directories if one.offline]
+    lost = [directory.path for directory in logs.directories if directory.offline]
     return next(iter([*logs.offline_paths, *lost]), None)
 
 
@@ -56,5 +56,5 @@ def _directory(
         named = logs.by_path().get(preferred)
         if named is not None and not named.offline:
             return named
-    wanted = format_id(state.directory(partition.node))
-    return next((one for one in logs.online if one.has_id(wanted)), None)
+    directory_id = format_id(state.directory(partition.node))
+    return next((directory for directory in logs.online if directory.has_id(directory_id)), None)

@@ -1,7 +1,7 @@
-"""Each call of the storage seam fails once and for good, while a broker serves and starts.
+"""Each call to the storage fails once and for good, while a broker serves and starts.
 
 One of two log directories has the fault. The other one must serve, and a start without the fault
-must find every acknowledged record in both. The list of calls is held to the protocols of the seam
+must find every acknowledged record in both. The list of calls is held to the protocols of the world
 by `test_every_call_of_the_storage_interface_is_covered_by_a_fault`.
 """
 
@@ -85,7 +85,7 @@ class Fault:
 
 
 @define(eq=False)
-class Seam:
+class StorageCalls:
     """The calls to the directory in each phase, and the fault."""
 
     stall: Callable[[str, str, str], Verdict]
@@ -116,33 +116,33 @@ async def suffer(sim: Simulation, fault: Fault | None) -> Counter[tuple[str, str
     ledger, faults = Ledger(), sim.universe.fault
     clients = Clients(world=sim.clients, ledger=ledger, chance=sim.universe.chance("clients"))
     stall_now_and_then(sim.universe)
-    seam = Seam(sim.universe.fault, faults, fault)
-    sim.universe.fault = seam
+    storage = StorageCalls(sim.universe.fault, faults, fault)
+    sim.universe.fault = storage
     if fault is not None:
         rule = CallFault(call=fault.call, error=fault.error, after=fault.number, times=fault.times)
         sim.universe.faults.add(rule)
     await serve(sim, clients, 1.0)
-    seam.phase = "serve"
+    storage.phase = "serve"
     before = ledger.acknowledged
     await serve(sim, clients, SERVED_S)
     assert ledger.acknowledged > before + 10, "the other directory serves"
-    seam.calls["offline", "serve"] += is_offline(sim)
+    storage.calls["offline", "serve"] += is_offline(sim)
     await sim.lives.kill(power=True, kept=0.5)
-    seam.broken.clear()
-    seam.phase = "start"
+    storage.broken.clear()
+    storage.phase = "start"
     await sim.lives.start()
     before = ledger.acknowledged
     await serve(sim, clients, SERVED_S)
     assert ledger.acknowledged > before + 10, "the other directory serves after a start"
     assert sim.lives.broker.logs.directories[0].offline is None
-    seam.calls["offline", "start"] += is_offline(sim)
-    seam.phase = "stop"
+    storage.calls["offline", "start"] += is_offline(sim)
+    storage.phase = "stop"
     await sim.lives.stop()
-    seam.broken.clear()
-    seam.phase = "end"
+    storage.broken.clear()
+    storage.phase = "end"
     await sim.lives.start()
     await clients.settle()
-    return seam.calls
+    return storage.calls
 
 
 def is_offline(sim: Simulation) -> bool:
@@ -173,9 +173,9 @@ def members(protocol: type) -> set[str]:
 
 
 def test_every_call_of_the_storage_interface_is_covered_by_a_fault() -> None:
-    seam = members(protocols.Directory) | members(protocols.File)
+    members_of_both = members(protocols.Directory) | members(protocols.File)
 
-    assert seam == set(CALLS) | CANNOT_FAIL | HARMLESS | ELSEWHERE
+    assert members_of_both == set(CALLS) | CANNOT_FAIL | HARMLESS | ELSEWHERE
     made = {call for phase, call in run(None) if phase in {"serve", "start"}}
     assert set(CALLS.values()) | {"sync_directory"} <= made
 
