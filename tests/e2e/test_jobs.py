@@ -154,7 +154,7 @@ async def write(broker: ServedBroker, topic: str, mib: int, *, age_s: float = 0.
 async def test_retention_does_not_block_the_loop(tmp_path: Path, size: Size) -> None:
     async with a_broker(tmp_path, log_segment_bytes=str(1 << 20)) as broker:
         await broker.create_topic("t", configs={"retention.ms": "1000"})
-        await write(broker, "t", size(60, 1000), age_s=3600)
+        await write(broker, "t", size(55, 1000), age_s=3600)
 
         async with beside_an_echo("retention", broker):
             assert await retain_all(broker.broker.logs) > 50
@@ -173,7 +173,7 @@ async def test_checkpoints_do_not_block_the_loop(tmp_path: Path, size: Size) -> 
 async def test_sync_of_a_log_does_not_block_the_loop(tmp_path: Path, size: Size) -> None:
     async with a_broker(tmp_path) as broker:
         await broker.create_topic("t")
-        await write(broker, "t", size(60, 1000))
+        await write(broker, "t", size(55, 1000))
         log = broker.broker.replicas.partition("t", 0).local_log()
 
         async with beside_an_echo("sync", broker):
@@ -184,7 +184,7 @@ async def test_sync_of_a_log_does_not_block_the_loop(tmp_path: Path, size: Size)
 async def test_removal_of_deleted_files_does_not_block_the_loop(tmp_path: Path, size: Size) -> None:
     async with a_broker(tmp_path, log_segment_bytes=str(1 << 20)) as broker:
         await broker.create_topic("t")
-        await write(broker, "t", size(60, 1000))
+        await write(broker, "t", size(55, 1000))
         await broker.create_topic("many", size(100, 1000))
         names = ["t", "many"]
 
@@ -338,7 +338,7 @@ async def test_rebalances_of_a_large_group_do_not_block_the_loop(
         await broker.create_topic("t", 1000)
         await broker.serve_groups("g")
         at = broker.broker.endpoint
-        given = [kind, at.host, str(at.port), "t", "1000", "100", str(size(50, 500))]
+        given = [kind, at.host, str(at.port), "t", "1000", "100", str(size(15, 500))]
 
         async with beside_an_echo(f"rebalances, {kind}", broker):
             await trio.run_process([sys.executable, "-m", "tests.e2e.rebalances", *given])

@@ -14,6 +14,7 @@ import pytest
 import trio
 from attrs import field, frozen
 
+from tests.lanes import offset_below
 from tests.sim import clients as sim_clients
 from tests.sim.clients import PASSING, Clients
 from tests.sim.ledger import Ledger
@@ -185,9 +186,11 @@ def test_a_failing_call_takes_one_log_directory_offline_and_the_other_serves(
 ) -> None:
     calls = run(None)
     hits = 0
-    for phase in "serve", "start":
+    phases = [phase for phase in ("serve", "start") if calls[phase, call]]
+    first = offset_below(len(phases))  # the short form breaks one of them
+    for phase in phases[first : first + 1] if size(1, 0) else phases:
         count = calls[phase, call]
-        numbers = [count // 3, 0, count - 1] if count else []
+        numbers = [count // 3, 0, count - 1]
         errors = ("EIO", "ENOSPC", "EROFS") if call in FULL else ("EIO",)
         for number in numbers[: size(1, 3)]:
             for error in errors[: size(1, 3)]:
