@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Final
 
+from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.lag import EndOf, ends_of, lags
 from trio_kafka.coordinators.groups.protocols import Group
@@ -19,7 +20,7 @@ from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import Metric, MetricValues, native
 
 _A_STEP: Final = 20  # groups
-_CLASSIC: Final = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty")
+_CLASSIC: Final = tuple(state.value for state in ClassicState)
 _CONSUMER: Final = ("Empty", "Assigning", "Reconciling", "Stable", "Dead")
 
 OFFSETS = native("group_offsets", Kind.GAUGE, "Committed offsets.")

@@ -13,11 +13,15 @@ from tests.coordinators.groups.classic.kit import (
 )
 from trio_kafka.coordinators.groups.classic.group import JOIN, REMEMBERED, ClassicGroup
 from trio_kafka.coordinators.groups.classic.joining import join
+from trio_kafka.coordinators.groups.classic.rebalance import prepare_or_complete
+from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.syncing import sync
+from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Join, Sync
+from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS
 from trio_kafka.coordinators.shards.effects import Effects
 from trio_kafka.coordinators.shards.protocols import Event
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.scheduling.chunked_work import step
 
 
@@ -117,6 +121,13 @@ def test_late_join_and_sync_timers_do_not_change_a_stable_group() -> None:
 
 
 MANY = 2000
+
+
+def test_change_of_members_in_a_state_without_members_raises_an_invariant_error() -> None:
+    group = ClassicGroup(group_id="g", phase=ClassicState.DEAD, since_ms=1)
+
+    with pytest.raises(InvariantError, match="MEMBERS_CHANGE in state Dead"):
+        prepare_or_complete(Transition(group, DEFAULT_GROUP_SETTINGS, 2), "a member is lost")
 
 
 def taken_in_steps(kit: ClassicKit, event: Event) -> tuple[Effects, list[int]]:

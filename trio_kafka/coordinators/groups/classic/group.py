@@ -19,7 +19,12 @@ from attrs import Factory, field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.membership import Membership
-from trio_kafka.coordinators.groups.classic.states import TRANSITIONS, ClassicState, GroupEvent
+from trio_kafka.coordinators.groups.classic.states import (
+    TRANSITIONS,
+    WITH_GENERATION,
+    ClassicState,
+    GroupEvent,
+)
 from trio_kafka.coordinators.groups.classic.values import (
     GroupDescription,
     GroupProtocol,
@@ -165,7 +170,7 @@ class ClassicGroup:
                 return True
             member = membership.by_id.get(member_id)
             return member is not None and member.join_ticket is not None
-        if phase in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE):
+        if phase in WITH_GENERATION:
             return len(membership) < max_size or member_id in membership
         return True
 

@@ -13,7 +13,7 @@ from trio_kafka.coordinators.groups.classic.records import (
     subscribed_topics,
 )
 from trio_kafka.coordinators.groups.classic.states import (
-    TRANSITIONS,
+    WITH_GENERATION,
     ClassicState,
     GroupEvent,
 )
@@ -28,11 +28,14 @@ _logger: Final = get_logger(__name__)
 
 
 def prepare_or_complete(transition: Transition, cause: str) -> None:
-    """Start a rebalance after a change of members, or continue the current one."""
-    if (transition.group.phase, GroupEvent.MEMBERS_CHANGE) in TRANSITIONS:
-        prepare(transition, cause)
-    else:
+    """Start a rebalance after a change of members, or continue the current one.
+
+    Raises InvariantError in a state whose members cannot change.
+    """
+    if transition.group.phase is ClassicState.PREPARING_REBALANCE:
         complete_if_joined(transition)
+    else:
+        prepare(transition, cause)
 
 
 def prepare(transition: Transition, cause: str) -> None:
@@ -179,8 +182,7 @@ def _begin_empty(transition: Transition) -> None:
 def sync_timed_out(transition: Transition) -> None:
     """Remove the members that have not synced in time."""
     group = transition.group
-    working = group.phase in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE)
-    if not working or not group.syncs_due:
+    if group.phase not in WITH_GENERATION or not group.syncs_due:
         return
     late = sorted(group.syncs_due)
     for member_id in late:

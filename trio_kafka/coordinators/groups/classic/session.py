@@ -9,10 +9,10 @@ from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup
 from trio_kafka.coordinators.groups.classic.rebalance import (
     complete,
     complete_if_joined,
-    prepare_or_complete,
+    prepare,
 )
 from trio_kafka.coordinators.groups.classic.requests import required_adapter
-from trio_kafka.coordinators.groups.classic.states import ClassicState
+from trio_kafka.coordinators.groups.classic.states import WITH_GENERATION, ClassicState
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import (
     NO_MEMBER_ID,
@@ -63,8 +63,8 @@ def session_timed_out(transition: Transition, member_id: str) -> None:
         return  # its session starts again with the answer
     _logger.info("member session expired", group=group.group_id, member=member_id)
     remove(transition, member_id)
-    if group.phase in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
-        prepare_or_complete(transition, f"session of member {member_id} expired")
+    if group.phase in WITH_GENERATION:
+        prepare(transition, f"session of member {member_id} expired")
     else:
         complete_without_delay(transition)
 
@@ -111,8 +111,8 @@ def leave(
         except KafkaError as error:
             codes.append(error.code)
     transition.effects.answer(ticket, codes)
-    if left_ids and group.phase in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
-        prepare_or_complete(transition, f"members have left: {', '.join(left_ids)}")
+    if left_ids and group.phase in WITH_GENERATION:
+        prepare(transition, f"members have left: {', '.join(left_ids)}")
     elif left_ids:
         complete_if_joined(transition)
     return transition.done

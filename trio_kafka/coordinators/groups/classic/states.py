@@ -1,5 +1,8 @@
 """States of a classic group, and the one table of its transitions.
 
+The table does not say how requests and timers are answered in a state: the modules that hold them
+look at `ClassicGroup.phase`. `docs/design/classic-groups.md`, "A new state", lists these places.
+
 `docs/design/classic-groups.md` draws its diagram from this table:
 `python -m tests.coordinators.groups.classic.diagram` writes it. Source: ClassicGroupState of Apache
 Kafka 4.4.0.
@@ -20,6 +23,10 @@ class ClassicState(Enum):
     )
     STABLE = "Stable"  # every member has its assignment
     DEAD = "Dead"  # deleted or converted
+
+
+WITH_GENERATION: Final = (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE)
+"""States in which the members have a generation: if one of them goes, a rebalance starts."""
 
 
 class GroupEvent(Enum):
@@ -47,4 +54,6 @@ TRANSITIONS: Final[Mapping[tuple[ClassicState, GroupEvent], ClassicState]] = {
     (ClassicState.STABLE, GroupEvent.MEMBERS_CHANGE): ClassicState.PREPARING_REBALANCE,
     **{(state, GroupEvent.END): ClassicState.DEAD for state in ClassicState},
 }
-"""State after an event. An event that is missing for a state cannot happen in it."""
+"""State after an event. An event that is missing for a state cannot happen in it. Every state, also
+a new one, has END.
+"""
