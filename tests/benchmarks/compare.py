@@ -10,6 +10,7 @@ nothing to measure.
 """
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Mapping
@@ -58,6 +59,7 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
     except (RevisionError, ValueError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
+    os.environ.pop("PYTHONPATH", None)  # it would give both brokers the same code
     places = {chosen.base: checkout, TREE: root}
     in_orders = [
         measure_in_order({name: places[name] for name in order}, rows, chosen, root / PLACE)
