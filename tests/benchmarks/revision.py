@@ -2,10 +2,12 @@
 
 An export is a directory without `.git`, named by its commit, and is kept for the next run. It gets
 its name when it is complete: an interrupted export is discarded. Its environment is what the
-revision's own Makefile makes of its own locks, which an interrupted run continues.
+revision's own Makefile makes of its own locks; an interrupted one is discarded, too.
 """
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -70,8 +72,13 @@ def make_environment(checkout: Path) -> None:
     # The variables of a make that runs this program are not for this one.
     make = ["env", "-u", "MAKEFLAGS", "-u", "MAKEOVERRIDES", "make", f"PYTHON={python}", TARGET]
     log = checkout / "environment.log"
-    with child_process(make, log) as process:  # ended with what it started, if this is interrupted
-        status = process.wait()
+    with child_process(make, log) as process:
+        try:
+            status = process.wait()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)  # make passes a signal on to its children only
+            shutil.rmtree(checkout / ".venv", ignore_errors=True)
+            raise
     if status:
         last = log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
         failure = f"make {TARGET} failed in {os.path.relpath(checkout)}:"

@@ -1,4 +1,8 @@
+import signal
 import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,23 @@ def git(repository: Path, *arguments: str) -> str:
     command = ["git", *identity, *arguments]
     result = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True)
     return result.stdout.strip()
+
+
+def wait_until(condition: Callable[[], bool], within_s: float = 20.0) -> None:
+    """Poll, as other processes give no notice."""
+    end = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process exists and has not ended; nothing reaps orphans in a container."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
 
 
 @pytest.fixture
@@ -89,6 +110,26 @@ def test_environment_is_made_without_the_variables_of_an_outer_make(
     make_environment(tmp_path)
 
     assert (tmp_path / "made").exists()
+
+
+@pytest.mark.slow
+def test_interrupted_environment_leaves_neither_processes_nor_files(tmp_path: Path) -> None:
+    script = "sleep 60 & echo $$! > new; mv new pid; wait"
+    (tmp_path / "Makefile").write_text(f".venv/test.stamp:\n\tmkdir .venv\n\tsh -c '{script}'\n")
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from tests.benchmarks.brokers import unwind_on_sigterm\n"
+        "from tests.benchmarks.revision import make_environment\n"
+        "unwind_on_sigterm(); make_environment(Path(sys.argv[1]))"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT) as process:
+        wait_until((tmp_path / "pid").exists)
+        process.terminate()
+
+    grandchild = int((tmp_path / "pid").read_text())
+    wait_until(lambda: not is_running(grandchild))
+    assert process.returncode == 128 + signal.SIGTERM
+    assert not (tmp_path / ".venv").exists()
 
 
 def test_directory_of_exports_is_ignored_by_git() -> None:
