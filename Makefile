@@ -1,7 +1,7 @@
 # Everything from a fresh clone with Python 3.11 and make: each target installs what it needs into .venv.
 #   make run          a broker to try, on embedded defaults
 #   make check        the tests that changes since the last commit touch; `make check BASE=main`: since main
-#   make test         the short suite; `make test-long` runs it at larger sizes, and all benchmarks' tests
+#   make test         the tests; `make test-long` runs them at larger sizes, and all benchmarks' tests
 #   make lint types layers news     what a change must pass beside the tests
 #   make pipeline     a broker with a sample topic and a Spark pipeline on it, with its page in the admin UI
 #   make jars         Spark's own Kafka connector, for the tests that compare it with ours (needs Maven)

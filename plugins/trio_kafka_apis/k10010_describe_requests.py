@@ -70,7 +70,9 @@ def keys_of(names: Sequence[str], context: Context) -> list[int]:
         return []
     names_of = dict(context[Registry].names)
     for plane in context.parts.planes:
-        names_of |= {key: plane.request_metrics.name_of(key) for key in plane.request_metrics.by_key}
+        names_of |= {
+            key: plane.request_metrics.name_of(key) for key in plane.request_metrics.by_key
+        }
     by_name = {name.lower(): key for key, name in names_of.items()}
     by_name |= {str(key): key for key in names_of}
     for name in names:

@@ -43,38 +43,44 @@ STRICT_SINCE: Final = 6  # KIP-599
 @api(CreateTopicsRequest, largest=MANY_PARTITIONS)
 async def create_topics(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
     named = await in_steps(counted(topic.name for topic in request.topics))
-    wanted: list[NewTopic] = []
+    new_topics: list[NewTopic] = []
     failed: dict[str, KafkaError] = {}
     may_create_all = context.is_authorized(Operation.CREATE, cluster=True)
 
     def sort(topic: CreatableTopic) -> None:
         try:
             if named[topic.name] > 1:
-                found = f"topic {topic.name} is named twice"
-                raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+                reason = f"topic {topic.name} is named twice"
+                raise KafkaError(ErrorCode.INVALID_REQUEST, reason)
             if not may_create_all:
                 context.authorize(Operation.CREATE, topic=topic.name)
-            wanted.append(_wanted(topic))
+            new_topics.append(_new_topic(topic))
         except KafkaError as error:
             failed[topic.name] = error.as_value()
 
     await visit(request.topics, sort)
     charges = context[Throttle].mutations(context.request, strict=context.version >= STRICT_SINCE)
-    made = await context.parked(_create, wanted, request, context, charges)
-    described = _Described(context)
+    results = await context.parked(_create, new_topics, request, context, charges)
+    descriptions = _Descriptions(context)
     return CreateTopicsResponse(
         throttle_time_ms=charges.left_ms(),
         topics=lazily(
-            named, lambda name: _result(name, failed.get(name) or made[name], described, context)
+            named,
+            lambda name: _result(
+                name,
+                failed.get(name) or results[name],
+                descriptions=descriptions,
+                context=context,
+            ),
         ),
     )
 
 
 async def _create(
-    wanted: list[NewTopic], request: CreateTopicsRequest, context: Context, charges: Charges
+    new_topics: list[NewTopic], request: CreateTopicsRequest, context: Context, charges: Charges
 ) -> dict[str, CreatedTopic | KafkaError]:
     return await context[Controller].create_topics(
-        wanted,
+        new_topics,
         deadline=trio.current_time() + max(request.timeout_ms, 0) / 1000,
         validate_only=request.validate_only,
         principal=context.principal,
@@ -82,22 +88,22 @@ async def _create(
     )
 
 
-def _wanted(topic: CreatableTopic) -> NewTopic:
+def _new_topic(topic: CreatableTopic) -> NewTopic:
     """Return the topic to create. Raises KafkaError for duplicates, and above the limits."""
     if len(topic.assignments) > MOST_PARTITIONS:
-        found = f"{len(topic.assignments)} assignments: want at most {MOST_PARTITIONS}"
-        raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
+        reason = f"{len(topic.assignments)} assignments: want at most {MOST_PARTITIONS}"
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, reason)
     if len(topic.configs) > MOST_SETTINGS:
-        found = f"{len(topic.configs)} settings: want at most {MOST_SETTINGS} of one topic"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+        reason = f"{len(topic.configs)} settings: want at most {MOST_SETTINGS} of one topic"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, reason)
     assignments: dict[int, list[NodeId]] = {}
-    for one in topic.assignments:
-        if one.partition_index in assignments:
+    for assignment in topic.assignments:
+        if assignment.partition_index in assignments:
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-                f"partition {one.partition_index} is assigned twice",
+                f"partition {assignment.partition_index} is assigned twice",
             )
-        assignments[one.partition_index] = [NodeId(node) for node in one.broker_ids]
+        assignments[assignment.partition_index] = [NodeId(node) for node in assignment.broker_ids]
     return NewTopic(
         name=topic.name,
         partitions=topic.num_partitions,
@@ -108,26 +114,30 @@ def _wanted(topic: CreatableTopic) -> NewTopic:
 
 
 def _result(
-    name: str, made: CreatedTopic | KafkaError, described: "_Described", context: Context
+    name: str,
+    result: CreatedTopic | KafkaError,
+    *,
+    descriptions: "_Descriptions",
+    context: Context,
 ) -> CreatableTopicResult:
-    if isinstance(made, KafkaError):
-        return CreatableTopicResult(name=name, error_code=made.code, error_message=made.message)
+    if isinstance(result, KafkaError):
+        return CreatableTopicResult(name=name, error_code=result.code, error_message=result.message)
     if not context.is_authorized(Operation.DESCRIBE_CONFIGS, topic=name):
         denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         return CreatableTopicResult(
-            name=name, topic_id=made.id, error_message=None, topic_config_error_code=denied
+            name=name, topic_id=result.id, error_message=None, topic_config_error_code=denied
         )
     return CreatableTopicResult(
         name=name,
-        topic_id=made.id,
+        topic_id=result.id,
         error_message=None,
-        num_partitions=made.partitions,
-        replication_factor=made.replication_factor,
-        configs=described.rows(made.configs),
+        num_partitions=result.partitions,
+        replication_factor=result.replication_factor,
+        configs=descriptions.rows(result.configs),
     )
 
 
-class _Described:
+class _Descriptions:
     """Settings of the new topics, as rows of the response. Equal ones are shared."""
 
     def __init__(self, context: Context) -> None:

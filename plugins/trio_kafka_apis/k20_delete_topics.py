@@ -49,26 +49,29 @@ async def delete_topics(request: DeleteTopicsRequest, context: Context) -> Delet
     unclear: list[DeleteTopicState] = []
     await visit(
         request.topics,
-        lambda topic: named.append(_name(topic)) if _is_one(topic) else unclear.append(topic),
+        lambda topic: (
+            named.append(_name(topic)) if _is_named_once(topic) else unclear.append(topic)
+        ),
     )
     denials = _Denials(await in_steps(counted(named)), image, context)
     await visit(dict.fromkeys(named), denials.look_at)
     failed = denials.results
     # Only now: that two of them are one topic would tell what the client may not know.
-    times = await in_steps(counted(_topic(one, image) for one in named if one not in failed))
-    wanted: list[Name] = []
+    times = await in_steps(counted(_topic(name, image) for name in named if name not in failed))
+    deletable: list[Name] = []
 
-    def want(name: Name) -> None:
+    def add(name: Name) -> None:
         if name not in failed and times[_topic(name, image)] == 1:
-            wanted.append(name)
+            deletable.append(name)
 
-    await visit(named, want)
+    await visit(named, add)
     charges = context[Throttle].mutations(context.request, strict=context.version >= STRICT_SINCE)
-    made = await context.parked(_delete, wanted, request, context, charges)
+    results = await context.parked(_delete, deletable, request, context, charges)
     return DeleteTopicsResponse(
         throttle_time_ms=charges.left_ms(),
         responses=rows_of(
-            [*dict.fromkeys(named), *unclear], lambda one: _answer(one, failed, made, context)
+            [*dict.fromkeys(named), *unclear],
+            lambda name: _answer(name, failed=failed, results=results, context=context),
         ),
     )
 
@@ -83,31 +86,31 @@ class _Denials:
         self._context = context
         self._may_delete_all = context.is_authorized(Operation.DELETE, cluster=True)
 
-    def look_at(self, named: Name) -> None:
+    def look_at(self, requested: Name) -> None:
         """Add the row of a name, unless the controller decides."""
-        topic = self._image.topic(named)
-        name = named if isinstance(named, str) else None if topic is None else topic.name
-        if self._times[named] > 1:
-            self.results[named] = _refusal(named, TWICE)
+        topic = self._image.topic(requested)
+        name = requested if isinstance(requested, str) else None if topic is None else topic.name
+        if self._times[requested] > 1:
+            self.results[requested] = _refusal(requested, TWICE)
         elif name is not None and not self._may_delete_all:
             may_describe = self._context.is_authorized(Operation.DESCRIBE, topic=name)
             if may_describe and topic is None:
                 return  # the controller answers that there is no such topic
-            may_name = may_describe or not isinstance(named, str)
+            may_name = may_describe or not isinstance(requested, str)
             if not (may_name and self._context.is_authorized(Operation.DELETE, topic=name)):
-                self.results[named] = _refusal(named, DENIED)
+                self.results[requested] = _refusal(requested, DENIED)
                 if may_describe:
-                    self.results[named].name = name
+                    self.results[requested].name = name
 
 
 async def _delete(
-    wanted: list[Name], request: DeleteTopicsRequest, context: Context, charges: Charges
+    names: list[Name], request: DeleteTopicsRequest, context: Context, charges: Charges
 ) -> dict[Name, TopicImage | KafkaError]:
     deadline = trio.current_time() + max(request.timeout_ms, 0) / 1000
-    return await context[Controller].delete_topics(wanted, deadline=deadline, charge=charges)
+    return await context[Controller].delete_topics(names, deadline=deadline, charge=charges)
 
 
-def _is_one(topic: DeleteTopicState) -> bool:
+def _is_named_once(topic: DeleteTopicState) -> bool:
     """Return whether a topic has either a name or an id."""
     return (topic.name is None) != (topic.topic_id == ZERO_TOPIC_ID)
 
@@ -116,42 +119,43 @@ def _name(topic: DeleteTopicState) -> Name:
     return TopicId(topic.topic_id) if topic.name is None else topic.name
 
 
-def _topic(one: Name, image: MetadataImage) -> Name:
+def _topic(name: Name, image: MetadataImage) -> Name:
     """Return the id of a topic that exists, else what the client named."""
-    topic = image.topic(one)
-    return one if topic is None else topic.id
+    topic = image.topic(name)
+    return name if topic is None else topic.id
 
 
 def _answer(
-    one: Name | DeleteTopicState,
+    name: Name | DeleteTopicState,
+    *,
     failed: Mapping[Name, DeletableTopicResult],
-    made: Mapping[Name, TopicImage | KafkaError],
+    results: Mapping[Name, TopicImage | KafkaError],
     context: Context,
 ) -> DeletableTopicResult:
-    if isinstance(one, DeleteTopicState):
-        return _unclear(one)
-    return failed.get(one) or _result(one, made.get(one, TWICE), context)
+    if isinstance(name, DeleteTopicState):
+        return _unclear(name)
+    return failed.get(name) or _result(name, results.get(name, TWICE), context)
 
 
 def _unclear(topic: DeleteTopicState) -> DeletableTopicResult:
-    found = "a topic with name and id, or without both: expected one of them"
-    return DeletableTopicResult(topic.name, topic.topic_id, ErrorCode.INVALID_REQUEST, found)
+    reason = "a topic with name and id, or without both: expected one of them"
+    return DeletableTopicResult(topic.name, topic.topic_id, ErrorCode.INVALID_REQUEST, reason)
 
 
-def _result(one: Name, made: TopicImage | KafkaError, context: Context) -> DeletableTopicResult:
-    if not isinstance(made, KafkaError):
-        return DeletableTopicResult(made.name, made.id)
-    row = _refusal(one, made)
-    if made.code is ErrorCode.TOPIC_DELETION_DISABLED and context.version < DISABLED_SINCE:
+def _result(name: Name, result: TopicImage | KafkaError, context: Context) -> DeletableTopicResult:
+    if not isinstance(result, KafkaError):
+        return DeletableTopicResult(result.name, result.id)
+    row = _refusal(name, result)
+    if result.code is ErrorCode.TOPIC_DELETION_DISABLED and context.version < DISABLED_SINCE:
         row.error_code = ErrorCode.INVALID_REQUEST
     return row
 
 
-def _refusal(one: Name, error: KafkaError) -> DeletableTopicResult:
+def _refusal(name: Name, error: KafkaError) -> DeletableTopicResult:
     """Return the row of a topic that stays, named as the client named it."""
     return DeletableTopicResult(
-        name=one if isinstance(one, str) else None,
-        topic_id=ZERO_TOPIC_ID if isinstance(one, str) else one,
+        name=name if isinstance(name, str) else None,
+        topic_id=ZERO_TOPIC_ID if isinstance(name, str) else name,
         error_code=error.code,
         error_message=error.message,
     )

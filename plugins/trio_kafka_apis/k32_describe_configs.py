@@ -52,8 +52,8 @@ def describe_configs(
 ) -> Eventual[DescribeConfigsResponse]:
     for resource in request.resources:
         if resource.resource_type not in TYPES:
-            found = f"unknown resource type {resource.resource_type}"
-            raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+            reason = f"unknown resource type {resource.resource_type}"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, reason)
     describe = partial(_describe, request=request, image=context.image, context=context)
     if len(request.resources) == 1:
         return DescribeConfigsResponse(results=[describe(request.resources[0])])
@@ -98,7 +98,9 @@ def _describe(
             result.configs = _levels(resource, context)
         else:
             result.configs = [
-                _told(row, synonyms=request.include_synonyms, doc=request.include_documentation)
+                _result_of(
+                    row, synonyms=request.include_synonyms, doc=request.include_documentation
+                )
                 for row in _rows(resource, image, context)
             ]
     except KafkaError as error:
@@ -129,7 +131,7 @@ def _rows(
         check_topic_name(name)
         if image.topic(name) is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-        return describe_topic(context[EffectiveConfig].topic(image, name).given, layers, names)
+        return describe_topic(context[EffectiveConfig].topic(image, name).texts, layers, names)
     if resource.resource_type == ConfigResourceType.BROKER:
         if not name:
             return describe_broker_defaults(layers, names)
@@ -143,14 +145,17 @@ def _rows(
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"settings of type {kind} are not served yet")
 
 
-def _told(row: Row, *, synonyms: bool, doc: bool) -> DescribeConfigsResourceResult:
+def _result_of(row: Row, *, synonyms: bool, doc: bool) -> DescribeConfigsResourceResult:
     return DescribeConfigsResourceResult(
         name=row.name,
         value=row.value,
         read_only=row.read_only,
         config_source=row.source,
         is_sensitive=row.sensitive,
-        synonyms=[DescribeConfigsSynonym(one.name, one.value, one.source) for one in row.synonyms]
+        synonyms=[
+            DescribeConfigsSynonym(synonym.name, synonym.value, synonym.source)
+            for synonym in row.synonyms
+        ]
         if synonyms
         else [],
         config_type=row.kind,

@@ -7,13 +7,13 @@ and is answered once.
 Needs ALTER on each topic.
 """
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 import trio
 
 from trio_kafka.controller.controller import Controller
+from trio_kafka.controller.topics import NewPartitions
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k37_create_partitions import (
@@ -32,8 +32,6 @@ from trio_kafka.scheduling.chunked_work import counted
 from trio_kafka.scheduling.loop_budget import in_steps
 from trio_kafka.security.operations import Operation
 
-# The new count, and the replicas of each new partition; None: the controller chooses them.
-Growth = tuple[int, Sequence[Sequence[NodeId]] | None]
 STRICT_SINCE: Final = 3  # KIP-599
 SLICE: Final = 50  # topics in one step
 
@@ -43,7 +41,7 @@ async def create_partitions(
     request: CreatePartitionsRequest, context: Context
 ) -> CreatePartitionsResponse:
     named = await in_steps(counted(topic.name for topic in request.topics))
-    growths: dict[str, Growth] = {}
+    new_partitions: dict[str, NewPartitions] = {}
     failed: dict[str, KafkaError] = {}
 
     def sort(topic: CreatePartitionsTopic) -> None:
@@ -51,13 +49,15 @@ async def create_partitions(
         if named[name] > 1:
             failed[name] = KafkaError(ErrorCode.INVALID_REQUEST, f"topic {name} is named twice")
         elif context.is_authorized(Operation.ALTER, topic=name):
-            growths[name] = topic.count, _assignments(topic)
+            new_partitions[name] = NewPartitions(topic.count, _assignments(topic))
         else:
             failed[name] = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
     await visit(request.topics, sort)
     charges = context[Throttle].mutations(context.request, strict=context.version >= STRICT_SINCE)
-    errors = await context.parked(partial(_create, growths, request, context, charges=charges))
+    errors = await context.parked(
+        partial(_create, new_partitions, request, context, charges=charges)
+    )
     return CreatePartitionsResponse(
         throttle_time_ms=charges.left_ms(),
         results=rows_of(named, lambda name: _result(name, failed.get(name) or errors[name])),
@@ -65,14 +65,14 @@ async def create_partitions(
 
 
 async def _create(
-    growths: dict[str, Growth],
+    new_partitions: dict[str, NewPartitions],
     request: CreatePartitionsRequest,
     context: Context,
     *,
     charges: Charges,
 ) -> dict[str, KafkaError | None]:
     return await context[Controller].create_partitions(
-        growths,
+        new_partitions,
         deadline=trio.current_time() + max(request.timeout_ms, 0) / 1000,
         validate_only=request.validate_only,
         charge=charges,

@@ -39,7 +39,7 @@ def describe_client_quotas(
     request: DescribeClientQuotasRequest, context: Context
 ) -> Eventual[DescribeClientQuotasResponse]:
     context.authorize(Operation.DESCRIBE_CONFIGS, cluster=True)
-    wanted = quota_filter(request.components, strict=request.strict)
+    matches = quota_filter(request.components, strict=request.strict)
     entries: list[EntryData] = []
 
     def add(quotas: tuple[QuotaEntity, Mapping[str, float]] | None) -> None:
@@ -47,7 +47,7 @@ def describe_client_quotas(
             entries.append(_entry(*quotas))
 
     return for_each(
-        quotas_that(wanted, context.image),
+        quotas_that(matches, context.image),
         add,
         lambda: DescribeClientQuotasResponse(entries=entries),
     )

@@ -40,7 +40,7 @@ def say_error(
 ) -> AlterClientQuotasResponse:
     """Return the error for each entity."""
     return AlterClientQuotasResponse(
-        entries=rows_of(request.entries, lambda one: EntryResult(code, message, one.entity))
+        entries=rows_of(request.entries, lambda entry: EntryResult(code, message, entry.entity))
     )
 
 
@@ -85,8 +85,8 @@ def _check_count(request: AlterClientQuotasRequest) -> None:
         or sum(len(entry.ops) for entry in entries) > MOST_QUOTA_CHANGES
         or sum(len(entry.entity) for entry in entries) > TYPES * MOST_QUOTA_CHANGES
     ):
-        found = f"too many changes: expected at most {MOST_QUOTA_CHANGES} in one request"
-        raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
+        reason = f"too many changes: expected at most {MOST_QUOTA_CHANGES} in one request"
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, reason)
 
 
 def _change(entry: EntryData) -> QuotaChange:

@@ -39,10 +39,10 @@ def list_config_resources(
 ) -> ListConfigResourcesResponse:
     context.authorize(Operation.DESCRIBE_CONFIGS, cluster=True)
     if context.version == 0:
-        kinds = {int(ConfigResourceType.CLIENT_METRICS)}
+        types = {int(ConfigResourceType.CLIENT_METRICS)}
     else:
-        kinds = set(request.resource_types or TYPES)
-    unknown = kinds - set(TYPES)
+        types = set(request.resource_types or TYPES)
+    unknown = types - set(TYPES)
     if unknown:
         reason = f"unknown resource types {sorted(unknown)}"
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, reason)
@@ -50,7 +50,7 @@ def list_config_resources(
         config_resources=[
             ConfigResource(name, kind)
             for kind in TYPES
-            if kind in kinds
+            if kind in types
             for name in _names(kind, context)
         ]
     )

@@ -60,7 +60,7 @@ class Form:
         stem = family.name
         if family.kind is Kind.COUNTER:
             stem = stem.removesuffix(_SUFFIX)  # bytes of the samples alone
-        head = self._encode(_One(Metric(stem, family.help, family.kind)))
+        head = self._encode(_SingleMetric(Metric(stem, family.help, family.kind)))
         return head.removesuffix(_EOF)
 
     def _labels(self, labels: Labels) -> str:
@@ -103,7 +103,7 @@ def _without_escaping(accepted: str) -> str:
     )
 
 
-class _One:
+class _SingleMetric:
     """A registry of one metric."""
 
     def __init__(self, metric: Metric) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.lag import EndOf, ends_of, lags
 from trio_kafka.coordinators.groups.protocols import Group
-from trio_kafka.coordinators.protocols import ShardState
+from trio_kafka.coordinators.shards.protocols import ShardState
 from trio_kafka.introspect.texts import distinct
 from trio_kafka.plugin import Kind
 from trio_kafka.requests.parts import Missing, Parts
@@ -47,7 +47,7 @@ MEMBERS = _exporter("members", "Members of a group.", "consumergroup")
 
 
 def read_groups(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics, in chunks of groups."""
+    """Read the metrics, in steps of some groups."""
     coordinator = parts.groups
     if isinstance(coordinator, Missing):
         return

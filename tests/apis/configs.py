@@ -26,18 +26,22 @@ Setting = tuple[str, str | None]
 
 
 def changes_of(kind: int, name: str, *changes: Change) -> k44.AlterConfigsResource:
-    return k44.AlterConfigsResource(kind, name, [k44.AlterableConfig(*one) for one in changes])
+    return k44.AlterConfigsResource(
+        kind, name, [k44.AlterableConfig(*change) for change in changes]
+    )
 
 
 def settings_of(kind: int, name: str, *settings: Setting) -> k33.AlterConfigsResource:
-    return k33.AlterConfigsResource(kind, name, [k33.AlterableConfig(*one) for one in settings])
+    return k33.AlterConfigsResource(
+        kind, name, [k33.AlterableConfig(*setting) for setting in settings]
+    )
 
 
 def results(answer: Any) -> list[tuple[int, int, str]]:
     """Error, type and name of each resource of an answer; only errors have a text."""
-    for one in answer.responses:
-        assert (one.error_message is not None) == bool(one.error_code), one
-    return [(one.error_code, one.resource_type, one.resource_name) for one in answer.responses]
+    for row in answer.responses:
+        assert (row.error_message is not None) == bool(row.error_code), row
+    return [(row.error_code, row.resource_type, row.resource_name) for row in answer.responses]
 
 
 async def alter(

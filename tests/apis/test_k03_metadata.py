@@ -9,6 +9,7 @@ from trio.testing import MockClock
 
 from tests.apis.kit import TWO_LISTENERS, broker, codes, delete_topic, lead_elsewhere, stable
 from trio_kafka.controller.configs import ConfigChange, Operation
+from trio_kafka.controller.topics import NewPartitions
 from trio_kafka.errors import ErrorCode
 from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, NodeId
@@ -457,7 +458,7 @@ class TestKept:
             assert await controller.alter_configs({changed: [change]}) == {changed: None}
             assert served.broker.metadata.image is not before
 
-            grown = await controller.create_partitions({"t": (4, None)})
+            grown = await controller.create_partitions({"t": NewPartitions(4)})
             assert grown == {"t": None}
             (topic,) = (await served.ask(named("t"), 13)).topics
             assert len(topic.partitions) == 4

@@ -11,7 +11,7 @@ import pytest
 from tests.broker.kit import APIS, config_of
 from trio_kafka.broker import Broker
 from trio_kafka.cli.embedded import banner, embedded_settings, print_addresses, print_banner
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.testing.processes import ask_api_versions, unused_port
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_admin.plugin import admin
@@ -58,10 +58,10 @@ def test_embedded_settings_without_an_http_server_have_no_http_listener(monkeypa
 
 async def test_banner_says_which_usual_ports_are_taken(autojump_clock) -> None:
     given = {
-        "listeners": Given("PLAINTEXT://127.0.0.1:0", "--embedded"),
-        "plugin.http.listeners": Given("http://127.0.0.1:0", "--embedded"),
+        "listeners": SettingText("PLAINTEXT://127.0.0.1:0", "--embedded"),
+        "plugin.http.listeners": SettingText("http://127.0.0.1:0", "--embedded"),
     }
-    config = attrs.evolve(config_of(), given=given)
+    config = attrs.evolve(config_of(), texts=given)
     async with Broker(
         config, simulated_world(), format_if_empty=True, apis=APIS, plugins=(http,)
     ) as broker:

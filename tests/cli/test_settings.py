@@ -82,7 +82,7 @@ def test_sources_of_settings_have_a_fixed_precedence_in_any_order_of_files(sourc
 
 
 def test_each_setting_records_its_source(sources):
-    given = read_settings(sources, ["num.partitions=4"]).config.given
+    given = read_settings(sources, ["num.partitions=4"]).config.texts
 
     assert given["num.partitions"].where == "-c"
     assert given["num.io.threads"].where == f"{sources[0]}:2"

@@ -109,8 +109,8 @@ def test_start_testing_uses_free_ports_and_enables_fault_controls(served):
     ((config, format_if_empty),) = served
     assert format_if_empty is True
     assert config.num_partitions == 5
-    assert config.given["listeners"].text == "PLAINTEXT://127.0.0.1:0"
-    assert config.given["plugin.faults.enabled"].text == "true"
+    assert config.texts["listeners"].text == "PLAINTEXT://127.0.0.1:0"
+    assert config.texts["plugin.faults.enabled"].text == "true"
 
 
 def test_start_testing_without_an_http_server_is_refused(served, monkeypatch, capsys):

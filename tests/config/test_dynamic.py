@@ -90,10 +90,10 @@ def test_synonyms_are_ordered_by_source_before_name():
     )
 
     assert broker_synonyms("log.retention.ms", found) == (
-        Synonym("log.retention.ms", "9", COMMON),
-        Synonym("log.retention.minutes", "7", WRITTEN),
-        Synonym("log.retention.hours", "2", WRITTEN),
-        Synonym("log.retention.hours", "168", Source.DEFAULT),
+        Synonym(name="log.retention.ms", value="9", source=COMMON),
+        Synonym(name="log.retention.minutes", value="7", source=WRITTEN),
+        Synonym(name="log.retention.hours", value="2", source=WRITTEN),
+        Synonym(name="log.retention.hours", value="168", source=Source.DEFAULT),
     )
 
 
@@ -102,8 +102,8 @@ def test_synonyms_before_the_own_name_of_a_setting_are_left_out():
 
     assert broker_synonyms("log.retention.ms", found) == ()
     assert broker_synonyms("log.retention.hours", found) == (
-        Synonym("log.retention.hours", "2", WRITTEN),
-        Synonym("log.retention.hours", "168", Source.DEFAULT),
+        Synonym(name="log.retention.hours", value="2", source=WRITTEN),
+        Synonym(name="log.retention.hours", value="168", source=Source.DEFAULT),
     )
 
 
@@ -114,9 +114,9 @@ def test_the_general_setting_follows_the_listener_setting_in_synonyms():
     )
 
     assert broker_synonyms("listener.name.a.ssl.keystore.type", found) == (
-        Synonym("listener.name.a.ssl.keystore.type", "PKCS12", OWN),
-        Synonym("ssl.keystore.type", "PEM", WRITTEN),
-        Synonym("ssl.keystore.type", "JKS", Source.DEFAULT),
+        Synonym(name="listener.name.a.ssl.keystore.type", value="PKCS12", source=OWN),
+        Synonym(name="ssl.keystore.type", value="PEM", source=WRITTEN),
+        Synonym(name="ssl.keystore.type", value="JKS", source=Source.DEFAULT),
     )
     assert [one.value for one in broker_synonyms("ssl.keystore.type", found)] == ["PEM", "JKS"]
 
@@ -126,8 +126,8 @@ def test_synonyms_do_not_contain_secrets():
     found = layers({"ssl.key.password": "hidden"}, dynamic={name: "hidden"})
 
     assert broker_synonyms(name, found) == (
-        Synonym(name, None, OWN),
-        Synonym("ssl.key.password", None, WRITTEN),
+        Synonym(name=name, value=None, source=OWN),
+        Synonym(name="ssl.key.password", value=None, source=WRITTEN),
     )
 
 
@@ -156,10 +156,10 @@ def test_the_own_value_of_a_topic_precedes_broker_synonyms():
     found = layers({"log.retention.ms": "5", "log.retention.minutes": "1"})
 
     assert topic_synonyms("retention.ms", {"retention.ms": " 7 "}, found) == (
-        Synonym("retention.ms", "7", Source.TOPIC),
-        Synonym("log.retention.ms", "5", WRITTEN),
-        Synonym("log.retention.minutes", "1", WRITTEN),
-        Synonym("log.retention.hours", "168", Source.DEFAULT),
+        Synonym(name="retention.ms", value="7", source=Source.TOPIC),
+        Synonym(name="log.retention.ms", value="5", source=WRITTEN),
+        Synonym(name="log.retention.minutes", value="1", source=WRITTEN),
+        Synonym(name="log.retention.hours", value="168", source=Source.DEFAULT),
     )
     assert topic_synonyms("retention.ms", {}, found)[0].source is WRITTEN
     assert topic_synonyms("remote.storage.enable", {}, found) == ()

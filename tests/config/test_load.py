@@ -44,8 +44,8 @@ def test_a_later_layer_overrides_an_earlier_layer():
     config = load(file, options(["num.partitions=5"])).config
 
     assert (config.num_partitions, config.num_io_threads) == (5, 3)
-    assert config.given["num.partitions"].where == "-c"
-    assert config.given["num.io.threads"].where == "f:2"
+    assert config.texts["num.partitions"].where == "-c"
+    assert config.texts["num.io.threads"].where == "f:2"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_each_setting_without_effect_gives_one_warning():
         "-c: metric.reporters does not apply here: it is about Java classes, which do not run here",
         "-c: super.users is not supported yet: ACLs are not implemented",
     )
-    assert loaded.config.given["super.users"].text == "User:a"
+    assert loaded.config.texts["super.users"].text == "User:a"
 
 
 def test_broker_id_sets_the_node_id():
@@ -129,7 +129,7 @@ def test_dynamic_settings_override_the_loaded_configuration_and_are_checked():
     changed = overlaid(config, {"log.retention.ms": "9", "log.cleaner.threads": "3"})
 
     assert (config.log_retention_ms, changed.log_retention_ms) == (5, 9)
-    assert changed.given == config.given
+    assert changed.texts == config.texts
     with pytest.raises(ConfigError, match=r"log.roll.ms: 0 is too small"):
         overlaid(config, {"log.roll.ms": "0"})
     with pytest.raises(

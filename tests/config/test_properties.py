@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka.config.properties import Given, parse_properties
+from trio_kafka.config.properties import SettingText, parse_properties
 from trio_kafka.config.setting import ConfigError
 
 
@@ -45,9 +45,9 @@ def test_each_property_has_the_number_of_its_first_line():
     text = "# head\na=1\n\nb=x,\\\n  y\nc=3"
 
     assert parse_properties(text, "server.properties") == {
-        "a": Given("1", "server.properties:2"),
-        "b": Given("x,y", "server.properties:4"),
-        "c": Given("3", "server.properties:6"),
+        "a": SettingText("1", "server.properties:2"),
+        "b": SettingText("x,y", "server.properties:4"),
+        "c": SettingText("3", "server.properties:6"),
     }
 
 

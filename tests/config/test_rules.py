@@ -1,7 +1,7 @@
 import pytest
 
 from trio_kafka.config.load import broker_config
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.config.rules import reject_unsupported
 from trio_kafka.config.setting import ConfigError
 
@@ -156,8 +156,8 @@ def test_one_node_with_both_roles_is_accepted(more):
 
 @pytest.mark.parametrize("text", ["", " ", "false", "False"])
 def test_an_unsupported_setting_that_is_empty_or_false_is_accepted(text):
-    reject_unsupported("remote.log.storage.system.enable", Given(text, "f:1"))
-    reject_unsupported("authorizer.class.name", Given(text, "f:1"))
+    reject_unsupported("remote.log.storage.system.enable", SettingText(text, "f:1"))
+    reject_unsupported("authorizer.class.name", SettingText(text, "f:1"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from tests.raft.kit import ONE, running_quorum
 from trio_kafka.controller.brokers import Heartbeat, NewBroker
-from trio_kafka.controller.controller import Controller, Rules
+from trio_kafka.controller.controller import Controller, DecisionRules
 from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.topics import Randomness
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -59,7 +59,7 @@ def image_of(*brokers: BrokerRegistration, level: int = 33, elr: int = 1) -> Met
     features = {"metadata.version": level, "eligible.leader.replicas.version": elr}
     return MetadataImage(
         cluster_id="c",
-        brokers={one.id: one for one in brokers},
+        brokers={registration.id: registration for registration in brokers},
         features={name: value for name, value in features.items() if value},
     )
 
@@ -104,7 +104,7 @@ class Running:
 async def running_controller(
     world: World, settings: ControllerSettings | None = None
 ) -> AsyncIterator[Running]:
-    rules = Rules(
+    rules = DecisionRules(
         settings=settings or ControllerSettings(),
         validate=validate,
         lists=lists,
@@ -112,7 +112,7 @@ async def running_controller(
     )
     me = ControllerRegistration(id=ONE, incarnation_id=world.random_bytes(16), features=SUPPORTED)
     async with running_quorum(world) as (driver, loader), trio.open_nursery() as nursery:
-        controller = Controller(driver, loader, me, rules, Node("broker", "broker"))
+        controller = Controller(driver, loader, me=me, rules=rules, node=Node("broker", "broker"))
         await nursery.start(controller.run)
         yield Running(controller, driver, loader)
         nursery.cancel_scope.cancel()

@@ -11,7 +11,7 @@ ME = ControllerRegistration(id=ONE, incarnation_id=bytes(16))
 
 
 def names(image: MetadataImage, level: int = 33) -> list[list[str]]:
-    made = first_records(image, bootstrap_features(level), ME, ControllerSettings())
+    made = first_records(image, bootstrap_features(level), me=ME, settings=ControllerSettings())
     return [[type(record).__name__.removesuffix("Record") for record in one] for one in made]
 
 
@@ -25,7 +25,7 @@ def test_first_records_of_old_metadata_versions_omit_unsupported_record_types() 
 
 
 def test_the_newest_metadata_version_is_used_without_bootstrap_records() -> None:
-    made = list(first_records(MetadataImage(), (), ME, ControllerSettings()))
+    made = list(first_records(MetadataImage(), (), me=ME, settings=ControllerSettings()))
 
     assert level_in(made[0]) == 33
     assert level_in(made[1]) == 0

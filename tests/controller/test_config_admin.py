@@ -30,7 +30,9 @@ class Item:
 
 
 def single(kind: int, name: str, *settings: Item, operation: int = SET) -> ResourceChanges:
-    return ResourceChanges(kind, name, settings, [operation] * len(settings))
+    return ResourceChanges(
+        resource=(kind, name), settings=settings, operations=[operation] * len(settings)
+    )
 
 
 def codes(errors: Sequence[KafkaError | None]) -> list[int]:
@@ -50,7 +52,7 @@ async def test_each_resource_of_a_config_change_has_its_own_result_in_request_or
             [
                 single(TOPIC, "t", Item("a", "1")),
                 single(TOPIC, "none", Item("a", "1")),
-                ResourceChanges(TOPIC, "u", [Item("b", "2")]),
+                ResourceChanges(resource=(TOPIC, "u"), settings=[Item("b", "2")]),
                 single(BROKER, "1", Item("c", "3")),
                 single(BROKER, "2", Item("c", "3")),
             ]
@@ -77,7 +79,10 @@ async def test_a_config_change_beyond_its_timeout_returns_request_timed_out(
         await running.controller.create_topics([NewTopic(name="t")])
         admin = ConfigAdmin(NodeId(1), running.controller, timeout_s=0)
 
-        for change in (single(TOPIC, "t", Item("a", "1")), ResourceChanges(TOPIC, "t", [])):
+        for change in (
+            single(TOPIC, "t", Item("a", "1")),
+            ResourceChanges(resource=(TOPIC, "t"), settings=[]),
+        ):
             errors = await admin.alter([change])
             assert codes(errors) == [ErrorCode.REQUEST_TIMED_OUT]
 

@@ -45,7 +45,7 @@ def changed(records) -> dict[str, str | None]:
 
 
 def test_set_configs_removes_settings_that_are_not_named() -> None:
-    made = set_configs(image(a="1", b="2"), T, {"b": "2", "c": "3"}, validate)
+    made = set_configs(image(a="1", b="2"), T, {"b": "2", "c": "3"}, validate=validate)
 
     assert changed(made.records) == {"a": None, "c": "3"}
 
@@ -57,7 +57,7 @@ def test_alter_configs_changes_only_the_named_settings() -> None:
         ConfigChange("b", Operation.SET, "2"),
     ]
 
-    made = alter_configs(image(a="1", b="2"), T, changes, validate, lists)
+    made = alter_configs(image(a="1", b="2"), T, changes, validate=validate, lists=lists)
 
     assert changed(made.records) == {"a": None, "c": "3"}
 
@@ -76,7 +76,9 @@ def test_append_and_subtract_change_single_items_of_a_list(
 ) -> None:
     change = ConfigChange("cleanup.policy", operation, value)
 
-    made = alter_configs(image(cleanup_policy="delete"), T, [change], validate, lists)
+    made = alter_configs(
+        image(cleanup_policy="delete"), T, [change], validate=validate, lists=lists
+    )
 
     assert changed(made.records) == ({} if result is None else {"cleanup.policy": result})
 
@@ -105,7 +107,7 @@ def test_invalid_config_changes_are_refused_with_the_error_code(
     resource, changes, code: ErrorCode
 ) -> None:
     with pytest.raises(KafkaError) as caught:
-        alter_configs(image(), resource, changes, validate, lists)
+        alter_configs(image(), resource, changes, validate=validate, lists=lists)
 
     assert caught.value.code is code
 
@@ -123,15 +125,15 @@ def test_changing_min_insync_replicas_clears_eligible_leader_replicas() -> None:
 def test_a_config_value_of_32767_bytes_is_accepted() -> None:
     change = ConfigChange("a", Operation.SET, "x" * 32767)
 
-    assert alter_configs(image(), T, [change], validate, lists).records
+    assert alter_configs(image(), T, [change], validate=validate, lists=lists).records
 
 
 def test_append_and_subtract_on_an_unset_list_start_from_its_default() -> None:
     more = ConfigChange("cleanup.policy", Operation.APPEND, " compact,delete")
     less = ConfigChange("cleanup.policy", Operation.SUBTRACT, "delete,none")
 
-    appended = alter_configs(image(), T, [more], validate, lists)
-    subtracted = alter_configs(image(), T, [less], validate, lists)
+    appended = alter_configs(image(), T, [more], validate=validate, lists=lists)
+    subtracted = alter_configs(image(), T, [less], validate=validate, lists=lists)
 
     assert changed(appended.records) == {"cleanup.policy": "delete,compact"}
     assert changed(subtracted.records) == {"cleanup.policy": ""}
@@ -140,7 +142,7 @@ def test_append_and_subtract_on_an_unset_list_start_from_its_default() -> None:
 def test_appending_an_empty_text_adds_an_empty_item() -> None:
     change = ConfigChange("cleanup.policy", Operation.APPEND, "")
 
-    made = alter_configs(image(), T, [change], validate, lists)
+    made = alter_configs(image(), T, [change], validate=validate, lists=lists)
 
     assert changed(made.records) == {"cleanup.policy": "delete,"}  # which is no value of it
 
@@ -150,9 +152,11 @@ def test_unchanged_broker_settings_are_written_and_unchanged_topic_settings_are_
     same = ConfigChange("a", Operation.SET, "1")
     nothing = ConfigChange("b", Operation.DELETE)
 
-    assert not alter_configs(image(a="1"), T, [same, nothing], validate, lists).records
-    one = alter_configs(before, (4, "1"), [same, nothing], validate, lists)
-    whole = set_configs(before, (4, "1"), {"a": "1"}, validate)
+    assert not alter_configs(
+        image(a="1"), T, [same, nothing], validate=validate, lists=lists
+    ).records
+    one = alter_configs(before, (4, "1"), [same, nothing], validate=validate, lists=lists)
+    whole = set_configs(before, (4, "1"), {"a": "1"}, validate=validate)
 
     assert changed(one.records) == {"a": "1", "b": None}
     assert changed(whole.records) == {"a": "1"}
@@ -166,14 +170,14 @@ def test_min_insync_replicas_must_be_cluster_wide_when_elr_is_enabled() -> None:
         operation = Operation.DELETE if value is None else Operation.SET
         changes = [ConfigChange(name, operation, value)]
         with pytest.raises(KafkaError) as caught:
-            alter_configs(image(), resource, changes, validate, lists)
+            alter_configs(image(), resource, changes, validate=validate, lists=lists)
         assert caught.value.code is ErrorCode.INVALID_CONFIG
-        assert alter_configs(plain, resource, changes, validate, lists).records
+        assert alter_configs(plain, resource, changes, validate=validate, lists=lists).records
     everywhere = evolve(image(), configs=image().configs.updated({(4, ""): {name: "2"}}))
     with pytest.raises(KafkaError):
-        set_configs(everywhere, (4, ""), {}, validate)
+        set_configs(everywhere, (4, ""), {}, validate=validate)
     more = [ConfigChange(name, Operation.SET, "3")]
-    assert alter_configs(everywhere, (4, ""), more, validate, lists).records
+    assert alter_configs(everywhere, (4, ""), more, validate=validate, lists=lists).records
 
 
 def test_enabling_elr_moves_min_insync_replicas_of_brokers_to_the_cluster() -> None:
@@ -191,9 +195,9 @@ def test_enabling_elr_moves_min_insync_replicas_of_brokers_to_the_cluster() -> N
 
 
 def test_null_settings_of_a_new_topic_are_refused() -> None:
-    assert new_topic_configs("t", {"a": "1"}, validate, image()) == {"a": "1"}
+    assert new_topic_configs("t", {"a": "1"}, validate=validate, image=image()) == {"a": "1"}
     with pytest.raises(KafkaError):
-        new_topic_configs("t", {"a": None}, validate, image())
+        new_topic_configs("t", {"a": None}, validate=validate, image=image())
 
 
 VALUES = st.sampled_from(["a", "b", "a,b", "b,c", "c", "delete", ""])
@@ -228,9 +232,9 @@ def test_any_sequence_of_config_changes_gives_the_metadata_of_a_simple_model(
     for changes in requests:
         if any(one.name == "x" and one.operation >= Operation.APPEND for one in changes):
             with pytest.raises(KafkaError):
-                alter_configs(now, T, changes, validate, lists)
+                alter_configs(now, T, changes, validate=validate, lists=lists)
             continue
-        records = alter_configs(now, T, changes, validate, lists).records
+        records = alter_configs(now, T, changes, validate=validate, lists=lists).records
         wanted = {one.name: after(model.get(one.name), one) for one in changes}
         assert changed(records) == {
             name: value for name, value in wanted.items() if value != model.get(name)
@@ -243,7 +247,7 @@ def test_any_sequence_of_config_changes_gives_the_metadata_of_a_simple_model(
         now = delta.apply(now.offset + len(records), 1, 0)
 
     assert now.config(ConfigResourceType.TOPIC, "t") == model
-    whole = set_configs(now, T, {"x": "a"}, validate)
+    whole = set_configs(now, T, {"x": "a"}, validate=validate)
     assert changed(whole.records).keys() == {
         *({"x"} if model.get("x") != "a" else ()),
         *(model.keys() - {"x"}),
@@ -258,7 +262,9 @@ def test_lists_of_6000_items_are_changed_in_less_than_100_ms(
     change = ConfigChange("cleanup.policy", operation, items)
     before = time.process_time()
 
-    made = alter_configs(image(cleanup_policy=items), T, [change], lambda *_: None, lists)
+    made = alter_configs(
+        image(cleanup_policy=items), T, [change], validate=lambda *_: None, lists=lists
+    )
 
     text = changed(made.records).get("cleanup.policy", items)
     assert len([one for one in text.split(",") if one]) == left
@@ -268,7 +274,7 @@ def test_lists_of_6000_items_are_changed_in_less_than_100_ms(
 def test_settings_of_a_resource_above_the_maximum_number_are_refused() -> None:
     def set_many(count: int) -> None:
         changes = [ConfigChange(f"a{number}", Operation.SET, "1") for number in range(count)]
-        alter_configs(image(), T, changes, lambda *_: None, lists)
+        alter_configs(image(), T, changes, validate=lambda *_: None, lists=lists)
 
     set_many(MOST_SETTINGS - len(image().configs.get(T, {})))
     with pytest.raises(KafkaError, match="settings: expected at most 1000 of one resource"):

@@ -102,7 +102,7 @@ async def test_the_controller_changes_topic_settings_and_refuses_an_unsupported_
             {at: [ConfigChange("cleanup.policy", Operation.APPEND, "compact")]}
         )
         assert running.image.configs[at] == {"cleanup.policy": "delete,compact"}
-        await controller.set_configs({at: {"retention.ms": "7"}})
+        await controller.alter_configs({at: {"retention.ms": "7"}})
         assert running.image.configs[at] == {"retention.ms": "7"}
         with pytest.raises(KafkaError):
             await controller.update_features([FeatureChange("share.version", 9)])

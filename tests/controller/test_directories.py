@@ -4,6 +4,7 @@ import pytest
 from attrs import evolve
 
 from tests.controller.kit import broker, image_of
+from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.directories import assign_directory
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import (
@@ -30,14 +31,26 @@ def image(*, directories: bool = True) -> MetadataImage:
     return evolve(made, topics={"t": topic}, topic_names={ID: "t"})
 
 
+def assign(
+    image: MetadataImage,
+    broker_id: NodeId,
+    epoch: int,
+    replica: tuple[TopicId, int],
+    directory: bytes,
+) -> Decision[None]:
+    return assign_directory(
+        image, broker_id=broker_id, epoch=epoch, replica=replica, directory=directory
+    )
+
+
 def refusal(*arguments) -> ErrorCode:
     with pytest.raises(KafkaError) as caught:
-        assign_directory(image(), *arguments)
+        assign(image(), *arguments)
     return caught.value.code
 
 
 def test_assign_directory_changes_only_the_directory_of_one_replica() -> None:
-    (record,) = assign_directory(image(), ONE, 10, (ID, 0), THERE).records
+    (record,) = assign(image(), ONE, 10, (ID, 0), THERE).records
 
     assert (record.topic_id, record.partition_id) == (ID, 0)
     assert record.directories == [UNASSIGNED_DIRECTORY, THERE]
@@ -46,11 +59,11 @@ def test_assign_directory_changes_only_the_directory_of_one_replica() -> None:
 
 
 def test_assigning_the_present_directory_writes_no_records() -> None:
-    assert list(assign_directory(image(), ONE, 10, (ID, 0), UNASSIGNED_DIRECTORY).records) == []
+    assert list(assign(image(), ONE, 10, (ID, 0), UNASSIGNED_DIRECTORY).records) == []
 
 
 def test_partitions_without_directories_in_metadata_are_not_changed() -> None:
-    assert list(assign_directory(image(directories=False), ONE, 10, (ID, 0), THERE).records) == []
+    assert list(assign(image(directories=False), ONE, 10, (ID, 0), THERE).records) == []
 
 
 def test_a_directory_report_of_an_invalid_broker_or_partition_is_refused() -> None:

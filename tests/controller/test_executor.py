@@ -5,7 +5,7 @@ import trio
 from tests.controller.kit import code_of, running_controller
 from tests.raft.kit import format_root
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
-from trio_kafka.errors import ErrorCode
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import ConfigResourceType
 
 
@@ -15,12 +15,12 @@ async def test_a_created_topic_is_in_the_metadata_image_before_the_response(
     await format_root(world)
     async with running_controller(world) as running:
         await running.join()
-        made = await running.controller.create_topics(
+        results = await running.controller.create_topics(
             [NewTopic(name="t", partitions=3, configs={"retention.ms": "5"})]
         )
         image = running.image
 
-    created = made["t"]
+    created = results["t"]
     assert isinstance(created, CreatedTopic)
     assert (created.partitions, created.replication_factor) == (3, 1)
     assert image.topic(created.id) is image.topics["t"]
@@ -46,7 +46,7 @@ async def test_each_topic_of_a_create_request_succeeds_or_fails_on_its_own(
     async with running_controller(world) as running:
         await running.join()
         await running.controller.create_topics([NewTopic(name="there")])
-        made = await running.controller.create_topics(
+        results = await running.controller.create_topics(
             [
                 NewTopic(name="there"),
                 NewTopic(name="a.b"),
@@ -60,11 +60,11 @@ async def test_each_topic_of_a_create_request_succeeds_or_fails_on_its_own(
         topics = set(running.image.topics)
 
     assert topics == {"there", "a.b"}
-    assert code_of(made["there"]) is ErrorCode.TOPIC_ALREADY_EXISTS
-    assert code_of(made["a_b"]) is ErrorCode.INVALID_TOPIC_EXCEPTION
-    assert code_of(made["no!"]) is ErrorCode.INVALID_TOPIC_EXCEPTION
-    assert code_of(made["twice"]) is ErrorCode.INVALID_REQUEST
-    assert code_of(made["sad"]) is ErrorCode.INVALID_CONFIG
+    assert code_of(results["there"]) is ErrorCode.TOPIC_ALREADY_EXISTS
+    assert code_of(results["a_b"]) is ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert code_of(results["no!"]) is ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert code_of(results["twice"]) is ErrorCode.INVALID_REQUEST
+    assert code_of(results["sad"]) is ErrorCode.INVALID_CONFIG
 
 
 async def test_creating_topics_with_validate_only_writes_no_records(world, autojump_clock) -> None:
@@ -72,9 +72,9 @@ async def test_creating_topics_with_validate_only_writes_no_records(world, autoj
     async with running_controller(world) as running:
         await running.join()
         before = running.driver.next_offset
-        made = await running.controller.create_topics([NewTopic(name="t")], validate_only=True)
+        results = await running.controller.create_topics([NewTopic(name="t")], validate_only=True)
 
-        assert isinstance(made["t"], CreatedTopic)
+        assert isinstance(results["t"], CreatedTopic)
         assert running.driver.next_offset == before
 
 
@@ -84,11 +84,11 @@ async def test_a_create_request_past_its_deadline_returns_request_timed_out(
     await format_root(world)
     async with running_controller(world) as running:
         await running.join()
-        made = await running.controller.create_topics(
+        results = await running.controller.create_topics(
             [NewTopic(name="t")], deadline=trio.current_time()
         )
 
-    assert code_of(made["t"]) is ErrorCode.REQUEST_TIMED_OUT
+    assert code_of(results["t"]) is ErrorCode.REQUEST_TIMED_OUT
 
 
 async def test_creating_200_topics_in_one_request_needs_at_most_5_syncs(
@@ -98,8 +98,29 @@ async def test_creating_200_topics_in_one_request_needs_at_most_5_syncs(
     async with running_controller(world) as running:
         await running.join()
         before = running.driver.syncs
-        wanted = [NewTopic(name=f"t{n}", partitions=2) for n in range(200)]
-        made = await running.controller.create_topics(wanted)
+        new_topics = [NewTopic(name=f"t{n}", partitions=2) for n in range(200)]
+        results = await running.controller.create_topics(new_topics)
 
-        assert all(isinstance(one, CreatedTopic) for one in made.values())
+        assert all(isinstance(topic, CreatedTopic) for topic in results.values())
         assert running.driver.syncs - before <= 5
+
+
+async def test_a_create_request_in_flight_when_the_node_resigns_returns_not_controller(
+    world, autojump_clock
+) -> None:
+    await format_root(world)
+    async with running_controller(world) as running:
+        await running.join()
+        results: dict[str, CreatedTopic | KafkaError] = {}
+
+        async def create() -> None:
+            results.update(await running.controller.create_topics([NewTopic(name="t")]))
+
+        before = running.driver.next_offset
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(create)
+            while running.driver.next_offset == before:
+                await trio.lowlevel.checkpoint()
+            await running.driver.resign()
+
+    assert code_of(results["t"]) is ErrorCode.NOT_CONTROLLER

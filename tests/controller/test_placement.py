@@ -13,18 +13,21 @@ from trio_kafka.model import NodeId
 
 
 def brokers(*racks: str | None, fenced: tuple[int, ...] = ()) -> list[UsableBroker]:
-    return [UsableBroker(NodeId(n), rack, n not in fenced) for n, rack in enumerate(racks)]
+    return [
+        UsableBroker(id=NodeId(n), rack=rack, active=n not in fenced)
+        for n, rack in enumerate(racks)
+    ]
 
 
 def test_leaders_and_followers_are_spread_evenly_over_brokers() -> None:
-    placed = place(brokers(None, None, None), 9, 2, Random(3).randrange)
+    placed = place(brokers(None, None, None), 9, factor=2, choose=Random(3).randrange)
 
     assert Counter(replicas[0] for replicas in placed) == {0: 3, 1: 3, 2: 3}
     assert Counter(replicas[1] for replicas in placed) == {0: 3, 1: 3, 2: 3}
 
 
 def test_replicas_of_a_partition_are_on_different_racks() -> None:
-    placed = place(brokers("a", "a", "b", "b", "c"), 12, 3, Random(3).randrange)
+    placed = place(brokers("a", "a", "b", "b", "c"), 12, factor=3, choose=Random(3).randrange)
 
     racks = "aabbc"
     assert all({racks[node] for node in replicas} == set("abc") for replicas in placed)
@@ -39,14 +42,14 @@ def test_replicas_of_a_partition_are_on_different_racks() -> None:
 def test_replicas_are_distinct_and_an_active_broker_is_the_leader(
     nodes: list[tuple[str, bool]], partitions: int, factor: int, seed: int
 ) -> None:
-    known = [UsableBroker(NodeId(n), rack, up) for n, (rack, up) in enumerate(nodes)]
+    known = [UsableBroker(id=NodeId(n), rack=rack, active=up) for n, (rack, up) in enumerate(nodes)]
     if factor > len(known) or not any(up for _, up in nodes):
         with pytest.raises(KafkaError) as caught:
-            place(known, partitions, factor, Random(seed).randrange)
+            place(known, partitions, factor=factor, choose=Random(seed).randrange)
         assert caught.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
         return
 
-    placed = place(known, partitions, factor, Random(seed).randrange)
+    placed = place(known, partitions, factor=factor, choose=Random(seed).randrange)
 
     assert len(placed) == partitions
     for replicas in placed:
@@ -59,4 +62,6 @@ def test_replicas_are_distinct_and_an_active_broker_is_the_leader(
 def test_the_same_seed_gives_the_same_placement() -> None:
     known = brokers("a", "b", "c", None)
 
-    assert place(known, 5, 2, Random(7).randrange) == place(known, 5, 2, Random(7).randrange)
+    assert place(known, 5, factor=2, choose=Random(7).randrange) == place(
+        known, 5, factor=2, choose=Random(7).randrange
+    )

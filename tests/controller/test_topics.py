@@ -10,6 +10,7 @@ from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.topics import (
     MOST_PARTITIONS,
     CreatedTopic,
+    NewPartitions,
     NewTopic,
     Randomness,
     create_partitions,
@@ -111,14 +112,14 @@ def test_no_topic_is_created_when_all_brokers_are_fenced() -> None:
 def test_new_partitions_are_numbered_after_the_last_partition() -> None:
     _, image = create(THREE, NewTopic(name="t", partitions=2, replication_factor=2))
 
-    made = create_partitions(image, "t", 5, None, Random(1).randrange)
+    made = create_partitions(image, "t", NewPartitions(5), choose=Random(1).randrange)
 
     assert [record.partition_id for record in made.records] == [2, 3, 4]
     assert all(len(record.replicas) == 2 for record in made.records)
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "given", "code"),
+    ("name", "count", "assignments", "code"),
     [
         ("z", 5, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ("t", 1, None, ErrorCode.INVALID_PARTITIONS),
@@ -136,12 +137,14 @@ def test_new_partitions_are_numbered_after_the_last_partition() -> None:
     ],
 )
 def test_invalid_partition_counts_or_assignments_are_refused(
-    name, count, given, code: ErrorCode
+    name, count, assignments, code: ErrorCode
 ) -> None:
     _, image = create(THREE, NewTopic(name="t"))
 
     with pytest.raises(KafkaError) as caught:
-        create_partitions(image, name, count, given, Random(1).randrange)
+        create_partitions(
+            image, name, NewPartitions(count, assignments), choose=Random(1).randrange
+        )
 
     assert caught.value.code is code
 
@@ -150,7 +153,7 @@ def test_deleting_a_topic_is_refused_when_deletion_is_disabled() -> None:
     created, image = create(THREE, NewTopic(name="t"))
 
     with pytest.raises(KafkaError) as caught:
-        delete_topic(image, created.id, ControllerSettings(delete_topic_enable=False))
+        delete_topic(image, created.id, settings=ControllerSettings(delete_topic_enable=False))
 
     assert caught.value.code is ErrorCode.TOPIC_DELETION_DISABLED
 

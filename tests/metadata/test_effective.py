@@ -90,10 +90,10 @@ def test_invalid_topic_settings_do_not_hide_valid_topic_settings() -> None:
         effective.topic(contrary, "t"),
     )
 
-    assert (found.given, found.config.retention_ms) == ({"retention.ms": "-1"}, -1)
-    assert [error.name for error in found.refused] == ["message.format.version", "segment.bytes"]
-    assert (none.given, none.config.retention_ms, none.refused) == ({}, 9, ())
-    assert (bad.given, len(bad.refused)) == ({}, 1)
+    assert (found.texts, found.config.retention_ms) == ({"retention.ms": "-1"}, -1)
+    assert [error.name for error in found.rejected] == ["message.format.version", "segment.bytes"]
+    assert (none.texts, none.config.retention_ms, none.rejected) == ({}, 9, ())
+    assert (bad.texts, len(bad.rejected)) == ({}, 1)
 
 
 def test_usable_layers_do_not_have_invalid_settings() -> None:

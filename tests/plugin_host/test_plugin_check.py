@@ -4,7 +4,7 @@ import pytest
 
 from tests.plugin_host.packages import write
 from tests.plugin_host.plugins import echo
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.plugin_host.discovery import Origin, of_plugins
 from trio_kafka.plugin_host.plugin_check import check_plugins
 
@@ -16,7 +16,10 @@ def test_a_valid_plugin_has_no_problems() -> None:
 
 
 def test_each_invalid_plugin_setting_is_reported_as_a_problem() -> None:
-    settings = {"plugin.echo.zzzzzzzz": Given("1", "a"), "plugin.nobody.x": Given("1", "b")}
+    settings = {
+        "plugin.echo.zzzzzzzz": SettingText("1", "a"),
+        "plugin.nobody.x": SettingText("1", "b"),
+    }
 
     first, second = check_plugins(settings, of_plugins([echo]))
 
@@ -39,7 +42,7 @@ def test_a_disabled_plugin_is_not_imported_by_the_check(
     origin = Origin(name="bad_one", source="entry point", module="bad_one", attribute="")
 
     [broken] = check_plugins({}, [origin])
-    [off] = check_plugins({"plugin.bad_one.enabled": Given("False", "-c")}, [origin])
+    [off] = check_plugins({"plugin.bad_one.enabled": SettingText("False", "-c")}, [origin])
 
     assert broken.problems == ["its import failed: ZeroDivisionError: division by zero"]
     assert (off.plugin, list(off.problems)) == (None, [])

@@ -6,7 +6,7 @@ import pytest
 from attrs import NOTHING, frozen
 
 from tests.plugin_host.plugins import echo
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.plugin import string
 from trio_kafka.plugin_host.declaration import plugin
@@ -19,9 +19,9 @@ from trio_kafka.plugin_host.settings import (
 )
 
 
-def given(**settings: str) -> Mapping[str, Given]:
+def given(**settings: str) -> Mapping[str, SettingText]:
     return {
-        f"plugin.echo.{name.replace('_', '.')}": Given(text, "-c")
+        f"plugin.echo.{name.replace('_', '.')}": SettingText(text, "-c")
         for name, text in settings.items()
     }
 
@@ -59,7 +59,7 @@ def test_every_problem_of_plugin_settings_is_reported_with_its_source() -> None:
 
 
 def test_a_problem_does_not_show_a_value_from_a_provider() -> None:
-    found = {"plugin.echo.max.length": Given("hunter2", "-c", "${env:LENGTH}")}
+    found = {"plugin.echo.max.length": SettingText("hunter2", "-c", "${env:LENGTH}")}
 
     [error] = problems(echo, found)
 
@@ -89,7 +89,9 @@ def test_secret_plugin_settings_are_shown_as_hidden() -> None:
 
 
 def test_settings_of_plugins_that_are_not_installed_are_reported() -> None:
-    layer = {name: Given("x", "-c") for name in ("plugin.ecko.x", "plugin.echo.x", "plugin.x")}
+    layer = {
+        name: SettingText("x", "-c") for name in ("plugin.ecko.x", "plugin.echo.x", "plugin.x")
+    }
 
     assert [str(one) for one in unknown_plugins(layer, ["echo"])] == [
         "-c: plugin.ecko.x: no plugin ecko is installed: did you mean echo?"

@@ -44,7 +44,7 @@ def test_secrets_in_the_configure_guide_are_read_from_environment_and_file(tmp_p
 
     loaded = load(parse_properties(text, "f"), outside=Machine({"KEYSTORE_PASSWORD": "one"}))
 
-    given = loaded.config.given
+    given = loaded.config.texts
     assert given["ssl.keystore.password"].text == "one"
     assert given["ssl.key.password"].text == "two"
 

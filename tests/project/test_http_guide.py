@@ -27,7 +27,7 @@ def test_properties_in_the_http_guide_are_accepted_by_the_plugin() -> None:
     [text] = blocks("properties")
     loaded = load(parse_properties(text, "f"), outside=Machine({"HTTP_TOKEN": "secret"}))
 
-    settings = read_settings(http, loaded.config.given).own
+    settings = read_settings(http, loaded.config.texts).own
 
     assert settings.token == "secret"
     assert settings.hosts == ("kafka.example",)

@@ -9,7 +9,13 @@ from trio_kafka.quotas.limits import ANY, Payer
 
 
 def accounts(most: int = 100) -> Accounts[list[int]]:
-    return Accounts("Kind", list, Node("n", "part"), lambda one: {"limit": one.bound}, most=most)
+    return Accounts(
+        "Kind",
+        make=list,
+        node=Node("n", "part"),
+        figures=lambda account: {"limit": account.bound},
+        most=most,
+    )
 
 
 def payers(kind: Accounts[list[int]]) -> list[Payer]:
@@ -66,7 +72,9 @@ def test_account_without_charges_for_an_hour_is_removed() -> None:
 
 def test_number_of_accounts_and_of_their_inspection_nodes_is_bounded() -> None:
     node = Node("n", "part")
-    kind: Accounts[list[int]] = Accounts("Kind", list, node, lambda _: {}, most=1000)
+    kind: Accounts[list[int]] = Accounts(
+        "Kind", make=list, node=node, figures=lambda _: {}, most=1000
+    )
     for number in range(5000):
         kind.of("", f"client-{number}", 0)
     assert len(kind) == 1000
@@ -77,7 +85,7 @@ def test_number_of_accounts_and_of_their_inspection_nodes_is_bounded() -> None:
 
 def test_account_is_in_the_inspection_tree_until_the_account_expires() -> None:
     node = Node("n", "part")
-    kind: Accounts[list[int]] = Accounts("Kind", list, node, shown)
+    kind: Accounts[list[int]] = Accounts("Kind", make=list, node=node, figures=shown)
     kind.set(("alice", "app"), 7.0)
     kind.of("alice", "app", 0)
 

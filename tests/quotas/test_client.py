@@ -8,7 +8,14 @@ from trio_kafka.quotas.client import ClientQuota, Windows
 
 
 def quota(windows: Windows = Windows(), **options: int) -> ClientQuota:  # noqa: B008 - a value
-    made = ClientQuota("Produce", "byte-rate", windows, Node("n", "part"), lambda: 0, **options)
+    made = ClientQuota(
+        "Produce",
+        measure="byte-rate",
+        windows=windows,
+        node=Node("n", "part"),
+        now_ms=lambda: 0,
+        **options,
+    )
     made.accounts.set(("", "app"), 1000.0)
     return made
 

@@ -23,7 +23,9 @@ def clock() -> Clock:
 
 
 def quota(clock: Clock, rate: float | None = 1.0) -> MutationQuota:
-    made = MutationQuota("ControllerMutation", Windows(10, 1000), Node("n", "part"), clock)
+    made = MutationQuota(
+        "ControllerMutation", windows=Windows(10, 1000), node=Node("n", "part"), now_ms=clock
+    )
     made.accounts.set(("u", ""), rate)
     return made
 

@@ -141,9 +141,9 @@ class Cluster:
         """No answer reaches a later life of the node that asked."""
         for sent in (self.sent, self.held):
             sent[:] = [
-                one
-                for one in sent
-                if one[0] != name or not isinstance(one[1], VoteResponse | FetchResponse)
+                delivery
+                for delivery in sent
+                if delivery[0] != name or not isinstance(delivery[1], VoteResponse | FetchResponse)
             ]
 
     def has_leader(self, epoch: int, name: NodeId) -> None:
@@ -158,10 +158,10 @@ class Cluster:
     def deliver(self, index: int, *, keep: bool = False) -> None:
         if self.sent:
             index %= len(self.sent)
-            one = self.sent[index] if keep else self.sent.pop(index)
-            to, message, records = one
+            delivery = self.sent[index] if keep else self.sent.pop(index)
+            to, message, records = delivery
             if self.alone in (to, message.sender):
-                self.held.append(one)
+                self.held.append(delivery)
             else:
                 self.nodes[to].step(message, records)
 
@@ -189,9 +189,9 @@ class Cluster:
             case "pick" | "repeat":
                 self.deliver(number, keep=kind == "repeat")
             case "drop" | "delay" if self.sent:
-                one = self.sent.pop(number % len(self.sent))
+                delivery = self.sent.pop(number % len(self.sent))
                 if kind == "delay":
-                    self.held.append(one)
+                    self.held.append(delivery)
             case "part":
                 self.heal()
                 name = self.names[number % len(self.names)]

@@ -51,12 +51,12 @@ async def put_sample(world: World, name: str, *, without: str = "-") -> None:
     with tarfile.open(DATA / f"{name}.tar.gz") as archive:
         for member in archive:
             folder, _, file_name = member.name.partition("/")
-            found = archive.extractfile(member)
-            if not file_name or found is None or file_name.endswith(without):
+            member_file = archive.extractfile(member)
+            if not file_name or member_file is None or file_name.endswith(without):
                 continue
             directory = root.directory(folder, create=True)
             file = directory.create(file_name)
-            file.append([found.read()])
+            file.append([member_file.read()])
             await file.sync()
             file.close()
             await directory.sync()
@@ -125,9 +125,11 @@ def dumped(name: str) -> dict[str, list[Dumped]]:
     for line in _lines(name):
         if line.startswith("Dumping "):
             records = files.setdefault(line.rpartition("/")[2], [])
-        elif found := _OFFSET.match(line):
-            made = json.loads(found[2])
-            records.append(Dumped(int(found[1]), made["type"], made["version"], made["data"]))
+        elif match := _OFFSET.match(line):
+            payload = json.loads(match[2])
+            records.append(
+                Dumped(int(match[1]), payload["type"], payload["version"], payload["data"])
+            )
     return files
 
 

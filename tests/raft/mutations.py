@@ -188,18 +188,20 @@ def wait_for_votes_of_none(patch: pytest.MonkeyPatch) -> None:
 
 def append_twice(patch: pytest.MonkeyPatch) -> None:
     """The records of an answer are appended twice."""
-    taken = Raft._take_actions
+    take_actions = Raft._take_actions
 
     def mutant(raft: Raft) -> Any:
-        out = taken(raft)
-        return [one for one in out for _ in range(1 + isinstance(one, AcceptRecords))]
+        out = take_actions(raft)
+        return [action for action in out for _ in range(1 + isinstance(action, AcceptRecords))]
 
     patch.setattr(Raft, "_take_actions", mutant)
 
 
 def forget_truncation(patch: pytest.MonkeyPatch) -> None:
     """The machine cuts its history, and does not tell the shell."""
-    taken = Raft._take_actions
+    take_actions = Raft._take_actions
     patch.setattr(
-        Raft, "_take_actions", lambda raft: [o for o in taken(raft) if not isinstance(o, Truncate)]
+        Raft,
+        "_take_actions",
+        lambda raft: [o for o in take_actions(raft) if not isinstance(o, Truncate)],
     )

@@ -17,7 +17,7 @@ from trio_kafka.config.topic import (
     topic_defaults,
     validate_topic_configs,
 )
-from trio_kafka.controller.controller import Rules
+from trio_kafka.controller.controller import DecisionRules
 from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.topics import Randomness
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -37,14 +37,14 @@ def settings_of_topic(effective: EffectiveConfig) -> Callable[[MetadataImage, st
 
     def of_topic(image: MetadataImage, topic: str) -> TopicConfig:
         topic_config = effective.topic(image, topic)
-        for error in topic_config.refused:
+        for error in topic_config.rejected:
             _logger.warning("topic setting ignored", topic=topic, reason=str(error))
         return topic_config.config
 
     return of_topic
 
 
-def controller_rules(config: BrokerConfig, world: World) -> Rules:
+def controller_rules(config: BrokerConfig, world: World) -> DecisionRules:
     """Return the rules by which the controller decides."""
     effective = EffectiveConfig(config)
     defaults = topic_defaults(config)
@@ -74,7 +74,7 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
             setting = setting_of(name)
         return None if setting is None else setting.default_list()
 
-    return Rules(
+    return DecisionRules(
         settings=ControllerSettings(
             num_partitions=config.num_partitions,
             default_replication_factor=config.default_replication_factor,

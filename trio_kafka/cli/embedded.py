@@ -9,7 +9,7 @@ from typing import Final, NotRequired, TypedDict
 from trio_kafka.broker import RunningBroker
 from trio_kafka.cli.output import print_json_line
 from trio_kafka.config.load import Layer
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.install_hint import install_command
 
 _HOST: Final = "127.0.0.1"
@@ -30,11 +30,11 @@ def embedded_settings(port: int = _PORT, http_port: int = _HTTP_PORT) -> Layer:
     """
     settings = {
         # Not log.dirs, which would override a log.dir that is given.
-        "log.dir": Given(os.path.abspath(_DATA), _OPTION),
-        "listeners": Given(f"PLAINTEXT://{_HOST}:{_free_or_any(port)}", _OPTION),
+        "log.dir": SettingText(os.path.abspath(_DATA), _OPTION),
+        "listeners": SettingText(f"PLAINTEXT://{_HOST}:{_free_or_any(port)}", _OPTION),
     }
     if find_spec(_HTTP_SERVER) is not None:
-        settings[_HTTP] = Given(f"http://{_HOST}:{_free_or_any(http_port)}", _OPTION)
+        settings[_HTTP] = SettingText(f"http://{_HOST}:{_free_or_any(http_port)}", _OPTION)
     return settings
 
 
@@ -93,7 +93,7 @@ def print_addresses(broker: RunningBroker) -> None:
 
 def _replaced_ports(broker: RunningBroker) -> Iterator[str]:
     """Yield a line for each usual port that was taken."""
-    layer = broker.config.given
+    layer = broker.config.texts
     for name, port, protocol in (("listeners", _PORT, "Kafka"), (_HTTP, _HTTP_PORT, "HTTP")):
         value = layer.get(name)
         if value is not None and value.where == _OPTION and value.text.endswith(":0"):

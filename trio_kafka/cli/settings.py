@@ -11,7 +11,7 @@ from typing import Final
 from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.machine import Machine
 from trio_kafka.config.load import Layer, Loaded, load, options
-from trio_kafka.config.properties import Given, iterate_properties
+from trio_kafka.config.properties import SettingText, iterate_properties
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.sources.environment import environment
 
@@ -77,7 +77,7 @@ def in_order(
     return [*tables, variables, *properties, options(arguments)]
 
 
-def read_file(file: str) -> list[tuple[str, Given]]:
+def read_file(file: str) -> list[tuple[str, SettingText]]:
     """Return the settings of a file in order; a properties file may repeat a name.
 
     Raises ConfigError, also for a file that cannot be read.

@@ -19,7 +19,7 @@ from trio_kafka.cli.embedded import Addresses, addresses
 from trio_kafka.cli.output import print_json_line
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import Layer
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.install_hint import install_command
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.in_memory import InMemoryWorld
@@ -46,7 +46,7 @@ def quick_settings() -> Layer:
     if find_spec(_HTTP_SERVER) is None:
         needed = install_command("trio-kafka[http]")
         raise CommandFailedError(f"the test controls need an HTTP server: {needed}")
-    return {name: Given(text, _OPTION) for name, text in _SETTINGS.items()}
+    return {name: SettingText(text, _OPTION) for name, text in _SETTINGS.items()}
 
 
 def machine_for(config: BrokerConfig) -> Callable[[int], RealWorld]:
@@ -54,8 +54,8 @@ def machine_for(config: BrokerConfig) -> Callable[[int], RealWorld]:
 
     Its clock can be moved.
     """
-    directory = config.given.get("log.dir")
-    if "log.dirs" in config.given or directory is None or directory.where != _OPTION:
+    directory = config.texts.get("log.dir")
+    if "log.dirs" in config.texts or directory is None or directory.where != _OPTION:
         return lambda limit: RealWorld(SkippingClock(), descriptors=limit)
     return lambda limit: InMemoryWorld(SkippingClock(), descriptors=limit)
 

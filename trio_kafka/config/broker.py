@@ -8,15 +8,16 @@ fields here that no code reads yet. Settings without a default here (`node.id`, 
 
 from collections.abc import Mapping
 
-from attrs import NOTHING, field
+from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.endpoints import Listeners, resolve_listeners
 from trio_kafka.config.group_coordinator import GroupCoordinatorSettings
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import (
     BROKER,
     CLUSTER,
+    REQUIRED,
     boolean,
     double,
     int16,
@@ -38,17 +39,17 @@ _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 class BrokerConfig(GroupCoordinatorSettings):
     """Effective values of all described settings."""
 
-    given: Mapping[str, Given] = field(factory=dict, eq=False, repr=False)
+    texts: Mapping[str, SettingText] = field(factory=dict, eq=False, repr=False)
     """What was written down, by name: described, known and plugin settings."""
     changed: Mapping[str, str] = field(factory=dict, eq=False, repr=False)
     """What was set while the broker runs, of settings with a listener's prefix: texts by name."""
 
     # Identity of the node
-    node_id: int = int32(NOTHING, "The number of this node in its cluster.", low=0)
+    node_id: int = int32(REQUIRED, "The number of this node in its cluster.", low=0)
     broker_id: int = int32(-1, "Old name of node.id.")
     broker_rack: str | None = string(None, "Rack of this broker, for the placement of replicas.")
     process_roles: tuple[str, ...] = string_list(
-        NOTHING, "Roles of this process.", choices=("broker", "controller"), not_empty=True
+        REQUIRED, "Roles of this process.", choices=("broker", "controller"), not_empty=True
     )
 
     config_providers: tuple[str, ...] = string_list(
@@ -79,7 +80,7 @@ class BrokerConfig(GroupCoordinatorSettings):
         choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
     )
     controller_listener_names: tuple[str, ...] = string_list(
-        NOTHING, "The listeners that belong to the controller."
+        REQUIRED, "The listeners that belong to the controller."
     )
 
     # The controller's quorum
@@ -389,7 +390,7 @@ class BrokerConfig(GroupCoordinatorSettings):
     @property
     def embedded(self) -> bool:
         """True without `process.roles`: one node on its own, with its controller in process."""
-        return "process.roles" not in self.given
+        return "process.roles" not in self.texts
 
     @property
     def directories(self) -> tuple[str, ...]:
@@ -408,7 +409,7 @@ class BrokerConfig(GroupCoordinatorSettings):
             listeners=self.listeners,
             advertised=self.advertised_listeners,
             protocol_map=self.listener_security_protocol_map,
-            map_is_given="listener.security.protocol.map" in self.given,
+            map_is_given="listener.security.protocol.map" in self.texts,
             controller_names=self.controller_listener_names,
             inter_broker_name=self.inter_broker_listener_name,
             inter_broker_protocol=self.security_inter_broker_protocol,

@@ -56,8 +56,8 @@ def base_of(name: str) -> str:
     match = _LISTENER.fullmatch(name)
     if match is None:
         return name
-    found = match[1]
-    return next((base for base in _OF_MECHANISMS if found.endswith(f".{base}")), found)
+    rest = match[1]
+    return next((base for base in _OF_MECHANISMS if rest.endswith(f".{base}")), rest)
 
 
 def has_prefix(name: str) -> bool:

@@ -34,7 +34,7 @@ _PROTOCOLS: Final = "listener.security.protocol.map"
 
 def check_broker_change(
     layers: Layers,
-    wanted: Mapping[str, str],
+    settings: Mapping[str, str],
     *,
     per_broker: bool,
     registered: Collection[str] = (),
@@ -42,22 +42,22 @@ def check_broker_change(
     """Check a change, and return a warning for each name without an effect.
 
     layers: before the change.
-    wanted: all settings of the resource after it, by name: this broker's own if `per_broker`, those
-    of all brokers otherwise.
+    settings: all settings of the resource after it, by name: this broker's own if `per_broker`,
+        those of all brokers otherwise.
     registered: names of the listeners in this broker's registration.
     Raises ConfigError, which names the setting and never shows a secret.
     """
     before = layers.dynamic if per_broker else layers.dynamic_default
     warnings = []
-    for name, text in wanted.items():
+    for name, text in settings.items():
         if before.get(name) != text:
             check_dynamic(name, text, per_broker=per_broker)
             if reason := why_without_effect(name):
                 warnings.append(f"{name} {reason}")
     if per_broker:
-        after = attrs.evolve(layers, dynamic=wanted)
+        after = attrs.evolve(layers, dynamic=settings)
     else:
-        after = attrs.evolve(layers, dynamic_default=wanted)
+        after = attrs.evolve(layers, dynamic_default=settings)
     readable_before, readable = layers.usable()[0], after.usable()[0]
     old = _in_force(readable_before)
     _check_protocols(old, readable)
@@ -94,12 +94,13 @@ def _check_listeners(
     before: BrokerConfig, after: BrokerConfig, registered: Collection[str]
 ) -> None:
     """Reject the removal of a registered listener."""
-    left = {listener.name for listener in after.endpoints.broker}
-    removed = [one.name for one in before.endpoints.broker if one.name not in left]
-    if gone := [name for name in removed if name in registered]:
-        reason = (
-            f"{', '.join(gone)} is registered with the cluster: keep it until this broker restarts"
-        )
+    remaining = {listener.name for listener in after.endpoints.broker}
+    removed = [
+        listener.name for listener in before.endpoints.broker if listener.name not in remaining
+    ]
+    if missing := [name for name in removed if name in registered]:
+        names = ", ".join(missing)
+        reason = f"{names} is registered with the cluster: keep it until this broker restarts"
         raise ConfigError("listeners", reason)
 
 
@@ -111,8 +112,8 @@ def _check_pools(before: Layers, after: Layers) -> None:
 
 def _check_processors(before: BrokerConfig, after: BrokerConfig) -> None:
     """Check the processors of each listener that stays; the control plane always has one."""
-    served = {one.name for one in before.endpoints.broker} - {before.endpoints.control}
-    for listener in (one.name for one in after.endpoints.broker):
+    served = {listener.name for listener in before.endpoints.broker} - {before.endpoints.control}
+    for listener in (endpoint.name for endpoint in after.endpoints.broker):
         if listener in served:
             own = has_override(after, listener, _PROCESSORS)
             old, new = (
@@ -135,8 +136,8 @@ def _check_limits(before: BrokerConfig, after: BrokerConfig) -> None:
     for name in _OF_CONNECTIONS:
         field = name.replace(".", "_")
         _check_limit(name, getattr(before, field), getattr(after, field))
-        for listener in (one.name for one in after.endpoints.broker):
-            old, new = (int(str(value_for(one, listener, name))) for one in (before, after))
+        for listener in (endpoint.name for endpoint in after.endpoints.broker):
+            old, new = (int(str(value_for(config, listener, name))) for config in (before, after))
             own = has_override(after, listener, name)
             _check_limit(override_name(listener, name) if own else name, old, new)
 

@@ -17,15 +17,15 @@ _HOST: Final = re.compile(r"[0-9a-zA-Z\-%._:]+")
 
 def overrides_of(text: str) -> dict[str, int]:
     """Return the limits in `HOST:COUNT,…` by host; the last one wins. Raises ValueError."""
-    found = {}
+    limits = {}
     for item in filter(None, map(str.strip, text.split(","))):
         host, _, count = (part.strip() for part in item.rpartition(":"))
         if not (_HOST.fullmatch(host) and count.isascii() and count.isdecimal()):
             raise ValueError(f"{item!r} is not HOST:COUNT")
         if int(count) > MAX_INT:
             raise ValueError(f"{item!r} is too large: want at most {MAX_INT}")
-        found[host] = int(count)
-    return found
+        limits[host] = int(count)
+    return limits
 
 
 def _check_overrides(text: str) -> None:

@@ -54,7 +54,7 @@ class Source(IntEnum):
     GROUP = 8
 
 
-@frozen
+@frozen(kw_only=True)
 class Synonym:
     """One possible source of a value."""
 
@@ -143,10 +143,10 @@ def value_of(name: str, layers: Layers) -> Value:
         if name in texts:
             return setting.parse(texts[name])
     if setting.name == name and name in BROKER_SETTINGS:
-        found: Value = getattr(layers.config, setting.field)
-        return found
-    if name in layers.config.given:
-        return setting.parse(layers.config.given[name].text)
+        value: Value = getattr(layers.config, setting.field)
+        return value
+    if name in layers.config.texts:
+        return setting.parse(layers.config.texts[name].text)
     return None if has_prefix(name) else default_of(setting, layers.config)
 
 
@@ -157,47 +157,54 @@ def broker_synonyms(name: str, layers: Layers) -> tuple[Synonym, ...]:
     `log.retention.hours` says nothing about `log.retention.ms`.
     """
     own = setting_of(name)
-    found = list(_found(name, own, layers)) if own is not None else []
-    first = next((at for at, synonym in enumerate(found) if synonym.name == name), len(found))
-    return tuple(found[first:])
+    synonyms = list(_synonyms(name, own, layers)) if own is not None else []
+    first = next((at for at, synonym in enumerate(synonyms) if synonym.name == name), len(synonyms))
+    return tuple(synonyms[first:])
 
 
-def topic_synonyms(name: str, given: Mapping[str, str], layers: Layers) -> tuple[Synonym, ...]:
+def topic_synonyms(name: str, texts: Mapping[str, str], layers: Layers) -> tuple[Synonym, ...]:
     """Return the possible sources of a topic setting's value, the effective one first.
 
-    given: the settings of the topic itself. After the topic's own value comes the broker setting
+    texts: the settings of the topic itself. After the topic's own value comes the broker setting
     that Kafka names first: for `retention.ms` that is `log.retention.ms`, with its synonyms where
     it is set itself.
     """
-    return own_synonyms(TOPIC_SETTINGS[name], given, layers, Source.TOPIC)
+    return own_synonyms(TOPIC_SETTINGS[name], texts, layers, source=Source.TOPIC)
 
 
 def own_synonyms(
-    setting: Setting, given: Mapping[str, str], layers: Layers, source: Source
+    setting: Setting, texts: Mapping[str, str], layers: Layers, *, source: Source
 ) -> tuple[Synonym, ...]:
     """Return the possible sources of a setting of another resource. source: its own source."""
     below = broker_synonyms(setting.server[0][0], layers) if setting.server else ()
-    if setting.name not in given:
+    if setting.name not in texts:
         return below
-    shown = setting.show(setting.parse(given[setting.name]))
-    return (Synonym(setting.name, shown, source), *below)
+    shown = setting.show(setting.parse(texts[setting.name]))
+    return (Synonym(name=setting.name, value=shown, source=source), *below)
 
 
-def _found(name: str, own: Setting, layers: Layers) -> Iterator[Synonym]:
+def _synonyms(name: str, own: Setting, layers: Layers) -> Iterator[Synonym]:
     """Yield every source in order, and every name in order within each source."""
     names = own.synonyms or _names_of(name)
-    settings = {one: found for one in names if (found := setting_of(one)) is not None}
-    given = {one: layers.config.given[one].text for one in names if one in layers.config.given}
+    settings = {
+        synonym: setting for synonym in names if (setting := setting_of(synonym)) is not None
+    }
+    static = {
+        synonym: layers.config.texts[synonym].text
+        for synonym in names
+        if synonym in layers.config.texts
+    }
     sources = (
         (Source.DYNAMIC_BROKER, layers.dynamic),
         (Source.DYNAMIC_DEFAULT_BROKER, layers.dynamic_default),
-        (Source.STATIC_BROKER, given),
+        (Source.STATIC_BROKER, static),
         (Source.DEFAULT, _defaults(settings, layers.config)),
     )
     for source, texts in sources:
-        for one, setting in settings.items():
-            if one in texts:
-                yield Synonym(one, None if setting.sensitive else texts[one], source)
+        for synonym, setting in settings.items():
+            if synonym in texts:
+                text = None if setting.sensitive else texts[synonym]
+                yield Synonym(name=synonym, value=text, source=source)
 
 
 def _names_of(name: str) -> tuple[str, ...]:
@@ -205,12 +212,12 @@ def _names_of(name: str) -> tuple[str, ...]:
 
 
 def _defaults(settings: Mapping[str, Setting], config: BrokerConfig) -> dict[str, str]:
-    found = {}
+    texts = {}
     for name, setting in settings.items():
         text = None if has_prefix(name) else setting.text_of(default_of(setting, config))
         if text is not None:
-            found[name] = text
-    return found
+            texts[name] = text
+    return texts
 
 
 def _readable(

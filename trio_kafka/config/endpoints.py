@@ -75,18 +75,18 @@ def parse_endpoint(text: str, setting: str) -> tuple[str, Endpoint]:
 def parse_protocol_map(text: str) -> dict[str, SecurityProtocol]:
     """Return the protocols of `NAME:PROTOCOL,...` by name in upper case. Raises ConfigError."""
     setting = "listener.security.protocol.map"
-    found: dict[str, SecurityProtocol] = {}
+    protocols: dict[str, SecurityProtocol] = {}
     for item in filter(None, map(str.strip, text.split(","))):
         name, colon, protocol = (part.strip().upper() for part in item.rpartition(":"))
         if not colon or not name:
             raise ConfigError(setting, f"{item!r} is not NAME:PROTOCOL")
         if protocol not in SecurityProtocol.__members__:
-            known = ", ".join(SecurityProtocol.__members__)
-            raise ConfigError(setting, f"{item!r}: the protocol is not one of {known}")
-        if name in found:
+            names = ", ".join(SecurityProtocol.__members__)
+            raise ConfigError(setting, f"{item!r}: the protocol is not one of {names}")
+        if name in protocols:
             raise ConfigError(setting, f"{name} is named twice: remove one")
-        found[name] = SecurityProtocol[protocol]
-    return found
+        protocols[name] = SecurityProtocol[protocol]
+    return protocols
 
 
 def resolve_listeners(
@@ -121,23 +121,25 @@ def resolve_listeners(
     if not broker:
         reason = "all belong to the controller: add one for clients"
         raise ConfigError("listeners", reason)
-    told = _advertised(advertised, broker, controllers, protocols)
+    advertised_endpoints = _advertised(
+        advertised, broker, controllers=controllers, protocols=protocols
+    )
     controller = tuple(listener for listener in named if listener.name in controllers)
-    _check_controllers(advertised, controller, controllers, protocols)
-    inter_broker = _inter_broker(told, inter_broker_name, inter_broker_protocol)
+    _check_controllers(advertised, controller, controllers=controllers, protocols=protocols)
+    inter_broker = _inter_broker(advertised_endpoints, inter_broker_name, inter_broker_protocol)
     return Listeners(
         broker=broker,
         controller=controller,
-        advertised=told,
+        advertised=advertised_endpoints,
         inter_broker=inter_broker,
-        control=_control(control_plane_name, told, inter_broker),
+        control=_control(control_plane_name, advertised_endpoints, inter_broker),
     )
 
 
 def _named(
     bound: Iterable[tuple[str, Endpoint]], protocols: dict[str, SecurityProtocol], setting: str
 ) -> list[NamedEndpoint]:
-    found = []
+    named = []
     for name, endpoint in bound:
         if name not in protocols:
             reason = (
@@ -147,8 +149,8 @@ def _named(
         if protocols[name] not in SERVED:
             reason = f"{name}: {protocols[name].name} is not supported yet: use PLAINTEXT"
             raise ConfigError(setting, reason)
-        found.append(NamedEndpoint(name=name, protocol=protocols[name], endpoint=endpoint))
-    return found
+        named.append(NamedEndpoint(name=name, protocol=protocols[name], endpoint=endpoint))
+    return named
 
 
 def _reject_shared_ports(named: Sequence[NamedEndpoint], setting: str) -> None:
@@ -169,6 +171,7 @@ def _reject_shared_ports(named: Sequence[NamedEndpoint], setting: str) -> None:
 def _advertised(
     texts: Sequence[str] | None,
     broker: Sequence[NamedEndpoint],
+    *,
     controllers: Sequence[str],
     protocols: dict[str, SecurityProtocol],
 ) -> tuple[NamedEndpoint, ...]:
@@ -193,16 +196,17 @@ def _advertised(
 def _check_controllers(
     texts: Sequence[str] | None,
     bound: Sequence[NamedEndpoint],
+    *,
     controllers: Sequence[str],
     protocols: dict[str, SecurityProtocol],
 ) -> None:
     """Check that clients can connect to the advertised controller listeners."""
     setting = "advertised.listeners"
     parsed = [parse_endpoint(text, setting) for text in texts or ()]
-    told = [(name, endpoint) for name, endpoint in parsed if name in controllers]
-    _reject_any_address(_named(told, protocols, setting), setting)
-    names = {name for name, _ in told}
-    _reject_any_address([one for one in bound if one.name not in names], "listeners")
+    advertised = [(name, endpoint) for name, endpoint in parsed if name in controllers]
+    _reject_any_address(_named(advertised, protocols, setting), setting)
+    names = {name for name, _ in advertised}
+    _reject_any_address([listener for listener in bound if listener.name not in names], "listeners")
 
 
 def _reject_any_address(advertised: Iterable[NamedEndpoint], setting: str) -> None:
@@ -246,10 +250,10 @@ def _names(listeners: Iterable[NamedEndpoint]) -> str:
     return ", ".join(listener.name for listener in listeners)
 
 
-def _two_families(one: str, other: str) -> bool:
+def _two_families(first: str, second: str) -> bool:
     """Return whether one address is IPv4 and the other IPv6; names and empty hosts are neither."""
-    four = [re.fullmatch(r"[0-9.]+", host) is not None for host in (one, other)]
-    six = [":" in host for host in (one, other)]
+    four = [re.fullmatch(r"[0-9.]+", host) is not None for host in (first, second)]
+    six = [":" in host for host in (first, second)]
     return (four[0] and six[1]) or (six[0] and four[1])
 
 

@@ -8,7 +8,7 @@ share and streams groups have no effect yet. Source: KIP-848, KIP-932, KIP-1071;
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from attrs import evolve
 
@@ -96,13 +96,13 @@ def _of_broker(name: str, broker: Setting) -> Setting:
     return evolve(broker, name=name, server=server, update=Update.READ_ONLY, high=None)
 
 
-def group_values(given: Mapping[str, str], broker: Layers) -> dict[str, Value]:
+def group_values(texts: Mapping[str, str], broker: Layers) -> dict[str, Value]:
     """Return the effective settings of a group: its own, over the broker's.
 
-    A value that cannot be parsed counts as not given. A number outside the broker's bounds, which
+    A value that cannot be parsed counts as not set. A number outside the broker's bounds, which
     may have changed, counts as the nearest number within them.
     """
-    return {name: _value(setting, given, broker) for name, setting in group_settings().items()}
+    return {name: _value(setting, texts, broker) for name, setting in group_settings().items()}
 
 
 def is_group_setting(name: str, text: str) -> bool:
@@ -114,18 +114,18 @@ def is_group_setting(name: str, text: str) -> bool:
     return True
 
 
-def _value(setting: Setting, given: Mapping[str, str], broker: Layers) -> Value:
+def _value(setting: Setting, texts: Mapping[str, str], broker: Layers) -> Value:
     name = setting.name
-    if name in given and is_group_setting(name, given[name]):
-        value, (low, high) = setting.parse(given[name]), _bounds(name, broker)
+    if name in texts and is_group_setting(name, texts[name]):
+        value, (low, high) = setting.parse(texts[name]), _bounds(name, broker)
         if low is not None:
             value = max(low, _number(value))
         if high is not None:
             value = min(high, _number(value))
         return value
     if not setting.server or isinstance(setting.default, str | None):
-        found: Value = setting.default
-        return found
+        default: Value = setting.default
+        return default
     return value_of(setting.server[0][0], broker)
 
 
@@ -157,11 +157,11 @@ def _check_bounds(name: str, value: Value, broker: Layers) -> None:
 
 
 def _bounds(name: str, broker: Layers) -> tuple[int | None, int | None]:
-    found: list[int | None] = []
+    bounds: list[int | None] = []
     for side in ("min", "max"):
         bound = _bound(name, side)
-        found.append(None if setting_of(bound) is None else _number(value_of(bound, broker)))
-    return found[0], found[1]
+        bounds.append(None if setting_of(bound) is None else _number(value_of(bound, broker)))
+    return bounds[0], bounds[1]
 
 
 def _bound(name: str, side: str) -> str:
@@ -170,5 +170,5 @@ def _bound(name: str, side: str) -> str:
     return f"group.{kind}.{side}.{rest}"
 
 
-def _number(value: Any) -> int:
-    return int(value)
+def _number(value: Value) -> int:
+    return int(str(value))

@@ -17,7 +17,7 @@ def override_name(listener: str, name: str) -> str:
 def has_override(config: BrokerConfig, listener: str, name: str) -> bool:
     """Return whether the listener has a value of its own."""
     own = override_name(listener, name)
-    return own in config.changed or own in config.given
+    return own in config.changed or own in config.texts
 
 
 def value_for(config: BrokerConfig, listener: str, name: str) -> Value:
@@ -25,7 +25,7 @@ def value_for(config: BrokerConfig, listener: str, name: str) -> Value:
     setting, own = BROKER_SETTINGS[name], override_name(listener, name)
     if own in config.changed:
         return setting.parse(config.changed[own])
-    if own in config.given:
-        return setting.parse(config.given[own].text)
-    found: Value = getattr(config, setting.field)
-    return found
+    if own in config.texts:
+        return setting.parse(config.texts[own].text)
+    value: Value = getattr(config, setting.field)
+    return value

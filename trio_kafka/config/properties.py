@@ -16,7 +16,7 @@ _HEX: Final = frozenset("0123456789abcdefABCDEF")
 
 
 @frozen
-class Given:
+class SettingText:
     """Text of a setting, and its place: `file:line`, or a command's option.
 
     written: the text before a provider looked it up; only this is shown then.
@@ -27,12 +27,12 @@ class Given:
     written: str | None = None
 
 
-def parse_properties(text: str, file: str) -> dict[str, Given]:
+def parse_properties(text: str, file: str) -> dict[str, SettingText]:
     """Return the settings of a file by name. Raises ConfigError with file and line."""
     return dict(iterate_properties(text, file))
 
 
-def iterate_properties(text: str, file: str) -> Iterator[tuple[str, Given]]:
+def iterate_properties(text: str, file: str) -> Iterator[tuple[str, SettingText]]:
     """Yield the settings of a file in order; a name may repeat. Raises ConfigError."""
     for number, line in _logical_lines(text):
         where = f"{file}:{number}"
@@ -41,7 +41,7 @@ def iterate_properties(text: str, file: str) -> Iterator[tuple[str, Given]]:
         if not name:
             # The value is not told: it may be a secret.
             raise ConfigError("line", "has a value without a name: want name=value", where)
-        yield name, Given(_unescape(line[value_start:], where, name), where)
+        yield name, SettingText(_unescape(line[value_start:], where, name), where)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import check_topic_defaults
 from trio_kafka.config.unsupported import unsupported_settings
@@ -32,9 +32,9 @@ _UNOBEYED: Final = "connection.failed.authentication.delay.ms"
 _VOTER: Final = re.compile(r"([0-9]{1,10})@.+:[0-9]{1,5}")
 
 
-def reject_unsupported(name: str, given: Given) -> None:
+def reject_unsupported(name: str, text: SettingText) -> None:
     """Raise ConfigError for an unsupported setting that must not be ignored."""
-    if name in REJECTED and given.text.strip().lower() not in ("", "false"):
+    if name in REJECTED and text.text.strip().lower() not in ("", "false"):
         raise ConfigError(name, REJECTED[name])
 
 
@@ -42,7 +42,7 @@ def check(config: BrokerConfig) -> None:
     """Raise ConfigError for the first broken rule."""
     _check_identity(config)
     _check_quorum(config)
-    _check_inter_broker(config.given)
+    _check_inter_broker(config.texts)
     _ = config.endpoints  # raises for listeners that contradict each other
     _check_times(config)
     _check_queued_bytes(config)
@@ -69,8 +69,10 @@ def check_cordoned(config: BrokerConfig) -> None:
         raise ConfigError(CORDONED, f"{','.join(cordoned)}: want nothing beside *")
     unknown = [path for path in cordoned if path not in (ALL_DIRECTORIES, *config.directories)]
     if unknown:
-        known = ", ".join(config.directories)
-        raise ConfigError(CORDONED, f"{unknown[0]} is not in log.dirs: want some of {known}, or *")
+        directories = ", ".join(config.directories)
+        raise ConfigError(
+            CORDONED, f"{unknown[0]} is not in log.dirs: want some of {directories}, or *"
+        )
 
 
 def _check_identity(config: BrokerConfig) -> None:
@@ -78,8 +80,8 @@ def _check_identity(config: BrokerConfig) -> None:
         reason = f"{config.broker_id} is not node.id, which is {config.node_id}: leave it out"
         raise ConfigError("broker.id", reason)
     if set(config.process_roles) != {"broker", "controller"}:
-        found = ",".join(config.process_roles)
-        reason = f"{found!r}: a node has both roles for now: want broker,controller"
+        roles = ",".join(config.process_roles)
+        reason = f"{roles!r}: a node has both roles for now: want broker,controller"
         raise ConfigError("process.roles", reason)
 
 
@@ -111,8 +113,8 @@ def _check_quorum(config: BrokerConfig) -> None:
         raise ConfigError("controller.quorum.bootstrap.servers", reason)
 
 
-def _check_inter_broker(given: Mapping[str, Given]) -> None:
-    if "inter.broker.listener.name" in given and "security.inter.broker.protocol" in given:
+def _check_inter_broker(texts: Mapping[str, SettingText]) -> None:
+    if "inter.broker.listener.name" in texts and "security.inter.broker.protocol" in texts:
         reason = "inter.broker.listener.name is set too: remove one of them"
         raise ConfigError("security.inter.broker.protocol", reason)
 
@@ -135,7 +137,7 @@ def _check_times(config: BrokerConfig) -> None:
 
 def _check_unobeyed(config: BrokerConfig) -> None:
     """Check Kafka's rules of settings that have no effect yet."""
-    if _UNOBEYED in config.given:
+    if _UNOBEYED in config.texts:
         _check_failed_authentication(config)
 
 
@@ -176,5 +178,5 @@ def _check_failed_authentication(config: BrokerConfig) -> None:
 def _number(name: str, config: BrokerConfig) -> int:
     """Return the number of a setting that is not a field of the configuration."""
     setting = unsupported_settings()[name]
-    value = setting.parse(config.given[name].text) if name in config.given else setting.default
+    value = setting.parse(config.texts[name].text) if name in config.texts else setting.default
     return int(str(value))

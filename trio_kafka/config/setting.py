@@ -7,13 +7,17 @@ underscore. `settings_of(cls)` returns the table by name, in the order of the fi
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypedDict, TypeVar, Unpack, cast, overload
 
 import attrs
-from attrs import NOTHING
+from attrs import NOTHING, NothingType
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.values import Kind, Value, parse, show
+
+S = TypeVar("S", bound=str | None)
+N = TypeVar("N", bound=int | None)
+L = TypeVar("L", bound=tuple[str, ...] | None)
 
 _UNITS: Final = {
     "ms": "ms",
@@ -25,6 +29,8 @@ _UNITS: Final = {
     "messages": "messages",
 }
 _METADATA: Final = "setting"
+REQUIRED: Final = cast("NothingType", NOTHING)
+"""Default of a setting that must be set."""
 # Attributes that `derived_from` takes over.
 _SAME: Final = (
     *("kind", "default", "doc", "low", "high", "also"),
@@ -74,7 +80,7 @@ class ConfigError(ValueError):
 class Setting:
     """Facts about one setting.
 
-    default: Kafka's, or ours for a setting of ours; NOTHING for a required setting.
+    default: Kafka's, or ours for a setting of ours; REQUIRED for a required setting.
     low, high: inclusive bounds of a number; `also`: allowed values outside them.
     choices: allowed texts, of each item in a list; `any_case`: in any case.
     synonyms: names that are looked up in this order, the setting itself among them.
@@ -97,7 +103,7 @@ class Setting:
     synonyms: tuple[str, ...] = ()
     server: tuple[tuple[str, int], ...] = ()
     internal: bool = False
-    check: Callable[[Any], None] | None = None
+    check: Callable[[Any], object] | None = None
     names: Outside | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -128,9 +134,9 @@ class Setting:
         """Return the value of `text`, within the bounds. Raises ConfigError."""
         try:
             value = parse(self.kind, text)
+            self._check(value)
         except ValueError as error:
             raise ConfigError(self.name, str(error)) from None
-        self.check_value(value)
         return value
 
     def check_value(self, value: Value) -> None:
@@ -173,7 +179,9 @@ class Setting:
             self.check(value)
 
     def _check_choices(self, items: tuple[str, ...]) -> None:
-        choices = {one.upper() for one in self.choices} if self.any_case else set(self.choices)
+        choices = (
+            {choice.upper() for choice in self.choices} if self.any_case else set(self.choices)
+        )
         for item in items:
             if (item.upper() if self.any_case else item) not in choices:
                 raise ValueError(f"{item!r} is not one of {', '.join(self.choices)}")
@@ -188,52 +196,106 @@ class Setting:
 _NUMBERS: Final = frozenset({Kind.INT, Kind.SHORT, Kind.LONG, Kind.DOUBLE})
 
 
-def setting(kind: Kind, default: Any, doc: str, **facts: Any) -> Any:
-    """Declare a field that is a setting; `facts` are the other attributes of `Setting`."""
+class Facts(TypedDict, total=False):
+    """Attributes of a `Setting` that a declaration may state."""
+
+    low: float | None
+    high: float | None
+    also: tuple[Value, ...]
+    choices: tuple[str, ...]
+    any_case: bool
+    not_empty: bool
+    update: Update
+    synonyms: tuple[str, ...]
+    server: tuple[tuple[str, int], ...]
+    internal: bool
+    check: Callable[[Any], object] | None
+    names: Outside | None
+
+
+class DifferingFacts(Facts, total=False):
+    """Attributes that a setting derived from another one may state."""
+
+    kind: Kind
+    default: Value
+    doc: str
+
+
+# Each declaration returns an attrs field, which has the type of its value for a type checker.
+
+
+def setting(kind: Kind, default: Any, doc: str, **facts: Unpack[Facts]) -> Any:
+    """Declare a field that is a setting."""
     return attrs.field(default=default, metadata={_METADATA: (kind, doc, facts)})
 
 
-def boolean(default: bool, doc: str, **facts: Any) -> Any:
-    return setting(Kind.BOOLEAN, default, doc, **facts)
+def boolean(default: bool, doc: str, **facts: Unpack[Facts]) -> bool:
+    field: bool = setting(Kind.BOOLEAN, default, doc, **facts)
+    return field
 
 
-def string(default: str | None, doc: str, **facts: Any) -> Any:
-    return setting(Kind.STRING, default, doc, **facts)
+def string(default: S, doc: str, **facts: Unpack[Facts]) -> S:
+    field: S = setting(Kind.STRING, default, doc, **facts)
+    return field
 
 
-def int16(default: int, doc: str, **facts: Any) -> Any:
-    return setting(Kind.SHORT, default, doc, **facts)
+def int16(default: int, doc: str, **facts: Unpack[Facts]) -> int:
+    field: int = setting(Kind.SHORT, default, doc, **facts)
+    return field
 
 
-def int32(default: Any, doc: str, **facts: Any) -> Any:
-    return setting(Kind.INT, default, doc, **facts)
+@overload
+def int32(default: NothingType, doc: str, **facts: Unpack[Facts]) -> int: ...
 
 
-def int64(default: int | None, doc: str, **facts: Any) -> Any:
-    return setting(Kind.LONG, default, doc, **facts)
+@overload
+def int32(default: N, doc: str, **facts: Unpack[Facts]) -> N: ...
 
 
-def double(default: float, doc: str, **facts: Any) -> Any:
-    return setting(Kind.DOUBLE, default, doc, **facts)
+def int32(default: int | NothingType | None, doc: str, **facts: Unpack[Facts]) -> int | None:
+    field: int | None = setting(Kind.INT, default, doc, **facts)
+    return field
 
 
-def string_list(default: Any, doc: str, **facts: Any) -> Any:
+def int64(default: N, doc: str, **facts: Unpack[Facts]) -> N:
+    field: N = setting(Kind.LONG, default, doc, **facts)
+    return field
+
+
+def double(default: float, doc: str, **facts: Unpack[Facts]) -> float:
+    field: float = setting(Kind.DOUBLE, default, doc, **facts)
+    return field
+
+
+@overload
+def string_list(default: NothingType, doc: str, **facts: Unpack[Facts]) -> tuple[str, ...]: ...
+
+
+@overload
+def string_list(default: L, doc: str, **facts: Unpack[Facts]) -> L: ...
+
+
+def string_list(
+    default: tuple[str, ...] | NothingType | None, doc: str, **facts: Unpack[Facts]
+) -> tuple[str, ...] | None:
     """Declare a list."""
-    return setting(Kind.LIST, default, doc, **facts)
+    field: tuple[str, ...] | None = setting(Kind.LIST, default, doc, **facts)
+    return field
 
 
-def password(default: str | None, doc: str, **facts: Any) -> Any:
+def password(default: S, doc: str, **facts: Unpack[Facts]) -> S:
     """Declare a secret, whose value is never shown."""
-    return setting(Kind.PASSWORD, default, doc, **facts)
+    field: S = setting(Kind.PASSWORD, default, doc, **facts)
+    return field
 
 
-def derived_from(other: Setting, **differing: Any) -> Any:
+def derived_from(other: Setting, **differing: Unpack[DifferingFacts]) -> Any:
     """Declare a setting with type, default and bounds of another one.
 
     differing: attributes that differ. Update mode and synonyms are not taken over.
     """
-    same = {name: getattr(other, name) for name in _SAME}
-    return setting(**{**same, **differing})
+    declare: Callable[..., object] = setting
+    return declare(**{name: getattr(other, name) for name in _SAME} | {**differing})
 
 
 @cache
@@ -244,10 +306,10 @@ def settings_of(cls: type) -> Mapping[str, Setting]:
 
 def declared_settings(cls: type) -> Mapping[str, Setting]:
     """Return the settings of an attrs class by name, without its other fields."""
-    found = {}
+    settings = {}
     for field in attrs.fields(cls):
         if _METADATA in field.metadata:
             kind, doc, facts = field.metadata[_METADATA]
             name = field.name.replace("_", ".")
-            found[name] = Setting(name=name, kind=kind, default=field.default, doc=doc, **facts)
-    return found
+            settings[name] = Setting(name=name, kind=kind, default=field.default, doc=doc, **facts)
+    return settings

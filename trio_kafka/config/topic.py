@@ -6,14 +6,15 @@ factor (hours to milliseconds).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.setting import (
     ConfigError,
+    DifferingFacts,
     Setting,
     boolean,
     derived_from,
@@ -21,7 +22,7 @@ from trio_kafka.config.setting import (
     settings_of,
     string_list,
 )
-from trio_kafka.config.values import MAX_LONG
+from trio_kafka.config.values import MAX_LONG, Value
 from trio_kafka.errors import ErrorCode, KafkaError
 
 _BROKER: Final = settings_of(BrokerConfig)
@@ -39,14 +40,15 @@ def _check_replicas(items: tuple[str, ...]) -> None:
             raise ValueError(f"{item!r} is not PARTITION:BROKER, and the list is not '*'")
 
 
-def _of_broker(*names: str | tuple[str, int], **differing: Any) -> Any:
+def _of_broker(*server_names: str | tuple[str, int], **differing: Unpack[DifferingFacts]) -> Any:
     """Declare a topic setting like the broker setting that is named first.
 
-    names: broker settings that give the default, each with its factor where that is not 1; the
-    first one that is set counts. differing: attributes that differ.
+    server_names: broker settings that give the default, each with its factor where that is not 1;
+        the first one that is set counts. differing: attributes that differ.
     """
-    server = tuple((name, 1) if isinstance(name, str) else name for name in names)
-    return derived_from(_BROKER[server[0][0]], server=server, **differing)
+    server = tuple((name, 1) if isinstance(name, str) else name for name in server_names)
+    differing["server"] = server
+    return derived_from(_BROKER[server[0][0]], **differing)
 
 
 @frozen(kw_only=True)
@@ -123,11 +125,12 @@ class TopicConfig:
 
 
 TOPIC_SETTINGS: Final = settings_of(TopicConfig)
+_MAKE: Final[Callable[..., TopicConfig]] = TopicConfig  # from fields by name
 
 
 def topic_defaults(broker: BrokerConfig) -> TopicConfig:
     """Return the settings of a topic that has none of its own."""
-    return TopicConfig(**_defaults(broker))
+    return _MAKE(**_defaults(broker))
 
 
 def check_topic_defaults(broker: BrokerConfig) -> None:
@@ -146,19 +149,20 @@ def check_topic_defaults(broker: BrokerConfig) -> None:
         raise ConfigError(f"log.cleaner.{error.name}", error.reason) from None
 
 
-def topic_config(given: Mapping[str, str], broker: BrokerConfig) -> TopicConfig:
+def topic_config(texts: Mapping[str, str], broker: BrokerConfig) -> TopicConfig:
     """Return the settings of a topic: its own over the broker's. Raises ConfigError."""
-    return _topic_config(tuple(given.items()), broker)
+    return _topic_config(tuple(texts.items()), broker)
 
 
 @lru_cache(maxsize=64)  # most topics of a cluster have one of few kinds of settings
-def _topic_config(given: tuple[tuple[str, str], ...], broker: BrokerConfig) -> TopicConfig:
-    fields = _defaults(broker)
-    for name, text in given:
-        if name not in TOPIC_SETTINGS:
+def _topic_config(texts: tuple[tuple[str, str], ...], broker: BrokerConfig) -> TopicConfig:
+    fields = dict(_defaults(broker))
+    for name, text in texts:
+        setting = TOPIC_SETTINGS.get(name)
+        if setting is None:
             raise ConfigError(name, "is not a topic setting")
-        fields[TOPIC_SETTINGS[name].field] = TOPIC_SETTINGS[name].parse(text)
-    config = TopicConfig(**fields)
+        fields[setting.field] = setting.parse(text)
+    config = _MAKE(**fields)
     _check_together(config)
     return config
 
@@ -169,22 +173,29 @@ def validate_topic_configs(configs: Mapping[str, str | None], broker: BrokerConf
     configs: all settings of the topic itself, by name; Kafka rejects null values here. Raises
     KafkaError(INVALID_CONFIG), which names the setting.
     """
-    unset = sorted(name for name, text in configs.items() if text is None)
+    texts: dict[str, str] = {}
+    unset: list[str] = []
+    for name, text in configs.items():
+        if text is None:
+            unset.append(name)
+        else:
+            texts[name] = text
     if unset:
-        raise KafkaError(
-            ErrorCode.INVALID_CONFIG, f"{', '.join(unset)}: the value is null: give a text"
-        )
+        names = ", ".join(sorted(unset))
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{names}: the value is null: give a text")
     try:
-        return topic_config({n: text for n, text in configs.items() if text is not None}, broker)
+        return topic_config(texts, broker)
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
 
 
-def _defaults(broker: BrokerConfig) -> dict[str, Any]:
+@lru_cache(maxsize=4)  # a broker changes its own settings rarely
+def _defaults(broker: BrokerConfig) -> Mapping[str, object]:
+    """Return the value of each field of a topic without settings of its own."""
     return {s.field: _first_set(s, broker)[1] for s in TOPIC_SETTINGS.values()}
 
 
-def _first_set(setting: Setting, broker: BrokerConfig) -> tuple[str, Any]:
+def _first_set(setting: Setting, broker: BrokerConfig) -> tuple[str, Value]:
     """Return the default of a topic setting, and the name of the setting that gives it."""
     for name, factor in setting.server:
         value = getattr(broker, name.replace(".", "_"))

@@ -7,10 +7,10 @@ of Apache Kafka 4.4.0 and the two settings of its authorizer; a test compares th
 read on first use, so that a start without such settings does not pay for it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import Setting, Update
@@ -92,6 +92,25 @@ class Table:
     names: tuple[str, ...]
 
 
+class _TableRow(TypedDict, total=False):
+    """A `Table` as the file has it; the keys of a setting are the attributes of `Setting`."""
+
+    title: str
+    support: str
+    why: str
+    settings: list[Mapping[str, object]]
+    names: str
+
+
+class _File(TypedDict):
+    """Content of `unsupported.toml`. The mappings are advice by name or prefix."""
+
+    table: list[_TableRow]
+    removed: Mapping[str, str]
+    removed_prefixes: Mapping[str, str]
+    deprecated: Mapping[str, str]
+
+
 @cache
 def tables() -> tuple[Table, ...]:
     """Return the tables of `unsupported.toml`."""
@@ -102,34 +121,33 @@ def replacement_of(name: str) -> str | None:
     """Return what to do about a setting that Kafka removed; None for any other name."""
     for prefix, instead in _read_file()["removed_prefixes"].items():
         if name.startswith(prefix):
-            return str(instead)
-    found: str | None = _read_file()["removed"].get(name)
-    return found
+            return instead
+    return _read_file()["removed"].get(name)
 
 
 def deprecated_settings() -> Mapping[str, str]:
     """Return what to do about each setting that Kafka deprecated, by name."""
-    found: Mapping[str, str] = _read_file()["deprecated"]
-    return found
+    return _read_file()["deprecated"]
 
 
 @cache
 def unsupported_settings() -> Mapping[str, Setting]:
     """Return Kafka's broker settings that are not fields of `BrokerConfig`, by name."""
-    return {name: one for table in tables() for name, one in table.settings.items()}
+    return {name: setting for table in tables() for name, setting in table.settings.items()}
 
 
 @cache
-def _read_file() -> Mapping[str, Any]:
+def _read_file() -> "_File":
     # Imported here: a start does without both. importlib.resources would take 20 times as long.
     import pkgutil  # noqa: PLC0415
     import tomllib  # noqa: PLC0415
 
     content = pkgutil.get_data("trio_kafka.config", "unsupported.toml") or b""
-    return tomllib.loads(content.decode())
+    file: _File = tomllib.loads(content.decode())  # type: ignore[assignment]  # part of the package
+    return file
 
 
-def _table(row: Mapping[str, Any]) -> Table:
+def _table(row: "_TableRow") -> Table:
     settings = map(_setting, row.get("settings", ()))
     return Table(
         title=row["title"],
@@ -140,12 +158,16 @@ def _table(row: Mapping[str, Any]) -> Table:
     )
 
 
-def _setting(row: Mapping[str, Any]) -> Setting:
-    facts: dict[str, Any] = {
-        name: tuple(one) if isinstance(one, list) else one for name, one in row.items()
+def _setting(row: Mapping[str, object]) -> Setting:
+    facts: dict[str, object] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
     }
-    facts |= {"kind": Kind[row["kind"]], "update": Update[row.get("update", "READ_ONLY")]}
-    return Setting(**{"default": None, **facts})
+    facts |= {
+        "kind": Kind[str(row["kind"])],
+        "update": Update[str(row.get("update", "READ_ONLY"))],
+    }
+    make: Callable[..., Setting] = Setting
+    return make(**{"default": None, **facts})
 
 
 def support(name: str) -> tuple[Support, str]:
@@ -165,5 +187,5 @@ def support(name: str) -> tuple[Support, str]:
 
 def why_unsupported(name: str) -> str | None:
     """Return why a setting has no effect; None if it has one, or if Kafka does not have it."""
-    found, why = support(name)
-    return None if found is Support.SUPPORTED else f"{found.value}: {why}"
+    degree, why = support(name)
+    return None if degree is Support.SUPPORTED else f"{degree.value}: {why}"

@@ -31,6 +31,7 @@ _TRANSACTION: Final = "Bootstrap records"
 def first_records(
     image: MetadataImage,
     bootstrap: Sequence[MetadataRecord],
+    *,
     me: ControllerRegistration,
     settings: ControllerSettings,
 ) -> Iterator[list[MetadataRecord]]:
@@ -46,12 +47,12 @@ def first_records(
 
 def level_in(records: Sequence[MetadataRecord]) -> int:
     """Return the metadata.version that records set; 0 if none does."""
-    found = (
+    levels = (
         record.feature_level
         for record in records
         if isinstance(record, FeatureLevelRecord) and record.name == METADATA_VERSION
     )
-    return next(found, 0)
+    return next(levels, 0)
 
 
 def _bootstrap(records: list[MetadataRecord], settings: ControllerSettings) -> list[MetadataRecord]:

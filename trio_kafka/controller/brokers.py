@@ -90,22 +90,22 @@ def register(
     INVALID_REGISTRATION.
     """
     if broker.cluster_id != image.cluster_id:
-        found = f"cluster id {broker.cluster_id}: expected {image.cluster_id}"
-        raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID, found)
+        reason = f"cluster id {broker.cluster_id}: expected {image.cluster_id}"
+        raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID, reason)
     old = image.brokers.get(broker.id)
     if old is not None and old.incarnation_id == broker.incarnation_id:
         # The response to the first attempt was lost.
         return Decision(old.epoch)
     if old is not None and alive:
-        found = f"broker {broker.id} is registered and alive"
-        raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, found)
+        reason = f"broker {broker.id} is registered and alive"
+        raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, reason)
     _check_features(image, broker)
     level = image.features.get(METADATA_VERSION, 0)
     directories = has_directories(level)
     if directories and (not broker.log_dirs or len(set(broker.log_dirs)) < len(broker.log_dirs)):
-        found = f"log directories of broker {broker.id}: expected at least one, each once"
-        raise KafkaError(ErrorCode.INVALID_REGISTRATION, found)
-    made = BrokerRegistration(
+        reason = f"log directories of broker {broker.id}: expected at least one, each once"
+        raise KafkaError(ErrorCode.INVALID_REGISTRATION, reason)
+    registration = BrokerRegistration(
         id=broker.id,
         epoch=offset,
         incarnation_id=broker.incarnation_id,
@@ -115,7 +115,7 @@ def register(
         log_dirs=broker.log_dirs if directories else (),
         cordoned_log_dirs=broker.cordoned_log_dirs if has_cordoned(level) else None,
     )
-    record = broker_record(made)
+    record = broker_record(registration)
     if old is None or not old.active:
         return Decision(offset, [record])
     # The last incarnation was not fenced: its partitions have no leader until this one is.
@@ -130,28 +130,28 @@ def heartbeat(
     caught_up = beat.metadata_offset >= broker.epoch
     fenced = broker.fenced
     records: Records = ()
-    done = False
+    may_stop = False
     if beat.want_shutdown:
-        records, done = _shut_down(image, broker, settings)
-        fenced = fenced or done
+        records, may_stop = _shut_down(image, broker, settings)
+        fenced = fenced or may_stop
     elif not broker.fenced and beat.want_fence:
         records, fenced = fence(image, broker, settings), True
     elif broker.fenced and not beat.want_fence and caught_up:
         records, fenced = chain([_changed(broker, fenced=_NO)], arrive(image, broker.id)), False
     records = chain(records, _cordon(image, broker, beat.cordoned_log_dirs))
-    answer = HeartbeatAnswer(caught_up=caught_up, fenced=fenced, should_shut_down=done)
+    answer = HeartbeatAnswer(caught_up=caught_up, fenced=fenced, should_shut_down=may_stop)
     return Decision(answer, records)
 
 
 def _cordon(
-    image: MetadataImage, broker: BrokerRegistration, wanted: tuple[bytes, ...] | None
+    image: MetadataImage, broker: BrokerRegistration, directories: tuple[bytes, ...] | None
 ) -> Iterable[MetadataRecord]:
     """Return the record of changed cordoned directories."""
-    if wanted is None or not has_cordoned(image.features.get(METADATA_VERSION, 0)):
+    if directories is None or not has_cordoned(image.features.get(METADATA_VERSION, 0)):
         return
-    if set(wanted) != set(broker.cordoned_log_dirs or ()):
+    if set(directories) != set(broker.cordoned_log_dirs or ()):
         yield BrokerRegistrationChangeRecord(
-            broker_id=broker.id, broker_epoch=broker.epoch, cordoned_log_dirs=list(wanted)
+            broker_id=broker.id, broker_epoch=broker.epoch, cordoned_log_dirs=list(directories)
         )
 
 
@@ -166,11 +166,11 @@ def check_epoch(image: MetadataImage, broker_id: NodeId, epoch: int) -> BrokerRe
     """Return a broker. Raises KafkaError: BROKER_ID_NOT_REGISTERED, STALE_BROKER_EPOCH."""
     broker = image.brokers.get(broker_id)
     if broker is None:
-        found = f"broker {broker_id} is not registered" if broker_id != NO_NODE else "no broker id"
-        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, found)
+        reason = f"broker {broker_id} is not registered" if broker_id != NO_NODE else "no broker id"
+        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, reason)
     if broker.epoch != epoch:
-        found = f"epoch {epoch} of broker {broker_id}: expected {broker.epoch}"
-        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, found)
+        reason = f"epoch {epoch} of broker {broker_id}: expected {broker.epoch}"
+        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, reason)
     return broker
 
 
@@ -207,5 +207,5 @@ def _check_features(image: MetadataImage, broker: NewBroker) -> None:
         supported = broker.features.get(name)
         if supported is None or level not in supported:
             has = "nothing" if supported is None else f"{supported.low} to {supported.high}"
-            found = f"{name} is {level}, broker {broker.id} supports {has}"
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, found)
+            reason = f"{name} is {level}, broker {broker.id} supports {has}"
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, reason)

@@ -11,44 +11,51 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Final, Protocol
 
 import trio
+from attrs import field
 
-from trio_kafka.attributes import frozen
-from trio_kafka.controller.configs import MOST_SETTINGS, ConfigChange, Operation
+from trio_kafka.attributes import define, frozen
+from trio_kafka.controller.configs import MOST_SETTINGS, ConfigChange, ConfigChanges, Operation
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.levels import LEVELS, ROOT, has_logger, set_level
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.image import ConfigResource, ConfigResourceType
 from trio_kafka.model import NodeId
-from trio_kafka.scheduling.chunked_work import Steps, in_slices
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.scheduling.loop_budget import in_steps
 from trio_kafka.security.principal import ANONYMOUS
 
 _logger: Final = get_logger(__name__)
 
 
-class Wanted(Protocol):
-    """One setting of a request."""
+class SettingValue(Protocol):
+    """Name and value of a setting in a request."""
 
     name: str
     value: str | None
 
 
-@frozen
+@frozen(kw_only=True)
 class ResourceChanges:
-    """Changes of one resource. kind: any number from the request.
+    """Changes of one resource, whose type is any number from the request.
 
     operations: one for each of `settings`; None if the settings replace all others.
     """
 
-    kind: int
-    name: str
-    settings: Sequence[Wanted]
+    resource: ConfigResource
+    settings: Sequence[SettingValue]
     operations: Sequence[int] | None = None
 
 
-Whole = dict[ConfigResource, dict[str, str | None]]
-Single = dict[ConfigResource, list[ConfigChange]]
+@define
+class _CheckedChanges:
+    """Changes of one request: all resources in order, those to decide on, and errors."""
+
+    resources: list[ConfigResource] = field(factory=list)
+    valid: dict[ConfigResource, ConfigChanges] = field(factory=dict)
+    errors: dict[ConfigResource, KafkaError | None] = field(factory=dict)
+
+
 Authorize = Callable[[int, str], None]
 
 
@@ -69,6 +76,7 @@ class ConfigAdmin:
         self,
         broker: NodeId,
         controller: Controller,
+        *,
         timeout_s: float,
         prepare: Callable[[Mapping[str, str]], AbstractAsyncContextManager[None]] | None = None,
     ) -> None:
@@ -92,116 +100,97 @@ class ConfigAdmin:
         changes are valid; raises KafkaError where the client may not change it.
         """
         deadline = trio.current_time() + self._timeout_s
-        whole: Whole = {}
-        single: Single = {}
-        sort = self._sort(changes, whole, single, validate_only=validate_only, authorize=authorize)
-        wanted, found = await in_steps(sort)
-        decided: dict[ConfigResource, KafkaError | None] = {}
-        async with AsyncExitStack() as ready:
-            decided |= await self._get_ready(ready, whole, single, deadline)
-            decided |= await self._controller.set_configs(
-                whole, deadline=deadline, validate_only=validate_only, principal=principal
+        checked = await in_steps(
+            self._checked(changes, authorize=authorize, validate_only=validate_only)
+        )
+        async with AsyncExitStack() as preparation:
+            await self._get_ready(preparation, checked, deadline)
+            checked.errors |= await self._controller.alter_configs(
+                checked.valid, deadline=deadline, validate_only=validate_only, principal=principal
             )
-            decided |= await self._controller.alter_configs(
-                single, deadline=deadline, validate_only=validate_only, principal=principal
-            )
-        return await in_steps(_merged(wanted, found, decided))
+        return await in_steps(_errors_in_order(checked))
 
-    def _sort(
-        self,
-        changes: Iterable[ResourceChanges],
-        whole: Whole,
-        single: Single,
-        *,
-        validate_only: bool,
-        authorize: Authorize,
-    ) -> Steps[tuple[list[ConfigResource], list[KafkaError | None]]]:
-        """Fill `whole` and `single` with the valid changes; change log levels.
-
-        Returns the resources, and the error of each.
-        """
-        wanted: list[ResourceChanges] = []
-        named: Counter[ConfigResource] = Counter()
-        for some in in_slices(changes, _SLICE):
-            wanted += some
-            named.update((one.kind, one.name) for one in some)
-            yield
-        order: list[ConfigResource] = []
-        found: list[KafkaError | None] = []
+    def _checked(
+        self, changes: Iterable[ResourceChanges], *, authorize: Authorize, validate_only: bool
+    ) -> Steps[_CheckedChanges]:
+        """Check each change by itself; change log levels."""
+        requested: list[ResourceChanges] = []
+        counts: Counter[ConfigResource] = Counter()
+        for change in changes:
+            requested.append(change)
+            counts[change.resource] += 1
+            if not len(requested) % _SLICE:
+                yield
+        checked = _CheckedChanges()
         size = 0
-        for one in wanted:
-            error = None
-            at = (one.kind, one.name)
-            order.append(at)
+        for change in requested:
+            resource = kind, name = change.resource
+            checked.resources.append(resource)
             try:
-                if named[at] > 1:
-                    raise _invalid(f"{one.name!r} of type {one.kind} is named twice")
-                self._check(one)
-                authorize(one.kind, one.name)
-                if one.operations is None:
-                    whole[at] = {setting.name: setting.value for setting in one.settings}
-                elif one.kind == ConfigResourceType.BROKER_LOGGER:
-                    _alter_loggers(_changes(one, one.operations), validate_only=validate_only)
+                if counts[resource] > 1:
+                    raise _invalid(f"{name!r} of type {kind} is named twice")
+                self._check(change)
+                authorize(kind, name)
+                if change.operations is None:
+                    checked.valid[resource] = {item.name: item.value for item in change.settings}
+                elif kind == ConfigResourceType.BROKER_LOGGER:
+                    _alter_loggers(
+                        _config_changes(change.settings, change.operations),
+                        validate_only=validate_only,
+                    )
                 else:
-                    single[at] = _changes(one, one.operations)
-            except KafkaError as refusal:
-                error = refusal.as_value()
-            found.append(error)
-            size += 1 + len(one.settings)
+                    checked.valid[resource] = _config_changes(change.settings, change.operations)
+            except KafkaError as error:
+                checked.errors[resource] = error.as_value()
+            size += 1 + len(change.settings)
             if size >= _SLICE:
                 size = 0
                 yield
-        return order, found
+        return checked
 
     async def _get_ready(
-        self, ready: AsyncExitStack, whole: Whole, single: Single, deadline: float
-    ) -> dict[ConfigResource, KafkaError | None]:
-        """Prepare for a change of this broker's own settings.
-
-        If that fails, the change is removed from the others and returned with the error.
-        """
-        me: ConfigResource = (ConfigResourceType.BROKER, str(self._broker))
-        if self._prepare is None or not (me in whole or me in single):
-            return {}
-        refused = KafkaError(
+        self, preparation: AsyncExitStack, checked: _CheckedChanges, deadline: float
+    ) -> None:
+        """Prepare for a change of this broker's own settings; if that fails, it gets an error."""
+        broker: ConfigResource = (ConfigResourceType.BROKER, str(self._broker))
+        if self._prepare is None or broker not in checked.valid:
+            return
+        failure = KafkaError(
             ErrorCode.REQUEST_TIMED_OUT, "timed out while another change was being prepared"
         )
         with trio.move_on_at(deadline):
             try:
-                await ready.enter_async_context(self._preparing)
-                wanted = whole[me] if me in whole else single[me]
-                changed = self._controller.configs_after(me, wanted)
-                await ready.enter_async_context(self._prepare(changed))
+                await preparation.enter_async_context(self._preparing)
+                settings = self._controller.configs_after(broker, checked.valid[broker])
+                await preparation.enter_async_context(self._prepare(settings))
             except KafkaError as error:
-                refused = error.as_value()
+                failure = error.as_value()
             else:
-                return {}
-        whole.pop(me, None)
-        single.pop(me, None)
-        return {me: refused}
+                return
+        del checked.valid[broker]
+        checked.errors[broker] = failure
 
-    def _check(self, one: ResourceChanges) -> None:
-        if len(one.settings) > MOST_SETTINGS:
-            found = (
-                f"{len(one.settings)} settings: expected at most {MOST_SETTINGS} of one resource"
+    def _check(self, change: ResourceChanges) -> None:
+        (kind, name), settings = change.resource, change.settings
+        if len(settings) > MOST_SETTINGS:
+            raise _invalid(
+                f"{len(settings)} settings: expected at most {MOST_SETTINGS} of one resource"
             )
-            raise _invalid(found)
-        names = [setting.name for setting in one.settings]
-        if len(set(names)) < len(names):
+        if len({setting.name for setting in settings}) < len(settings):
             raise _invalid("a setting is named twice")
-        operations = one.operations or [Operation.SET] * len(names)
-        missing = [
+        operations = change.operations or [Operation.SET] * len(settings)
+        without_value = [
             setting.name
-            for setting, operation in zip(one.settings, operations, strict=True)
+            for setting, operation in zip(settings, operations, strict=True)
             if setting.value is None and operation != Operation.DELETE
         ]
-        if missing:
-            raise _invalid(f"settings without a value: {', '.join(missing)}")
-        loggers = one.kind == ConfigResourceType.BROKER_LOGGER and one.operations is not None
-        if loggers or (one.kind == ConfigResourceType.BROKER and one.name):
-            check_broker(one.name, self._broker)
-        elif one.kind not in _SERVED:
-            raise _invalid(f"resource type {one.kind} has no settings that this API can change")
+        if without_value:
+            raise _invalid(f"settings without a value: {', '.join(without_value)}")
+        is_logger = kind == ConfigResourceType.BROKER_LOGGER and change.operations is not None
+        if is_logger or (kind == ConfigResourceType.BROKER and name):
+            check_broker(name, self._broker)
+        elif kind not in _SERVED:
+            raise _invalid(f"resource type {kind} has no settings that this API can change")
 
 
 def check_broker(name: str, broker: NodeId) -> None:
@@ -221,29 +210,29 @@ _SERVED: Final = (
     ConfigResourceType.GROUP,
 )
 _DIGITS: Final = 10  # of an int32
+_OPERATIONS: Final = frozenset(Operation)
 
 
-def _merged(
-    wanted: Sequence[ConfigResource],
-    found: Sequence[KafkaError | None],
-    decided: Mapping[ConfigResource, KafkaError | None],
-) -> Steps[list[KafkaError | None]]:
-    """Return the error of each resource, found before the decision or by it."""
+def _errors_in_order(checked: _CheckedChanges) -> Steps[list[KafkaError | None]]:
+    """Return the error of each resource, in the order of the request."""
     errors: list[KafkaError | None] = []
-    for some in in_slices(zip(wanted, found, strict=True), _SLICE):
-        errors += [error or decided.get(at) for at, error in some]
-        yield
+    for resource in checked.resources:
+        errors.append(checked.errors.get(resource))
+        if not len(errors) % _SLICE:
+            yield
     return errors
 
 
-def _changes(one: ResourceChanges, operations: Sequence[int]) -> list[ConfigChange]:
+def _config_changes(
+    settings: Sequence[SettingValue], operations: Sequence[int]
+) -> list[ConfigChange]:
     """Return the changes of a resource. Raises KafkaError for an unknown operation."""
-    unknown = [number for number in operations if number not in list(Operation)]
+    unknown = [number for number in operations if number not in _OPERATIONS]
     if unknown:
         raise _invalid(f"unknown operation {unknown[0]}: expected 0, 1, 2 or 3")
     return [
         ConfigChange(setting.name, Operation(operation), setting.value)
-        for setting, operation in zip(one.settings, operations, strict=True)
+        for setting, operation in zip(settings, operations, strict=True)
     ]
 
 
@@ -263,8 +252,8 @@ def _check_logger(change: ConfigChange) -> None:
     if not has_logger(change.name):
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"no logger {change.name}")
     if change.operation is Operation.SET and change.value not in LEVELS:
-        found = f"level {change.value!r} of {change.name}: expected one of {', '.join(LEVELS)}"
-        raise KafkaError(ErrorCode.INVALID_CONFIG, found)
+        reason = f"level {change.value!r} of {change.name}: expected one of {', '.join(LEVELS)}"
+        raise KafkaError(ErrorCode.INVALID_CONFIG, reason)
     if change.operation is Operation.DELETE and change.name == ROOT:
         raise _invalid(f"the level of {ROOT} cannot be deleted: set another one")
 

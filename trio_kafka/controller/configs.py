@@ -14,7 +14,12 @@ from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.policies import ConfigApproval, ConfigsToAlter, approved
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import ELR_VERSION
-from trio_kafka.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
+from trio_kafka.metadata.image import (
+    ALL_BROKERS,
+    ConfigResource,
+    ConfigResourceType,
+    MetadataImage,
+)
 from trio_kafka.metadata.names import check_topic_name
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import NodeId
@@ -22,7 +27,6 @@ from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.topics import ClearElrRecord
 
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
-ALL_BROKERS: Final[ConfigResource] = (ConfigResourceType.BROKER, "")
 LONGEST_VALUE: Final = 32767  # bytes: the limit of a string in the protocol
 MOST_SETTINGS: Final = 1000  # of one resource: each change reads all of them
 _NOTHING: Final[Mapping[str, None]] = {}
@@ -34,7 +38,7 @@ Raises KafkaError.
 """
 
 Lists = Callable[[ConfigResourceType, str], str | None]
-"""Returns the static value of a setting that is a list, and None for any other setting.
+"""Return the static value of a setting that is a list, and None for any other setting.
 
 APPEND and SUBTRACT apply to lists, and start from this value.
 """
@@ -58,10 +62,33 @@ class ConfigChange:
     value: str | None = None
 
 
+ConfigChanges = Mapping[str, str | None] | Sequence[ConfigChange]
+"""Changes of one resource: all settings that it is to have, or changes of single ones."""
+
+
+def change_configs(
+    image: MetadataImage,
+    resource: ConfigResource,
+    changes: ConfigChanges,
+    *,
+    validate: Validator,
+    lists: Lists,
+    approve: ConfigApproval = approved,
+) -> Decision[None]:
+    """Change the settings of a resource, all or none. Raises KafkaError.
+
+    approve: see `set_configs` and `alter_configs`.
+    """
+    if isinstance(changes, Mapping):
+        return set_configs(image, resource, changes, validate=validate, approve=approve)
+    return alter_configs(image, resource, changes, validate=validate, lists=lists, approve=approve)
+
+
 def set_configs(
     image: MetadataImage,
     resource: ConfigResource,
     values: Mapping[str, str | None],
+    *,
     validate: Validator,
     approve: ConfigApproval = approved,
 ) -> Decision[None]:
@@ -70,17 +97,17 @@ def set_configs(
     approve: called with the settings that change, except removed ones; raises KafkaError.
     """
     old = image.configs.get(resource, {})
-    gone = dict.fromkeys(name for name in old if name not in values)
-    return _change(image, resource, values, validate, approve, implied=gone)
+    removals = dict.fromkeys(name for name in old if name not in values)
+    return _change(image, resource, values, validate=validate, approve=approve, implied=removals)
 
 
 def alter_configs(
     image: MetadataImage,
     resource: ConfigResource,
     changes: Sequence[ConfigChange],
+    *,
     validate: Validator,
     lists: Lists,
-    *,
     approve: ConfigApproval = approved,
 ) -> Decision[None]:
     """Change single settings of a resource, all or none. Raises KafkaError.
@@ -91,8 +118,8 @@ def alter_configs(
         raise KafkaError(ErrorCode.INVALID_REQUEST, "a setting is named twice")
     old = image.configs.get(resource, {})
     kind = ConfigResourceType(resource[0])
-    wanted = {change.name: _applied(old, kind, change, lists) for change in changes}
-    return _change(image, resource, wanted, validate, approve)
+    values = {change.name: _value_after(old, kind, change, lists=lists) for change in changes}
+    return _change(image, resource, values, validate=validate, approve=approve)
 
 
 def after(
@@ -103,16 +130,16 @@ def after(
     for record in decision.records:
         if isinstance(record, ConfigRecord):
             values[record.name] = record.value
-    return {name: value for name, value in values.items() if value is not None}
+    return _without_nulls(values)
 
 
 def new_topic_configs(
-    name: str, values: Mapping[str, str | None], validate: Validator, image: MetadataImage
+    name: str, values: Mapping[str, str | None], *, validate: Validator, image: MetadataImage
 ) -> dict[str, str]:
     """Return the settings of a new topic. Raises KafkaError(INVALID_CONFIG)."""
-    wanted = {key: _text(key, value) for key, value in values.items()}
-    validate(ConfigResourceType.TOPIC, name, wanted, image)
-    return wanted
+    texts = {key: _text(key, value) for key, value in values.items()}
+    validate(ConfigResourceType.TOPIC, name, texts, image)
+    return texts
 
 
 def config_records(
@@ -176,40 +203,40 @@ def check_name(resource: ConfigResource) -> None:
                 ErrorCode.INVALID_REQUEST, "an empty group name: expected the name of a group"
             )
     else:
-        found = f"settings of type {ConfigResourceType(kind).name} are not served yet"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+        reason = f"settings of type {ConfigResourceType(kind).name} are not served yet"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, reason)
 
 
-def _applied(
-    old: Mapping[str, str], kind: ConfigResourceType, change: ConfigChange, lists: Lists
+def _value_after(
+    old: Mapping[str, str], kind: ConfigResourceType, change: ConfigChange, *, lists: Lists
 ) -> str | None:
-    """The value after a change; None: not set."""
+    """Return the value of a setting after its change; None: not set."""
     if change.operation is Operation.DELETE:
         return None
     value = _text(change.name, change.value)
     if change.operation is Operation.SET:
         return value
     _check_length(change.name, value)
-    below = lists(kind, change.name)
-    if below is None:
-        found = (
+    static = lists(kind, change.name)
+    if static is None:
+        reason = (
             f"{change.operation.name} on {change.name}, which is not a list: expected SET or DELETE"
         )
-        raise KafkaError(ErrorCode.INVALID_CONFIG, found)
-    items = [item for item in old.get(change.name, below).split(",") if item]
-    given = [item.strip() for item in value.split(",")]
+        raise KafkaError(ErrorCode.INVALID_CONFIG, reason)
+    items = [item for item in old.get(change.name, static).split(",") if item]
+    operands = [item.strip() for item in value.split(",")]
     if change.operation is Operation.APPEND:
-        items = list(dict.fromkeys([*items, *given]))
+        items = list(dict.fromkeys([*items, *operands]))
     else:
-        gone = frozenset(given)
-        items = [item for item in items if item not in gone]
+        subtracted = frozenset(operands)
+        items = [item for item in items if item not in subtracted]
     return ",".join(items)
 
 
 def _check_length(name: str, value: str) -> None:
     if (size := len(value.encode())) > LONGEST_VALUE:
-        found = f"{name} has {size} bytes: expected at most {LONGEST_VALUE}"
-        raise KafkaError(ErrorCode.INVALID_CONFIG, found)
+        reason = f"{name} has {size} bytes: expected at most {LONGEST_VALUE}"
+        raise KafkaError(ErrorCode.INVALID_CONFIG, reason)
 
 
 def _text(name: str, value: str | None) -> str:
@@ -221,31 +248,35 @@ def _text(name: str, value: str | None) -> str:
 def _change(
     image: MetadataImage,
     resource: ConfigResource,
-    asked: Mapping[str, str | None],
+    values: Mapping[str, str | None],
+    *,
     validate: Validator,
     approve: ConfigApproval,
-    *,
     implied: Mapping[str, None] = _NOTHING,
 ) -> Decision[None]:
-    """Decide on changes; None removes a setting. implied: removals that policies are not asked
-    about.
+    """Decide on new values; None removes a setting.
+
+    implied: removals that policies do not see.
     """
-    changes = {**asked, **implied}
+    changes = {**values, **implied}
     kind, old = ConfigResourceType(resource[0]), image.configs.get(resource, {})
     check_name(resource)
     _check_values(image, resource, changes)
-    after = {**old, **changes}
-    wanted = {name: value for name, value in after.items() if value is not None}
-    if len(wanted) > max(MOST_SETTINGS, len(old)):
-        found = f"{len(wanted)} settings: expected at most {MOST_SETTINGS} of one resource"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
-    validate(kind, resource[1], wanted, image)
+    after = _without_nulls({**old, **changes})
+    if len(after) > max(MOST_SETTINGS, len(old)):
+        reason = f"{len(after)} settings: expected at most {MOST_SETTINGS} of one resource"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, reason)
+    validate(kind, resource[1], after, image)
     check_resource(image, resource)
-    always = kind is ConfigResourceType.BROKER
-    written = {name: value for name, value in changes.items() if always or old.get(name) != value}
-    approved_of = {name: value for name, value in written.items() if name not in implied}
-    approve(ConfigsToAlter(kind=kind, name=resource[1], configs=approved_of))
-    return Decision(None, config_records(image, resource, written))
+    if kind is not ConfigResourceType.BROKER:
+        changes = {name: value for name, value in changes.items() if old.get(name) != value}
+    explicit = {name: value for name, value in changes.items() if name not in implied}
+    approve(ConfigsToAlter(kind=kind, name=resource[1], configs=explicit))
+    return Decision(None, config_records(image, resource, changes))
+
+
+def _without_nulls(values: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _check_values(
@@ -258,11 +289,11 @@ def _check_values(
         return
     if MIN_INSYNC_REPLICAS in changes:
         if resource != ALL_BROKERS:
-            found = "cannot be set for one broker while eligible leader replicas are in use"
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{MIN_INSYNC_REPLICAS} {found}")
+            reason = "cannot be set for one broker while eligible leader replicas are in use"
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{MIN_INSYNC_REPLICAS} {reason}")
         if changes[MIN_INSYNC_REPLICAS] is None:
-            found = "cannot be removed while eligible leader replicas are in use"
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{MIN_INSYNC_REPLICAS} {found}")
+            reason = "cannot be removed while eligible leader replicas are in use"
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{MIN_INSYNC_REPLICAS} {reason}")
 
 
 def _min_insync_record(broker: str, value: str | None) -> ConfigRecord:

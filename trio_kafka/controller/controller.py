@@ -22,11 +22,11 @@ from trio_kafka.controller import (
     topics,
 )
 from trio_kafka.controller.bootstrap import first_records
-from trio_kafka.controller.configs import ConfigChange, Lists, Validator
+from trio_kafka.controller.configs import ConfigChanges, Lists, Validator
 from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.controller.executor import Executor
 from trio_kafka.controller.fencing import Fencing
-from trio_kafka.controller.policies import Policies
+from trio_kafka.controller.policies import ConfigApproval, Policies, approved
 from trio_kafka.controller.topics import Charge, free_of_charge
 from trio_kafka.controller.writer import Writer, collision_keys_of
 from trio_kafka.errors import KafkaError
@@ -46,7 +46,7 @@ from trio_kafka.security.principal import ANONYMOUS
 
 
 @frozen(kw_only=True)
-class Rules:
+class DecisionRules:
     """Inputs of decisions from outside. lists: static values of settings that are lists."""
 
     settings: ControllerSettings
@@ -65,8 +65,9 @@ class Controller:
         self,
         source: MetadataSource,
         loader: Loader,
+        *,
         me: ControllerRegistration,
-        rules: Rules,
+        rules: DecisionRules,
         node: Node,
     ) -> None:
         self.policies = Policies()
@@ -113,7 +114,10 @@ class Controller:
     async def _begin(self) -> None:
         """Write the first records of an active controller."""
         for records in first_records(
-            self._present, self._source.bootstrap(), self._me, self._rules.settings
+            self._present,
+            self._source.bootstrap(),
+            me=self._me,
+            settings=self._rules.settings,
         ):
             await self._writer.write(partial(Decision, None, records))
         await self._executor.settle(self._present.offset)
@@ -122,7 +126,7 @@ class Controller:
 
     async def create_topics(
         self,
-        wanted: Sequence[topics.NewTopic],
+        new_topics: Sequence[topics.NewTopic],
         *,
         deadline: float = inf,
         validate_only: bool = False,
@@ -150,14 +154,14 @@ class Controller:
             )
 
         return await self._executor.each(
-            ((topic.name, partial(decide, topic)) for topic in wanted),
+            ((topic.name, partial(decide, topic)) for topic in new_topics),
             deadline,
             validate_only=validate_only,
         )
 
     async def create_partitions(
         self,
-        wanted: Mapping[str, tuple[int, Sequence[Sequence[NodeId]] | None]],
+        new_partitions: Mapping[str, topics.NewPartitions],
         *,
         deadline: float = inf,
         validate_only: bool = False,
@@ -165,27 +169,22 @@ class Controller:
     ) -> dict[str, KafkaError | None]:
         """Add partitions to topics.
 
-        wanted: new count by name, with the assignments of the new partitions or None. charge: as
-        in `create_topics`, for the new partitions.
+        new_partitions: by name of the topic. charge: as in `create_topics`, for the new partitions.
         """
 
-        def decide(
-            name: str, count: int, given: Sequence[Sequence[NodeId]] | None
-        ) -> Decision[None]:
+        def decide(name: str, new: topics.NewPartitions) -> Decision[None]:
             choose = self._rules.randomness.choose
-            return topics.create_partitions(
-                self._present, name, count, given, choose, charge=charge
-            )
+            return topics.create_partitions(self._present, name, new, choose=choose, charge=charge)
 
         return await self._executor.each(
-            ((name, partial(decide, name, *growth)) for name, growth in wanted.items()),
+            ((name, partial(decide, name, new)) for name, new in new_partitions.items()),
             deadline,
             validate_only=validate_only,
         )
 
     async def delete_topics(
         self,
-        wanted: Sequence[str | TopicId],
+        names_or_ids: Sequence[str | TopicId],
         *,
         deadline: float = inf,
         charge: Charge = free_of_charge,
@@ -196,74 +195,61 @@ class Controller:
         """
 
         def decide(name_or_id: str | TopicId) -> Decision[TopicImage]:
-            return topics.delete_topic(self._present, name_or_id, self._rules.settings, charge)
-
-        return await self._executor.each(((one, partial(decide, one)) for one in wanted), deadline)
-
-    # Settings.
-
-    async def set_configs(
-        self,
-        wanted: Mapping[ConfigResource, Mapping[str, str | None]],
-        *,
-        deadline: float = inf,
-        validate_only: bool = False,
-        principal: str = ANONYMOUS,
-    ) -> dict[ConfigResource, KafkaError | None]:
-        """Replace all settings of resources."""
-        approve = self.policies.approvals(principal).configs
-
-        def decide(at: ConfigResource, values: Mapping[str, str | None]) -> Decision[None]:
-            return configs.set_configs(self._present, at, values, self._rules.validate, approve)
-
-        return await self._executor.each(
-            ((at, partial(decide, at, values)) for at, values in wanted.items()),
-            deadline,
-            validate_only=validate_only,
-        )
-
-    async def alter_configs(
-        self,
-        wanted: Mapping[ConfigResource, Sequence[ConfigChange]],
-        *,
-        deadline: float = inf,
-        validate_only: bool = False,
-        principal: str = ANONYMOUS,
-    ) -> dict[ConfigResource, KafkaError | None]:
-        """Change single settings of resources."""
-        approve = self.policies.approvals(principal).configs
-
-        def decide(at: ConfigResource, changes: Sequence[ConfigChange]) -> Decision[None]:
-            rules = self._rules
-            return configs.alter_configs(
-                self._present, at, changes, rules.validate, rules.lists, approve=approve
+            return topics.delete_topic(
+                self._present, name_or_id, settings=self._rules.settings, charge=charge
             )
 
         return await self._executor.each(
-            ((at, partial(decide, at, changes)) for at, changes in wanted.items()),
+            ((name_or_id, partial(decide, name_or_id)) for name_or_id in names_or_ids), deadline
+        )
+
+    # Settings.
+
+    async def alter_configs(
+        self,
+        changes: Mapping[ConfigResource, ConfigChanges],
+        *,
+        deadline: float = inf,
+        validate_only: bool = False,
+        principal: str = ANONYMOUS,
+    ) -> dict[ConfigResource, KafkaError | None]:
+        """Change settings of resources, each resource independently.
+
+        principal: passed to policies.
+        """
+        approve = self.policies.approvals(principal).configs
+        return await self._executor.each(
+            (
+                (resource, partial(self._decide_configs, resource, its_changes, approve))
+                for resource, its_changes in changes.items()
+            ),
             deadline,
             validate_only=validate_only,
         )
 
-    def configs_after(
-        self,
-        at: ConfigResource,
-        wanted: Mapping[str, str | None] | Sequence[ConfigChange],
-    ) -> Mapping[str, str]:
+    def configs_after(self, resource: ConfigResource, changes: ConfigChanges) -> Mapping[str, str]:
         """Return the settings that a resource would have after a change.
 
-        wanted: all settings, or changes of single ones. Raises KafkaError for an invalid change.
+        Policies are not asked. Raises KafkaError for an invalid change.
         """
-        rules, present = self._rules, self._present
-        if isinstance(wanted, Mapping):
-            decision = configs.set_configs(present, at, wanted, rules.validate)
-        else:
-            decision = configs.alter_configs(present, at, wanted, rules.validate, rules.lists)
-        return configs.after(present, at, decision)
+        decision = self._decide_configs(resource, changes, approved)
+        return configs.after(self._present, resource, decision)
+
+    def _decide_configs(
+        self, resource: ConfigResource, changes: ConfigChanges, approve: ConfigApproval
+    ) -> Decision[None]:
+        return configs.change_configs(
+            self._writer.present,
+            resource,
+            changes,
+            validate=self._rules.validate,
+            lists=self._rules.lists,
+            approve=approve,
+        )
 
     async def alter_quotas(
         self,
-        wanted: Sequence[quotas.QuotaChange],
+        changes: Sequence[quotas.QuotaChange],
         *,
         deadline: float = inf,
         validate_only: bool = False,
@@ -274,7 +260,7 @@ class Controller:
             return quotas.alter_quotas(self._present, change)
 
         return await self._executor.each(
-            ((one.entity, partial(decide, one)) for one in wanted),
+            ((change.entity, partial(decide, change)) for change in changes),
             deadline,
             validate_only=validate_only,
         )
@@ -294,7 +280,7 @@ class Controller:
             )
             return features.update_features(levels, changes, self._rules.settings)
 
-        await self._executor.one(decide, deadline, validate_only=validate_only)
+        await self._executor.decide(decide, deadline, validate_only=validate_only)
 
     # Brokers.
 
@@ -302,7 +288,7 @@ class Controller:
         """Register a broker; return its epoch. Raises KafkaError as `brokers.register`."""
 
         def decide() -> Decision[int]:
-            made = brokers.register(
+            registration = brokers.register(
                 self._present,
                 broker,
                 offset=self._source.next_offset,
@@ -310,9 +296,9 @@ class Controller:
                 settings=self._rules.settings,
             )
             self._fencing.touch(broker.id)
-            return made
+            return registration
 
-        return await self._executor.one(decide, deadline)
+        return await self._executor.decide(decide, deadline)
 
     async def heartbeat(
         self, beat: brokers.Heartbeat, *, deadline: float = inf
@@ -320,20 +306,20 @@ class Controller:
         """Process the heartbeat of a broker. Raises KafkaError as `brokers.check_epoch`."""
 
         def decide() -> Decision[brokers.HeartbeatAnswer]:
-            made = brokers.heartbeat(self._present, beat, self._rules.settings)
-            if made.result.fenced and beat.want_shutdown:
+            decision = brokers.heartbeat(self._present, beat, self._rules.settings)
+            if decision.result.fenced and beat.want_shutdown:
                 self._fencing.forget(beat.broker_id)
             else:
                 self._fencing.touch(beat.broker_id)
-            return made
+            return decision
 
-        return await self._executor.one(decide, deadline)
+        return await self._executor.decide(decide, deadline)
 
     async def allocate_producer_ids(
         self, broker_id: NodeId, epoch: int, *, deadline: float = inf
     ) -> producer_ids.ProducerIdBlock:
         """Return an unused block of producer ids. Raises KafkaError as `brokers.check_epoch`."""
-        return await self._executor.one(
+        return await self._executor.decide(
             lambda: producer_ids.allocate(self._present, broker_id, epoch), deadline
         )
 
@@ -341,17 +327,27 @@ class Controller:
         self,
         broker_id: NodeId,
         epoch: int,
-        wanted: Mapping[tuple[TopicId, int], bytes],
+        assignments: Mapping[tuple[TopicId, int], bytes],
         *,
         deadline: float = inf,
     ) -> dict[tuple[TopicId, int], KafkaError | None]:
         """Set directories of a broker's replicas, by topic id and partition."""
 
         def decide(replica: tuple[TopicId, int], directory: bytes) -> Decision[None]:
-            return directories.assign_directory(self._present, broker_id, epoch, replica, directory)
+            return directories.assign_directory(
+                self._present,
+                broker_id=broker_id,
+                epoch=epoch,
+                replica=replica,
+                directory=directory,
+            )
 
         return await self._executor.each(
-            ((one, partial(decide, one, directory)) for one, directory in wanted.items()), deadline
+            (
+                (replica, partial(decide, replica, directory))
+                for replica, directory in assignments.items()
+            ),
+            deadline,
         )
 
     @property

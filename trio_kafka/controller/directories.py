@@ -13,6 +13,7 @@ from trio_kafka.protocol.stored.metadata.topics import PartitionChangeRecord
 
 def assign_directory(
     image: MetadataImage,
+    *,
     broker_id: NodeId,
     epoch: int,
     replica: tuple[TopicId, int],
@@ -30,11 +31,11 @@ def assign_directory(
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic with id {topic_id.hex()}")
     state = topic.partitions.get(number)
     if state is None:
-        found = f"topic {topic.name} has no partition {number}"
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, found)
+        reason = f"topic {topic.name} has no partition {number}"
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, reason)
     if broker_id not in state.replicas:
-        found = f"broker {broker_id} has no replica of {topic.name}-{number}"
-        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, found)
+        reason = f"broker {broker_id} has no replica of {topic.name}-{number}"
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason)
     if not state.directories or state.directory(broker_id) == directory:
         return Decision(None)
     directories = list(state.directories)

@@ -73,13 +73,13 @@ def update_features(
 
     Raises KafkaError(INVALID_UPDATE_VERSION) for the first invalid change.
     """
-    wanted = {change.name: change for change in changes}
-    proposed = {name: change.level for name, change in wanted.items()}
+    latest = {change.name: change for change in changes}
+    proposed = {name: change.level for name, change in latest.items()}
     records: list[MetadataRecord] = []
     if levels.of(ELR_VERSION) == 0 and proposed.get(ELR_VERSION, 0) > 0:
         # Eligible leaders depend on this setting, so from now on it changes by records only.
         records += elr_safety_records(levels.image, settings.min_insync_replicas)
-    for change in wanted.values():
+    for change in latest.values():
         _check(levels, change)
         _check_needs(levels, change, proposed)
         if change.level != levels.of(change.name):
@@ -121,9 +121,9 @@ def _check_downgrade(change: FeatureChange, old: int) -> None:
 
 def _check_needs(levels: Levels, change: FeatureChange, proposed: Mapping[str, int]) -> None:
     for name, least in needed_levels(change.name, change.level).items():
-        found = proposed.get(name, levels.of(name))
-        if found < least:
-            raise _refused(change, f"it requires {name} {least}, found {found}")
+        level = proposed.get(name, levels.of(name))
+        if level < least:
+            raise _refused(change, f"it requires {name} {least}, found {level}")
 
 
 def _nodes(levels: Levels, feature: str) -> Iterator[tuple[str, VersionRange | None]]:
@@ -141,5 +141,6 @@ def _nodes(levels: Levels, feature: str) -> Iterator[tuple[str, VersionRange | N
 
 
 def _refused(change: FeatureChange, reason: str) -> KafkaError:
-    found = f"{change.name} cannot be {change.level}: {reason}"
-    return KafkaError(ErrorCode.INVALID_UPDATE_VERSION, found)
+    return KafkaError(
+        ErrorCode.INVALID_UPDATE_VERSION, f"{change.name} cannot be {change.level}: {reason}"
+    )

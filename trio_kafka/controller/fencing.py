@@ -24,31 +24,31 @@ class Fencing:
         self._settings = settings
         self._me = me
         self._timeout_s = settings.broker_session_timeout_ms / 1000
-        self._heard: dict[NodeId, float] = {}  # times of the last heartbeats, the oldest first
+        self._heartbeats: dict[NodeId, float] = {}  # times of the last heartbeats, the oldest first
         self._touched = trio.Event()
 
     def alive(self, broker_id: NodeId) -> bool:
         """Return whether a broker has sent a heartbeat lately."""
-        return trio.current_time() - self._heard.get(broker_id, -inf) < self._timeout_s
+        return trio.current_time() - self._heartbeats.get(broker_id, -inf) < self._timeout_s
 
     def touch(self, broker_id: NodeId) -> None:
         """Note a heartbeat of a broker."""
         if broker_id != self._me:
             self.forget(broker_id)
-            self._heard[broker_id] = trio.current_time()
+            self._heartbeats[broker_id] = trio.current_time()
             self._touched.set()
 
     def forget(self, broker_id: NodeId) -> None:
         """End the session of a broker that is fenced or shut down."""
-        self._heard.pop(broker_id, None)
+        self._heartbeats.pop(broker_id, None)
 
     async def run(self) -> NoReturn:
         """Fence silent brokers until cancelled. Raises KafkaError(NOT_CONTROLLER)."""
         while True:
-            with trio.move_on_at(next(iter(self._heard.values()), inf) + self._timeout_s):
+            with trio.move_on_at(next(iter(self._heartbeats.values()), inf) + self._timeout_s):
                 await self._touched.wait()
                 self._touched = trio.Event()
-            for broker_id in [one for one in self._heard if not self.alive(one)]:
+            for broker_id in [node for node in self._heartbeats if not self.alive(node)]:
                 await self._writer.write(partial(self._fence, broker_id))
 
     def _fence(self, broker_id: NodeId) -> Decision[None]:

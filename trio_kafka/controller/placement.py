@@ -18,7 +18,7 @@ Choose = Callable[[int], int]
 """`choose(n)` returns a random number below n."""
 
 
-@frozen
+@frozen(kw_only=True)
 class UsableBroker:
     """Broker that can get replicas."""
 
@@ -28,20 +28,22 @@ class UsableBroker:
 
 
 def place(
-    brokers: Iterable[UsableBroker], partitions: int, factor: int, choose: Choose
+    brokers: Iterable[UsableBroker], partitions: int, *, factor: int, choose: Choose
 ) -> list[tuple[NodeId, ...]]:
     """Return the replicas of each partition, the preferred leader first.
 
     Raises KafkaError(INVALID_REPLICATION_FACTOR) for too few brokers, or without an active one.
     """
-    known = sorted(brokers, key=lambda broker: broker.id)
-    if factor > len(known):
-        found = f"replication factor {factor}: expected at most {len(known)}, the number of brokers"
-        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, found)
-    if not any(broker.active for broker in known):
+    by_id = sorted(brokers, key=lambda broker: broker.id)
+    if factor > len(by_id):
+        reason = (
+            f"replication factor {factor}: expected at most {len(by_id)}, the number of brokers"
+        )
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, reason)
+    if not any(broker.active for broker in by_id):
         raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "all brokers are fenced")
-    active = _racks((broker for broker in known if broker.active), choose)
-    others = _racks((broker for broker in known if not broker.active), choose)
+    active = _racks((broker for broker in by_id if broker.active), choose)
+    others = _racks((broker for broker in by_id if not broker.active), choose)
     if not others:
         return [_stripe(active, number, factor) for number in range(partitions)]
     return [

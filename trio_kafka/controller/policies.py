@@ -6,7 +6,8 @@ settings of a new topic are checked by both kinds. Source: KIP-108, KIP-133; Apa
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from attrs import field
 
@@ -16,6 +17,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.model import NodeId
 
+T = TypeVar("T")
 _logger = get_logger(__name__)
 
 
@@ -51,7 +53,7 @@ ConfigApproval = Callable[[ConfigsToAlter], None]
 """Policies about settings, bound to one principal."""
 
 
-def approved(wanted: object) -> None:
+def approved(_proposal: object) -> None:
     """Approve of everything."""
 
 
@@ -71,23 +73,20 @@ class Policies:
 
     def approvals(self, principal: str) -> Approvals:
         """Return the policies for the requests of a principal."""
-        return Approvals(_bound(self.topics, principal), _bound(self.configs, principal))
+        return Approvals(
+            partial(_approve, self.topics, principal) if self.topics else approved,
+            partial(_approve, self.configs, principal) if self.configs else approved,
+        )
 
 
-def _bound(policies: Sequence[Callable[..., None]], principal: str) -> Callable[[object], None]:
-    if not policies:
-        return approved
-    return lambda wanted: _ask(policies, wanted, principal)
-
-
-def _ask(policies: Sequence[Callable[..., None]], wanted: object, principal: str) -> None:
+def _approve(policies: Sequence[Callable[[T, str], None]], principal: str, proposal: T) -> None:
     for policy in list(policies):
         try:
-            policy(wanted, principal)
+            policy(proposal, principal)
         except KafkaError:
             raise
         except Exception as error:
-            _logger.exception("policy failed", asked=type(wanted).__name__)
+            _logger.exception("policy failed", asked=type(proposal).__name__)
             code = ErrorCode.UNKNOWN_SERVER_ERROR
             raise KafkaError(
                 code, "a policy failed, so the request is rejected: see the log of the broker"

@@ -101,14 +101,14 @@ def _check_address(address: str | None) -> None:
 
 
 def _check_value(keys: Mapping[str, QuotaKey], key: str, value: float) -> None:
-    known = keys.get(key)
-    if known is None:
+    rule = keys.get(key)
+    if rule is None:
         raise _invalid(f"quota {key!r}: expected one of {', '.join(sorted(keys))}")
     if isnan(value) or value <= 0:
         raise _invalid(f"{key}: {value}: expected more than 0")
-    if value > known.most:
-        raise _invalid(f"{key}: {value}: expected at most {known.most:.0f}")
-    if known.whole and value % 1 > _FRACTION:
+    if value > rule.most:
+        raise _invalid(f"{key}: {value}: expected at most {rule.most:.0f}")
+    if rule.whole and value % 1 > _FRACTION:
         raise _invalid(f"{key}: {value}: expected a whole number")
 
 

@@ -57,6 +57,17 @@ class NewTopic:
     configs: Mapping[str, str | None] = Factory(dict)
 
 
+@frozen
+class NewPartitions:
+    """New number of partitions of a topic.
+
+    assignments: the replicas of each added partition; None: the controller chooses them.
+    """
+
+    total: int
+    assignments: Sequence[Sequence[NodeId]] | None = None
+
+
 @frozen(kw_only=True)
 class CreatedTopic:
     """Created topic. configs: those of the request."""
@@ -103,14 +114,14 @@ def create_topic(
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic.name} exists")
     other = collision_keys.get(collision_key(topic.name))
     if other is not None:
-        found = f"topic {topic.name} collides with {other}: '.' and '_' are the same in metrics"
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
-    configs = new_topic_configs(topic.name, topic.configs, validate, image)
+        reason = f"topic {topic.name} collides with {other}: '.' and '_' are the same in metrics"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+    configs = new_topic_configs(topic.name, topic.configs, validate=validate, image=image)
     if topic.configs:
         approvals.configs(
             ConfigsToAlter(kind=ConfigResourceType.TOPIC, name=topic.name, configs=topic.configs)
         )
-    replicas = _replicas(image, topic, settings, randomness.choose)
+    replicas = _replicas(image, topic, settings=settings, choose=randomness.choose)
     approvals.topic(_to_create(topic, replicas))
     charge(len(replicas))
     topic_id = new_topic_id(randomness.random_bytes)
@@ -151,10 +162,10 @@ def new_partitions(
         tuple[NodeId, ...], PartitionState
     ] = {}  # many partitions share a few lists of replicas
     for number, nodes in replicas:
-        at = tuple(nodes)
-        state = states.get(at)
+        key = tuple(nodes)
+        state = states.get(key)
         if state is None:
-            state = states[at] = _new_state(image, at)
+            state = states[key] = _new_state(image, key)
         yield partition_record(topic_id, number, state)
 
 
@@ -172,6 +183,7 @@ def _new_state(image: MetadataImage, nodes: tuple[NodeId, ...]) -> PartitionStat
 def delete_topic(
     image: MetadataImage,
     name_or_id: str | TopicId,
+    *,
     settings: ControllerSettings,
     charge: Charge = free_of_charge,
 ) -> Decision[TopicImage]:
@@ -194,13 +206,12 @@ def delete_topic(
 def create_partitions(
     image: MetadataImage,
     name: str,
-    count: int,
-    assignments: Sequence[Sequence[NodeId]] | None,
-    choose: Choose,
+    new: NewPartitions,
     *,
+    choose: Choose,
     charge: Charge = free_of_charge,
 ) -> Decision[None]:
-    """Add partitions to a topic, up to `count`.
+    """Add partitions to a topic.
 
     Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT,
     INVALID_REPLICATION_FACTOR, POLICY_VIOLATION, and what `charge` raises.
@@ -208,92 +219,93 @@ def create_partitions(
     topic = image.topics.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-    has = len(topic.partitions)
-    if count <= has:
-        found = f"{count} partitions: expected more than {has}, which topic {name} has"
-        raise KafkaError(ErrorCode.INVALID_PARTITIONS, found)
-    if assignments is not None and len(assignments) != count - has:
-        found = (
-            f"{len(assignments)} assignments: expected {count - has}, one for each new partition"
-        )
-        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
-    if count - has > MOST_PARTITIONS:
-        found = f"{count - has} new partitions: expected at most {MOST_PARTITIONS} in one request"
-        raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
-    charge(count - has)
+    old = len(topic.partitions)
+    added = new.total - old
+    if added <= 0:
+        reason = f"{new.total} partitions: expected more than {old}, which topic {name} has"
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, reason)
+    if new.assignments is not None and len(new.assignments) != added:
+        reason = f"{len(new.assignments)} assignments: expected {added}, one for each new partition"
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
+    if added > MOST_PARTITIONS:
+        reason = f"{added} new partitions: expected at most {MOST_PARTITIONS} in one request"
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, reason)
+    charge(added)
     factor = len(topic.partitions[0].replicas)
-    if assignments is None:
-        replicas = place(_usable(image), count - has, factor, choose)
+    if new.assignments is None:
+        replicas = place(_usable(image), added, factor=factor, choose=choose)
     else:
-        replicas = [_checked(image, nodes, factor) for nodes in assignments]
-    return Decision(None, new_partitions(image, topic.id, enumerate(replicas, has)))
+        replicas = [_valid_replicas(image, nodes, factor) for nodes in new.assignments]
+    return Decision(None, new_partitions(image, topic.id, enumerate(replicas, old)))
 
 
 def _to_create(topic: NewTopic, replicas: Sequence[Sequence[NodeId]]) -> TopicToCreate:
     """Return a topic as policies get it."""
-    given = bool(topic.assignments)
+    is_assigned = bool(topic.assignments)
     return TopicToCreate(
         name=topic.name,
-        partitions=None if given else len(replicas),
-        replication_factor=None if given else len(replicas[0]),
-        assignments=topic.assignments if given else None,
+        partitions=None if is_assigned else len(replicas),
+        replication_factor=None if is_assigned else len(replicas[0]),
+        assignments=topic.assignments if is_assigned else None,
         configs=topic.configs,
     )
 
 
 def _replicas(
-    image: MetadataImage, topic: NewTopic, settings: ControllerSettings, choose: Choose
+    image: MetadataImage, topic: NewTopic, *, settings: ControllerSettings, choose: Choose
 ) -> list[tuple[NodeId, ...]]:
     count, factor = topic.partitions, topic.replication_factor
     if topic.assignments:
         if count != DEFAULT or factor != DEFAULT:
-            found = "partitions and replication factor beside assignments: expected -1 for both"
-            raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+            reason = "partitions and replication factor beside assignments: expected -1 for both"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, reason)
         if sorted(topic.assignments) != list(range(len(topic.assignments))):
-            found = f"partitions {sorted(topic.assignments)}: expected 0, 1, 2, ... without a gap"
-            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
+            reason = f"partitions {sorted(topic.assignments)}: expected 0, 1, 2, ... without a gap"
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
         factor = len(topic.assignments[0])
         in_order = (topic.assignments[number] for number in range(len(topic.assignments)))
-        return [_checked(image, nodes, factor) for nodes in in_order]
+        return [_valid_replicas(image, nodes, factor) for nodes in in_order]
     if count != DEFAULT and count <= 0:
         raise KafkaError(
             ErrorCode.INVALID_PARTITIONS, f"{count} partitions: expected 1 or more, or -1"
         )
     if count > MOST_PARTITIONS:
-        found = f"{count} partitions: expected at most {MOST_PARTITIONS} in one request"
-        raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
+        reason = f"{count} partitions: expected at most {MOST_PARTITIONS} in one request"
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, reason)
     if factor != DEFAULT and factor <= 0:
-        found = f"replication factor {factor}: expected 1 or more, or -1"
-        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, found)
+        reason = f"replication factor {factor}: expected 1 or more, or -1"
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, reason)
     count = settings.num_partitions if count == DEFAULT else count
     factor = settings.default_replication_factor if factor == DEFAULT else factor
-    return place(_usable(image), count, factor, choose)
+    return place(_usable(image), count, factor=factor, choose=choose)
 
 
-def _checked(image: MetadataImage, nodes: Sequence[NodeId], factor: int) -> tuple[NodeId, ...]:
-    """Return a given assignment. Raises KafkaError(INVALID_REPLICA_ASSIGNMENT)."""
+def _valid_replicas(
+    image: MetadataImage, nodes: Sequence[NodeId], factor: int
+) -> tuple[NodeId, ...]:
+    """Return the assigned replicas of a partition. KafkaError(INVALID_REPLICA_ASSIGNMENT)."""
     unknown = [node for node in nodes if node not in image.brokers]
     if not nodes:
-        found = "a partition without replicas: expected at least one"
+        reason = "a partition without replicas: expected at least one"
     elif len(set(nodes)) < len(nodes):
-        found = f"replicas {list(nodes)} name a broker twice"
+        reason = f"replicas {list(nodes)} name a broker twice"
     elif unknown:
-        found = f"replicas {list(nodes)}: broker {unknown[0]} is not registered"
+        reason = f"replicas {list(nodes)}: broker {unknown[0]} is not registered"
     elif len(nodes) != factor:
-        found = f"replicas {list(nodes)}: expected {factor}, as other partitions have"
+        reason = f"replicas {list(nodes)}: expected {factor}, as other partitions have"
     elif not any(image.brokers[node].active for node in nodes):
-        found = f"replicas {list(nodes)}: all are fenced or shutting down"
+        reason = f"replicas {list(nodes)}: all are fenced or shutting down"
     else:
         return tuple(nodes)
-    raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
+    raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
 
 
 def _usable(image: MetadataImage) -> list[UsableBroker]:
     """Return the brokers that may get new replicas: not those with cordoned directories only."""
     return [
-        UsableBroker(one.id, one.rack, one.active)
-        for one in image.brokers.values()
-        if not one.log_dirs or one.open_log_dirs
+        UsableBroker(id=broker.id, rack=broker.rack, active=broker.active)
+        for broker in image.brokers.values()
+        if not broker.log_dirs or broker.open_log_dirs
     ]
 
 

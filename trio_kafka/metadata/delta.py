@@ -21,6 +21,7 @@ from trio_kafka.metadata.image import (
     QuotaEntity,
     TopicImage,
 )
+from trio_kafka.metadata.immutable_map import ImmutableMap
 from trio_kafka.model import NodeId, TopicId
 from trio_kafka.protocol.stored.metadata.security import (
     AccessControlEntryRecord,
@@ -60,20 +61,21 @@ class MetadataDelta:
     tokens: dict[str, DelegationTokenRecord | None] = Factory(dict)
     next_producer_id: int | None = None
     _ids: dict[str, TopicId] = Factory(dict)
-    _shared: dict[tuple[object, ...], tuple[object, ...]] = Factory(dict)
+    _shared_nodes: dict[tuple[NodeId, ...], tuple[NodeId, ...]] = Factory(dict)
+    _shared_directories: dict[tuple[bytes, ...], tuple[bytes, ...]] = Factory(dict)
 
     # For replay: the state after all records so far.
 
     def topic(self, topic_id: TopicId) -> TopicDelta | None:
         """Return a topic, copied when first used; None if it does not exist."""
-        found = self.topics.get(topic_id)
-        if found is None and topic_id not in self.deleted_topics:
+        topic = self.topics.get(topic_id)
+        if topic is None and topic_id not in self.deleted_topics:
             name = self.image.topic_names.get(topic_id)
             if name is not None:
                 partitions = dict(self.image.topics[name].partitions)
-                found = TopicDelta(name=name, id=topic_id, created=False, partitions=partitions)
-                self.topics[topic_id] = found
-        return found
+                topic = TopicDelta(name=name, id=topic_id, created=False, partitions=partitions)
+                self.topics[topic_id] = topic
+        return topic
 
     def topic_id(self, name: str) -> TopicId | None:
         """Return the id of the topic that has this name now."""
@@ -124,21 +126,61 @@ class MetadataDelta:
 
     def nodes(self, ids: Iterable[int]) -> tuple[NodeId, ...]:
         """Return a tuple shared by equal lists: 100,000 partitions have few replica lists."""
-        made = tuple(ids)
-        return self._shared.setdefault(made, made)  # type: ignore[return-value]  # made is equal
+        nodes: tuple[NodeId, ...] = tuple(ids)  # type: ignore[arg-type]  # NodeId is an int
+        return self._shared_nodes.setdefault(nodes, nodes)
 
     def directories(self, ids: Iterable[bytes]) -> tuple[bytes, ...]:
         """Return a tuple of directory ids, shared as by `nodes`."""
-        made = tuple(ids)
-        return self._shared.setdefault(made, made)  # type: ignore[return-value]  # made is equal
+        directories = tuple(ids)
+        return self._shared_directories.setdefault(directories, directories)
 
     # The result.
 
     def apply(
-        self, offset: int, epoch: int, timestamp_ms: int, leader_id: NodeId | None = None
+        self,
+        offset: int,
+        epoch: int,
+        timestamp_ms: int,
+        *,
+        leader_id: NodeId | None = None,
     ) -> MetadataImage:
         """Return the image at `offset`. The cost depends on the changes, not on the image."""
         old = self.image
+        topics, topic_names = old.topics, old.topic_names
+        if self.topics or self.deleted_topics:
+            topics, topic_names = self._changed_topics()
+        return evolve(
+            old,
+            offset=offset,
+            epoch=epoch,
+            timestamp_ms=timestamp_ms,
+            leader_id=old.leader_id if leader_id is None else leader_id,
+            topics=topics,
+            topic_names=topic_names,
+            next_producer_id=(
+                old.next_producer_id if self.next_producer_id is None else self.next_producer_id
+            ),
+            # Most deltas change one of these.
+            brokers=_merged(old.brokers, self.brokers) if self.brokers else old.brokers,
+            controllers=(
+                _merged(old.controllers, self.controllers) if self.controllers else old.controllers
+            ),
+            configs=_updated(old.configs, self.configs) if self.configs else old.configs,
+            features=(
+                _merged(old.features, {k: v or None for k, v in self.features.items()})
+                if self.features
+                else old.features
+            ),
+            quotas=_updated(old.quotas, self.quotas) if self.quotas else old.quotas,
+            scram=old.scram.updated(self.scram) if self.scram else old.scram,
+            acls=old.acls.updated(self.acls) if self.acls else old.acls,
+            tokens=old.tokens.updated(self.tokens) if self.tokens else old.tokens,
+        )
+
+    def _changed_topics(
+        self,
+    ) -> tuple[ImmutableMap[str, TopicImage], ImmutableMap[TopicId, str]]:
+        """Return the topics by name, and the names of topics by id."""
         names: dict[str, TopicImage | None] = dict.fromkeys(self.deleted_topics.values())
         ids: dict[TopicId, str | None] = dict.fromkeys(self.deleted_topics)
         for topic in self.topics.values():
@@ -147,31 +189,17 @@ class MetadataDelta:
             )
             if topic.created:
                 ids[topic.id] = topic.name
-        return evolve(
-            old,
-            offset=offset,
-            epoch=epoch,
-            timestamp_ms=timestamp_ms,
-            leader_id=old.leader_id if leader_id is None else leader_id,
-            topics=old.topics.updated(names),
-            topic_names=old.topic_names.updated(ids),
-            brokers=_changed(old.brokers, self.brokers),
-            controllers=_changed(old.controllers, self.controllers),
-            configs=old.configs.updated({at: one or None for at, one in self.configs.items()}),
-            features=_changed(old.features, {k: v or None for k, v in self.features.items()}),
-            next_producer_id=(
-                old.next_producer_id if self.next_producer_id is None else self.next_producer_id
-            ),
-            quotas=old.quotas.updated({at: one or None for at, one in self.quotas.items()}),
-            scram=old.scram.updated(self.scram),
-            acls=old.acls.updated(self.acls),
-            tokens=old.tokens.updated(self.tokens),
-        )
+        return self.image.topics.updated(names), self.image.topic_names.updated(ids)
 
 
-def _changed(old: Mapping[K, V], changes: Mapping[K, V | None]) -> Mapping[K, V]:
-    """Return a changed copy of a small mapping, where None removes; itself without changes."""
-    if not changes:
-        return old
+def _updated(
+    old: ImmutableMap[K, Mapping[str, V]], changes: Mapping[K, Mapping[str, V]]
+) -> ImmutableMap[K, Mapping[str, V]]:
+    """Return changed tables by their owner; an empty table is removed."""
+    return old.updated({owner: table or None for owner, table in changes.items()})
+
+
+def _merged(old: Mapping[K, V], changes: Mapping[K, V | None]) -> Mapping[K, V]:
+    """Return a changed copy of a small mapping, where None removes."""
     merged = {**old, **changes}
     return {key: value for key, value in merged.items() if value is not None}

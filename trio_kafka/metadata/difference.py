@@ -25,9 +25,15 @@ def difference(old: MetadataImage, new: MetadataImage) -> MetadataDelta:
             delta.topics[topic.id] = changed
     delta.brokers.update(_changes(old.brokers, new.brokers))
     delta.controllers.update(_changes(old.controllers, new.controllers))
-    delta.configs.update((at, dict(one or {})) for at, one in _changes(old.configs, new.configs))
-    delta.features.update((at, level or 0) for at, level in _changes(old.features, new.features))
-    delta.quotas.update((at, dict(one or {})) for at, one in _changes(old.quotas, new.quotas))
+    delta.configs.update(
+        (owner, dict(texts or {})) for owner, texts in _changes(old.configs, new.configs)
+    )
+    delta.features.update(
+        (name, level or 0) for name, level in _changes(old.features, new.features)
+    )
+    delta.quotas.update(
+        (entity, dict(limits or {})) for entity, limits in _changes(old.quotas, new.quotas)
+    )
     delta.scram.update(_changes(old.scram, new.scram))
     delta.acls.update(_changes(old.acls, new.acls))
     delta.tokens.update(_changes(old.tokens, new.tokens))

@@ -15,7 +15,13 @@ from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import TOPIC_SETTINGS, TopicConfig, topic_config
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
+from trio_kafka.metadata.image import (
+    ALL_BROKERS,
+    NO_CONFIGS,
+    ConfigResource,
+    ConfigResourceType,
+    MetadataImage,
+)
 
 _logger: Final = get_logger(__name__)
 Follower = Callable[[BrokerConfig], None]
@@ -25,9 +31,9 @@ Follower = Callable[[BrokerConfig], None]
 class TopicSettings:
     """Settings of one topic: those set and valid, the effective ones, and those rejected."""
 
-    given: Mapping[str, str]
+    texts: Mapping[str, str]
     config: TopicConfig
-    refused: tuple[ConfigError, ...] = ()
+    rejected: tuple[ConfigError, ...] = ()
 
 
 class EffectiveConfig:
@@ -35,68 +41,77 @@ class EffectiveConfig:
 
     def __init__(self, config: BrokerConfig) -> None:
         self.written = config
-        self._broker = str(config.node_id)
+        self.broker: ConfigResource = (ConfigResourceType.BROKER, str(config.node_id))
         self._own: Mapping[str, str] = {}
         self._common: Mapping[str, str] = {}
         self._usable = Layers(config=config)
-        self._found = config
+        self._effective = config
+        self._configs: Mapping[ConfigResource, Mapping[str, str]] | None = None
 
     def layers(self, image: MetadataImage) -> Layers:
         """Return all sources of the broker's settings, with invalid values."""
         return Layers(
             config=self.written,
-            dynamic=image.config(ConfigResourceType.BROKER, self._broker),
-            dynamic_default=image.config(ConfigResourceType.BROKER, ""),
+            dynamic=image.configs.get(self.broker, NO_CONFIGS),
+            dynamic_default=image.configs.get(ALL_BROKERS, NO_CONFIGS),
         )
 
     def usable(self, image: MetadataImage) -> Layers:
         """Return all sources of the broker's settings, without invalid values."""
-        self._look(image)
+        self._update(image)
         return self._usable
 
     def of(self, image: MetadataImage) -> BrokerConfig:
         """Return the effective settings of the broker."""
-        self._look(image)
-        return self._found
+        self._update(image)
+        return self._effective
 
     def topic(self, image: MetadataImage, name: str) -> TopicSettings:
         """Return the settings of a topic, over those of the broker."""
-        given, refused = _readable(image.config(ConfigResourceType.TOPIC, name))
+        texts = image.config(ConfigResourceType.TOPIC, name)
         broker = self.of(image)
         try:
-            return TopicSettings(given, topic_config(given, broker), refused)
-        except ConfigError as error:  # each is valid, but not together
-            return TopicSettings({}, topic_config({}, broker), (*refused, error))
-
-    def _look(self, image: MetadataImage) -> None:
-        layers = self.layers(image)
-        if layers.dynamic is self._own and layers.dynamic_default is self._common:
-            return
-        self._own, self._common = layers.dynamic, layers.dynamic_default
-        usable, refused = layers.usable()
+            return TopicSettings(texts, topic_config(texts, broker))
+        except ConfigError:
+            readable, rejected = _readable(texts)
         try:
-            self._found = usable.effective()
+            return TopicSettings(readable, topic_config(readable, broker), rejected)
+        except ConfigError as error:  # each is valid, but not together
+            return TopicSettings({}, topic_config({}, broker), (*rejected, error))
+
+    def _update(self, image: MetadataImage) -> None:
+        """Compute the settings again if those of the broker differ from the last image."""
+        if image.configs is self._configs:
+            return
+        self._configs = image.configs
+        own = image.configs.get(self.broker, NO_CONFIGS)
+        common = image.configs.get(ALL_BROKERS, NO_CONFIGS)
+        if own is self._own and common is self._common:
+            return
+        self._own, self._common = own, common
+        usable, rejected = self.layers(image).usable()
+        try:
+            self._effective = usable.effective()
         except ConfigError as error:
-            usable, refused = Layers(config=self.written), (*refused, error)
-            self._found = self.written
+            usable, rejected = Layers(config=self.written), (*rejected, error)
+            self._effective = self.written
         self._usable = usable
-        for one in refused:
-            _logger.warning("broker settings in the metadata rejected", reason=str(one))
+        for rejection in rejected:
+            _logger.warning("broker settings in the metadata rejected", reason=str(rejection))
 
 
-def _readable(given: Mapping[str, str]) -> tuple[Mapping[str, str], tuple[ConfigError, ...]]:
-    refused = []
-    for name, text in given.items():
+def _readable(texts: Mapping[str, str]) -> tuple[Mapping[str, str], tuple[ConfigError, ...]]:
+    """Return the settings of a topic that can be parsed, and the errors of the others."""
+    errors = []
+    for name, text in texts.items():
         try:
             if name not in TOPIC_SETTINGS:
                 raise ConfigError(name, "is no setting of topics")
             TOPIC_SETTINGS[name].parse(text)
         except ConfigError as error:
-            refused.append(error)
-    if not refused:
-        return given, ()
-    names = {error.name for error in refused}
-    return {name: text for name, text in given.items() if name not in names}, tuple(refused)
+            errors.append(error)
+    invalid = {error.name for error in errors}
+    return {name: text for name, text in texts.items() if name not in invalid}, tuple(errors)
 
 
 class DynamicSettings:
@@ -114,7 +129,7 @@ class DynamicSettings:
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> None:
         """Call the followers if settings of this broker or of all brokers have changed."""
-        if not any(kind == ConfigResourceType.BROKER for kind, _ in delta.configs):
+        if delta.configs.keys().isdisjoint((ALL_BROKERS, self._effective.broker)):
             return
         before, self.config = self.config, self._effective.of(image)
         if self.config is not before:

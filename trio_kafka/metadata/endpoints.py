@@ -43,8 +43,8 @@ def endpoint_on(image: MetadataImage, node: NodeId, listener: str) -> NodeEndpoi
 
 def endpoints_on(image: MetadataImage, listener: str) -> list[NodeEndpoint]:
     """Return the addresses of all brokers on this listener, also fenced ones, sorted by id."""
-    found = (endpoint_on(image, node, listener) for node in sorted(image.brokers))
-    return [endpoint for endpoint in found if endpoint is not None]
+    endpoints = (endpoint_on(image, node, listener) for node in sorted(image.brokers))
+    return [endpoint for endpoint in endpoints if endpoint is not None]
 
 
 class LeaderEndpoints:
@@ -70,7 +70,11 @@ class LeaderEndpoints:
 def online_directories(image: MetadataImage, listener: str) -> OnlineDirectories:
     """Return the directories of all brokers on this listener that are not fenced."""
     reached = endpoints_on(image, listener)
-    return {one.node: image.brokers[one.node].log_dirs for one in reached if not one.fenced}
+    return {
+        endpoint.node: image.brokers[endpoint.node].log_dirs
+        for endpoint in reached
+        if not endpoint.fenced
+    }
 
 
 def offline_replicas(state: PartitionState, online: OnlineDirectories) -> list[NodeId]:
@@ -84,11 +88,11 @@ def offline_replicas(state: PartitionState, online: OnlineDirectories) -> list[N
 
 
 def _is_online(state: PartitionState, node: NodeId, online: OnlineDirectories) -> bool:
-    there = online.get(node)
-    if there is None:
+    directories = online.get(node)
+    if directories is None:
         return False
     directory = state.directory(node)
     if directory in (UNASSIGNED_DIRECTORY, MIGRATING_DIRECTORY):
         return True
     # A broker that registered before directories had ids lists none.
-    return directory != LOST_DIRECTORY and (not there or directory in there)
+    return directory != LOST_DIRECTORY and (not directories or directory in directories)

@@ -78,8 +78,8 @@ def check_level(feature: str, level: int) -> None:
     if supported is None:
         raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"unknown feature {feature}")
     if level not in supported:
-        found = f"{feature} {level}: expected {supported.low} to {supported.high}"
-        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, found)
+        reason = f"{feature} {level}: expected {supported.low} to {supported.high}"
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, reason)
 
 
 def needed_levels(feature: str, level: int) -> Mapping[str, int]:

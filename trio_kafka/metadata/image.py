@@ -46,6 +46,9 @@ class ConfigResourceType(IntEnum):
 
 ConfigResource = tuple[int, str]
 """ConfigResourceType and name. The name "" of BROKER stands for all brokers."""
+ALL_BROKERS: Final[ConfigResource] = (ConfigResourceType.BROKER, "")
+NO_CONFIGS: Final[Mapping[str, str]] = {}
+"""Settings of a resource that has none: one object, so that they can be compared by identity."""
 QuotaEntity = tuple[tuple[str, str | None], ...]
 """Sorted pairs of type and name. The name None stands for the default."""
 
@@ -124,7 +127,7 @@ class BrokerRegistration:
         cordoned = self.cordoned_log_dirs
         if not cordoned:
             return self.log_dirs
-        return tuple(one for one in self.log_dirs if one not in cordoned)
+        return tuple(directory for directory in self.log_dirs if directory not in cordoned)
 
     @property
     def active(self) -> bool:
@@ -181,7 +184,4 @@ class MetadataImage:
 
     def config(self, kind: ConfigResourceType, name: str) -> Mapping[str, str]:
         """Return the dynamic settings of a resource, without inherited ones."""
-        return self.configs.get((kind, name), _NOTHING)
-
-
-_NOTHING: Final[Mapping[str, str]] = {}
+        return self.configs.get((kind, name), NO_CONFIGS)

@@ -93,6 +93,6 @@ class ImageBuilder:
             return
         self._step = self._delta
         self._stable = self._delta.apply(
-            self.offset, self._epoch, self._timestamp_ms, self._leader_id
+            self.offset, self._epoch, self._timestamp_ms, leader_id=self._leader_id
         )
         self._delta = MetadataDelta(self._stable)

@@ -7,7 +7,7 @@ loop for 2 ms. Iteration is in insertion order; a replaced entry keeps its place
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Generic, TypeVar, overload
+from typing import Final, Generic, TypeVar, cast, overload
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -38,10 +38,11 @@ class ImmutableMap(Mapping[K, V], Generic[K, V]):
             grown._changes = {}
             grown._length = len(grown._base)
             return grown
-        length = self._length
+        base, layer = self._base, self._changes
+        grown._length = self._length
         for key, value in changes.items():
-            length += (value is not None) - (key in self)
-        grown._length = length
+            is_old = layer[key] is not None if key in layer else key in base
+            grown._length += (value is not None) - is_old
         return grown
 
     def __getitem__(self, key: K) -> V:
@@ -91,8 +92,8 @@ class ImmutableMap(Mapping[K, V], Generic[K, V]):
 
 def _merged(base: dict[K, V], changes: dict[K, V | None]) -> dict[K, V]:
     """Return a new base. Copying it as a whole is much faster than entry by entry."""
-    merged: dict[K, Any] = {**base, **changes}
+    merged = {**base, **changes}
     for key, value in changes.items():
         if value is None:
             del merged[key]
-    return merged
+    return cast("dict[K, V]", merged)

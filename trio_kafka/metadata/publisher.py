@@ -1,12 +1,17 @@
 """Loader and publishers: committed records become images, which parts of the broker follow.
 
-The loader is one task. It calls the publishers in order, each with a delta and the new image. A
+Theory of operation. The loader is one task and repeats three things: read the batches committed
+since, replay them into a delta, publish the delta with its image. Nothing is published before the
+records that were committed at the start are replayed: a publisher takes its first delta for the
+whole state. From then on each delta leads from the image before it to its own, none is skipped, and
+a metadata transaction is in one delta, or in none if it is aborted. Publishers are called in the
+order in which they were added, each when the one before it has completed its steps, and only if the
+delta has something that it follows. `image` and `wait_published` are ahead of none of them. A
 publisher must not fail: an exception stops the broker, as its parts would act on different images.
-A publisher with much work returns steps, between which other tasks run. A metadata transaction is
-published as a whole, or not at all if it is aborted.
+Replay and publishers share slices of 0.5 ms or 8 steps, between which other tasks run.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NoReturn, Protocol
 
 import trio
@@ -25,7 +30,7 @@ _STEPS: Final = 8  # at most in one slice
 class Publisher(Protocol):
     """Part of the broker that follows the metadata."""
 
-    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None] | None:
+    def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterable[None] | None:
         """Apply a delta, which leads from the previous image to this one.
 
         Steps, if any, are completed before the next publisher is called.
@@ -42,6 +47,10 @@ class MetadataCache:
         self.image = image
 
 
+Follows = Callable[[MetadataDelta], object]
+"""True if a delta changes something that the publisher follows: such as `attrgetter("quotas")`."""
+
+
 class Loader:
     """Task that reads a source from its beginning and publishes images."""
 
@@ -56,19 +65,26 @@ class Loader:
     ) -> None:
         self._source = source
         self._elapsed = elapsed
-        self._publishers = list(publishers)
+        self._publishers: list[tuple[Publisher, Follows | None]] = [
+            (publisher, None) for publisher in publishers
+        ]
         self._builder = ImageBuilder(cluster_id)
         self._published = Progress()
         self._node = node
+        self._steps = 0  # of this slice
+        self._slice_ends = 0.0
 
     @property
     def image(self) -> MetadataImage:
         """Image that all publishers have seen."""
         return self._builder.published
 
-    def add(self, publisher: Publisher) -> None:
-        """Add a publisher. It must start from `image`, and gets the next delta."""
-        self._publishers.append(publisher)
+    def add(self, publisher: Publisher, follows: Follows | None = None) -> None:
+        """Add a publisher. It must start from `image`, and gets the next delta.
+
+        follows: deltas for which this is false are not passed on; None: all are.
+        """
+        self._publishers.append((publisher, follows))
 
     async def wait_published(self, offset: int) -> None:
         """Wait until every publisher has seen all records below `offset`."""
@@ -86,10 +102,11 @@ class Loader:
             goal: int | None = None
             while True:
                 batches = await self._source.read(self._builder.offset)
+                self._begin_slice()
                 if goal is None:
                     goal = self._source.committed_offset
                 for batch in batches:
-                    await self._take(self._builder.take(batch))
+                    await self._run(self._builder.take(batch))
                 if self._builder.offset < goal:
                     continue
                 await self._publish()
@@ -98,24 +115,33 @@ class Loader:
                     task_status.started(self.image)
 
     async def _publish(self) -> None:
-        made = self._builder.finish()
-        if made is not None:
-            delta, image = made
-            for publisher in self._publishers:
+        publication = self._builder.finish()
+        if publication is None:
+            return
+        delta, image = publication
+        for publisher, follows in self._publishers:
+            if follows is None or follows(delta):
                 steps = publisher.publish(delta, image)
                 if steps is not None:
-                    await self._take(steps)
-            self._published.advance(image.offset)
+                    await self._run(steps)
+        self._published.advance(image.offset)
 
-    async def _take(self, steps: Iterator[None]) -> None:
-        """Take all steps, in slices."""
-        taken, ends = 0, self._elapsed() + _SLICE_S
-        for taken, _ in enumerate(steps, 1):
-            if not taken % _STEPS or self._elapsed() >= ends:
-                await trio.lowlevel.checkpoint()
-                ends = self._elapsed() + _SLICE_S
-        if not taken:
-            await trio.lowlevel.checkpoint()
+    async def _run(self, steps: Iterable[None]) -> None:
+        """Run all steps. Has a checkpoint whenever the slice is over, and so perhaps none."""
+        for _ in steps:
+            self._steps += 1
+            if self._steps == _STEPS or self._elapsed() >= self._slice_ends:
+                await self._pause()
+        if self._elapsed() >= self._slice_ends:  # a publisher may have worked without steps
+            await self._pause()
+
+    async def _pause(self) -> None:
+        await trio.lowlevel.checkpoint()
+        self._begin_slice()
+
+    def _begin_slice(self) -> None:
+        self._steps = 0
+        self._slice_ends = self._elapsed() + _SLICE_S
 
     def _figures(self) -> Figures:
         return {

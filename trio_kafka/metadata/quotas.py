@@ -57,8 +57,8 @@ def quota_filter(components: Iterable[Component], *, strict: bool) -> QuotaFilte
     """
     exact: dict[str, str | None] = {}
     any_name: set[str] = set()
-    for one in components:
-        kind = one.entity_type
+    for component in components:
+        kind = component.entity_type
         if not kind:
             raise _invalid("an empty entity type: expected user, client-id or ip")
         if kind in exact or kind in any_name:
@@ -68,14 +68,14 @@ def quota_filter(components: Iterable[Component], *, strict: bool) -> QuotaFilte
                 ErrorCode.UNSUPPORTED_VERSION,
                 f"unknown entity type {kind}: expected user, client-id or ip",
             )
-        if (one.match is None) == (one.match_type == Match.EXACT):
-            raise _invalid(f"match type {one.match_type} with the name {one.match!r}")
-        if one.match_type in (Match.EXACT, Match.DEFAULT):
-            exact[kind] = one.match
-        elif one.match_type == Match.SPECIFIED:
+        if (component.match is None) == (component.match_type == Match.EXACT):
+            raise _invalid(f"match type {component.match_type} with the name {component.match!r}")
+        if component.match_type in (Match.EXACT, Match.DEFAULT):
+            exact[kind] = component.match
+        elif component.match_type == Match.SPECIFIED:
             any_name.add(kind)
         else:
-            raise _invalid(f"unknown match type {one.match_type}: expected 0, 1 or 2")
+            raise _invalid(f"unknown match type {component.match_type}: expected 0, 1 or 2")
     kinds = exact.keys() | any_name
     if IP in kinds and len(kinds) > 1:
         raise _invalid("an address has no quotas together with a user or a client id")
@@ -83,14 +83,14 @@ def quota_filter(components: Iterable[Component], *, strict: bool) -> QuotaFilte
 
 
 def quotas_that(
-    wanted: QuotaFilter, image: MetadataImage
+    matches: QuotaFilter, image: MetadataImage
 ) -> Iterator[tuple[QuotaEntity, Mapping[str, float]] | None]:
     """Yield the entities that match, with their quotas, and None for each other one.
 
     The caller can so slice a search through many entities.
     """
     for entity, quotas in image.quotas.items():
-        yield (entity, quotas) if wanted(entity) else None
+        yield (entity, quotas) if matches(entity) else None
 
 
 def _invalid(reason: str) -> KafkaError:

@@ -39,6 +39,9 @@ from trio_kafka.protocol.structs.cluster import NodeFeature, NodeListener
 UNCHANGED_LEADER: Final = -2
 UNCHANGED_RECOVERY: Final = -1
 
+_EVOLVE_PARTITION: Final[Callable[..., PartitionState]] = evolve
+_EVOLVE_BROKER: Final[Callable[..., BrokerRegistration]] = evolve
+
 
 def replay(delta: MetadataDelta, record: MetadataRecord) -> None:
     """Apply one record. Records of transactions do nothing here; their reader handles them.
@@ -77,16 +80,16 @@ def _partition(delta: MetadataDelta, record: topics.PartitionRecord) -> None:
         last_known_elr=delta.nodes(record.last_known_elr or ()),
         recovery_state=RecoveryState(record.leader_recovery_state),
     )
-    delta.set_partition(_known(delta, record.topic_id), record.partition_id, state)
+    delta.set_partition(_topic_of(delta, record.topic_id), record.partition_id, state)
 
 
 def _partition_change(delta: MetadataDelta, record: topics.PartitionChangeRecord) -> None:
-    topic = _known(delta, record.topic_id)
+    topic = _topic_of(delta, record.topic_id)
     old = topic.partitions.get(record.partition_id)
     if old is None:
         raise InvariantError(f"change of {topic.name}-{record.partition_id}, which does not exist")
-    changes: dict[str, Any] = {"partition_epoch": old.partition_epoch + 1}
-    for name, found in (
+    changes: dict[str, object] = {"partition_epoch": old.partition_epoch + 1}
+    for name, nodes in (
         ("isr", record.isr),
         ("replicas", record.replicas),
         ("removing", record.removing_replicas),
@@ -94,8 +97,8 @@ def _partition_change(delta: MetadataDelta, record: topics.PartitionChangeRecord
         ("elr", record.eligible_leader_replicas),
         ("last_known_elr", record.last_known_elr),
     ):
-        if found is not None:
-            changes[name] = delta.nodes(found)
+        if nodes is not None:
+            changes[name] = delta.nodes(nodes)
     if record.directories is not None:
         changes["directories"] = delta.directories(record.directories)
     if record.leader != UNCHANGED_LEADER:
@@ -103,11 +106,11 @@ def _partition_change(delta: MetadataDelta, record: topics.PartitionChangeRecord
         changes["leader_epoch"] = old.leader_epoch + 1
     if record.leader_recovery_state != UNCHANGED_RECOVERY:
         changes["recovery_state"] = RecoveryState(record.leader_recovery_state)
-    delta.set_partition(topic, record.partition_id, evolve(old, **changes))
+    delta.set_partition(topic, record.partition_id, _EVOLVE_PARTITION(old, **changes))
 
 
 def _remove_topic(delta: MetadataDelta, record: topics.RemoveTopicRecord) -> None:
-    delta.delete_topic(_known(delta, record.topic_id))
+    delta.delete_topic(_topic_of(delta, record.topic_id))
 
 
 def _clear_elr(delta: MetadataDelta, record: topics.ClearElrRecord) -> None:
@@ -125,7 +128,7 @@ def _clear_elr(delta: MetadataDelta, record: topics.ClearElrRecord) -> None:
                 delta.set_partition(topic, number, evolve(state, elr=(), last_known_elr=()))
 
 
-def _known(delta: MetadataDelta, topic_id: bytes) -> TopicDelta:
+def _topic_of(delta: MetadataDelta, topic_id: bytes) -> TopicDelta:
     topic = delta.topic(TopicId(topic_id))
     if topic is None:
         raise InvariantError(f"a record names topic {topic_id.hex()}, which does not exist")
@@ -136,11 +139,11 @@ def _known(delta: MetadataDelta, topic_id: bytes) -> TopicDelta:
 
 
 def _config(delta: MetadataDelta, record: configs.ConfigRecord) -> None:
-    found = delta.config((record.resource_type, record.resource_name))
+    settings = delta.config((record.resource_type, record.resource_name))
     if record.value is None:
-        found.pop(record.name, None)
+        settings.pop(record.name, None)
     else:
-        found[record.name] = record.value
+        settings[record.name] = record.value
 
 
 def _feature(delta: MetadataDelta, record: features.FeatureLevelRecord) -> None:
@@ -153,11 +156,11 @@ def _producer_ids(delta: MetadataDelta, record: producer_ids.ProducerIdsRecord) 
 
 def _quota(delta: MetadataDelta, record: quotas.ClientQuotaRecord) -> None:
     parts = ((part.entity_type, part.entity_name) for part in record.entity)
-    found = delta.quota(tuple(sorted(parts, key=lambda part: part[0])))
+    limits = delta.quota(tuple(sorted(parts, key=lambda part: part[0])))
     if record.remove:
-        found.pop(record.key, None)
+        limits.pop(record.key, None)
     else:
-        found[record.key] = record.value
+        limits[record.key] = record.value
 
 
 # Nodes.
@@ -187,7 +190,7 @@ def _unregister_broker(delta: MetadataDelta, record: brokers.UnregisterBrokerRec
 
 def _change_broker(delta: MetadataDelta, record: brokers.BrokerRegistrationChangeRecord) -> None:
     broker = _registered(delta, record.broker_id, record.broker_epoch)
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     if record.fenced:
         changes["fenced"] = record.fenced > 0
     if record.in_controlled_shutdown:
@@ -196,7 +199,7 @@ def _change_broker(delta: MetadataDelta, record: brokers.BrokerRegistrationChang
         changes["log_dirs"] = tuple(record.log_dirs)
     if record.cordoned_log_dirs is not None:
         changes["cordoned_log_dirs"] = tuple(record.cordoned_log_dirs)
-    delta.brokers[broker.id] = evolve(broker, **changes)
+    delta.brokers[broker.id] = _EVOLVE_BROKER(broker, **changes)
 
 
 def _fence(delta: MetadataDelta, record: brokers.FenceBrokerRecord) -> None:
@@ -212,9 +215,9 @@ def _unfence(delta: MetadataDelta, record: brokers.UnfenceBrokerRecord) -> None:
 def _registered(delta: MetadataDelta, broker_id: int, epoch: int) -> BrokerRegistration:
     broker = delta.broker(NodeId(broker_id))
     if broker is None or broker.epoch != epoch:
-        found = "none" if broker is None else f"epoch {broker.epoch}"
+        reason = "none" if broker is None else f"epoch {broker.epoch}"
         raise InvariantError(
-            f"a record names broker {broker_id} of epoch {epoch}, there is {found}"
+            f"a record names broker {broker_id} of epoch {epoch}, there is {reason}"
         )
     return broker
 
@@ -237,12 +240,12 @@ def _unregister_controller(
     delta.controllers[NodeId(record.controller_id)] = None
 
 
-def _endpoints(found: Sequence[NodeListener]) -> tuple[ListenerEndpoint, ...]:
-    return tuple(ListenerEndpoint(e.name, e.host, e.port, e.security_protocol) for e in found)
+def _endpoints(listeners: Sequence[NodeListener]) -> tuple[ListenerEndpoint, ...]:
+    return tuple(ListenerEndpoint(e.name, e.host, e.port, e.security_protocol) for e in listeners)
 
 
-def _features(found: Sequence[NodeFeature]) -> dict[str, VersionRange]:
-    return {f.name: VersionRange(f.min_supported_version, f.max_supported_version) for f in found}
+def _features(ranges: Sequence[NodeFeature]) -> dict[str, VersionRange]:
+    return {f.name: VersionRange(f.min_supported_version, f.max_supported_version) for f in ranges}
 
 
 # Security.

@@ -35,7 +35,7 @@ class Account(Generic[M]):
     meter: M
     bound: float = UNLIMITED
     used_ms: int = 0
-    known: int = -1  # the state of the limits that `bound` is of
+    limits_version: int = -1  # of the limits from which `bound` was computed
     waited: Average = field(factory=Average)
 
 
@@ -48,10 +48,10 @@ class Accounts(Generic[M]):
     def __init__(
         self,
         name: str,
+        *,
         make: Callable[[], M],
         node: Node,
         figures: Callable[[Account[M]], Figures],
-        *,
         most: int = MOST,
     ) -> None:
         self.name = name
@@ -62,7 +62,7 @@ class Accounts(Generic[M]):
         self._most = most
         self._figures_of = figures
         self._accounts: OrderedDict[Payer, Account[M]] = OrderedDict()  # the last used is last
-        self._changes = 0
+        self._limits_version = 0
         self.node = node.add(name, "part", self.figures)
         self._nodes: dict[Payer, Node] = {}
 
@@ -75,7 +75,7 @@ class Accounts(Generic[M]):
     def set(self, entity: Entity, limit: float | None) -> None:
         """Set the limit of an entity, from now on; None removes it."""
         self.limits.set(entity, None if limit is None else min(limit, UNLIMITED))
-        self._changes += 1
+        self._limits_version += 1
         self.active = bool(self.limits)
 
     def of(self, user: str, client_id: str, now_ms: int) -> Account[M]:
@@ -88,8 +88,8 @@ class Accounts(Generic[M]):
         else:
             accounts.move_to_end(payer)
         account.used_ms = now_ms
-        if account.known != self._changes:
-            account.known = self._changes
+        if account.limits_version != self._limits_version:
+            account.limits_version = self._limits_version
             limit = self.limits.limit(payer)
             account.bound = UNLIMITED if limit is None else limit
         return account

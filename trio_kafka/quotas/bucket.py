@@ -36,8 +36,8 @@ class TokenBucket:
 
     def throttle_ms(self, rate: float, now_ms: int) -> int:
         """Return the time until the bucket is no longer overdrawn; 0: it is not."""
-        left = self.tokens(rate, now_ms)
-        if left >= 0:
+        tokens = self.tokens(rate, now_ms)
+        if tokens >= 0:
             return 0
-        wait_ms = -left / rate * 1000 if rate > 0 else inf
+        wait_ms = -tokens / rate * 1000 if rate > 0 else inf
         return floor(wait_ms + 0.5) if wait_ms < MOST_MS else MOST_MS

@@ -36,11 +36,11 @@ class ClientQuota:
     def __init__(
         self,
         name: str,
+        *,
         measure: str,
         windows: Windows,
         node: Node,
         now_ms: Callable[[], int],
-        *,
         most_ms: int = MOST_MS,
     ) -> None:
         self._windows = windows
@@ -48,7 +48,7 @@ class ClientQuota:
         self._measure = measure
         self._now_ms = now_ms
         make = partial(Rate, windows.count, windows.size_ms)
-        self.accounts: Accounts[Rate] = Accounts(name, make, node, self._figures)
+        self.accounts: Accounts[Rate] = Accounts(name, make=make, node=node, figures=self._figures)
 
     def charge(self, user: str, client_id: str, amount: float, now_ms: int) -> int:
         """Count what a client used, and return its throttle time in ms; 0: none."""

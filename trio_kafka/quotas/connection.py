@@ -117,7 +117,7 @@ class ConnectionAccounts:
         if rank is None:
             return False
         last = len(self._ranks)
-        return any(self._ranks.get(one.name, last) > rank for one in self._listeners)
+        return any(self._ranks.get(listener.name, last) > rank for listener in self._listeners)
 
     def arrive(self, account: ListenerAccount, now_ms: int) -> int:
         """Count an accepted connection; return the ms that it must wait before it enters."""
@@ -145,9 +145,9 @@ class ConnectionAccounts:
         """Count the end of a connection that had entered."""
         self.total -= 1
         account.count -= 1
-        left = self.addresses[address] - 1
-        if left:
-            self.addresses[address] = left
+        remaining = self.addresses[address] - 1
+        if remaining:
+            self.addresses[address] = remaining
         else:
             del self.addresses[address]
 
@@ -201,8 +201,8 @@ class ConnectionAccounts:
         rates, expired_ms = self._rates, now_ms - self._windows * self._window_ms
         while rates and next(iter(rates.values()))[1] <= expired_ms:
             rates.popitem(last=False)
-        known = rates.pop(address, None)
-        rate = Rate(self._windows, self._window_ms) if known is None else known[0]
+        measured = rates.pop(address, None)
+        rate = Rate(self._windows, self._window_ms) if measured is None else measured[0]
         rates[address] = rate, now_ms
         return rate
 

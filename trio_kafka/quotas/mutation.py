@@ -31,13 +31,17 @@ class Mutations:
 class MutationQuota:
     """Quota of partition mutations. now_ms: reads the time."""
 
-    def __init__(self, name: str, windows: Windows, node: Node, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, name: str, *, windows: Windows, node: Node, now_ms: Callable[[], int]
+    ) -> None:
         self.now_ms = now_ms
 
         def make() -> Mutations:
             return Mutations(TokenBucket(windows.count, windows.size_ms))
 
-        self.accounts: Accounts[Mutations] = Accounts(name, make, node, self._figures)
+        self.accounts: Accounts[Mutations] = Accounts(
+            name, make=make, node=node, figures=self._figures
+        )
 
     def charges(self, user: str, client_id: str, *, strict: bool) -> "Charges":
         """Return the charges of one request."""
@@ -62,7 +66,7 @@ class Charges:
     _client_id: str
     _strict: bool
     _wait_ms: int = field(default=0, init=False)
-    _told_ms: int = field(default=0, init=False)
+    _throttled_ms: int = field(default=0, init=False)
 
     def __call__(self, partitions: int) -> None:
         """Charge a number of partitions. Raises KafkaError(THROTTLING_QUOTA_EXCEEDED)."""
@@ -80,7 +84,7 @@ class Charges:
 
     def _note(self, wait_ms: int, now_ms: int) -> None:
         if wait_ms:
-            self._wait_ms, self._told_ms = wait_ms, now_ms
+            self._wait_ms, self._throttled_ms = wait_ms, now_ms
             if self._strict:
                 raise KafkaError(
                     ErrorCode.THROTTLING_QUOTA_EXCEEDED, "the quota of changes is used up"
@@ -90,4 +94,4 @@ class Charges:
         """Return what is left of the last throttle time."""
         if not self._wait_ms:
             return 0
-        return max(0, self._wait_ms - (self._quota.now_ms() - self._told_ms))
+        return max(0, self._wait_ms - (self._quota.now_ms() - self._throttled_ms))

@@ -4,14 +4,14 @@ Source: QuotaConfig and QuotaType of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.quotas.accounts import Accounts
 from trio_kafka.quotas.average import WINDOW_MS, WINDOWS
 from trio_kafka.quotas.client import USUAL, ClientQuota, Windows
 from trio_kafka.quotas.limits import Entity
-from trio_kafka.quotas.mutation import MutationQuota
+from trio_kafka.quotas.mutation import MutationQuota, Mutations
 from trio_kafka.quotas.rate import Rate
 
 # Names of quotas where they are set.
@@ -40,21 +40,33 @@ class Quotas:
         self,
         elapsed: Callable[[], float],
         node: Node,
+        *,
         windows: Windows = USUAL,
         mutation_windows: Windows = USUAL,
     ) -> None:
         node = node.add("quotas", "part", self.figures)
         self._elapsed = elapsed
         self.active = False
-        self.produce = ClientQuota(PRODUCE, "byte-rate", windows, node, self.now_ms)
-        self.fetch = ClientQuota(FETCH, "byte-rate", windows, node, self.now_ms)
-        self.request = ClientQuota(
-            REQUEST, "request-time", windows, node, self.now_ms, most_ms=windows.size_ms
+        self.produce = ClientQuota(
+            PRODUCE, measure="byte-rate", windows=windows, node=node, now_ms=self.now_ms
         )
-        self.mutation = MutationQuota(CONTROLLER_MUTATION, mutation_windows, node, self.now_ms)
+        self.fetch = ClientQuota(
+            FETCH, measure="byte-rate", windows=windows, node=node, now_ms=self.now_ms
+        )
+        self.request = ClientQuota(
+            REQUEST,
+            measure="request-time",
+            windows=windows,
+            node=node,
+            now_ms=self.now_ms,
+            most_ms=windows.size_ms,
+        )
+        self.mutation = MutationQuota(
+            CONTROLLER_MUTATION, windows=mutation_windows, node=node, now_ms=self.now_ms
+        )
         self.exempt = Rate(WINDOWS, WINDOW_MS)  # percents of requests that are charged to no client
         self._toggled: list[Callable[[], None]] = []
-        self._kinds: Mapping[str, Accounts[Any]] = {
+        self._kinds: Mapping[str, Accounts[Rate] | Accounts[Mutations]] = {
             PRODUCER_BYTE_RATE: self.produce.accounts,
             CONSUMER_BYTE_RATE: self.fetch.accounts,
             REQUEST_PERCENTAGE: self.request.accounts,

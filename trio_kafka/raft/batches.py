@@ -5,7 +5,7 @@ Source: KIP-595, KIP-630, KIP-631, KIP-853.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from attrs import Factory
 
@@ -43,14 +43,14 @@ Control = (
     | KRaftVersionRecord
     | VotersRecord
 )
-_CONTROLS: Final[dict[ControlType, type[Any]]] = {
+_CONTROLS: Final[dict[ControlType, type[Control]]] = {
     ControlType.LEADER_CHANGE: LeaderChangeMessage,
     ControlType.SNAPSHOT_HEADER: SnapshotHeaderRecord,
     ControlType.SNAPSHOT_FOOTER: SnapshotFooterRecord,
     ControlType.KRAFT_VERSION: KRaftVersionRecord,
     ControlType.KRAFT_VOTERS: VotersRecord,
 }
-_TYPES: Final = {made: kind for kind, made in _CONTROLS.items()}
+_TYPES: Final = {cls: kind for kind, cls in _CONTROLS.items()}
 
 
 @define
@@ -77,12 +77,12 @@ def encode_controls(
     controls: Iterable[Control], *, base_offset: int, epoch: int, timestamp_ms: int
 ) -> bytes:
     """Encode control records as one batch."""
-    made = []
+    records = []
     for control in controls:
         pieces: list[bytes] = []
         encoder(type(control), control.version)(control, pieces.append)
-        made.append(control_record(_TYPES[type(control)], b"".join(pieces), timestamp_ms))
-    return encode_control_batch(made, base_offset, epoch)
+        records.append(control_record(_TYPES[type(control)], b"".join(pieces), timestamp_ms))
+    return encode_control_batch(records, base_offset, epoch)
 
 
 def leader_change(leader: NodeId, voters: VoterSet) -> LeaderChangeMessage:
@@ -113,16 +113,16 @@ def read_controls(buffer: Buffer, position: int, header: BatchHeader) -> Iterato
     """Return the records of a control batch, except unknown ones. KafkaError(CORRUPT_MESSAGE)."""
     for record in read_records(buffer, position, header):
         kind = control_type(record)
-        made = None if kind is None else _CONTROLS.get(kind)
-        if made is None:
+        cls = None if kind is None else _CONTROLS.get(kind)
+        if cls is None:
             continue
         try:
-            value, _ = decoder(made, value_version(record))(record.value or b"", 0)
+            value, _ = decoder(cls, value_version(record))(record.value or b"", 0)
         except (DecodeError, LookupError, ValueError) as error:
             raise _corrupt(record, error) from error
         yield value
 
 
 def _corrupt(record: Record, error: Exception) -> KafkaError:
-    found = f"metadata record at offset {record.offset}: {error}"
-    return KafkaError(ErrorCode.CORRUPT_MESSAGE, found)
+    reason = f"metadata record at offset {record.offset}: {error}"
+    return KafkaError(ErrorCode.CORRUPT_MESSAGE, reason)

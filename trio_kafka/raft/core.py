@@ -72,8 +72,8 @@ class Raft:
         InvariantError: the log has a higher epoch than the election (see `Election.at_least`).
         """
         if election.epoch < history.last_epoch:
-            found = f"epoch {election.epoch} of a log with epoch {history.last_epoch}"
-            raise InvariantError(f"{found}: want the log's epoch or a higher one")
+            reason = f"epoch {election.epoch} of a log with epoch {history.last_epoch}"
+            raise InvariantError(f"{reason}: want the log's epoch or a higher one")
         self.me = me
         self.voters = voters
         self.election = election
@@ -313,8 +313,8 @@ class Raft:
             self._last_fetch[request.sender] = now
             self._ends[request.sender] = max(request.offset, self._ends[request.sender])
             self._advance()
-        found = answer(offset=request.offset, high_watermark=self.high_watermark)
-        self._actions.append(SendRecords(request.sender, found))
+        accepted = answer(offset=request.offset, high_watermark=self.high_watermark)
+        self._actions.append(SendRecords(request.sender, accepted))
 
     def _on_synced(self, end: int) -> None:
         self._synced = max(self._synced, min(end, self.history.end))

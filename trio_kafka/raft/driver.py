@@ -129,8 +129,8 @@ class RaftDriver:
         RECORD_LIST_TOO_LARGE.
         """
         if epoch != self._leading:
-            found = f"append for epoch {epoch}, but this node leads epoch {self._leading}"
-            raise KafkaError(ErrorCode.NOT_CONTROLLER, found)
+            reason = f"append for epoch {epoch}, but this node leads epoch {self._leading}"
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, reason)
         self._write(batch.seal(self.next_offset, epoch), batch.records)
         return self.next_offset
 
@@ -147,12 +147,12 @@ class RaftDriver:
         if not self._recent or offset < self._recent[0][0]:
             return await self._read_log(offset)
         committed = self._committed.value
-        found = [
+        batches = [
             batch
             for base, batch in self._recent
             if offset <= base and batch.next_offset <= committed
         ]
-        return found[:_AT_ONCE]
+        return batches[:_AT_ONCE]
 
     def bootstrap(self) -> Sequence[MetadataRecord]:
         return self._bootstrap
@@ -176,7 +176,8 @@ class RaftDriver:
                         await self._unsynced.wait()
                     if self._unsynced.is_set():
                         await self._sync()
-                    await self._step(Tick())
+                    if trio.current_time() >= self._core.deadline:
+                        await self._step(Tick())
             except Exception as error:
                 self._committed.fail(error)
                 self._acknowledged.fail(error)
@@ -293,7 +294,7 @@ class RaftDriver:
         ]
 
     async def _read_log(self, offset: int) -> Sequence[Committed]:
-        found: list[Committed] = []
+        committed: list[Committed] = []
         content, batches = await self.store.read_batches(offset, self._committed.value)
         for position, header in batches[:_AT_ONCE]:
             leader_id = None
@@ -307,9 +308,9 @@ class RaftDriver:
                     records.append(record)
                     if not len(records) % _SLICE:
                         await trio.lowlevel.checkpoint()
-            found.append(_committed(header, records, leader_id=leader_id))
+            committed.append(_committed(header, records, leader_id=leader_id))
             await trio.lowlevel.checkpoint()
-        return found
+        return committed
 
     def _now_ms(self) -> int:
         return int(self.store.world.clock.wall() * 1000)

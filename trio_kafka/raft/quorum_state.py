@@ -26,10 +26,10 @@ _LAST_EPOCH: Final = (1 << 31) - 1
 
 async def load_election(directory: Directory) -> Election:
     """Return the saved election, epoch 0 if there is none. Raises LogDirError, OSError."""
-    found = await _read(directory)
-    if found is None:
+    state = await _read(directory)
+    if state is None:
         return Election()
-    return Election(found.leader_epoch, NodeId(found.leader_id), NodeId(found.voted_id))
+    return Election(state.leader_epoch, NodeId(state.leader_id), NodeId(state.voted_id))
 
 
 async def load_voters(directory: Directory) -> VoterSet | None:
@@ -37,10 +37,10 @@ async def load_voters(directory: Directory) -> VoterSet | None:
 
     Its metadata log does not name them.
     """
-    found = await _read(directory)
-    if found is None or not found.current_voters:
+    state = await _read(directory)
+    if state is None or not state.current_voters:
         return None
-    voters = tuple(VoterOfSet(NodeId(voter.voter_id)) for voter in found.current_voters)
+    voters = tuple(VoterOfSet(NodeId(voter.voter_id)) for voter in state.current_voters)
     return VoterSet(kraft_version=0, voters=voters)
 
 

@@ -47,20 +47,21 @@ class SnapshotCleaner:
         Raises OSError, LogDirError.
         """
         keep = self.retention
-        found = await snapshots_in(self._directory)
-        known = [at for at in found if newest is not None and at <= newest]
-        total = sum([await self.size(at) for at in known])
-        while len(known) > 1 and 0 <= keep.max_bytes < log.size + total:
+        snapshots = [
+            at for at in await snapshots_in(self._directory) if newest is not None and at <= newest
+        ]
+        total = sum([await self.size(at) for at in snapshots])
+        while len(snapshots) > 1 and 0 <= keep.max_bytes < log.size + total:
             reason = f"found {log.size + total} bytes, the limit is {keep.max_bytes}"
-            total -= await self.size(known[0])
-            await self._remove(known.pop(0), log, known[0].offset, reason)
-        while len(known) > 1 and keep.max_ms >= 0:
-            timestamp_ms = await self._timestamp_ms(known[0])
+            total -= await self.size(snapshots[0])
+            await self._remove(snapshots.pop(0), log, start=snapshots[0].offset, reason=reason)
+        while len(snapshots) > 1 and keep.max_ms >= 0:
+            timestamp_ms = await self._timestamp_ms(snapshots[0])
             age_ms = now_ms - timestamp_ms
             if age_ms <= keep.max_ms:
                 return timestamp_ms + keep.max_ms + 1
             reason = f"its last record is {age_ms} ms old, the limit is {keep.max_ms}"
-            await self._remove(known.pop(0), log, known[0].offset, reason)
+            await self._remove(snapshots.pop(0), log, start=snapshots[0].offset, reason=reason)
         return None
 
     async def size(self, at: SnapshotId) -> int:
@@ -76,7 +77,7 @@ class SnapshotCleaner:
             self._timestamps[at] = await read_timestamp(self._directory, at)
         return self._timestamps[at]
 
-    async def _remove(self, oldest: SnapshotId, log: Log, start: int, reason: str) -> None:
+    async def _remove(self, oldest: SnapshotId, log: Log, *, start: int, reason: str) -> None:
         """Remove a snapshot, then the log below `start`."""
         _logger.info("metadata snapshot removed", name=oldest.name, reason=reason)
         await self._directory.unlink(oldest.name)

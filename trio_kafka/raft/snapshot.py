@@ -72,8 +72,8 @@ class Snapshot:
 
 async def snapshots_in(directory: Directory) -> list[SnapshotId]:
     """Return the snapshots in a directory by name, ascending; without partial files."""
-    found = (_NAME.fullmatch(name) for name in await names_in(directory))
-    return sorted(SnapshotId(int(match[1]), int(match[2])) for match in found if match)
+    matches = (_NAME.fullmatch(name) for name in await names_in(directory))
+    return sorted(SnapshotId(int(match[1]), int(match[2])) for match in matches if match)
 
 
 async def write_snapshot(
@@ -95,11 +95,17 @@ async def write_snapshot(
         await directory.unlink(part)
     file = await when_free_now(lambda: directory.create(part))
     try:
-        offset = _append_controls(file, 0, at.epoch, now_ms, _header_controls(voters, timestamp_ms))
+        offset = _append_controls(
+            file,
+            _header_controls(voters, timestamp_ms),
+            offset=0,
+            epoch=at.epoch,
+            now_ms=now_ms,
+        )
         rest = iter(records)
         batch = MetadataBatch(level, now_ms)
-        while some := list(islice(rest, _STEP)):
-            for record in some:
+        while step := list(islice(rest, _STEP)):
+            for record in step:
                 batch.add(record)
             if len(batch.records) >= _BATCH:
                 file.append([batch.seal(offset, at.epoch)])
@@ -109,7 +115,8 @@ async def write_snapshot(
         if batch.records:
             file.append([batch.seal(offset, at.epoch)])
             offset += len(batch.records)
-        _append_controls(file, offset, at.epoch, now_ms, [SnapshotFooterRecord(version=0)])
+        footer = SnapshotFooterRecord(version=0)
+        _append_controls(file, [footer], offset=offset, epoch=at.epoch, now_ms=now_ms)
         await file.sync()
         size = file.size
     finally:
@@ -133,7 +140,7 @@ async def read_snapshot(directory: Directory, at: SnapshotId) -> Snapshot:
     for position, header in iterate_headers(reader.content):
         for _ in reader.take(position, header):
             await trio.lowlevel.checkpoint()
-    return reader.done()
+    return reader.finish()
 
 
 async def read_timestamp(directory: Directory, at: SnapshotId) -> int:
@@ -164,7 +171,7 @@ def _header_controls(voters: VoterSet | None, timestamp_ms: int) -> list[Control
 
 
 def _append_controls(
-    file: File, offset: int, epoch: int, now_ms: int, controls: list[Control]
+    file: File, controls: list[Control], *, offset: int, epoch: int, now_ms: int
 ) -> int:
     encoded = encode_controls(controls, base_offset=offset, epoch=epoch, timestamp_ms=now_ms)
     file.append([encoded])
@@ -172,7 +179,7 @@ def _append_controls(
 
 
 class _SnapshotReader:
-    """State of reader one snapshot."""
+    """State of the reader of one snapshot."""
 
     def __init__(self, content: memoryview, at: SnapshotId) -> None:
         self.content = content
@@ -187,8 +194,8 @@ class _SnapshotReader:
         check_crc(self.content, position, header)
         if not header.is_control:
             records = read_metadata(self.content, position, header)
-            while some := list(islice(records, _STEP)):
-                self._records += some
+            while step := list(islice(records, _STEP)):
+                self._records += step
                 yield
             return
         for control in read_controls(self.content, position, header):
@@ -202,7 +209,7 @@ class _SnapshotReader:
                 case SnapshotFooterRecord():
                     self._end = position + header.size
 
-    def done(self) -> Snapshot:
+    def finish(self) -> Snapshot:
         if self._timestamp_ms is None or self._end != len(self.content):
             missing = "header" if self._timestamp_ms is None else "footer"
             raise KafkaError(

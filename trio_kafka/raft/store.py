@@ -27,7 +27,7 @@ from trio_kafka.log.truncate import restart_at
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import METADATA_TOPIC_ID
 from trio_kafka.protocol.stored.control import KRaftVersionRecord, VotersRecord
-from trio_kafka.raft.batches import read_controls
+from trio_kafka.raft.batches import Control, read_controls
 from trio_kafka.raft.damage import MetadataJudge
 from trio_kafka.raft.format import METADATA_PARTITION
 from trio_kafka.raft.history import History
@@ -78,8 +78,8 @@ class Store:
         was written. LogDirError.
         """
         if len(batch) > LARGEST_BATCH:
-            found = f"metadata batch of {len(batch)} bytes, want at most {LARGEST_BATCH}"
-            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, found)
+            reason = f"metadata batch of {len(batch)} bytes, want at most {LARGEST_BATCH}"
+            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, reason)
         view = memoryview(batch)
         headers = [header for _, header in iterate_headers(view)]
         append_as_follower(self.log, view, headers)
@@ -105,10 +105,10 @@ class Store:
         At least one: InvariantError if there is none.
         """
         content = memoryview(await read_bytes(self.log, offset, _READ, end_offset=end))
-        found = list(iterate_headers(content))
-        if not found:
+        batches = list(iterate_headers(content))
+        if not batches:
             raise InvariantError(f"no batch at {offset} of the metadata log, it ends at {end}")
-        return content, found
+        return content, batches
 
     async def read_snapshot(self) -> Snapshot | None:
         """Read the newest whole snapshot; None if there is none."""
@@ -165,9 +165,9 @@ async def open_store(
     for name in await names_in(directory):
         if name.endswith(PART):
             await directory.unlink(name)
-    known = await snapshots_in(directory)
+    snapshots = await snapshots_in(directory)
     # Log below the oldest snapshot is superfluous and may be partly removed: see `retention`.
-    start = known[0].offset if known else 0
+    start = snapshots[0].offset if snapshots else 0
     judge = MetadataJudge(root.path, durable)
     expected = Recovery(start_offset=start, high_watermark=start, judge=judge.judge)
     cleaner = SnapshotCleaner(directory, retention)
@@ -178,8 +178,8 @@ async def open_store(
         store = await _read_store(
             world,
             directory,
-            known,
-            log,
+            snapshots=snapshots,
+            log=log,
             static=static,
             cleaner=cleaner,
         )
@@ -193,14 +193,14 @@ async def open_store(
 async def _read_store(
     world: World,
     directory: Directory,
-    known: list[SnapshotId],
-    log: Log,
     *,
+    snapshots: list[SnapshotId],
+    log: Log,
     static: VoterSet | None,
     cleaner: SnapshotCleaner,
 ) -> Store:
     """Build the store from an open log and its directory."""
-    snapshot = await _newest(directory, known, log)
+    snapshot = await _newest(directory, snapshots, log)
     if snapshot is not None and log.end_offset < snapshot.id.offset:
         await restart_at(log, snapshot.id.offset)
     await sync(log)
@@ -231,19 +231,19 @@ async def _load_election(directory: Directory, floor: int) -> Election:
     """
     saved = await load_election(directory)
     if saved.epoch < floor:
-        path, found = directory.path, saved.epoch
+        path, epoch = directory.path, saved.epoch
         _logger.warning(
             "raised the epoch of quorum-state to that of the log",
             path=path,
-            epoch=found,
+            epoch=epoch,
             log_epoch=floor,
         )
     return saved.at_least(floor)
 
 
-async def _newest(directory: Directory, known: list[SnapshotId], log: Log) -> Snapshot | None:
+async def _newest(directory: Directory, snapshots: list[SnapshotId], log: Log) -> Snapshot | None:
     """Return the newest whole snapshot; skip damaged ones as far as the log reaches back."""
-    for at in reversed(known):
+    for at in reversed(snapshots):
         try:
             return await read_snapshot(directory, at)
         except KafkaError as error:
@@ -276,15 +276,15 @@ async def _scan(store: Store, snapshot: Snapshot | None) -> None:
                 continue
             store.note(header)
             if header.is_control:
-                kraft_version = _note_voters(store, kraft_version, content, position, header)
+                kraft_version = _note_voters(
+                    store, read_controls(content, position, header), kraft_version
+                )
 
 
-def _note_voters(
-    store: Store, kraft_version: int, content: memoryview, position: int, header: BatchHeader
-) -> int:
+def _note_voters(store: Store, controls: Iterable[Control], kraft_version: int) -> int:
     """Apply the voters of a control batch; return the kraft.version that is valid after it."""
     try:
-        for control in read_controls(content, position, header):
+        for control in controls:
             if isinstance(control, KRaftVersionRecord):
                 kraft_version = control.k_raft_version
             elif isinstance(control, VotersRecord):

@@ -3,6 +3,7 @@
 __all__ = [
     "api",
     "authority",
+    "config_changes",
     "context",
     "error_counting",
     "failures",

@@ -43,7 +43,7 @@ def lazily(items: Items[S], make: Callable[[S], T]) -> list[T]:
 
 def rows_of(items: Items[S], make: Callable[[S], T]) -> list[T]:
     """Return an array of a response: a list if there are few items, else `lazily`."""
-    return [make(one) for one in items] if len(items) <= _MAX_EAGER_ROWS else lazily(items, make)
+    return [make(item) for item in items] if len(items) <= _MAX_EAGER_ROWS else lazily(items, make)
 
 
 @frozen

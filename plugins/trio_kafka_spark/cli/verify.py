@@ -10,7 +10,7 @@ from trio_kafka_spark.cli.inputs import Input, declare_input
 from trio_kafka_spark.cli.outputs import declare_output, run_job, show
 from trio_kafka_spark.jobs.verify import verify as verified
 
-FOUND: Final = 1
+DAMAGED: Final = 1
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -29,6 +29,6 @@ def verify(*, master: str | None, **arguments: Any) -> int:
             show(findings.orderBy("file", "position", "kind"), **arguments)
         findings.unpersist()
         print(f"{count} findings" if count else "everything agrees", file=sys.stderr)
-        return FOUND if count else 0
+        return DAMAGED if count else 0
 
     return run_job("spark verify", master, job)

@@ -64,7 +64,7 @@ _IGNORED: Final = (
     "subscribe",
     "subscribePattern",
 )
-_KNOWN: Final = {name.lower(): name for name in (*_OURS, *_IGNORED)}
+_OPTIONS: Final = {name.lower(): name for name in (*_OURS, *_IGNORED)}
 
 
 @frozen(kw_only=True)
@@ -90,7 +90,7 @@ class SinkOptions:
             lower = key.lower()
             if lower.startswith("kafka."):
                 continue
-            if lower not in _KNOWN:
+            if lower not in _OPTIONS:
                 raise OptionError(key, _unknown(lower))
             ours[lower] = value
         _refuse_exactly_once(ours.get("exactlyonce", "false"))
@@ -154,8 +154,8 @@ def _wrong_type(name: str, kind: str, kinds: tuple[str, ...]) -> str:
 
 
 def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, _KNOWN, n=1)
-    hint = f"; did you mean {_KNOWN[near[0]]}?" if near else ""
+    near = difflib.get_close_matches(name, _OPTIONS, n=1)
+    hint = f"; did you mean {_OPTIONS[near[0]]}?" if near else ""
     return f"is no option of this sink{hint}"
 
 

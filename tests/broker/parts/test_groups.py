@@ -1,14 +1,24 @@
 """The group coordinator as a part of the broker: it starts, serves, and stops."""
 
+import pytest
 import trio
 from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, join, sync
 from tests.broker.kit import config_of
-from trio_kafka.broker.parts.groups import GROUPS_TASK
+from trio_kafka.broker.parts.groups import GROUPS_TASK, concerns_groups
 from trio_kafka.errors import ErrorCode
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
+from trio_kafka.metadata.replay import replay
+from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
 from trio_kafka.protocol.messages.k11_join_group import JoinGroupResponse
+from trio_kafka.protocol.stored.metadata.brokers import RegisterBrokerRecord
+from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
+from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
+from trio_kafka.protocol.stored.metadata.producer_ids import ProducerIdsRecord
+from trio_kafka.protocol.stored.metadata.topics import RemoveTopicRecord, TopicRecord
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 
@@ -84,3 +94,43 @@ def waiting(served: ServedBroker) -> dict[str, int]:
         if one.kind == "purgatory"
     }
     return {name: count for name, count in counts.items() if count}
+
+
+def delta_of(*records: MetadataRecord) -> MetadataDelta:
+    delta = MetadataDelta(MetadataImage())
+    for record in records:
+        replay(delta, record)
+    return delta
+
+
+def setting_of(kind: ConfigResourceType) -> ConfigRecord:
+    return ConfigRecord(resource_type=kind, resource_name="1", name="a", value="b")
+
+
+TOPIC = TopicRecord(name="t", topic_id=bytes(15) + b"t")
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ([TOPIC], True),
+        ([RegisterBrokerRecord(broker_id=1, incarnation_id=bytes(16))], True),
+        ([FeatureLevelRecord(name="group.version", feature_level=1)], True),
+        ([setting_of(ConfigResourceType.GROUP)], True),
+        ([setting_of(ConfigResourceType.TOPIC)], False),
+        ([setting_of(ConfigResourceType.BROKER)], False),
+        ([ProducerIdsRecord(broker_id=1, next_producer_id=1000)], False),
+    ],
+)
+def test_groups_get_changes_of_topics_brokers_features_and_their_own_settings(
+    records: list[MetadataRecord], expected: bool
+) -> None:
+    assert concerns_groups(delta_of(*records)) is expected
+
+
+def test_groups_get_deleted_topics() -> None:
+    before = delta_of(TOPIC).apply(1, 1, 0)
+    delta = MetadataDelta(before)
+    replay(delta, RemoveTopicRecord(topic_id=TOPIC.topic_id))
+
+    assert concerns_groups(delta)

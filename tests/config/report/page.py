@@ -63,13 +63,13 @@ def document() -> str:
 
 def _lines() -> Iterator[str]:
     own = settings_of(TrioSettings)
-    kafkas = {name: one for name, one in BROKER_SETTINGS.items() if name not in own}
+    kafkas = {name: setting for name, setting in BROKER_SETTINGS.items() if name not in own}
     yield _HEAD
     yield from _section(
         "Supported",
         f"Without `process.roles` a node is a cluster of its own, with other defaults:"
         f" {_embedded()}.",
-        [one for name, one in kafkas.items() if name not in UNSUPPORTED_FIELDS],
+        [setting for name, setting in kafkas.items() if name not in UNSUPPORTED_FIELDS],
     )
     yield from _section(
         "trio-kafka's own",
@@ -100,9 +100,9 @@ def _section(title: str, text: str, rows: Iterable[Setting], *, why: bool = Fals
     yield f"{text}\n"
     yield _row(_COLUMNS)
     yield _row(["---"] * len(_COLUMNS))
-    for one in rows:
-        here = support_of(one.name)
-        yield _row(_cells(one, f" It {here}." if why else ""))
+    for setting in rows:
+        here = support_of(setting.name)
+        yield _row(_cells(setting, f" It {here}." if why else ""))
     yield ""
 
 
@@ -139,11 +139,11 @@ def _topics() -> Iterator[str]:
     columns = ("Setting", "Type", "Default", "Bounds", "Broker settings", "Description")
     yield _row(columns)
     yield _row(["---"] * len(columns))
-    for one in TOPIC_SETTINGS.values():
-        name, kind, default, bounds, _, text = _cells(one)
-        here = topic_support(one.name)
+    for setting in TOPIC_SETTINGS.values():
+        name, kind, default, bounds, _, text = _cells(setting)
+        here = topic_support(setting.name)
         more = "" if here == SUPPORTED else f" It {here}."
-        server = ", ".join(_code(server) for server, _ in one.server)
+        server = ", ".join(_code(server) for server, _ in setting.server)
         yield _row([name, kind, default, bounds, server, text + more])
 
 

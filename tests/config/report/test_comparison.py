@@ -23,7 +23,7 @@ def test_differences_are_sorted_by_name_and_show_the_source_of_each_value():
         (
             "broker.rack",
             Entry(value="a", shown="a", source="from -c"),
-            Entry(value=None, shown="(not set)", source="the default", given=False),
+            Entry(value=None, shown="(not set)", source="the default", is_set=False),
         ),
         (
             "num.partitions",

@@ -53,11 +53,11 @@ def test_synonyms_are_listed_in_the_order_of_their_sources():
 
     assert (row.value, row.source) == ("1048580", Source.TOPIC)
     assert row.synonyms == (
-        Synonym("segment.bytes", "1048580", Source.TOPIC),
-        Synonym("log.segment.bytes", "1048578", Source.DYNAMIC_BROKER),
-        Synonym("log.segment.bytes", "1048579", Source.DYNAMIC_DEFAULT_BROKER),
-        Synonym("log.segment.bytes", "1048577", Source.STATIC_BROKER),
-        Synonym("log.segment.bytes", "1073741824", Source.DEFAULT),
+        Synonym(name="segment.bytes", value="1048580", source=Source.TOPIC),
+        Synonym(name="log.segment.bytes", value="1048578", source=Source.DYNAMIC_BROKER),
+        Synonym(name="log.segment.bytes", value="1048579", source=Source.DYNAMIC_DEFAULT_BROKER),
+        Synonym(name="log.segment.bytes", value="1048577", source=Source.STATIC_BROKER),
+        Synonym(name="log.segment.bytes", value="1073741824", source=Source.DEFAULT),
     )
 
 
@@ -96,9 +96,9 @@ def test_the_synonyms_of_a_setting_are_listed_after_its_own_name():
     row = one(describe_broker(broker, ["log.retention.ms"]))
 
     assert row.synonyms == (
-        Synonym("log.retention.ms", "5", Source.STATIC_BROKER),
-        Synonym("log.retention.hours", "2", Source.STATIC_BROKER),
-        Synonym("log.retention.hours", "168", Source.DEFAULT),
+        Synonym(name="log.retention.ms", value="5", source=Source.STATIC_BROKER),
+        Synonym(name="log.retention.hours", value="2", source=Source.STATIC_BROKER),
+        Synonym(name="log.retention.hours", value="168", source=Source.DEFAULT),
     )
 
 
@@ -116,7 +116,7 @@ def test_defaults_of_an_embedded_node_have_the_default_source():
     row = one(describe_broker(Layers(config=broker_config()), ["node.id"]))
 
     assert (row.value, row.source) == ("1", Source.DEFAULT)
-    assert row.synonyms == (Synonym("node.id", "1", Source.DEFAULT),)
+    assert row.synonyms == (Synonym(name="node.id", value="1", source=Source.DEFAULT),)
 
 
 def test_internal_settings_are_described_only_when_they_were_given():
@@ -143,7 +143,7 @@ def test_the_broker_default_resource_describes_only_settings_that_were_set_for_a
     row = one(describe_broker_defaults(broker))
 
     assert (row.name, row.value, row.source) == ("min.insync.replicas", "1", Source(3))
-    assert row.synonyms == (Synonym("min.insync.replicas", "1", Source(3)),)
+    assert row.synonyms == (Synonym(name="min.insync.replicas", value="1", source=Source(3)),)
     assert describe_broker_defaults(broker, ["num.io.threads"]) == []
 
 
@@ -187,7 +187,9 @@ def test_the_broker_default_resource_shows_no_values_of_one_broker():
     row = one(describe_broker_defaults(broker))
 
     assert (row.value, row.source) == ("11", Source.DYNAMIC_DEFAULT_BROKER)
-    assert row.synonyms == (Synonym("num.io.threads", "11", Source.DYNAMIC_DEFAULT_BROKER),)
+    assert row.synonyms == (
+        Synonym(name="num.io.threads", value="11", source=Source.DYNAMIC_DEFAULT_BROKER),
+    )
 
 
 def test_an_invalid_dynamic_value_is_described_as_not_set():

@@ -2,7 +2,7 @@ import pytest
 from attrs import field, frozen
 
 from trio_kafka.config.load import load, options
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.sources.providers import resolve
 
@@ -42,7 +42,7 @@ MACHINE = Outside(
 def resolved(text, machine=MACHINE, **given):
     settings = {"broker.rack": text}
     settings |= {name.replace("__", "."): value for name, value in given.items()}
-    return resolve({name: Given(value, "f") for name, value in settings.items()}, machine)
+    return resolve({name: SettingText(value, "f") for name, value in settings.items()}, machine)
 
 
 def rack(text, **given):
@@ -90,7 +90,7 @@ def test_providers_can_be_given_by_class_names_of_kafka():
 
 
 def test_variables_stay_as_written_without_config_providers():
-    assert resolved("${env:RACK}")["broker.rack"] == Given("${env:RACK}", "f")
+    assert resolved("${env:RACK}")["broker.rack"] == SettingText("${env:RACK}", "f")
     assert resolved("${env:RACK}", machine=None)["broker.rack"].text == "${env:RACK}"
 
 
@@ -220,7 +220,7 @@ def test_a_loaded_configuration_has_the_values_of_its_provider_variables():
     loaded = load(options(["config.providers=env", "broker.rack=${env:RACK}"]), outside=MACHINE)
 
     assert loaded.config.broker_rack == "here"
-    assert loaded.config.given["broker.rack"] == Given("here", "-c", "${env:RACK}")
+    assert loaded.config.texts["broker.rack"] == SettingText("here", "-c", "${env:RACK}")
     assert loaded.warnings == ()
 
 

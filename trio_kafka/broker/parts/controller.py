@@ -21,9 +21,9 @@ async def _open(node: Node) -> Controller:
     controller = Controller(
         node[RaftDriver],
         node[Loader],
-        me,
-        controller_rules(node.config, node.world),
-        node.tree,
+        me=me,
+        rules=controller_rules(node.config, node.world),
+        node=node.tree,
     )
     await node.tasks.start(_TASK, controller.run)
     return controller

@@ -25,7 +25,7 @@ async def _open(node: Node) -> PluginHost:
         parts=node.handler_parts,
         world=node.world,
         node=node.tree,
-        layer=node.config.given,
+        layer=node.config.texts,
         counters=node.counters,
         fail=node.tasks.fail,
     )

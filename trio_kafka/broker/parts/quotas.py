@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
+from operator import attrgetter
 from typing import Final
 
 import trio
@@ -32,7 +33,7 @@ async def _open(node: Node) -> Throttle:
     # No checkpoint between the next two statements: no image may be published in between.
     publisher = QuotaPublisher(quotas, node[ConnectionLimits])
     steps = publisher.start(loader.image)
-    loader.add(publisher)
+    loader.add(publisher, attrgetter("quotas"))
     for _ in steps:
         await trio.lowlevel.checkpoint()
     await trio.lowlevel.checkpoint()
@@ -44,8 +45,8 @@ def _make_quotas(node: Node) -> Quotas:
     return Quotas(
         node.world.clock.elapsed,
         node.tree,
-        Windows(config.quota_window_num, config.quota_window_size_seconds * 1000),
-        Windows(
+        windows=Windows(config.quota_window_num, config.quota_window_size_seconds * 1000),
+        mutation_windows=Windows(
             config.controller_quota_window_num, config.controller_quota_window_size_seconds * 1000
         ),
     )

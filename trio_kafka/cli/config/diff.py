@@ -89,14 +89,14 @@ def diff(
             "A can be compared with B or with a running broker, not with both: leave one out"
         )
     try:
-        left = _of_files(file)
+        first = _of_files(file)
         if bootstrap is None:
-            right = _of_files(*[other] if other is not None else [])
+            second = _of_files(*[other] if other is not None else [])
         else:
-            right = of_broker(bootstrap, broker, timeout)
+            second = of_broker(bootstrap, broker, timeout)
     except (ConfigError, BrokerClientError) as error:
         raise CommandFailedError(str(error)) from error
-    changes, names = list(differences(left, right)), not_comparable(left, right)
+    changes, names = list(differences(first, second)), not_comparable(first, second)
     if json:
         print_json(
             {

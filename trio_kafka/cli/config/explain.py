@@ -97,7 +97,7 @@ def _of_plugins(config: BrokerConfig) -> Iterator[Explained]:
     from trio_kafka.plugin_host.plugin_check import check_plugins  # noqa: PLC0415 - rarely needed
     from trio_kafka.plugin_host.settings import settings_of_plugin  # noqa: PLC0415
 
-    layer = config.given
+    layer = config.texts
     for checked in check_plugins(layer):
         if checked.plugin is None:
             continue

@@ -23,7 +23,7 @@ def check(*, files: Sequence[str], config: Sequence[str], json: bool) -> int:
     Ends with status 1 if a plugin cannot be imported, or has wrong settings.
     """
     loaded = read_settings(files, config)
-    plugins = list(check_plugins(loaded.config.given))
+    plugins = list(check_plugins(loaded.config.texts))
     if json:
         for plugin in plugins:
             print_json_line(as_data(plugin))

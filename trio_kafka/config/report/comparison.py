@@ -13,9 +13,9 @@ from trio_kafka.config.report.explain import HIDDEN, UNSET, shown_value, source_
 class Entry:
     """Value of a setting on one side.
 
-    value: None: not set, or not `known`.
-    known: whether the value can be compared; a running broker hides its secrets.
-    given: whether the value was set. A default does not differ from a side that lacks the name, as
+    value: None: not set, or not `comparable`.
+    comparable: whether the value can be compared; a running broker hides its secrets.
+    is_set: whether the value was set. A default does not differ from a side that lacks the name, as
     a running broker lacks internal settings.
     shown: the value as it may be shown. source: its source, in words.
     """
@@ -23,20 +23,20 @@ class Entry:
     value: str | None
     shown: str
     source: str
-    known: bool = True
-    given: bool = True
+    comparable: bool = True
+    is_set: bool = True
 
 
 Side = Mapping[str, Entry]
 """Entries by name. A name that is missing is not set there."""
 
-_MISSING = Entry(value=None, shown=UNSET, source="not there", given=False)
+_MISSING = Entry(value=None, shown=UNSET, source="not there", is_set=False)
 
 
 def side_of(config: BrokerConfig) -> Side:
     """Return the side of a loaded configuration, with every setting."""
     layers = Layers(config=config)
-    return {name: _entry(name, layers) for name in {**every_setting(), **config.given}}
+    return {name: _entry(name, layers) for name in {**every_setting(), **config.texts}}
 
 
 def side_of_broker(rows: Iterable[tuple[str, str | None, str, bool]]) -> Side:
@@ -46,46 +46,46 @@ def side_of_broker(rows: Iterable[tuple[str, str | None, str, bool]]) -> Side:
             value=value,
             shown=HIDDEN if secret else UNSET if value is None else value or '""',
             source=source,
-            known=not secret,
+            comparable=not secret,
         )
         for name, value, source, secret in rows
     }
 
 
-def differences(one: Side, other: Side) -> Iterator[tuple[str, Entry, Entry]]:
+def differences(first: Side, other: Side) -> Iterator[tuple[str, Entry, Entry]]:
     """Yield names with different values, sorted. A hidden value does not differ."""
-    for name in sorted(one.keys() | other.keys()):
-        left, right = one.get(name, _MISSING), other.get(name, _MISSING)
-        if left is _MISSING or right is _MISSING:
-            told = left.given or right.given
+    for name in sorted(first.keys() | other.keys()):
+        before, after = first.get(name, _MISSING), other.get(name, _MISSING)
+        if before is _MISSING or after is _MISSING:
+            differ = before.is_set or after.is_set
         else:
-            told = left.known and right.known
-        if told and left.value != right.value:
-            yield name, left, right
+            differ = before.comparable and after.comparable
+        if differ and before.value != after.value:
+            yield name, before, after
 
 
-def not_comparable(one: Side, other: Side) -> list[str]:
+def not_comparable(first: Side, other: Side) -> list[str]:
     """Return names that cannot be compared, since one side hides a value that is set."""
-    names = one.keys() & other.keys()
+    names = first.keys() & other.keys()
     return sorted(
         name
         for name in names
-        if one[name].known != other[name].known
-        and (one[name].value is not None or other[name].value is not None)
+        if first[name].comparable != other[name].comparable
+        and (first[name].value is not None or other[name].value is not None)
     )
 
 
 def _entry(name: str, layers: Layers) -> Entry:
     setting = setting_of(name)
-    given = layers.config.given.get(name)
+    text = layers.config.texts.get(name)
     if setting is None:
         # A plugin's may be a secret: only the plugin knows.
-        text = given.text if given else ""
-        shown = given.written if given and given.written is not None else HIDDEN
-        return Entry(value=text, shown=shown, source=source_of(name, layers))
+        shown = text.written if text and text.written is not None else HIDDEN
+        value = text.text if text else ""
+        return Entry(value=value, shown=shown, source=source_of(name, layers))
     return Entry(
         value=setting.text_of(value_of(name, layers)),
         shown=shown_value(name, layers),
         source=source_of(name, layers),
-        given=given is not None,
+        is_set=text is not None,
     )

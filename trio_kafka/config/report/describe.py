@@ -52,32 +52,42 @@ class Row:
 
 
 def describe_topic(
-    given: Mapping[str, str], broker: Layers, names: Iterable[str] | None = None
+    texts: Mapping[str, str], broker: Layers, names: Iterable[str] | None = None
 ) -> list[Row]:
-    """Return rows of a topic: the named ones, or all but internal settings that are not given.
+    """Return rows of a topic: the named ones, or all but internal settings that are not set.
 
-    given: the settings of the topic itself. Raises ConfigError if one cannot be parsed.
+    texts: the settings of the topic itself. Raises ConfigError if one cannot be parsed.
     """
     broker, _ = broker.usable()
-    config = topic_config(given, broker.effective())
+    config = topic_config(texts, broker.effective())
     return [
-        _row(name, setting, getattr(config, setting.field), topic_synonyms(name, given, broker))
-        for name, setting in _chosen(TOPIC_SETTINGS, names, given)
+        _row(
+            name,
+            setting,
+            getattr(config, setting.field),
+            synonyms=topic_synonyms(name, texts, broker),
+        )
+        for name, setting in _chosen(TOPIC_SETTINGS, names, texts)
     ]
 
 
 def describe_group(
-    given: Mapping[str, str], broker: Layers, names: Iterable[str] | None = None
+    texts: Mapping[str, str], broker: Layers, names: Iterable[str] | None = None
 ) -> list[Row]:
-    """Return rows of a group: the named ones, or all but internal settings that are not given.
+    """Return rows of a group: the named ones, or all but internal settings that are not set.
 
-    given: the settings of the group itself; a value that cannot be parsed counts as not given.
+    texts: the settings of the group itself; a value that cannot be parsed counts as not set.
     """
     broker, _ = broker.usable()
-    values = group_values(given, broker)
-    own = {name: text for name, text in given.items() if is_group_setting(name, text)}
+    values = group_values(texts, broker)
+    own = {name: text for name, text in texts.items() if is_group_setting(name, text)}
     return [
-        _row(name, setting, values[name], own_synonyms(setting, own, broker, Source.GROUP))
+        _row(
+            name,
+            setting,
+            values[name],
+            synonyms=own_synonyms(setting, own, broker, source=Source.GROUP),
+        )
         for name, setting in _chosen(group_settings(), names, own)
     ]
 
@@ -85,15 +95,15 @@ def describe_group(
 def describe_broker(broker: Layers, names: Iterable[str] | None = None) -> list[Row]:
     """Return rows of a broker: the named ones, or all but internal settings that are not set.
 
-    Settings without an effect have rows too, with the given value or Kafka's default. A dynamic
+    Settings without an effect have rows too, with their own value or Kafka's default. A dynamic
     value that cannot be parsed counts as not set.
     """
     broker, _ = broker.usable()
-    set_names = {*broker.config.given, *broker.dynamic_default, *broker.dynamic}
-    known = {name: found for name in set_names if (found := setting_of(name)) is not None}
+    set_names = {*broker.config.texts, *broker.dynamic_default, *broker.dynamic}
+    settings = {name: setting for name in set_names if (setting := setting_of(name)) is not None}
     return [
-        _broker_row(name, setting, value_of(name, broker), broker_synonyms(name, broker))
-        for name, setting in _chosen({**every_setting(), **known}, names, set_names)
+        _broker_row(name, setting, value_of(name, broker), synonyms=broker_synonyms(name, broker))
+        for name, setting in _chosen({**every_setting(), **settings}, names, set_names)
         if name in set_names or name not in _ONLY_IF_SET
     ]
 
@@ -102,12 +112,12 @@ def describe_broker_defaults(broker: Layers, names: Iterable[str] | None = None)
     """Return rows of the resource of all brokers: only its dynamic settings."""
     broker, _ = broker.usable()
     rows = []
-    given = broker.dynamic_default
-    known = {name: found for name in given if (found := setting_of(name)) is not None}
-    for name, setting in _chosen(known, names, given):
+    texts = broker.dynamic_default
+    settings = {name: setting for name in texts if (setting := setting_of(name)) is not None}
+    for name, setting in _chosen(settings, names, texts):
         synonyms = broker_synonyms(name, broker)
         common = tuple(s for s in synonyms if s.source is Source.DYNAMIC_DEFAULT_BROKER)
-        rows.append(_broker_row(name, setting, setting.parse(given[name]), common))
+        rows.append(_broker_row(name, setting, setting.parse(texts[name]), synonyms=common))
     return rows
 
 
@@ -115,8 +125,8 @@ def _row(
     name: str,
     setting: Setting,
     value: Value,
-    synonyms: tuple[Synonym, ...],
     *,
+    synonyms: tuple[Synonym, ...],
     read_only: bool = False,
 ) -> Row:
     return Row(
@@ -131,14 +141,16 @@ def _row(
     )
 
 
-def _broker_row(name: str, setting: Setting, value: Value, synonyms: tuple[Synonym, ...]) -> Row:
-    return _row(name, setting, value, synonyms, read_only=update_of(name) is Update.READ_ONLY)
+def _broker_row(name: str, setting: Setting, value: Value, *, synonyms: tuple[Synonym, ...]) -> Row:
+    return _row(
+        name, setting, value, synonyms=synonyms, read_only=update_of(name) is Update.READ_ONLY
+    )
 
 
 def _chosen(
-    settings: Mapping[str, Setting], names: Iterable[str] | None, given: Iterable[str]
+    settings: Mapping[str, Setting], names: Iterable[str] | None, set_names: Iterable[str]
 ) -> list[tuple[str, Setting]]:
     if names is not None:
         return [(name, settings[name]) for name in dict.fromkeys(names) if name in settings]
-    shown = set(given)
+    shown = set(set_names)
     return [(name, s) for name, s in settings.items() if not s.internal or name in shown]

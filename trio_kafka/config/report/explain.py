@@ -5,7 +5,7 @@ from typing import Final
 
 from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, why_without_effect
 from trio_kafka.config.dynamic import Layers, update_of, value_of
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS, topic_defaults
 from trio_kafka.config.unsupported import (
@@ -55,20 +55,20 @@ def explain_topic(name: str, layers: Layers) -> Lines:
     yield "source", "the value of a topic that does not set it"
     yield "changed", "while the broker runs, for one topic"
     if setting.server:
-        names = ", ".join(one for one, _ in setting.server)
+        names = ", ".join(broker_name for broker_name, _ in setting.server)
         yield "broker", f"its default is that of {names}"
     yield "support", topic_support(name)
 
 
-def explain_of_plugin(setting: Setting, given: Given | None) -> Lines:
+def explain_of_plugin(setting: Setting, text: SettingText | None) -> Lines:
     """Explain a plugin's setting and its value."""
     yield from _facts(setting)
-    if given is None:
+    if text is None:
         value = setting.show(setting.default)
         shown, source = UNSET if setting.default is None else value, "the default"
     else:
-        shown, source = given.written or given.text, f"from {given.where}"
-    hidden = setting.sensitive and shown != UNSET and (given is None or given.written is None)
+        shown, source = text.written or text.text, f"from {text.where}"
+    hidden = setting.sensitive and shown != UNSET and (text is None or text.written is None)
     yield "value", HIDDEN if hidden else shown or QUOTES
     yield "source", source
     yield "changed", "when the plugin starts, or is reloaded"
@@ -77,9 +77,9 @@ def explain_of_plugin(setting: Setting, given: Given | None) -> Lines:
 def shown_value(name: str, layers: Layers) -> str:
     """Return the effective value, as it may be shown."""
     setting = setting_of(name)
-    given = layers.config.given.get(name)
-    if given is not None and given.written is not None:
-        return given.written
+    text = layers.config.texts.get(name)
+    if text is not None and text.written is not None:
+        return text.written
     value = value_of(name, layers)
     if setting is None or value is None:
         return UNSET
@@ -88,8 +88,8 @@ def shown_value(name: str, layers: Layers) -> str:
 
 def source_of(name: str, layers: Layers) -> str:
     """Return the source of the value, in words."""
-    given = layers.config.given.get(name)
-    return "the default" if given is None else f"from {given.where}"
+    text = layers.config.texts.get(name)
+    return "the default" if text is None else f"from {text.where}"
 
 
 def bounds_of(setting: Setting) -> str:
@@ -127,7 +127,9 @@ def topic_support(name: str) -> str:
 def topics_of(name: str) -> list[str]:
     """Return the topic settings whose default is this broker setting."""
     return [
-        topic.name for topic in TOPIC_SETTINGS.values() if name in (one for one, _ in topic.server)
+        topic.name
+        for topic in TOPIC_SETTINGS.values()
+        if name in (broker_name for broker_name, _ in topic.server)
     ]
 
 

@@ -9,7 +9,7 @@ from enum import Enum
 from trio_kafka.attributes import frozen
 from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, is_of_provider
 from trio_kafka.config.load import Layer, check_name, load, locate_error
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.sources.providers import Outside, resolve
 from trio_kafka.config.unsupported import deprecated_settings
@@ -36,71 +36,71 @@ class Finding:
 
 def lint(layers: Sequence[Layer], outside: Outside | None = None) -> list[Finding]:
     """Return findings about layers, lowest first, in the order of given names."""
-    given: dict[str, Given] = {}
+    texts: dict[str, SettingText] = {}
     for layer in layers:
-        given |= layer
+        texts |= layer
     try:
-        given = resolve(given, outside)
+        texts = resolve(texts, outside)
     except ConfigError as error:
-        return [_error(error, given)]
-    found = [one for name in given for one in _of_one(name, given)]
-    found += _overshadowed(given)
-    found += _of_no_provider(given)
-    if all(one.level is not Level.ERROR for one in found):
+        return [_error(error, texts)]
+    findings = [finding for name in texts for finding in _of_one(name, texts)]
+    findings += _overshadowed(texts)
+    findings += _of_no_provider(texts)
+    if all(finding.level is not Level.ERROR for finding in findings):
         try:
             load(*layers, outside=outside)
         except ConfigError as error:
-            found.append(_error(error, given))
-    return found
+            findings.append(_error(error, texts))
+    return findings
 
 
-def repeated(pairs: Sequence[tuple[str, Given]]) -> list[Finding]:
+def repeated(pairs: Sequence[tuple[str, SettingText]]) -> list[Finding]:
     """Return findings about repeated names in one file; pairs are in the file's order."""
     last = dict(pairs)
     return [
-        Finding(Level.WARNING, one.where, f"{name} is given again at {last[name].where}")
-        for name, one in pairs
-        if one is not last[name]
+        Finding(Level.WARNING, text.where, f"{name} is given again at {last[name].where}")
+        for name, text in pairs
+        if text is not last[name]
     ]
 
 
-def _of_one(name: str, given: Mapping[str, Given]) -> Iterator[Finding]:
-    one = given[name]
+def _of_one(name: str, texts: Mapping[str, SettingText]) -> Iterator[Finding]:
+    text = texts[name]
     try:
-        ignored = check_name(name, one)
+        ignored = check_name(name, text)
         if name in BROKER_SETTINGS:
-            BROKER_SETTINGS[name].parse(one.text)
+            BROKER_SETTINGS[name].parse(text.text)
     except ConfigError as error:
-        yield _error(error, given)
+        yield _error(error, texts)
         return
     if ignored:
-        yield Finding(Level.WARNING, one.where, f"{name} {ignored}")
+        yield Finding(Level.WARNING, text.where, f"{name} {ignored}")
     if instead := deprecated_settings().get(base_of(name)):
-        yield Finding(Level.WARNING, one.where, f"{name} is deprecated: {instead}")
+        yield Finding(Level.WARNING, text.where, f"{name} is deprecated: {instead}")
 
 
-def _overshadowed(given: Mapping[str, Given]) -> Iterator[Finding]:
+def _overshadowed(texts: Mapping[str, SettingText]) -> Iterator[Finding]:
     """Yield settings without an effect because another setting of the same meaning is given."""
     families = {setting.synonyms for setting in BROKER_SETTINGS.values() if setting.synonyms}
     for names in (*sorted(families), ("log.dirs", "log.dir"), ("node.id", "broker.id")):
-        winner, *others = [name for name in names if name in given] or [""]
+        winner, *others = [name for name in names if name in texts] or [""]
         for name in others:
             # The scheduler's interval has a meaning of its own.
             if name != "log.flush.scheduler.interval.ms":
                 text = f"{name} has no effect beside {winner}, which is given at"
-                yield Finding(Level.WARNING, given[name].where, f"{text} {given[winner].where}")
+                yield Finding(Level.WARNING, texts[name].where, f"{text} {texts[winner].where}")
 
 
-def _of_no_provider(given: Mapping[str, Given]) -> Iterator[Finding]:
+def _of_no_provider(texts: Mapping[str, SettingText]) -> Iterator[Finding]:
     """Yield settings of providers that `config.providers` does not name."""
-    names = given["config.providers"].text.split(",") if "config.providers" in given else []
-    known = {name.strip() for name in names}
-    for name, one in given.items():
-        if is_of_provider(name) and name.split(".")[2] not in known:
+    names = texts["config.providers"].text.split(",") if "config.providers" in texts else []
+    providers = {name.strip() for name in names}
+    for name, setting in texts.items():
+        if is_of_provider(name) and name.split(".")[2] not in providers:
             text = f"{name} has no effect: config.providers does not name {name.split('.')[2]}"
-            yield Finding(Level.WARNING, one.where, text)
+            yield Finding(Level.WARNING, setting.where, text)
 
 
-def _error(error: ConfigError, given: Mapping[str, Given]) -> Finding:
-    shown = locate_error(error, given)
+def _error(error: ConfigError, texts: Mapping[str, SettingText]) -> Finding:
+    shown = locate_error(error, texts)
     return Finding(Level.ERROR, shown.where, f"{shown.name}: {shown.reason}")

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from trio_kafka.config.catalogue import every_setting, is_name, unknown
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.unsupported import replacement_of
 
@@ -31,12 +31,12 @@ def name_of(variable: str) -> str:
     return name.replace("...", "-").replace("..", "_")
 
 
-def environment(variables: Mapping[str, str]) -> tuple[dict[str, Given], tuple[str, ...]]:
+def environment(variables: Mapping[str, str]) -> tuple[dict[str, SettingText], tuple[str, ...]]:
     """Return the layer of an environment, and a warning for each variable that is not a setting.
 
     Raises ConfigError for a misspelt setting, and for one that Kafka removed.
     """
-    found: dict[str, Given] = {}
+    layer: dict[str, SettingText] = {}
     warnings = []
     scripts = _OF_SCRIPTS.split()
     for variable in sorted(variables):
@@ -44,12 +44,12 @@ def environment(variables: Mapping[str, str]) -> tuple[dict[str, Given], tuple[s
             continue
         name, where = name_of(variable), f"environment {variable}"
         if is_name(name):
-            found[name] = Given(variables[variable], where)
+            layer[name] = SettingText(variables[variable], where)
         elif _is_meant(name):
             raise ConfigError(name, unknown(name), where)
         else:
             warnings.append(f"{where}: {name} is not a setting, and is ignored")
-    return found, tuple(warnings)
+    return layer, tuple(warnings)
 
 
 def _is_meant(name: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import attrs
 
 from trio_kafka.config.catalogue import is_of_provider
-from trio_kafka.config.properties import Given, parse_properties
+from trio_kafka.config.properties import SettingText, parse_properties
 from trio_kafka.config.setting import ConfigError
 
 _SETTING: Final = "config.providers"
@@ -44,24 +44,24 @@ Lookup = Callable[[str, str], str | None]
 Parameters = Mapping[str, str]
 
 
-def resolve(given: Mapping[str, Given], outside: Outside | None) -> dict[str, Given]:
+def resolve(texts: Mapping[str, SettingText], outside: Outside | None) -> dict[str, SettingText]:
     """Replace every provider's variable in the settings by its value.
 
     outside: None where settings do not come from an operator: providers are rejected then.
     Variables of unknown providers stay as they are, as in Kafka. Raises ConfigError for a variable
     that cannot be looked up.
     """
-    lookups = _providers(given, outside)
+    lookups = _providers(texts, outside)
     if not lookups:
-        return dict(given)
+        return dict(texts)
     return {
         name: value if name == _SETTING or is_of_provider(name) else _resolved(name, value, lookups)
-        for name, value in given.items()
+        for name, value in texts.items()
     }
 
 
-def _resolved(name: str, value: Given, lookups: Mapping[str, Lookup]) -> Given:
-    def found(match: re.Match[str]) -> str:
+def _resolved(name: str, value: SettingText, lookups: Mapping[str, Lookup]) -> SettingText:
+    def look_up(match: re.Match[str]) -> str:
         provider, path, key = match[1], match[2] or "", match[3]
         if provider not in lookups:
             return match[0]
@@ -75,24 +75,24 @@ def _resolved(name: str, value: Given, lookups: Mapping[str, Lookup]) -> Given:
             raise ConfigError(name, f"{match[0]}: no value was found", value.where)
         return text
 
-    text = _VARIABLE.sub(found, value.text)
+    text = _VARIABLE.sub(look_up, value.text)
     looked_up = any(match[1] in lookups for match in _VARIABLE.finditer(value.text))
     return attrs.evolve(value, text=text, written=value.text) if looked_up else value
 
 
-def _providers(given: Mapping[str, Given], outside: Outside | None) -> dict[str, Lookup]:
-    names = given[_SETTING].text.split(",") if _SETTING in given else []
-    found = {}
+def _providers(texts: Mapping[str, SettingText], outside: Outside | None) -> dict[str, Lookup]:
+    names = texts[_SETTING].text.split(",") if _SETTING in texts else []
+    lookups = {}
     for name in filter(None, map(str.strip, names)):
         if outside is None:
             raise ConfigError(_SETTING, "only settings of a broker's operator can look values up")
         prefix = f"{_SETTING}.{name}."
-        own = {k.removeprefix(prefix): v for k, v in given.items() if k.startswith(prefix)}
-        found[name] = _provider(name, own, outside)
-    return found
+        own = {k.removeprefix(prefix): v for k, v in texts.items() if k.startswith(prefix)}
+        lookups[name] = _provider(name, own, outside)
+    return lookups
 
 
-def _provider(name: str, own: Mapping[str, Given], outside: Outside) -> Lookup:
+def _provider(name: str, own: Mapping[str, SettingText], outside: Outside) -> Lookup:
     cls = own["class"].text.strip() if "class" in own else name
     if cls not in _KINDS:
         if "class" in own:

@@ -8,30 +8,30 @@ that is a value and begins another one (`config.providers`) is quoted. Booleans 
 import tomllib
 from collections.abc import Iterator, Mapping
 from math import isfinite
-from typing import Any, Final
+from typing import Final
 
-from trio_kafka.config.properties import Given
+from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.values import Kind, show
 
 _LARGEST_BITS: Final = 64
 
 
-def parse_toml(text: str, file: str) -> dict[str, Given]:
+def parse_toml(text: str, file: str) -> dict[str, SettingText]:
     """Return the settings of a file by name. Raises ConfigError with file and setting."""
     try:
         settings = list(_flat(tomllib.loads(text), ""))
     except (ValueError, RecursionError) as error:  # a number of 5000 digits, nested too deep
         raise ConfigError("TOML", str(error), file) from None
-    found: dict[str, Given] = {}
+    layer: dict[str, SettingText] = {}
     for name, value in settings:
-        if name in found:
+        if name in layer:
             raise ConfigError(name, "is given twice, in two tables: remove one", file)
-        found[name] = Given(_text(value, name, file), file)
-    return found
+        layer[name] = SettingText(_text(value, name, file), file)
+    return layer
 
 
-def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def _flat(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")

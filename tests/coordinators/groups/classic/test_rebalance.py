@@ -11,11 +11,12 @@ from tests.coordinators.groups.classic.kit import (
     ClassicKit,
     subscription,
 )
-from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.classic.group import JOIN, REMEMBERED, ClassicGroup
-from trio_kafka.coordinators.groups.classic.requests import join, sync
-from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joining, Syncing
-from trio_kafka.coordinators.groups.groups import Event
+from trio_kafka.coordinators.groups.classic.joining import join
+from trio_kafka.coordinators.groups.classic.syncing import sync
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Join, Sync
+from trio_kafka.coordinators.shards.effects import Effects
+from trio_kafka.coordinators.shards.protocols import Event
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.scheduling.chunked_work import step
 
@@ -151,7 +152,7 @@ def test_generation_with_many_members_begins_in_steps() -> None:
     kit = ClassicKit(max_size=MANY)
     members = large_group(kit)
     assert kit.group.topics == frozenset(f"t{number}" for number in range(MANY))
-    last = Joining(
+    last = Join(
         member_id=members[0],
         client_id="client",
         client_host="/127.0.0.1",
@@ -183,7 +184,7 @@ def test_generation_with_many_members_is_stored_in_steps() -> None:
     kit = ClassicKit(max_size=MANY)
     members = large_group(kit)
     given = {member: member.encode() for member in members}
-    syncing = Syncing(member_id=members[0], generation=1, assignments=given)
+    syncing = Sync(member_id=members[0], generation=1, assignments=given)
 
     _, done = taken_in_steps(kit, partial(sync, GROUP, syncing))
 
