@@ -1,11 +1,12 @@
 # Everything from a fresh clone with Python 3.11 and make: each target installs what it needs into .venv.
 #   make run          a broker to try, on embedded defaults
 #   make check        the tests that changes since the last commit touch; `make check BASE=main`: since main
-#   make test         the short suite; `make test-long` runs it at larger sizes, and all benchmarks' tests
+#   make test         the tests; `make test-long` runs them at larger sizes, and all benchmarks' tests
 #   make lint types layers news     what a change must pass beside the tests
 #   make pipeline     a broker with a sample topic and a Spark pipeline on it, with its page in the admin UI
 #   make jars         Spark's own Kafka connector, for the tests that compare it with ours (needs Maven)
 #   make bench        this broker beside Apache Kafka (needs Java 17 and Maven)
+#   make bench BASE=main      this working tree beside that revision, in both orders; ARGS="ROW ...": other rows
 #   make docs         the documentation as a site in build/docs; a broken link fails it
 #   make lock         write requirements/*.txt anew; `make lock UPGRADE=--upgrade` takes newer versions
 
@@ -56,8 +57,12 @@ test-long: .venv/$(SUITE).stamp
 	exit $$status
 
 bench: .venv/test.stamp
+ifdef BASE
+	$(BIN)/python -m tests.benchmarks.compare '$(BASE)' $(ARGS)
+else
 	tests/benchmarks/apache_kafka/fetch.sh broker
 	$(BIN)/python -m tests.benchmarks $(ARGS)
+endif
 
 jars:
 	tests/trio_kafka_spark/jars/fetch.sh

@@ -4,8 +4,11 @@ With CI=true (or TRIO_KAFKA_NO_SKIP) a skipped test has failed: there, what a te
 installed, and one that finds it missing has shown nothing.
 """
 
+import gc
 import os
+import random
 import shutil
+import time
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,12 +16,18 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.lanes import Seeds
+from trio_kafka.rare_collections import rare_collections
 from trio_kafka.testing.processes import BrokerProcess, Command, broker_process, trio_kafka_command
 
 pytest_plugins = ["tests.census"]
 
 NO_SKIP = os.environ.get("CI") == "true" or bool(os.environ.get("TRIO_KAFKA_NO_SKIP"))
 LONG_TIMEOUT_S = 900.0  # of a test that has no limit of its own
+NEXT_LOOK = pytest.StashKey[float]()
+BETWEEN_LOOKS_S = 5.0
+# Apache Kafka serves a test for seconds: to compile for more takes most of its CPU time.
+BRIEF_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.awt.headless=true"
 BENCHMARKS = Path(__file__).parent / "benchmarks"
 APACHE_KAFKA = BENCHMARKS / "apache_kafka"
 
@@ -48,6 +57,29 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.timeout = LONG_TIMEOUT_S
     if config.getoption("--hypothesis-profile", None) is None:
         hypothesis.settings.load_profile(config.getoption("--sizes"))
+    if config.getoption("--sizes") == "short":
+        os.environ.setdefault("KAFKA_JVM_OPTS", BRIEF_JVM)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Import and list tests with few collections of garbage: these are a fifth of the time."""
+    with rare_collections():
+        return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Keep modules and tests out of each scan: with all tests a scan takes 0.6 s.
+
+    A test that thaws them (`gc.unfreeze`) does so for some seconds: the count walks all objects.
+    """
+    now = time.monotonic()
+    if now > item.config.stash.get(NEXT_LOOK, 0.0):
+        item.config.stash[NEXT_LOOK] = now + BETWEEN_LOOKS_S
+        if gc.get_freeze_count() == 0:
+            gc.collect()
+            gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -102,6 +134,22 @@ def size(pytestconfig: pytest.Config) -> Callable[[int, int], int]:
     """`size(short, long)`: the one that the option --sizes asks for."""
     long_ones = pytestconfig.getoption("--sizes") == "long"
     return lambda short, long: long if long_ones else short
+
+
+@pytest.fixture
+def seeds(size: Callable[[int, int], int]) -> Seeds:
+    """`seeds(short, long)`: `long` seeds from 0 on, or `short` of them, others in each run.
+
+    A failed test shows them; `--randomly-seed` repeats a run.
+    """
+
+    def choose(short: int, long: int) -> range:
+        count = size(short, long)
+        first = random.randrange(long - count + 1)
+        print(f"seeds {first} to {first + count - 1}")
+        return range(first, first + count)
+
+    return choose
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,12 @@
-"""Samples of parametrized walks: the short suite runs these, `make test-long` the whole walk."""
+"""Samples of long walks: `make test` runs these, `make test-long` the whole walk."""
 
+import random
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import pytest
+
+Seeds = Callable[[int, int], range]
 
 
 def sampled(values: Iterable[Any], keep: Callable[[Any], bool]) -> list[Any]:
@@ -28,6 +31,16 @@ def ends(values: Iterable[Any], group: Callable[[Any], Hashable]) -> list[Any]:
         last[group(plain(value))] = number
     kept = {*first.values(), *last.values()}
     return [value if number in kept else marked(value) for number, value in enumerate(found)]
+
+
+def offset_below(step: int) -> int:
+    """Return the first place of a walk that takes each `step`th place: another one in each run.
+
+    A failed test shows it; `--randomly-seed` repeats a run.
+    """
+    offset = random.randrange(step)
+    print(f"the walk begins at {offset} of {step}")
+    return offset
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The fast lane: the tests that a change touches, chosen by imports, and why (`make check`).
+"""Tests that a change touches, chosen by imports, and why (`make check`).
 
 Compares the working tree with a commit. A changed module chooses, nearest first, the tests that
 mirror it, those that import it, those of modules that import it, and the rest of its package's
@@ -17,7 +17,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -232,6 +232,13 @@ def _git(root: Path, *arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@cache
+def repository() -> Tree:
+    """Return this repository as it is at the first call: it is parsed once in a process."""
+    files = _git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard")
+    return Tree(ROOT, [path for path in files if (ROOT / path).is_file()])
+
+
 def report(changed: Sequence[str], chosen: Sequence[Choice], left: int, base: str) -> Iterator[str]:
     """Yield what was chosen and why."""
     yield f"{len(changed)} files differ from {base}; {len(chosen)} test files:"
@@ -252,8 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not changed:
         print(f"nothing differs from {base}; `make check BASE=main` compares with main")
         return 0
-    files = _git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard")
-    every = choose(Tree(ROOT, [one for one in files if (ROOT / one).is_file()]), changed)
+    every = choose(repository(), changed)
     near = [one for one in every if one.rank == 0]
     chosen = [*near, *[one for one in every if one.rank][: max(0, MOST_FILES - len(near))]]
     for line in report(changed, chosen, len(every) - len(chosen), base):

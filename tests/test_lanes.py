@@ -1,17 +1,22 @@
-"""Which parameters of a walk are marked long, and which tests the short suite leaves out."""
+"""Which parameters of a walk are marked long, and which tests `make test` leaves out."""
 
+import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
-from tests.lanes import ends, sampled
+from tests.lanes import Seeds, ends, offset_below, sampled
 from tests.project.tree import ROOT
+
+T = TypeVar("T")
 
 
 def longs(values):
-    """The parameters that the short suite leaves out."""
+    """The parameters that `make test` leaves out."""
     return [one.values for one in values if getattr(one, "marks", ())]
 
 
@@ -27,6 +32,37 @@ def test_first_and_last_parameter_of_each_group_are_kept() -> None:
     walk = [(name, version) for name in "xy" for version in range(4)] + [("z", 0)]
 
     assert longs(ends(walk, group=lambda one: one[0])) == [("x", 1), ("x", 2), ("y", 1), ("y", 2)]
+
+
+def repeated(choose: Callable[[], T]) -> list[T]:
+    """What is chosen in twenty runs of other seeds, and again in those of the same seeds."""
+    chosen = []
+    for seed in [*range(20), *range(20)]:
+        random.seed(seed)
+        chosen.append(choose())
+    return chosen
+
+
+def test_walk_begins_at_any_of_its_first_places_and_again_at_that_of_the_same_run(capsys) -> None:
+    chosen = repeated(lambda: offset_below(4))
+
+    assert set(chosen) == {0, 1, 2, 3}
+    assert chosen[:20] == chosen[20:]
+    assert f"the walk begins at {chosen[-1]} of 4" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_short_form_has_a_few_seeds_of_the_long_form_others_in_each_run(
+    seeds: Seeds, pytestconfig: pytest.Config, capsys
+) -> None:
+    if pytestconfig.getoption("--sizes") == "long":
+        assert seeds(3, 10) == range(10)
+        return
+    chosen = repeated(lambda: seeds(3, 10))
+
+    assert len(set(chosen)) > 4
+    assert set(chosen) <= {range(first, first + 3) for first in range(8)}
+    assert chosen[:20] == chosen[20:]
+    assert f"seeds {chosen[-1].start} to {chosen[-1].stop - 1}" in capsys.readouterr().out
 
 
 SUITE = """

@@ -1,4 +1,4 @@
-"""The fast lane: which tests a change chooses."""
+"""Which tests a change chooses."""
 
 import subprocess
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests import selection
-from tests.project.tree import ROOT, tracked_files
 from tests.selection import SMOKE, Tree, changed_files, choose, module_name, report
 
 FILES = {
@@ -143,8 +142,7 @@ def test_changed_files_include_new_deleted_and_committed_files(tmp_path: Path) -
 def test_change_of_one_file_chooses_few_test_files_of_the_repository(
     changed: str, expected: str | None
 ) -> None:
-    files = [path.as_posix() for path in tracked_files()]
-    found = [one.path for one in choose(Tree(ROOT, files), [changed])]
+    found = [one.path for one in choose(selection.repository(), [changed])]
 
     assert expected is None or expected in found
     assert len(found) < 200

@@ -1,4 +1,4 @@
-"""The ASGI app: pages, their JSON twins and static files. Read-only: GET and HEAD.
+"""The ASGI app: pages, as HTML and as JSON, and static files. Read-only: GET and HEAD.
 
 `<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON.
 """
@@ -88,7 +88,7 @@ class AdminApp:
             await send_refusal(scope, send, place=place, status=503, message=str(error))
 
     async def _route(self, scope: Scope, send: Send, place: Place) -> None:
-        """Serve a page, its twin or a file. Raises HttpError only before the answer begins."""
+        """Serve a page, its JSON or a file. Raises HttpError only before the answer begins."""
         if scope["method"] not in ("GET", "HEAD"):
             raise HttpError(405, "the admin UI is read-only: use GET or HEAD")
         names = scope["path"].removeprefix(place.root).strip("/").split("/")
@@ -141,7 +141,7 @@ class AdminApp:
     async def _render_data(
         self, entry: AdminPage, reader: BrokerReader, query: bytes
     ) -> CompressedBody:
-        """Render the JSON twin of a page."""
+        """Render the data of a page as JSON."""
         return await compress(json_pieces(await self._registry.read(entry, reader, Query(query))))
 
     async def _render_page(

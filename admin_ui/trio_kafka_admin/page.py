@@ -1,6 +1,6 @@
 """The interface of a page: one function reads its data, another one renders them.
 
-The data are JSON-ready and are the answer of the page's JSON twin: a page shows nothing else.
+The data are JSON-ready and are what the page answers as JSON: its HTML shows nothing else.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""HTML tables: declared columns over the rows of the JSON twin.
+"""HTML tables: declared columns over the rows that a page has as JSON.
 
 A cell may carry a value to sort by, where its text does not sort well.
 """

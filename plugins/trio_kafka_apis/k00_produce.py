@@ -35,12 +35,10 @@ from trio_kafka.protocol.messages.k00_produce import (
     TopicProduceResponse,
 )
 from trio_kafka.records.record_checks import BadRecordsError
-from trio_kafka.records.validate import NoBatchError
-from trio_kafka.replication.append import check_acks
-from trio_kafka.replication.manager import ReplicaManager
-from trio_kafka.replication.partition import LED_ELSEWHERE, Partition
-from trio_kafka.replication.read import UNKNOWN_OFFSET
-from trio_kafka.replication.topic_metrics import EXPECTED_OF_PRODUCE
+from trio_kafka.records.validate import is_transactional
+from trio_kafka.replication.leader.append import append_acknowledged, start_offset_after
+from trio_kafka.replication.partition import LED_ELSEWHERE, UNKNOWN_OFFSET
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import ANY_SIZE, api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.lazy_arrays import rows_of
@@ -48,15 +46,11 @@ from trio_kafka.requests.rows import Pairs, for_each, rows
 from trio_kafka.security.operations import Operation
 
 NO_ACKS: Final = 0
+ACKS: Final = (NO_ACKS, 1, -1)
 DENIED: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-NO_OFFSET: Final = -1
 ZSTD_SINCE: Final = 7  # KIP-110
 LEADERS_SINCE: Final = 10  # KIP-951
 IDS_SINCE: Final = 13  # KIP-516
-# Offsets in a batch of its magic and of the low byte of its attributes; the transactional bit.
-MAGIC_AT: Final = 16
-ATTRIBUTES_AT: Final = 22
-TRANSACTIONAL: Final = 0x10
 _partitions: Final = attrgetter("partition_data")
 
 
@@ -66,19 +60,19 @@ def say_error(
     """Return the error for each partition; None with acks=0, which has no response."""
     if request.acks == NO_ACKS:
         return None
-    return ProduceResponse(
-        responses=rows_of(
-            request.topic_data,
-            lambda topic: _topic(
-                topic, rows_of(topic.partition_data, lambda data: _error(data.index, code, message))
-            ),
-        )
-    )
+
+    def of_topic(topic: TopicProduceData) -> TopicProduceResponse:
+        rows = rows_of(topic.partition_data, lambda data: _error(data.index, code, message))
+        return _topic(topic, rows)
+
+    return ProduceResponse(responses=rows_of(request.topic_data, of_topic))
 
 
 @api(ProduceRequest, largest=ANY_SIZE, error=say_error)
 def produce(request: ProduceRequest, context: Context) -> Eventual[ProduceResponse | None]:
-    check_acks(request.acks)
+    if request.acks not in ACKS:
+        reason = f"acks {request.acks}, want 0, 1 or -1"
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, reason)
     produce = _Produce(request, context)
     append_all = partial(
         rows,
@@ -92,28 +86,7 @@ def produce(request: ProduceRequest, context: Context) -> Eventual[ProduceRespon
     if context.allows_all:
         return append_all()
     batches = Pairs(request.topic_data, _partitions)
-    check = partial(_check_transaction, request, context)
-    return for_each(batches, check, partial(append_all, permission=produce.authorize))
-
-
-def _check_transaction(
-    request: ProduceRequest, context: Context, batch: tuple[TopicProduceData, PartitionProduceData]
-) -> None:
-    """Raise KafkaError(TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for what may not be written."""
-    if _is_transactional(batch[1].records):
-        if request.transactional_id is None:
-            raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-        context.authorize(Operation.WRITE, transactional_id=request.transactional_id)
-
-
-def _is_transactional(records: memoryview | None) -> bool:
-    """Return whether records begin with a transactional batch."""
-    return (
-        records is not None
-        and len(records) > ATTRIBUTES_AT
-        and records[MAGIC_AT] == 2
-        and bool(records[ATTRIBUTES_AT] & TRANSACTIONAL)
-    )
+    return for_each(batches, produce.check, partial(append_all, permission=produce.authorize))
 
 
 @define(eq=False)
@@ -123,6 +96,14 @@ class _Produce:
     request: ProduceRequest
     context: Context
     leaders: LeaderEndpoints | None = field(default=None, init=False)
+
+    def check(self, batch: tuple[TopicProduceData, PartitionProduceData]) -> None:
+        """Raise KafkaError(TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for what may not be written."""
+        if is_transactional(batch[1].records):
+            transactional_id = self.request.transactional_id
+            if transactional_id is None:
+                raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            self.context.authorize(Operation.WRITE, transactional_id=transactional_id)
 
     def authorize(self, topic: TopicProduceData) -> None:
         """Raise KafkaError for a topic that the client may not write; a topic's id is no secret.
@@ -139,10 +120,10 @@ class _Produce:
         self, topic: TopicProduceData, data: PartitionProduceData
     ) -> Eventual[PartitionProduceResponse]:
         """Append one batch. Raises KafkaError."""
-        replicas, version = self.context[ReplicaManager], self.context.version
+        version = self.context.version
         name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
-        appended = replicas.append(
-            replicas.partition(name, data.index),
+        appended = append_acknowledged(
+            self.context[Replicas].partition(name, data.index),
             data.records,
             acks=self.request.acks,
             zstd=version >= ZSTD_SINCE,
@@ -156,19 +137,18 @@ class _Produce:
         self, topic: TopicProduceData, data: PartitionProduceData, error: KafkaError
     ) -> PartitionProduceResponse:
         """Return the row of a batch that was not appended, or not acknowledged."""
-        version = self.context.version
-        name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
-        partition = None  # whether a denied topic exists is secret
-        if error.code is not DENIED:
-            partition = self.context[ReplicaManager].find(name, data.index)
+        context, version = self.context, self.context.version
         row = _error(data.index, error.code, error.message)
-        row.log_start_offset = _start_offset(partition, error)
+        if error.code is DENIED:
+            return row  # whether the topic exists is secret
+        name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
+        partition = context[Replicas].find(name, data.index)
+        row.log_start_offset = start_offset_after(partition, error)
         if isinstance(error, BadRecordsError):
             row.record_errors = [BatchIndexAndErrorMessage(*bad) for bad in error.records]
-        if version >= LEADERS_SINCE and error.code in LED_ELSEWHERE and partition is not None:
+        if version >= LEADERS_SINCE and error.code in LED_ELSEWHERE and partition:
             row.current_leader = LeaderIdAndEpoch(partition.leader, partition.leader_epoch)
-            if self.leaders is None:
-                self.leaders = LeaderEndpoints(self.context.image, self.context.listener)
+            self.leaders = self.leaders or LeaderEndpoints(context.image, context.listener)
             self.leaders.add(partition.leader)
         return row
 
@@ -198,15 +178,7 @@ def _row(index: int, appended: Appended) -> PartitionProduceResponse:
 
 
 def _error(index: int, code: ErrorCode, message: str | None) -> PartitionProduceResponse:
-    return PartitionProduceResponse(index, code, NO_OFFSET, error_message=message)
-
-
-def _start_offset(partition: Partition | None, error: KafkaError) -> int:
-    """Return the start of the log for a row with an error; -1 where Kafka gives none."""
-    log = None if partition is None else partition.leading
-    if log is None or isinstance(error, NoBatchError) or error.code in EXPECTED_OF_PRODUCE:
-        return UNKNOWN_OFFSET
-    return log.start_offset
+    return PartitionProduceResponse(index, code, UNKNOWN_OFFSET, error_message=message)
 
 
 def _end_on_error(topics: list[TopicProduceResponse]) -> None:

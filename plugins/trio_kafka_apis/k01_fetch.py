@@ -3,13 +3,13 @@
 Waits in the purgatory for `min_bytes`, an error or a diverging epoch, at most `max_wait_ms`, and
 holds nothing meanwhile. The response carries file ranges; records are never read here. A consumer
 sees committed records only, and with read_committed nothing of an open transaction. A session
-(KIP-227) names only the partitions that changed: see `replication.sessions`.
+(KIP-227) names only the partitions that changed: see `replication.leader.sessions`.
 
 A consumer needs READ on each topic. A follower needs CLUSTER_ACTION on the cluster. Both are
 denied by TOPIC_AUTHORIZATION_FAILED for each partition, which a session repeats until it is gone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
 from typing import Final
@@ -17,7 +17,7 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import ErrorCode
 from trio_kafka.metadata.endpoints import LeaderEndpoints
 from trio_kafka.model import ZERO_TOPIC_ID, NodeId, TopicId
 from trio_kafka.pending import Eventual, then
@@ -29,26 +29,31 @@ from trio_kafka.protocol.messages.k01_fetch import (
     FetchRequest,
     FetchResponse,
     FetchTopic,
-    ForgottenTopic,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionData,
 )
-from trio_kafka.replication.fetch import FetchAnswer, FetchLimits, Reads
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.leader.fetch import FetchAnswer, FetchLimits, Reads, response_size
+from trio_kafka.replication.leader.fetches import Fetches, readable, readable_by_none
+from trio_kafka.replication.leader.read import (
+    Isolation,
+    PartitionFetch,
+    PartitionRead,
+    isolation_of,
+)
+from trio_kafka.replication.leader.sessions import FetchKey
 from trio_kafka.replication.partition import LED_ELSEWHERE, Partition
-from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
-from trio_kafka.replication.sessions import FetchKey
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.rows import Pairs, for_each
 from trio_kafka.requests.throttling.throttle import Throttle
 from trio_kafka.security.operations import Operation
 
-IDS_SINCE: Final = 13  # KIP-516
 LEADERS_SINCE: Final = 12
-ENDPOINTS_SINCE: Final = 16  # KIP-951
+IDS_SINCE: Final = 13  # KIP-516
 REPLICA_STATE_SINCE: Final = 15  # KIP-903
+ENDPOINTS_SINCE: Final = 16  # KIP-951
 NOTHING: Final = b""
 # Errors with an empty list of aborted transactions; with other errors it is null.
 NOT_READ: Final = (
@@ -56,59 +61,62 @@ NOT_READ: Final = (
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
 )
-# Approximate bytes of a response besides the records, which quotas count too.
-HEAD_SIZE: Final = 20
-TOPIC_SIZE: Final = 18
-PARTITION_SIZE: Final = 40
-MANY: Final = 500  # partitions of a response that is made at once
 _partitions: Final = attrgetter("partitions")
+MANY: Final = 500  # partitions of a response that is made at once
 
 
 @api(FetchRequest, largest=MANY_PARTITIONS)
 def fetch(request: FetchRequest, context: Context) -> Eventual[FetchResponse]:
-    wanted: dict[FetchKey, Wanted] = {}
+    partitions: dict[FetchKey, PartitionFetch] = {}
     uses_ids = context.version >= IDS_SINCE
 
     def want(row: tuple[FetchTopic, FetchPartition]) -> None:
-        topic, asked = row
-        wanted[TopicId(topic.topic_id) if uses_ids else topic.topic, asked.partition] = Wanted(
-            asked.fetch_offset,
-            asked.partition_max_bytes,
-            asked.current_leader_epoch,
-            asked.last_fetched_epoch,
-            asked.log_start_offset,
+        topic, partition = row
+        partitions[TopicId(topic.topic_id) if uses_ids else topic.topic, partition.partition] = (
+            PartitionFetch(
+                partition.fetch_offset,
+                partition.partition_max_bytes,
+                partition.current_leader_epoch,
+                partition.last_fetched_epoch,
+                partition.log_start_offset,
+            )
         )
 
-    begin = partial(_begin, request, context, wanted)
-    return for_each(Pairs(request.topics, _partitions), want, begin)
+    return for_each(
+        Pairs(request.topics, _partitions), want, partial(_begin, request, context, partitions)
+    )
 
 
 def _begin(
-    request: FetchRequest, context: Context, wanted: dict[FetchKey, Wanted]
+    request: FetchRequest, context: Context, partitions: dict[FetchKey, PartitionFetch]
 ) -> Eventual[FetchResponse]:
     uses_ids = context.version >= IDS_SINCE
     isolation = isolation_of(request.isolation_level)
     limits = _limits(request, isolation, context)
-    forgotten = request.forgotten_topics_data
-    answer = context[ReplicaManager].begin_fetch(
-        wanted,
+    answer = context[Fetches].begin(
+        partitions,
         limits,
         session_id=request.session_id,
         session_epoch=request.session_epoch,  # before version 7: FINAL_EPOCH
-        forget=_forgotten(forgotten, uses_ids=uses_ids) if forgotten else (),
+        forget=_forgotten(request, uses_ids=uses_ids) if request.forgotten_topics_data else (),
         uses_ids=uses_ids,
-        resolve=None if context.allows_all else _resolver(context, limits),
+        resolve=None if context.allows_all else _resolver(context, limits.follower),
     )
     return then(answer, partial(_respond, isolation, context))
 
 
+def _forgotten(request: FetchRequest, *, uses_ids: bool) -> list[FetchKey]:
+    return [
+        (TopicId(topic.topic_id) if uses_ids else topic.topic, number)
+        for topic in request.forgotten_topics_data
+        for number in topic.partitions
+    ]
+
+
 def _limits(request: FetchRequest, isolation: Isolation, context: Context) -> FetchLimits:
     """Return the limits of a consumer's or a follower's fetch."""
-    replica = (
-        request.replica_state.replica_id
-        if context.version >= REPLICA_STATE_SINCE
-        else request.replica_id
-    )
+    has_state = context.version >= REPLICA_STATE_SINCE
+    replica = request.replica_state.replica_id if has_state else request.replica_id
     most = min(request.max_bytes, context.config.fetch_max_bytes)
     admit: Callable[[Reads], int] | None = None
     quotas = context[Throttle]
@@ -128,46 +136,18 @@ def _limits(request: FetchRequest, isolation: Isolation, context: Context) -> Fe
     )
 
 
-def _resolver(context: Context, limits: FetchLimits) -> Callable[[FetchKey], Partition]:
-    """Return a function that finds a partition which the client may read.
-
-    The authorizer is asked once for each topic and request. The function raises KafkaError.
-    """
-    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    allowed: dict[str, bool] = {}
-    is_follower = limits.follower is not None
-    serves_all = is_follower and context.is_authorized(Operation.CLUSTER_ACTION, cluster=True)
-
-    def resolve(key: FetchKey) -> Partition:
-        topic, number = key
-        if is_follower and not serves_all:
-            raise KafkaError(denied)
-        name = topic if isinstance(topic, str) else context.image.topic_names.get(topic)
-        if name is not None and not serves_all:
-            if name not in allowed:
-                allowed[name] = context.is_authorized(Operation.READ, topic=name)
-            if not allowed[name]:
-                raise KafkaError(denied)
-        return context[ReplicaManager].partition(topic, number)
-
-    return resolve
-
-
 def _admit(context: Context, reads: Reads) -> int:
     """Return the ms that the client must wait before it may get these records."""
-    topics = len({key[0] for key, _ in reads})
-    size = sum(read.size for _, read in reads) + HEAD_SIZE
-    size += topics * TOPIC_SIZE + len(reads) * PARTITION_SIZE
-    waits_ms: int = context[Throttle].admit_fetch(context.request, size)
-    return waits_ms
+    return context[Throttle].admit_fetch(context.request, response_size(reads))
 
 
-def _forgotten(forgotten: Sequence[ForgottenTopic], *, uses_ids: bool) -> list[FetchKey]:
-    return [
-        (TopicId(topic.topic_id) if uses_ids else topic.topic, number)
-        for topic in forgotten
-        for number in topic.partitions
-    ]
+def _resolver(context: Context, follower: NodeId | None) -> Callable[[FetchKey], Partition] | None:
+    """Return a function that finds a partition which the client may read; None: it may read all."""
+    if follower is None:
+        may_read = partial(context.is_authorized, Operation.READ)
+        return readable(context[Replicas], lambda name: may_read(topic=name))
+    serves_all = context.is_authorized(Operation.CLUSTER_ACTION, cluster=True)
+    return None if serves_all else readable_by_none
 
 
 def _respond(
@@ -203,11 +183,8 @@ class _ResponseWriter:
             name, topic_id = (topic, ZERO_TOPIC_ID) if isinstance(topic, str) else ("", topic)
             self.response.responses.append(FetchableTopicResponse(name, topic_id, self.row))
         data = _partition(number, read, is_committed=self.is_committed)
-        if (
-            read.error is not None
-            and read.error.code in LED_ELSEWHERE
-            and self.context.version >= LEADERS_SINCE
-        ):
+        is_elsewhere = read.error is not None and read.error.code in LED_ELSEWHERE
+        if is_elsewhere and self.context.version >= LEADERS_SINCE:
             self._name_leader(part[0], data)
         self.row.append(data)
 
@@ -216,8 +193,8 @@ class _ResponseWriter:
         state = None if topic is None else topic.partitions.get(key[1])
         if state is not None:
             data.current_leader = LeaderIdAndEpoch(state.leader, state.leader_epoch)
-            if self.leaders is None:
-                self.leaders = LeaderEndpoints(self.context.image, self.context.listener)
+            context = self.context
+            self.leaders = self.leaders or LeaderEndpoints(context.image, context.listener)
             self.leaders.add(state.leader)
 
     def finished(self) -> FetchResponse:

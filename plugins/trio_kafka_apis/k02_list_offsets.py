@@ -15,6 +15,7 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.decompression import Decompression
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -23,14 +24,14 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
-from trio_kafka.replication.manager import ReplicaManager
-from trio_kafka.replication.offsets import (
+from trio_kafka.replication.leader.offsets import (
     ListedOffset,
     check_time_is_known,
     search_offset,
     special_offset,
 )
-from trio_kafka.replication.read import Isolation, isolation_of
+from trio_kafka.replication.leader.read import Isolation, isolation_of
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.rows import Pairs, visit
@@ -64,11 +65,11 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
         if not done % MANY:
             await trio.lowlevel.checkpoint()
         may_describe = context.is_authorized(Operation.DESCRIBE, topic=topic.name)
-        for asked in topic.partitions:
+        for partition_request in topic.partitions:
             done += 1
             if not done % MANY:
                 await trio.lowlevel.checkpoint()
-            number = asked.partition_index
+            number = partition_request.partition_index
             if not may_describe or named[topic.name, number] > 1:
                 code = (
                     ErrorCode.INVALID_REQUEST
@@ -78,9 +79,9 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
                 row.partitions.append(ListOffsetsPartitionResponse(number, code))
                 continue
             try:
-                found = await _find(
+                offset = await _find(
                     topic.name,
-                    asked,
+                    partition_request,
                     isolation,
                     context,
                     leader_only=request.replica_id != DEBUGGER,
@@ -91,32 +92,34 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
                     code = ErrorCode.LEADER_NOT_AVAILABLE
                 row.partitions.append(ListOffsetsPartitionResponse(number, code))
             else:
-                epoch = found.leader_epoch if context.version >= EPOCHS_SINCE else -1
+                epoch = offset.leader_epoch if context.version >= EPOCHS_SINCE else -1
                 row.partitions.append(
-                    ListOffsetsPartitionResponse(number, 0, found.timestamp, found.offset, epoch)
+                    ListOffsetsPartitionResponse(number, 0, offset.timestamp, offset.offset, epoch)
                 )
     return response
 
 
 async def _find(
     topic: str,
-    asked: ListOffsetsPartition,
+    partition_request: ListOffsetsPartition,
     isolation: Isolation,
     context: Context,
     *,
     leader_only: bool,
 ) -> ListedOffset:
-    check_time_is_known(asked.timestamp, context.version)
-    partition = context[ReplicaManager].partition(topic, asked.partition_index)
-    epoch = asked.current_leader_epoch
-    found = special_offset(partition, asked.timestamp, isolation, epoch, leader_only=leader_only)
-    if found is not None:
-        return found
+    check_time_is_known(partition_request.timestamp, context.version)
+    partition = context[Replicas].partition(topic, partition_request.partition_index)
+    epoch = partition_request.current_leader_epoch
+    offset = special_offset(
+        partition, partition_request.timestamp, isolation, epoch, leader_only=leader_only
+    )
+    if offset is not None:
+        return offset
     return await search_offset(
         partition,
-        asked.timestamp,
+        partition_request.timestamp,
         isolation,
         epoch,
-        decompression=context[ReplicaManager].decompression,
+        decompression=context[Decompression],
         leader_only=leader_only,
     )

@@ -92,19 +92,21 @@ class _View:
 def metadata(request: MetadataRequest, context: Context) -> Eventual[Encoded]:
     if request.topics is None or (context.version == 0 and not request.topics):
         return _answer(None, request, context)
-    names: dict[Name, None] = {}
-
-    def want(topic: MetadataRequestTopic) -> None:
-        names[_name(topic, context.version)] = None
-
-    def answer() -> Eventual[Encoded]:
-        return _answer(tuple(names), request, context)
-
-    return for_each(request.topics, want, answer, at_once=STEP)
+    names: dict[Name, None] = {}  # in their order, each once
+    add = partial(_add_name, names, context.version)
+    answer = partial(_answer, names, request, context)
+    return for_each(request.topics, add, answer, at_once=STEP)
 
 
-def _answer(names: Names, request: MetadataRequest, context: Context) -> Eventual[Encoded]:
-    """Return the cached response, or make it."""
+def _add_name(names: dict[Name, None], version: int, topic: MetadataRequestTopic) -> None:
+    names[_name(topic, version)] = None
+
+
+def _answer(
+    requested: Iterable[Name] | None, request: MetadataRequest, context: Context
+) -> Eventual[Encoded]:
+    """Return the cached response, or make it. requested: None: all topics."""
+    names = None if requested is None else tuple(requested)
     if not context.allows_all:
         look = _look(names, request, context)
         return then(look, partial(_answer_visible, request, context))

@@ -77,14 +77,16 @@ class _Commit:
     def begin_topic(self, topic: OffsetCommitRequestTopic) -> None:
         """Begin a topic. Raises KafkaError if it does not exist, or may not be read."""
         image, has_id = self.context.image, self.context.version >= IDS_SINCE
-        known = image.topic(TopicId(topic.topic_id)) if has_id else image.topics.get(topic.name)
-        if known is None and has_id:
+        existing = image.topic(TopicId(topic.topic_id)) if has_id else image.topics.get(topic.name)
+        if existing is None and has_id:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-        self.context.authorize(Operation.READ, topic=topic.name if known is None else known.name)
-        if known is None:
+        self.context.authorize(
+            Operation.READ, topic=topic.name if existing is None else existing.name
+        )
+        if existing is None:
             raise KafkaError(UNKNOWN)
-        self.partitions, self.offsets = known.partitions, []
-        self.topics.append(TopicOffsets(known.name, known.id, self.offsets))
+        self.partitions, self.offsets = existing.partitions, []
+        self.topics.append(TopicOffsets(existing.name, existing.id, self.offsets))
 
     def add(self, _topic: OffsetCommitRequestTopic, row: OffsetCommitRequestPartition) -> int:
         """Add a partition. Return its error code; 0: the group decides."""

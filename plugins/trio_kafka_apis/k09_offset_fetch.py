@@ -20,7 +20,7 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.groups.offset_values import AskedTopic, FetchedTopic, FetchOffsets
+from trio_kafka.coordinators.groups.offset_values import FetchedTopic, FetchOffsets, TopicPartitions
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID, TopicId
 from trio_kafka.pending import Eventual, then
@@ -57,7 +57,7 @@ def say_error(
     if request.groups:
         return OffsetFetchResponse(
             groups=rows_of(
-                request.groups, lambda one: OffsetFetchResponseGroup(one.group_id, [], code)
+                request.groups, lambda group: OffsetFetchResponseGroup(group.group_id, [], code)
             )
         )
     return OffsetFetchResponse(
@@ -97,8 +97,8 @@ def _groups(request: OffsetFetchRequest, version: int) -> list[OffsetFetchReques
     topics = request.topics
     if topics is not None:
         named = [
-            OffsetFetchRequestTopics(one.name, ZERO_TOPIC_ID, one.partition_indexes)
-            for one in topics
+            OffsetFetchRequestTopics(topic.name, ZERO_TOPIC_ID, topic.partition_indexes)
+            for topic in topics
         ]
     return [OffsetFetchRequestGroup(request.group_id, topics=None if topics is None else named)]
 
@@ -115,7 +115,7 @@ class _Plan:
 
     group: OffsetFetchRequestGroup
     named: dict[TopicKey, dict[int, None]] | None = field(factory=dict, init=False)
-    asked: list[AskedTopic] | None = field(default=None, init=False)
+    query_topics: list[TopicPartitions] | None = field(default=None, init=False)
     answered: list[OffsetFetchResponseTopics | None] = field(factory=list, init=False)
     fetched: Fetched | None = field(default=None, init=False)
     response: OffsetFetchResponseGroup = field(init=False)
@@ -129,7 +129,7 @@ class _Plan:
             group_id=self.group.group_id,
             member_id=self.group.member_id,
             epoch=self.group.member_epoch,
-            topics=self.asked,
+            topics=self.query_topics,
             require_stable=require_stable,
         )
 
@@ -173,7 +173,7 @@ class _Fetch:
         if not self.context.is_authorized(Operation.DESCRIBE, group=plan.group.group_id):
             plan.fetched, plan.named = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED), None
         elif plan.named is not None:
-            plan.asked = []
+            plan.query_topics = []
 
     def _plan_topic(self, pair: tuple[_Plan, tuple[TopicKey, dict[int, None]]]) -> None:
         plan, ((named, topic_id), numbers) = pair
@@ -187,8 +187,8 @@ class _Fetch:
             denial = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         else:
             plan.answered.append(None)
-            if plan.asked is not None:
-                plan.asked.append(AskedTopic(name, topic_id, partitions))
+            if plan.query_topics is not None:
+                plan.query_topics.append(TopicPartitions(name, topic_id, partitions))
             return
         rows = rows_of(partitions, partial(_no_offset, denial))
         plan.answered.append(OffsetFetchResponseTopics(named, topic_id, rows))
@@ -226,7 +226,7 @@ class _Fetch:
         if isinstance(topic, OffsetFetchResponseTopics):
             plan.response.topics.append(topic)
             return
-        if plan.asked is None:
+        if plan.query_topics is None:
             if not self.context.is_authorized(Operation.DESCRIBE, topic=topic.topic):
                 return
             if self.context.version >= IDS_SINCE:
@@ -253,7 +253,7 @@ def _fetched_topics(plan: _Plan) -> Sequence[FetchedTopic | OffsetFetchResponseT
     """Return the topics of the answer, in the order of the request."""
     if plan.fetched is None or isinstance(plan.fetched, KafkaError):
         return ()
-    if plan.asked is None:
+    if plan.query_topics is None:
         return plan.fetched
     in_order = iter(plan.fetched)
     return [answered or next(in_order) for answered in plan.answered]
@@ -278,8 +278,8 @@ def _row_of_one(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
 def _row(topic: FetchedTopic) -> OffsetFetchResponseTopics:
     rows = rows_of(
         topic.partitions,
-        lambda one: OffsetFetchResponsePartitions(
-            one.partition, one.offset, one.leader_epoch, one.metadata, one.error
+        lambda offset: OffsetFetchResponsePartitions(
+            offset.partition, offset.offset, offset.leader_epoch, offset.metadata, offset.error
         ),
     )
     return OffsetFetchResponseTopics(topic.topic, topic.topic_id, rows)

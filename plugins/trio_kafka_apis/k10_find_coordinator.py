@@ -52,9 +52,12 @@ def _nowhere(key: str, code: ErrorCode, message: str | None) -> Coordinator:
 @api(FindCoordinatorRequest, error=say_error)
 def find_coordinator(request: FindCoordinatorRequest, context: Context) -> FindCoordinatorResponse:
     if context.version < MANY_SINCE:
-        found = _find(request.key_type, request.key, context)
+        endpoint = _find(request.key_type, request.key, context)
         return FindCoordinatorResponse(
-            error_message=ErrorCode.NONE.name, node_id=found.node, host=found.host, port=found.port
+            error_message=ErrorCode.NONE.name,
+            node_id=endpoint.node,
+            host=endpoint.host,
+            port=endpoint.port,
         )
     return FindCoordinatorResponse(
         coordinators=rows_of(
@@ -66,10 +69,10 @@ def find_coordinator(request: FindCoordinatorRequest, context: Context) -> FindC
 
 def _row(kind: int, key: str, context: Context) -> Coordinator:
     try:
-        found = _find(kind, key, context)
+        endpoint = _find(kind, key, context)
     except KafkaError as error:
         return _nowhere(key, error.code, error.message)
-    return Coordinator(key, found.node, found.host, found.port)
+    return Coordinator(key, endpoint.node, endpoint.host, endpoint.port)
 
 
 def _find(kind: int, key: str, context: Context) -> NodeEndpoint:
@@ -91,8 +94,8 @@ def _find(kind: int, key: str, context: Context) -> NodeEndpoint:
         context.authorize(Operation.CLUSTER_ACTION, cluster=True)
     if kind != GROUP:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    leader = context[GroupCoordinator].leader_of(key)
-    found = endpoint_on(context.image, leader, context.listener)
-    if found is None or found.fenced:
+    leader = context[GroupCoordinator].topic.leader_of(key)
+    endpoint = endpoint_on(context.image, leader, context.listener)
+    if endpoint is None or endpoint.fenced:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    return found
+    return endpoint

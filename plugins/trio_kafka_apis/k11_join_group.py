@@ -12,9 +12,9 @@ consumer group; it matches only topics that this client may describe.
 from functools import partial
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joined, Joining
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Join, JoinAnswer
+from trio_kafka.coordinators.groups.client_address import client_host
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.groups.java_compat import client_host
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k11_join_group import (
@@ -48,48 +48,51 @@ def join_group(request: JoinGroupRequest, context: Context) -> Eventual[JoinGrou
     rebalance_ms = request.rebalance_timeout_ms
     if version < REBALANCE_TIMEOUT_SINCE:
         rebalance_ms = request.session_timeout_ms
-    joining = Joining(
-        request.member_id,
-        asking.client_id,
-        client_host(asking.connection.peer.host),
-        request.session_timeout_ms,
-        rebalance_ms,
-        request.protocol_type,
-        tuple([GroupProtocol(one.name, bytes(one.metadata)) for one in request.protocols]),
-        request.group_instance_id,
-        request.reason,
-        "" if request.member_id else context[GroupCoordinator].new_id(),
-        version >= ID_FIRST_SINCE,
-        version >= SKIPS_SINCE,
-        None if context.allows_all else partial(_may_describe, context),
+    protocols = [
+        GroupProtocol(protocol.name, bytes(protocol.metadata)) for protocol in request.protocols
+    ]
+    coordinator = context[GroupCoordinator]
+    join = Join(
+        member_id=request.member_id,
+        client_id=asking.client_id,
+        client_host=client_host(asking.connection.peer.host),
+        session_timeout_ms=request.session_timeout_ms,
+        rebalance_timeout_ms=rebalance_ms,
+        protocol_type=request.protocol_type,
+        protocols=tuple(protocols),
+        instance_id=request.group_instance_id,
+        reason=request.reason,
+        fresh="" if request.member_id else coordinator.new_id(),
+        asks_for_id=version >= ID_FIRST_SINCE,
+        skips_assignment=version >= SKIPS_SINCE,
+        may_describe=None if context.allows_all else partial(_may_describe, context),
     )
     respond = _response if version >= NULL_PROTOCOL_SINCE else _old_response
-    return then(context[GroupCoordinator].classic.join(request.group_id, joining), respond)
+    return then(coordinator.classic.join(request.group_id, join), respond)
 
 
 def _may_describe(context: Context, topic: str) -> bool:
     return context.is_authorized(Operation.DESCRIBE, topic=topic)
 
 
-def _old_response(answer: Joined | KafkaError) -> JoinGroupResponse:
+def _old_response(answer: JoinAnswer | KafkaError) -> JoinGroupResponse:
     return _response(answer, "")
 
 
-def _response(answer: Joined | KafkaError, nameless: str | None = None) -> JoinGroupResponse:
+def _response(answer: JoinAnswer | KafkaError, nameless: str | None = None) -> JoinGroupResponse:
     """Return the response. nameless: name of the protocol if there is none."""
     if isinstance(answer, KafkaError):
         return JoinGroupResponse(error_code=answer.code, protocol_name=nameless)
     return JoinGroupResponse(
-        0,
-        answer.error,
-        answer.generation,
-        answer.protocol_type,
-        answer.protocol_name or nameless,
-        answer.leader,
-        answer.skip_assignment,
-        answer.member_id,
-        [
-            JoinGroupResponseMember(one.member_id, one.instance_id, one.metadata)
-            for one in answer.members
+        error_code=answer.error,
+        generation_id=answer.generation,
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol_name or nameless,
+        leader=answer.leader,
+        skip_assignment=answer.skip_assignment,
+        member_id=answer.member_id,
+        members=[
+            JoinGroupResponseMember(member.member_id, member.instance_id, member.metadata)
+            for member in answer.members
         ],
     )

@@ -8,7 +8,7 @@ Needs READ on the group.
 
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.values import Beating
+from trio_kafka.coordinators.groups.classic.values import ClassicHeartbeat
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, then
@@ -23,7 +23,7 @@ _ALIVE: Final = HeartbeatResponse()  # shared: a response is never changed
 @api(HeartbeatRequest)
 def heartbeat(request: HeartbeatRequest, context: Context) -> Eventual[HeartbeatResponse]:
     context.authorize(Operation.READ, group=request.group_id)
-    beating = Beating(request.member_id, request.group_instance_id, request.generation_id)
+    beating = ClassicHeartbeat(request.member_id, request.group_instance_id, request.generation_id)
     return then(context[GroupCoordinator].classic.heartbeat(request.group_id, beating), _response)
 
 

@@ -9,7 +9,7 @@ Needs READ on the group.
 
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.values import Leaving
+from trio_kafka.coordinators.groups.classic.values import LeavingMember
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, then
@@ -30,7 +30,7 @@ MOST_MEMBERS: Final = 10_000  # of one request: 30 ms
 def leave_group(request: LeaveGroupRequest, context: Context) -> Eventual[LeaveGroupResponse]:
     context.authorize(Operation.READ, group=request.group_id)
     if context.version < MANY_SINCE:
-        alone = [Leaving(member_id=request.member_id)]
+        alone = [LeavingMember(member_id=request.member_id)]
         return then(context[GroupCoordinator].classic.leave(request.group_id, alone), _of_one)
     if len(request.members) > MOST_MEMBERS:
         raise KafkaError(
@@ -38,8 +38,10 @@ def leave_group(request: LeaveGroupRequest, context: Context) -> Eventual[LeaveG
             f"{len(request.members)} members: expected at most {MOST_MEMBERS}",
         )
     members = [
-        Leaving(member_id=one.member_id, instance_id=one.group_instance_id, reason=one.reason)
-        for one in request.members
+        LeavingMember(
+            member_id=member.member_id, instance_id=member.group_instance_id, reason=member.reason
+        )
+        for member in request.members
     ]
 
     def answer(codes: list[ErrorCode] | KafkaError) -> LeaveGroupResponse:
@@ -49,8 +51,8 @@ def leave_group(request: LeaveGroupRequest, context: Context) -> Eventual[LeaveG
             codes = [ErrorCode.UNKNOWN_MEMBER_ID] * len(members)  # the group does not exist
         return LeaveGroupResponse(
             members=[
-                MemberResponse(one.member_id, one.instance_id, code)
-                for one, code in zip(members, codes, strict=True)
+                MemberResponse(member.member_id, member.instance_id, code)
+                for member, code in zip(members, codes, strict=True)
             ]
         )
 

@@ -9,7 +9,7 @@ Needs READ on the group, checked after the names of the protocol, as in Kafka.
 
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.values import Synced, Syncing
+from trio_kafka.coordinators.groups.classic.values import Sync, SyncAnswer
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, then
@@ -29,20 +29,20 @@ def sync_group(request: SyncGroupRequest, context: Context) -> Eventual[SyncGrou
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     context.authorize(Operation.READ, group=request.group_id)
     if (count := len(request.assignments)) > MOST_MEMBERS:
-        found = f"{count} assignments: expected at most {MOST_MEMBERS}"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
-    syncing = Syncing(
+        text = f"{count} assignments: expected at most {MOST_MEMBERS}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+    syncing = Sync(
         request.member_id,
         request.generation_id,
         request.group_instance_id,
         request.protocol_type,
         request.protocol_name,
-        {one.member_id: bytes(one.assignment) for one in request.assignments},
+        {row.member_id: bytes(row.assignment) for row in request.assignments},
     )
     return then(context[GroupCoordinator].classic.sync(request.group_id, syncing), _response)
 
 
-def _response(answer: Synced | KafkaError) -> SyncGroupResponse:
+def _response(answer: SyncAnswer | KafkaError) -> SyncGroupResponse:
     if isinstance(answer, KafkaError):
         return SyncGroupResponse(error_code=answer.code)
     return SyncGroupResponse(0, 0, answer.protocol_type, answer.protocol_name, answer.assignment)

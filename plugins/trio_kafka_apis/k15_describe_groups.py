@@ -9,7 +9,7 @@ Needs DESCRIBE on each group.
 
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.values import Described
+from trio_kafka.coordinators.groups.classic.values import GroupDescription
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, then
@@ -48,8 +48,8 @@ def describe_groups(
     denied = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
     allowed = dict.fromkeys(context.authorized(Operation.DESCRIBE, groups=names))
 
-    def answer(found: list[Described | KafkaError]) -> DescribeGroupsResponse:
-        by_name = dict(zip(allowed, found, strict=True))
+    def answer(groups: list[GroupDescription | KafkaError]) -> DescribeGroupsResponse:
+        by_name = dict(zip(allowed, groups, strict=True))
 
         def describe(name: str) -> DescribedGroup:
             row = _row(name, by_name.get(name, denied), version)
@@ -64,29 +64,29 @@ def describe_groups(
     return then(context[GroupCoordinator].classic.describe(list(allowed)), answer)
 
 
-def _row(name: str, found: Described | KafkaError, version: int) -> DescribedGroup:
-    if isinstance(found, Described):
+def _row(name: str, group: GroupDescription | KafkaError, version: int) -> DescribedGroup:
+    if isinstance(group, GroupDescription):
         return DescribedGroup(
             group_id=name,
-            group_state=found.state,
-            protocol_type=found.protocol_type,
-            protocol_data=found.protocol_name,
+            group_state=group.state,
+            protocol_type=group.protocol_type,
+            protocol_data=group.protocol_name,
             members=lazily(
-                found.members,
-                lambda one: DescribedGroupMember(
-                    member_id=one.member_id,
-                    group_instance_id=one.instance_id,
-                    client_id=one.client_id,
-                    client_host=one.client_host,
-                    member_metadata=one.metadata,
-                    member_assignment=one.assignment,
+                group.members,
+                lambda member: DescribedGroupMember(
+                    member_id=member.member_id,
+                    group_instance_id=member.instance_id,
+                    client_id=member.client_id,
+                    client_host=member.client_host,
+                    member_metadata=member.metadata,
+                    member_assignment=member.assignment,
                 ),
             ),
         )
-    if found.code is not ErrorCode.GROUP_ID_NOT_FOUND:
-        return DescribedGroup(error_code=found.code, group_id=name)
+    if group.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+        return DescribedGroup(error_code=group.code, group_id=name)
     if version < NOT_FOUND_SINCE:
         return DescribedGroup(group_id=name, group_state=DEAD)
     return DescribedGroup(
-        error_code=found.code, error_message=found.message, group_id=name, group_state=DEAD
+        error_code=group.code, error_message=group.message, group_id=name, group_state=DEAD
     )

@@ -28,8 +28,8 @@ from trio_kafka.security.operations import Operation
 
 @api(ListGroupsRequest)
 def list_groups(request: ListGroupsRequest, context: Context) -> Eventual[ListGroupsResponse]:
-    wanted = GroupFilter(request.states_filter, request.types_filter)
-    return then(context[GroupCoordinator].list_groups(wanted), partial(_respond, context))
+    chosen = GroupFilter(request.states_filter, request.types_filter)
+    return then(context[GroupCoordinator].list_groups(chosen), partial(_respond, context))
 
 
 def _respond(
@@ -52,5 +52,5 @@ def _respond(
     return for_each(listed, add_if_visible, lambda: _response(visible))
 
 
-def _response(found: list[Found]) -> ListGroupsResponse:
-    return ListGroupsResponse(groups=lazily(found, lambda one: ListedGroup(*one)))
+def _response(groups: list[Found]) -> ListGroupsResponse:
+    return ListGroupsResponse(groups=lazily(groups, lambda group: ListedGroup(*group)))

@@ -21,8 +21,12 @@ from trio_kafka.protocol.messages.k21_delete_records import (
     DeleteRecordsTopic,
     DeleteRecordsTopicResult,
 )
-from trio_kafka.replication.delete_records import NO_WATERMARK, TimedOutDeletionError
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.leader.delete_records import (
+    NO_WATERMARK,
+    TimedOutDeletionError,
+    delete_everywhere,
+)
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.rows import Pairs, for_each, rows
@@ -36,28 +40,28 @@ Numbered = tuple[int, int]
 def delete_records(
     request: DeleteRecordsRequest, context: Context
 ) -> Eventual[DeleteRecordsResponse]:
-    wanted: dict[str, dict[int, int]] = {topic.name: {} for topic in request.topics}
+    offsets: dict[str, dict[int, int]] = {topic.name: {} for topic in request.topics}
 
     def want(pair: tuple[DeleteRecordsTopic, DeleteRecordsPartition]) -> None:
         topic, partition = pair
-        wanted[topic.name][partition.partition_index] = partition.offset
+        offsets[topic.name][partition.partition_index] = partition.offset
 
     named = Pairs(request.topics, lambda topic: topic.partitions)
-    return for_each(named, want, partial(_delete, wanted, request.timeout_ms / 1000, context))
+    return for_each(named, want, partial(_delete, offsets, request.timeout_ms / 1000, context))
 
 
 def _delete(
-    wanted: dict[str, dict[int, int]], timeout_s: float, context: Context
+    offsets: dict[str, dict[int, int]], timeout_s: float, context: Context
 ) -> Eventual[DeleteRecordsResponse]:
-    replicas = context[ReplicaManager]
+    replicas = context[Replicas]
 
     def delete(topic: Named, row: Numbered) -> Eventual[DeleteRecordsPartitionResult]:
         number, offset = row
-        deletion = replicas.delete_records(replicas.partition(topic[0], number), offset, timeout_s)
+        deletion = delete_everywhere(replicas.partition(topic[0], number), offset, timeout_s)
         return then(deletion, partial(DeleteRecordsPartitionResult, number))
 
     return rows(
-        list(wanted.items()),
+        list(offsets.items()),
         lambda topic: list(topic[1].items()),
         delete,
         lambda topics: DeleteRecordsResponse(topics=topics),

@@ -20,8 +20,8 @@ from trio_kafka.protocol.messages.k23_offset_for_leader_epoch import (
     OffsetForLeaderTopic,
     OffsetForLeaderTopicResult,
 )
-from trio_kafka.replication.manager import ReplicaManager
-from trio_kafka.replication.offsets import epoch_end
+from trio_kafka.replication.leader.offsets import epoch_end
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.lazy_arrays import lazily
@@ -45,15 +45,15 @@ def offset_for_leader_epoch(
     return OffsetForLeaderEpochResponse(topics=lazily(request.topics, answer))
 
 
-def _deny(asked: OffsetForLeaderPartition) -> EpochEndOffset:
-    return EpochEndOffset(ErrorCode.TOPIC_AUTHORIZATION_FAILED, asked.partition)
+def _deny(request_row: OffsetForLeaderPartition) -> EpochEndOffset:
+    return EpochEndOffset(ErrorCode.TOPIC_AUTHORIZATION_FAILED, request_row.partition)
 
 
-def _find(context: Context, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
-    number = asked.partition
+def _find(context: Context, topic: str, request_row: OffsetForLeaderPartition) -> EpochEndOffset:
+    number = request_row.partition
     try:
-        partition = context[ReplicaManager].partition(topic, number)
-        found = epoch_end(partition, asked.leader_epoch, asked.current_leader_epoch)
+        partition = context[Replicas].partition(topic, number)
+        end = epoch_end(partition, request_row.leader_epoch, request_row.current_leader_epoch)
     except KafkaError as error:
         return EpochEndOffset(error.code, number)
-    return EpochEndOffset(0, number, found.epoch, found.end_offset)
+    return EpochEndOffset(0, number, end.epoch, end.end_offset)

@@ -20,8 +20,9 @@ from trio_kafka.protocol.messages.k34_alter_replica_log_dirs import (
     AlterReplicaLogDirTopic,
     AlterReplicaLogDirTopicResult,
 )
-from trio_kafka.replication.alter_log_dirs import alter_log_dir
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.moves.alter_log_dirs import alter_log_dir
+from trio_kafka.replication.moves.moves import LogMoves
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.rows import Pairs, for_each, rows
@@ -61,5 +62,6 @@ def _alter(
     context: Context, topic: tuple[str, dict[int, str]], row: tuple[int, str]
 ) -> AlterReplicaLogDirPartitionResult:
     number, path = row
-    alter_log_dir(context[ReplicaManager], TopicPartition(topic[0], number), path)
+    at = TopicPartition(topic[0], number)
+    alter_log_dir(context[Replicas], context[LogMoves], at, path=path)
     return AlterReplicaLogDirPartitionResult(number)

@@ -13,6 +13,7 @@ from functools import partial
 from trio_kafka.errors import ErrorCode
 from trio_kafka.log.manager.description import DescribedLog, describe_logs, space_of
 from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k35_describe_log_dirs import (
     DescribableLogDirTopic,
@@ -22,7 +23,6 @@ from trio_kafka.protocol.messages.k35_describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.lazy_arrays import rows_of
@@ -31,7 +31,7 @@ from trio_kafka.scheduling.loop_budget import in_steps
 from trio_kafka.security.operations import Operation
 from trio_kafka.world.protocols import Space
 
-Wanted = dict[str, set[int]]
+Selection = dict[str, set[int]]
 
 
 @api(DescribeLogDirsRequest)
@@ -39,29 +39,29 @@ async def describe_log_dirs(
     request: DescribeLogDirsRequest, context: Context
 ) -> DescribeLogDirsResponse:
     context.authorize(Operation.DESCRIBE, cluster=True)
-    wanted: Wanted | None = None
+    selection: Selection | None = None
     if request.topics is not None:
-        wanted = {}
+        selection = {}
         named = Pairs(request.topics, lambda topic: topic.partitions)
-        await visit(named, partial(_want, wanted))
+        await visit(named, partial(_want, selection))
     response = DescribeLogDirsResponse()
-    for path, directory in context[ReplicaManager].logs.by_path().items():
-        response.results.append(await _describe(path, directory, wanted, context))
+    for path, directory in context[LogManager].by_path().items():
+        response.results.append(await _describe(path, directory, selection, context))
     return response
 
 
-def _want(wanted: Wanted, named: tuple[DescribableLogDirTopic, int]) -> None:
+def _want(selection: Selection, named: tuple[DescribableLogDirTopic, int]) -> None:
     topic, number = named
-    wanted.setdefault(topic.topic, set()).add(number)
+    selection.setdefault(topic.topic, set()).add(number)
 
 
 async def _describe(
-    path: str, directory: LogDirectory | None, wanted: Wanted | None, context: Context
+    path: str, directory: LogDirectory | None, selection: Selection | None, context: Context
 ) -> DescribeLogDirsResult:
     """Describe one directory. None: it could not be opened."""
 
     def wants(at: TopicPartition) -> bool:
-        return wanted is None or at.partition in wanted.get(at.topic, ())
+        return selection is None or at.partition in selection.get(at.topic, ())
 
     broken = DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, path)
     if directory is None or directory.offline:
@@ -70,7 +70,7 @@ async def _describe(
         space: Space = await space_of(directory)
     except OSError:
         return broken
-    logs = await in_steps(describe_logs(context[ReplicaManager].logs, directory, wants))
+    logs = await in_steps(describe_logs(context[LogManager], directory, wants))
     by_topic: dict[str, list[DescribedLog]] = {}
     await visit(logs, lambda log: by_topic.setdefault(log.partition.topic, []).append(log))
     return DescribeLogDirsResult(
@@ -81,9 +81,9 @@ async def _describe(
         ),
         total_bytes=space.total,
         usable_bytes=space.usable,
-        is_cordoned=context[ReplicaManager].logs.is_cordoned(directory),
+        is_cordoned=context[LogManager].is_cordoned(directory),
     )
 
 
-def _row(one: DescribedLog) -> DescribeLogDirsPartition:
-    return DescribeLogDirsPartition(one.partition.partition, one.size, one.lag, one.is_future)
+def _row(log: DescribedLog) -> DescribeLogDirsPartition:
+    return DescribeLogDirsPartition(log.partition.partition, log.size, log.lag, log.is_future)

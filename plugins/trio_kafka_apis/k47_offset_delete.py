@@ -9,7 +9,7 @@ Needs DELETE on the group, without which the whole request fails, and READ on ea
 from typing import Final
 
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.groups.offset_values import AskedTopic
+from trio_kafka.coordinators.groups.offset_values import TopicPartitions
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.pending import Eventual, then
@@ -29,30 +29,30 @@ MOST_ITEMS: Final = 20_000  # topics and partitions of one request: 20 ms
 @api(OffsetDeleteRequest)
 def offset_delete(request: OffsetDeleteRequest, context: Context) -> Eventual[OffsetDeleteResponse]:
     context.authorize(Operation.DELETE, group=request.group_id)
-    if len(request.topics) + sum(len(one.partitions) for one in request.topics) > MOST_ITEMS:
-        found = f"too many topics and partitions: expected at most {MOST_ITEMS}"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+    if len(request.topics) + sum(len(topic.partitions) for topic in request.topics) > MOST_ITEMS:
+        text = f"too many topics and partitions: expected at most {MOST_ITEMS}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, text)
     response = OffsetDeleteResponse()
-    wanted: list[AskedTopic] = []
+    topics: list[TopicPartitions] = []
     rows: list[OffsetDeleteResponsePartition] = []  # of `wanted`, in its order
     for topic in request.topics:
         row = OffsetDeleteResponseTopic(topic.name)
         response.topics.append(row)
         image = context.image.topics.get(topic.name)
-        known = () if image is None else image.partitions
+        existing = () if image is None else image.partitions
         missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if not context.is_authorized(Operation.READ, topic=topic.name):
-            known, missing = (), ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            existing, missing = (), ErrorCode.TOPIC_AUTHORIZATION_FAILED
         numbers: list[int] = []
-        for one in topic.partitions:
-            part = OffsetDeleteResponsePartition(one.partition_index)
+        for row_request in topic.partitions:
+            part = OffsetDeleteResponsePartition(row_request.partition_index)
             row.partitions.append(part)
-            if one.partition_index not in known:
+            if row_request.partition_index not in existing:
                 part.error_code = missing
                 continue
             rows.append(part)
-            numbers.append(one.partition_index)
-        wanted.append(AskedTopic(topic.name, ZERO_TOPIC_ID, numbers))
+            numbers.append(row_request.partition_index)
+        topics.append(TopicPartitions(topic.name, ZERO_TOPIC_ID, numbers))
     if not rows and any(row.partitions for row in response.topics):
         return response  # an error of the group is not told then, as in Kafka
 
@@ -61,4 +61,4 @@ def offset_delete(request: OffsetDeleteRequest, context: Context) -> Eventual[Of
             part.error_code = code
         return response
 
-    return then(context[GroupCoordinator].offsets.delete(request.group_id, wanted), answer)
+    return then(context[GroupCoordinator].offsets.delete(request.group_id, topics), answer)

@@ -22,8 +22,8 @@ from trio_kafka.protocol.messages.k61_describe_producers import (
     TopicRequest,
     TopicResponse,
 )
-from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.partition import active_producers
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.lazy_arrays import lazily
@@ -54,7 +54,7 @@ def _describe_all(
         context.authorize(Operation.READ, topic=topic[0])
 
     def describe(topic: tuple[str, dict[int, None]], number: int) -> PartitionResponse:
-        producers = active_producers(context[ReplicaManager].partition(topic[0], number))
+        producers = active_producers(context[Replicas].partition(topic[0], number))
         return PartitionResponse(number, active_producers=lazily(producers, _producer))
 
     return rows(
@@ -68,13 +68,13 @@ def _describe_all(
     )
 
 
-def _producer(one: ActiveProducer) -> ProducerState:
-    first = one.transaction_first_offset
+def _producer(producer: ActiveProducer) -> ProducerState:
+    first = producer.transaction_first_offset
     return ProducerState(
-        producer_id=one.producer_id,
-        producer_epoch=one.epoch,
-        last_sequence=one.last_sequence,
-        last_timestamp=one.timestamp,
-        coordinator_epoch=one.coordinator_epoch,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        last_sequence=producer.last_sequence,
+        last_timestamp=producer.timestamp,
+        coordinator_epoch=producer.coordinator_epoch,
         current_txn_start_offset=NO_TRANSACTION if first is None else first,
     )

@@ -11,10 +11,10 @@ whose heartbeat caused the search.
 
 from functools import partial
 
+from trio_kafka.coordinators.groups.client_address import client_host
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat as GroupHeartbeat
 from trio_kafka.coordinators.groups.consumer.values import HeartbeatAnswer, OwnedTopic
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.groups.java_compat import client_host
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
@@ -35,25 +35,26 @@ def consumer_group_heartbeat(
     context.authorize(Operation.READ, group=request.group_id)
     owned, asking = request.topic_partitions, context.request
     _authorize_topics(request.subscribed_topic_names, context)
-    # By position: with names it takes three times as long, for each heartbeat.
-    asked = GroupHeartbeat(
-        request.group_id,
-        request.member_id,
-        request.member_epoch,
-        asking.client_id,
-        client_host(asking.connection.peer.host),
-        request.instance_id,
-        request.rack_id,
-        request.rebalance_timeout_ms,
-        request.subscribed_topic_names,
-        request.subscribed_topic_regex,
-        request.server_assignor,
-        None if owned is None else [OwnedTopic(one.topic_id, one.partitions) for one in owned],
-        "",
-        context.version,
-        None if context.allows_all else partial(_may_describe, context),
+    owned_topics = None
+    if owned is not None:
+        owned_topics = [OwnedTopic(topic.topic_id, topic.partitions) for topic in owned]
+    heartbeat = GroupHeartbeat(
+        group_id=request.group_id,
+        member_id=request.member_id,
+        epoch=request.member_epoch,
+        client_id=asking.client_id,
+        client_host=client_host(asking.connection.peer.host),
+        instance_id=request.instance_id,
+        rack_id=request.rack_id,
+        rebalance_timeout_ms=request.rebalance_timeout_ms,
+        topics=request.subscribed_topic_names,
+        regex=request.subscribed_topic_regex,
+        assignor=request.server_assignor,
+        owned=owned_topics,
+        version=context.version,
+        may_describe=None if context.allows_all else partial(_may_describe, context),
     )
-    return then(context[GroupCoordinator].consumer.heartbeat(asked), _answer)
+    return then(context[GroupCoordinator].consumer.heartbeat(heartbeat), _answer)
 
 
 def _may_describe(context: Context, topic: str) -> bool:
@@ -67,12 +68,18 @@ def _authorize_topics(names: list[str] | None, context: Context) -> None:
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
-def _answer(told: HeartbeatAnswer) -> ConsumerGroupHeartbeatResponse:
+def _answer(answer: HeartbeatAnswer) -> ConsumerGroupHeartbeatResponse:
     assignment = None
-    if told.assignment is not None:
+    if answer.assignment is not None:
         assignment = Assignment(
-            [TopicPartitions(topic, sorted(told.assignment[topic])) for topic in told.assignment]
+            [
+                TopicPartitions(topic, sorted(answer.assignment[topic]))
+                for topic in answer.assignment
+            ]
         )
     return ConsumerGroupHeartbeatResponse(
-        0, 0, None, told.member_id, told.epoch, told.heartbeat_interval_ms, assignment
+        member_id=answer.member_id,
+        member_epoch=answer.epoch,
+        heartbeat_interval_ms=answer.heartbeat_interval_ms,
+        assignment=assignment,
     )

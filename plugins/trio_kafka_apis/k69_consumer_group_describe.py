@@ -45,20 +45,20 @@ def consumer_group_describe(
     allowed = dict.fromkeys(context.authorized(Operation.DESCRIBE, groups=names))
 
     def answer(
-        told: Sequence[DescribedConsumerGroup | KafkaError],
+        groups: Sequence[DescribedConsumerGroup | KafkaError],
     ) -> ConsumerGroupDescribeResponse:
-        by_name = dict(zip(allowed, told, strict=True))
+        by_name = dict(zip(allowed, groups, strict=True))
 
         def describe(group_id: str) -> DescribedGroup:
-            found = by_name.get(group_id, denied)
-            if isinstance(found, KafkaError):
-                return _refused(found, group_id)
-            if not _may_describe_topics(found, context):
+            group = by_name.get(group_id, denied)
+            if isinstance(group, KafkaError):
+                return _refused(group, group_id)
+            if not _may_describe_topics(group, context):
                 return _refused(KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, HIDDEN), group_id)
-            group = _group(found)
+            row = _group(group)
             if request.include_authorized_operations:
-                group.authorized_operations = context.authorized_operations(group=group_id)
-            return group
+                row.authorized_operations = context.authorized_operations(group=group_id)
+            return row
 
         return ConsumerGroupDescribeResponse(groups=rows_of(names, describe))
 
@@ -67,11 +67,13 @@ def consumer_group_describe(
     return then(context[GroupCoordinator].consumer.describe(list(allowed)), answer)
 
 
-def _may_describe_topics(told: DescribedConsumerGroup, context: Context) -> bool:
+def _may_describe_topics(group: DescribedConsumerGroup, context: Context) -> bool:
     """Return whether the client may describe every topic in the assignments of a group."""
     if context.allows_all:
         return True
-    topics = {topic.topic for one in told.members for topic in (*one.assigned, *one.target)}
+    topics = {
+        topic.topic for member in group.members for topic in (*member.assigned, *member.target)
+    }
     return all(context.is_authorized(Operation.DESCRIBE, topic=topic) for topic in topics)
 
 
@@ -79,30 +81,30 @@ def _refused(error: KafkaError, group_id: str) -> DescribedGroup:
     return DescribedGroup(error_code=error.code, error_message=error.message, group_id=group_id)
 
 
-def _group(told: DescribedConsumerGroup) -> DescribedGroup:
+def _group(group: DescribedConsumerGroup) -> DescribedGroup:
     return DescribedGroup(
-        group_id=told.group_id,
-        group_state=told.state,
-        group_epoch=told.epoch,
-        assignment_epoch=told.assignment_epoch,
-        assignor_name=told.assignor,
-        members=lazily(told.members, _member),
+        group_id=group.group_id,
+        group_state=group.state,
+        group_epoch=group.epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=group.assignor,
+        members=lazily(group.members, _member),
     )
 
 
-def _member(one: DescribedConsumerMember) -> Member:
+def _member(member: DescribedConsumerMember) -> Member:
     return Member(
-        member_id=one.member_id,
-        instance_id=one.instance_id,
-        rack_id=one.rack_id,
-        member_epoch=one.epoch,
-        client_id=one.client_id,
-        client_host=one.client_host,
-        subscribed_topic_names=list(one.topics),
-        subscribed_topic_regex=one.regex,
-        assignment=_assignment(one.assigned),
-        target_assignment=_assignment(one.target),
-        member_type=CLASSIC if one.classic else CONSUMER,
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=list(member.topics),
+        subscribed_topic_regex=member.regex,
+        assignment=_assignment(member.assigned),
+        target_assignment=_assignment(member.target),
+        member_type=CLASSIC if member.classic else CONSUMER,
     )
 
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.requests.parts import Parts
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import MetricValues, of_bean
@@ -28,10 +29,10 @@ SINCE = of_bean(
     "Time since a cleaner last looked for a dirty log; 0 while it sleeps as no log changes, ms.",
 )
 UNCLEANABLE_BYTES = of_bean(
-    f"{_MANAGER}uncleanable-bytes,{_DIRECTORY}", "Dirty bytes of partitions that were set aside."
+    f"{_MANAGER}uncleanable-bytes,{_DIRECTORY}", "Dirty bytes of uncleanable partitions."
 )
 UNCLEANABLE = of_bean(
-    f"{_MANAGER}uncleanable-partitions-count,{_DIRECTORY}", "Partitions that were set aside."
+    f"{_MANAGER}uncleanable-partitions-count,{_DIRECTORY}", "Uncleanable partitions."
 )
 MOVED = of_bean(
     "kafka.utils:type=Throttler,name=cleaner-io",
@@ -41,7 +42,7 @@ MOVED = of_bean(
 
 
 def read_cleaner(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics of the cleaner, in chunks."""
+    """Read the metrics of the cleaner, in steps."""
     cleaner = parts.cleaner
     cleaners = cleaner.cleaners
     stats = [run.stats for run in cleaners if run.stats is not None]
@@ -56,7 +57,7 @@ def read_cleaner(parts: Parts, collected: MetricValues) -> Steps[None]:
     collected.set(SINCE, int(1000 * cleaner.overdue_s))
     collected.summary(MOVED, (), cleaner.moved_bytes)
     yield
-    for directory in parts.replicas.logs.directories:
+    for directory in parts[LogManager].directories:
         count, size = cleaner.uncleanable(directory)
         collected.set(UNCLEANABLE, count, directory.path)
         collected.set(UNCLEANABLE_BYTES, size, directory.path)

@@ -82,7 +82,7 @@ class _Sums:
 
 
 def read_cluster(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics, in chunks of partitions."""
+    """Read the metrics, in steps of some partitions."""
     image = parts.metadata.image
     collected.set(STATE, _STATES.get(parts.lifecycle.state, 0))
     active = parts.controller.epoch >= 0

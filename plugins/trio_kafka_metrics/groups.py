@@ -8,10 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Final
 
+from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.lag import EndOf, ends_of, lags
 from trio_kafka.coordinators.groups.protocols import Group
-from trio_kafka.coordinators.protocols import ShardState
+from trio_kafka.coordinators.shards.protocols import ShardState
 from trio_kafka.introspect.texts import distinct
 from trio_kafka.plugin import Kind
 from trio_kafka.requests.parts import Missing, Parts
@@ -19,7 +20,7 @@ from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import Metric, MetricValues, native
 
 _A_STEP: Final = 20  # groups
-_CLASSIC: Final = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty")
+_CLASSIC: Final = tuple(state.value for state in ClassicState)
 _CONSUMER: Final = ("Empty", "Assigning", "Reconciling", "Stable", "Dead")
 
 OFFSETS = native("group_offsets", Kind.GAUGE, "Committed offsets.")
@@ -47,7 +48,7 @@ MEMBERS = _exporter("members", "Members of a group.", "consumergroup")
 
 
 def read_groups(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics, in chunks of groups."""
+    """Read the metrics, in steps of some groups."""
     coordinator = parts.groups
     if isinstance(coordinator, Missing):
         return

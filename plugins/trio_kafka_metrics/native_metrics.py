@@ -64,7 +64,7 @@ ACCOUNTS = native(
 
 
 def read_native(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics of the broker that Kafka does not have, in chunks."""
+    """Read the metrics of the broker that Kafka does not have, in steps."""
     for plane in parts.planes:
         _read_loop(plane.budget, plane.name, collected)
         for key, sums in plane.request_metrics.settled():

@@ -67,7 +67,7 @@ SOFTWARE = of_bean(
 
 
 def read_network(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics, in chunks of connections. Metrics without a label are the data plane's."""
+    """Read the metrics, in steps. Metrics without a label are the data plane's."""
     data = parts.planes[0]
     collected.set(NETWORK_IDLE, data.idle.network())
     collected.set(HANDLERS_IDLE, data.idle.handlers())

@@ -5,8 +5,13 @@ from typing import Final
 from attrs import define
 
 from trio_kafka.introspect.metrics import Labels
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.purgatory import Purgatory
+from trio_kafka.replication.leader.session_cache import SessionCache
+from trio_kafka.replication.moves.moves import LogMoves
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.purgatories import Purgatories
+from trio_kafka.replication.roles import Offline
 from trio_kafka.requests.parts import Parts
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import Metric, MetricValues, of_bean
@@ -130,21 +135,20 @@ class _Sums:
 
 
 def read_replicas(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics, in chunks of partitions."""
-    replicas = parts.replicas
-    for purgatory in (replicas.produce, replicas.fetch, replicas.deletions):
+    """Read the metrics, in steps of some partitions."""
+    purgatories, sessions, moves = parts[Purgatories], parts[SessionCache], parts[LogMoves]
+    for purgatory in (purgatories.produce, purgatories.fetch, purgatories.deletions):
         _read_purgatory(purgatory, collected)
-    collected.set(EXPIRED_PRODUCES, _expired(replicas.produce))
-    collected.set(EXPIRED_DELETIONS, _expired(replicas.deletions))
-    collected.set(EXPIRED_FETCHES, _expired(replicas.fetch), "consumer")
+    collected.set(EXPIRED_PRODUCES, _expired(purgatories.produce))
+    collected.set(EXPIRED_DELETIONS, _expired(purgatories.deletions))
+    collected.set(EXPIRED_FETCHES, _expired(purgatories.fetch), "consumer")
     yield
-    sessions = replicas.sessions.figures()
-    collected.set(SESSIONS, len(replicas.sessions))
-    collected.set(SESSION_PARTITIONS, float(sessions["partitions"] or 0))
-    collected.set(EVICTIONS, replicas.sessions.evictions)
+    collected.set(SESSIONS, len(sessions))
+    collected.set(SESSION_PARTITIONS, float(sessions.figures()["partitions"] or 0))
+    collected.set(EVICTIONS, sessions.evictions)
     _read_directories(parts, collected)
-    collected.set(MOVES_FAILED, replicas.moves.failed, "ReplicaAlterLogDirs")
-    collected.set(MOVES_LAG, replicas.moves.largest_lag, "ReplicaAlterLogDirs")
+    collected.set(MOVES_FAILED, moves.failed, "ReplicaAlterLogDirs")
+    collected.set(MOVES_LAG, moves.largest_lag, "ReplicaAlterLogDirs")
     yield
     yield from _read_partitions(parts, collected)
 
@@ -160,7 +164,7 @@ def _read_purgatory(purgatory: Purgatory, collected: MetricValues) -> None:
 
 
 def _read_directories(parts: Parts, collected: MetricValues) -> None:
-    logs = parts.replicas.logs
+    logs = parts[LogManager]
     states = {directory.path: directory.offline is not None for directory in logs.directories}
     states.update(dict.fromkeys(logs.offline_paths, True))
     collected.set(DIRECTORIES_OFFLINE, sum(states.values()))
@@ -237,7 +241,7 @@ def _state_of(partition: Partition) -> tuple[int, ...]:
 
 def _sum_up(sums: _Sums, partition: Partition, state: tuple[int, ...]) -> None:
     sums.leaders += partition.is_leader
-    sums.offline += partition.failed is not None
+    sums.offline += isinstance(partition.role, Offline)
     sums.under_replicated += state[0]
     sums.under_minimum += state[3]
     sums.at_minimum += state[4]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from trio_kafka.replication.topic_metrics import TopicMetrics
+from trio_kafka.replication.topic_metrics import MetricsByTopic, TopicMetrics
 from trio_kafka.requests.parts import Parts
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import MetricValues, of_bean
@@ -46,8 +46,8 @@ CONVERSIONS: Final = tuple(
 
 
 def read_traffic(parts: Parts, collected: MetricValues) -> Steps[None]:
-    """Read the metrics, in chunks of topics. Totals have the topics' names, without a label."""
-    traffic = parts.replicas.topic_metrics
+    """Read the metrics, in steps of some topics. Totals have the topics' names, without a label."""
+    traffic = parts[MetricsByTopic]
     total = yield from traffic.total()
     for metric, value in zip(TOTALS, _values(total), strict=True):
         collected.set(metric, value)

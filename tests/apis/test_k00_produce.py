@@ -42,7 +42,7 @@ from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.records.batch import HEADER_SIZE, iterate_headers
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.record_checks import MOST_LISTED
-from trio_kafka.replication.delete_records import delete_records
+from trio_kafka.replication.leader.delete_records import delete_records
 from trio_kafka.replication.partition import Partition
 from trio_kafka.requests.rows import MANY
 from trio_kafka.testing.broker import ServedBroker, served_broker
@@ -618,7 +618,7 @@ class TestAcknowledgement:
                     await produce(writer, "t", batch(b"a"), acks=-1)
             await trio.sleep(0.1)
 
-            figures = served.broker.replicas.produce.figures()
+            figures = served.broker.purgatories.produce.figures()
             assert (figures["waiting"], figures["dropped"]) == (0, 1)
 
 

@@ -33,8 +33,8 @@ from trio_kafka.protocol.messages.k01_fetch import (
     FetchRequest,
     ReplicaState,
 )
-from trio_kafka.replication.fetch import FetchAnswer
-from trio_kafka.replication.read import Isolation, PartitionRead
+from trio_kafka.replication.leader.fetch import FetchAnswer
+from trio_kafka.replication.leader.read import Isolation, PartitionRead
 from trio_kafka.testing.broker import ServedBroker, newest
 from trio_kafka.testing.scripted_client import ScriptedClient
 from trio_kafka_apis.k01_fetch import MANY, _respond
@@ -284,7 +284,7 @@ class TestWaiting:
 
             assert (part.error_code, part.high_watermark, bytes(part.records)) == (0, 0, b"")
             assert trio.current_time() - began < 0.1
-            assert served.broker.replicas.fetch.figures()["expired"] == 0  # nothing was parked
+            assert served.broker.purgatories.fetch.figures()["expired"] == 0  # nothing was parked
 
     async def test_an_empty_fetch_is_answered_after_max_wait(
         self, autojump_clock: MockClock
@@ -391,7 +391,7 @@ class TestWaiting:
         self, autojump_clock: MockClock
     ) -> None:
         async with self.two() as (served, _, _):
-            fetches = served.broker.replicas.fetch
+            fetches = served.broker.purgatories.fetch
             with trio.move_on_after(1):
                 async with served.connect() as reader:
                     await fetch(reader, "t", max_wait_ms=60_000)

@@ -26,6 +26,7 @@ from trio_kafka.protocol.messages.k01_fetch import (
     FetchResponse,
     ForgottenTopic,
 )
+from trio_kafka.replication.leader.session_cache import SessionCache
 from trio_kafka.testing.broker import ServedBroker, newest
 from trio_kafka.testing.scripted_client import ScriptedClient
 
@@ -89,7 +90,7 @@ async def test_versions_before_7_create_no_session(autojump_clock: MockClock, ve
         answer = await served.ask(fetch_request("t", 0), version)
 
         assert answer.session_id == 0
-        assert len(served.broker.replicas.sessions) == 0
+        assert len(served.broker[SessionCache]) == 0
 
 
 async def test_an_incremental_fetch_waits_for_records_of_its_session_partitions(
@@ -182,7 +183,7 @@ async def test_a_full_fetch_closes_the_session_named_in_its_request(
 
         assert told(new) == {0: []}
         assert (new.session_id != 0) == (epoch == 0)
-        assert len(served.broker.replicas.sessions) == sessions
+        assert len(served.broker[SessionCache]) == sessions
         after = await poll(served, old, 1)
         assert after.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 

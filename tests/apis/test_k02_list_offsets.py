@@ -65,35 +65,35 @@ async def fill(served: ServedBroker) -> None:
         assert (await produce(served, "t", sent)).error_code == 0
 
 
+FOUND = [
+    (LATEST, 5, -1),
+    (EARLIEST, 0, -1),
+    (LARGEST_TIME, 2, NOW_MS + 30_000),
+    (EARLIEST_LOCAL, 0, -1),
+    (LATEST_TIERED, -1, -1),
+    (PENDING, -1, -1),
+    (0, 0, NOW_MS + 10_000),
+    (NOW_MS + 10_000, 0, NOW_MS + 10_000),
+    (NOW_MS + 10_001, 1, NOW_MS + 20_000),
+    (NOW_MS + 21_000, 2, NOW_MS + 30_000),
+    (NOW_MS + 30_001, -1, -1),
+]
+
+
 @pytest.mark.parametrize("version", stable(ListOffsetsRequest))
-@pytest.mark.parametrize(
-    ("timestamp", "offset", "found"),
-    [
-        (LATEST, 5, -1),
-        (EARLIEST, 0, -1),
-        (LARGEST_TIME, 2, NOW_MS + 30_000),
-        (EARLIEST_LOCAL, 0, -1),
-        (LATEST_TIERED, -1, -1),
-        (PENDING, -1, -1),
-        (0, 0, NOW_MS + 10_000),
-        (NOW_MS + 10_000, 0, NOW_MS + 10_000),
-        (NOW_MS + 10_001, 1, NOW_MS + 20_000),
-        (NOW_MS + 21_000, 2, NOW_MS + 30_000),
-        (NOW_MS + 30_001, -1, -1),
-    ],
-)
 async def test_each_timestamp_finds_its_offset_in_every_version(
-    autojump_clock: MockClock, version: int, timestamp: int, offset: int, found: int
+    autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
         await fill(served)
-        answer = await find(served, timestamp, version)
+        for timestamp, offset, found in FOUND:
+            answer = await find(served, timestamp, version)
 
-    if version < SINCE.get(timestamp, 1):
-        assert answer == (ErrorCode.UNSUPPORTED_VERSION, -1, -1, -1)
-    else:
-        epoch = 0 if offset >= 0 and version >= 4 else -1
-        assert answer == (0, offset, found, epoch)
+            if version < SINCE.get(timestamp, 1):
+                assert answer == (ErrorCode.UNSUPPORTED_VERSION, -1, -1, -1), timestamp
+            else:
+                epoch = 0 if offset >= 0 and version >= 4 else -1
+                assert answer == (0, offset, found, epoch), timestamp
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ async def test_the_latest_offset_is_unavailable_until_a_new_leader_knows_its_hig
         await served.create_topic("t")
         await write(served, "t", b"a")
         (partition,) = served.broker.replicas.partitions
-        partition.epoch_start = 2
+        partition.role.epoch_start = 2
 
         not_available = ErrorCode.OFFSET_NOT_AVAILABLE
         code, *_ = await find(served, LATEST, version)

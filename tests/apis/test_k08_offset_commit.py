@@ -39,7 +39,7 @@ def codes(answer: OffsetCommitResponse) -> list[list[tuple[int, int]]]:
 
 
 def stored(served: ServedBroker, group: str, topic: str, partition: int) -> int | None:
-    offsets = served.broker.groups.shard_of(group).machine.offsets
+    offsets = served.broker.groups.topic.shard_of(group).machine.offsets
     value = offsets.get(group, topic, partition)
     return None if value is None else value.offset
 
@@ -59,7 +59,7 @@ async def test_committed_offsets_are_stored_with_the_id_of_their_topic(
             assert answer.topics[0].topic_id == topic_id
         else:
             assert answer.topics[0].name == "t"
-        value = served.broker.groups.shard_of("g").machine.offsets.get("g", "t", 1)
+        value = served.broker.groups.topic.shard_of("g").machine.offsets.get("g", "t", 1)
         assert value is not None
         assert (value.offset, value.metadata) == (7, "m")
         assert value.topic_id == topic_id
@@ -227,7 +227,7 @@ async def test_a_waiting_commit_is_answered_when_its_records_are_committed(
             nursery.start_soon(wait)
             await trio.sleep(0.1)
             assert told == []
-            number = served.broker.groups.partition_of("g")
+            number = served.broker.groups.topic.partition_of("g")
             partition = served.broker.replicas.partition("__consumer_offsets", number)
             partition.isr = (NodeId(1),)
             partition.advance()
@@ -238,7 +238,7 @@ async def test_a_waiting_commit_is_answered_when_its_records_are_committed(
 
 def let_follow(served: ServedBroker, group: str) -> None:
     """The partition of a group has a follower that is in sync, and gets nothing any more."""
-    number = served.broker.groups.partition_of(group)
+    number = served.broker.groups.topic.partition_of(group)
     partition = served.broker.replicas.partition("__consumer_offsets", number)
     partition.isr = (NodeId(1), NodeId(7))
 

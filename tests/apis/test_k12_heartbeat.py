@@ -6,7 +6,7 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, STRANGERS, Stranger, join, stable_group
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.protocols import ShardState
+from trio_kafka.coordinators.shards.protocols import ShardState
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest
 
@@ -58,6 +58,6 @@ async def test_a_heartbeat_during_a_rebalance_is_answered_rebalance_in_progress(
 async def test_heartbeats_succeed_while_the_group_is_loading(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.serve_groups(GROUP)
-        served.broker.groups.shard_of(GROUP).state = ShardState.LOADING
+        served.broker.groups.topic.shard_of(GROUP).state = ShardState.LOADING
 
         assert (await served.ask(HeartbeatRequest(GROUP, 1, "m"))).error_code == 0

@@ -5,7 +5,7 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, codes, stable_group
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.protocols import ShardState
+from trio_kafka.coordinators.shards.protocols import ShardState
 from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.log import fields_of
 from trio_kafka.protocol.messages.k13_leave_group import (
@@ -41,7 +41,7 @@ async def test_a_member_that_left_cannot_leave_again(
         request = leaving(version, group.members[0])
 
         assert code_of(await served.ask(request, version), version) == 0
-        left = served.broker.groups.shard_of(GROUP).machine.by_id[GROUP]
+        left = served.broker.groups.topic.shard_of(GROUP).machine.by_id[GROUP]
         assert (left.state, left.members()) == ("Empty", [])
         again = await served.ask(request, version)
 
@@ -66,7 +66,7 @@ async def test_an_error_of_the_group_is_returned_once_without_members(
     async with broker() as served:
         await served.serve_groups(GROUP)
         nameless = await served.ask(leaving(version, "ghost", ""), version)
-        served.broker.groups.shard_of(GROUP).state = ShardState.LOADING
+        served.broker.groups.topic.shard_of(GROUP).state = ShardState.LOADING
         loading = await served.ask(leaving(version, "ghost"), version)
 
     assert nameless == LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)

@@ -16,7 +16,7 @@ from tests.apis.classic import (
     sync,
 )
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.protocols import ShardState
+from trio_kafka.coordinators.shards.protocols import ShardState
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k11_join_group import JoinGroupResponse
 from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
@@ -99,7 +99,7 @@ async def test_a_sync_while_the_group_is_loading_is_answered_load_in_progress(
 ) -> None:
     async with broker() as served:
         await served.serve_groups(GROUP)
-        served.broker.groups.shard_of(GROUP).state = ShardState.LOADING
+        served.broker.groups.topic.shard_of(GROUP).state = ShardState.LOADING
 
         answer = await sync(served, JoinGroupResponse(generation_id=1, member_id="m"))
 

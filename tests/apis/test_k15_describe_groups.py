@@ -5,7 +5,7 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, METADATA, stable_group
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.protocols import ShardState
+from trio_kafka.coordinators.shards.protocols import ShardState
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from trio_kafka.protocol.messages.k15_describe_groups import (
@@ -100,9 +100,10 @@ async def test_groups_are_described_once_each_in_request_order_with_their_own_er
         loading = next(
             name
             for name in map(str, range(100))
-            if served.broker.groups.partition_of(name) != served.broker.groups.partition_of(GROUP)
+            if served.broker.groups.topic.partition_of(name)
+            != served.broker.groups.topic.partition_of(GROUP)
         )
-        served.broker.groups.shard_of(loading).state = ShardState.LOADING
+        served.broker.groups.topic.shard_of(loading).state = ShardState.LOADING
         request = DescribeGroupsRequest([loading, GROUP, loading])
         found = (await served.ask(request)).groups
 

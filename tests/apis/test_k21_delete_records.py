@@ -10,7 +10,7 @@ from trio_kafka.protocol.messages.k21_delete_records import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from trio_kafka.replication.delete_records import TimedOutDeletionError
+from trio_kafka.replication.leader.delete_records import TimedOutDeletionError
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_apis.k21_delete_records import _refused

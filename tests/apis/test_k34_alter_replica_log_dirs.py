@@ -18,6 +18,7 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from trio_kafka.replication.moves.moves import LogMoves
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 
@@ -102,7 +103,7 @@ async def test_an_unfinished_move_continues_after_a_restart(autojump_clock: Mock
         await served.create_topic("t")
         await write(served, "t", b"a")
         there = other(await place_of(served, "t"))
-        served.broker.replicas.moves.pace.set_rate(0)
+        served.broker[LogMoves].pace.set_rate(0)
         await alter(served, ("t", 0, there))
         await trio.sleep(1)
         assert replicas((await describe(served))[there])["t", 0][2]  # a future replica
@@ -119,14 +120,14 @@ async def test_a_move_to_the_current_directory_cancels_the_running_move(
         await served.create_topic("t")
         await write(served, "t", b"a")
         here = await place_of(served, "t")
-        served.broker.replicas.moves.pace.set_rate(0)
+        served.broker[LogMoves].pace.set_rate(0)
         await alter(served, ("t", 0, other(here)))
         await trio.sleep(1)
 
         assert await alter(served, ("t", 0, here)) == {("t", 0): 0}
 
         assert await place_of(served, "t") == here
-        assert len(served.broker.replicas.moves) == 0
+        assert len(served.broker[LogMoves]) == 0
 
 
 async def test_each_replica_is_refused_with_its_own_error(autojump_clock: MockClock) -> None:

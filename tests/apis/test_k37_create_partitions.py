@@ -89,37 +89,36 @@ async def test_replicas_of_new_partitions_are_placed_as_assigned(autojump_clock:
         assert await partitions(served) == [(number, 1, [1]) for number in range(3)]
 
 
+INVALID = [
+    (grown("t", 2), ErrorCode.INVALID_PARTITIONS),
+    (grown("t", 1), ErrorCode.INVALID_PARTITIONS),
+    (grown("t", 0), ErrorCode.INVALID_PARTITIONS),
+    (grown("t", -1), ErrorCode.INVALID_PARTITIONS),
+    (grown("t", 2, [1]), ErrorCode.INVALID_PARTITIONS),
+    (grown("t", 4, [1]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    (CreatePartitionsTopic("t", 3, []), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    (grown("t", 3, []), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    (grown("t", 3, [1, 1]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    (grown("t", 3, [7]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    (grown("t", 20_000), ErrorCode.POLICY_VIOLATION),
+    (grown("unknown", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    (grown("", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    (grown("__cluster_metadata", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+]
+
+
 @pytest.mark.parametrize("version", stable(CreatePartitionsRequest))
-@pytest.mark.parametrize(
-    ("topic", "code"),
-    [
-        (grown("t", 2), ErrorCode.INVALID_PARTITIONS),
-        (grown("t", 1), ErrorCode.INVALID_PARTITIONS),
-        (grown("t", 0), ErrorCode.INVALID_PARTITIONS),
-        (grown("t", -1), ErrorCode.INVALID_PARTITIONS),
-        (grown("t", 2, [1]), ErrorCode.INVALID_PARTITIONS),
-        (grown("t", 4, [1]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-        (CreatePartitionsTopic("t", 3, []), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-        (grown("t", 3, []), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-        (grown("t", 3, [1, 1]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-        (grown("t", 3, [7]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-        (grown("t", 20_000), ErrorCode.POLICY_VIOLATION),
-        (grown("unknown", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        (grown("", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        (grown("__cluster_metadata", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-    ],
-)
 async def test_an_invalid_partition_count_or_assignment_is_refused_in_every_version(
-    autojump_clock: MockClock, version: int, topic: CreatePartitionsTopic, code: ErrorCode
+    autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
         await served.create_topic("t", 2)
+        for topic, code in INVALID:
+            (made,) = await ask(served, topic, version=version)
 
-        (made,) = await ask(served, topic, version=version)
-
-        assert (made.name, made.error_code) == (topic.name, code)
-        assert made.error_message
-        assert len(await partitions(served)) == 2
+            assert (made.name, made.error_code) == (topic.name, code), topic
+            assert made.error_message, topic
+            assert len(await partitions(served)) == 2, topic
 
 
 async def test_a_topic_named_twice_does_not_grow_and_other_topics_do(

@@ -8,7 +8,7 @@ from trio.testing import MockClock
 from tests.apis.classic import GROUP, join_request, stable_group
 from tests.apis.kit import broker, stable
 from tests.apis.test_k16_list_groups import listed, three_groups
-from trio_kafka.coordinators.protocols import ShardState
+from trio_kafka.coordinators.shards.protocols import ShardState
 from trio_kafka.errors import ErrorCode
 from trio_kafka.pending import Work
 from trio_kafka.protocol.messages.k42_delete_groups import (
@@ -38,7 +38,9 @@ async def test_groups_without_members_are_deleted_with_their_offsets(
             DeletableGroupResult("expects", 0),
         ]
         assert await listed(served) == {GROUP}
-        assert not served.broker.groups.shard_of("offsets").machine.offsets.of_group("offsets")
+        assert not served.broker.groups.topic.shard_of("offsets").machine.offsets.of_group(
+            "offsets"
+        )
 
 
 async def test_deleted_groups_stay_deleted_after_a_restart(autojump_clock: MockClock) -> None:
@@ -68,7 +70,7 @@ async def test_a_member_id_assigned_before_the_deletion_is_unknown_afterwards(
 async def test_a_loading_group_is_not_deleted(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await stable_group(served)
-        served.broker.groups.shard_of(GROUP).state = ShardState.LOADING
+        served.broker.groups.topic.shard_of(GROUP).state = ShardState.LOADING
         (row,) = (await served.ask(DeleteGroupsRequest([GROUP]))).results
 
     assert row.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS

@@ -4,7 +4,7 @@
 
 In process, over loopback, from the request of the app to its last byte. CPU is that of the thread,
 without what the same passes of the loop cost when nothing is asked; the longest turn is that of a
-task that looks at each pass. Prints the best of the repetitions of each page and of its JSON twin.
+task that looks at each pass. Prints the best of the repetitions of each page, as HTML and as JSON.
 """
 
 import sys

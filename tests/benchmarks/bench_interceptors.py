@@ -30,6 +30,7 @@ from trio_kafka.protocol.messages.k00_produce import (
 )
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.replication.purgatories import Purgatories
 from trio_kafka.requests.interceptors.registry import Kind
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.direct import DirectGroup
@@ -101,7 +102,7 @@ class Bench:
         return (time.thread_time() - began) / PARKED
 
     async def _park_and_wake(self, frame: bytes) -> None:
-        purgatory, perform = self.parts.replicas.fetch, self.direct.group.perform
+        purgatory, perform = self.parts[Purgatories].fetch, self.direct.group.perform
         made = [client.arrive(frame) for client in self.clients]
         for request in made:
             if not perform(request):  # async: a handler task takes it

@@ -17,6 +17,9 @@ Compare this broker with Apache Kafka 4.4, row by row. Both are measured in turn
 `make bench` prints the same rows. The third column says how many times worse trio-kafka is: below 1
 is better. The bounds of a figure follow it. [The status page](../status.md) summarises them.
 
+`make bench BASE=main` compares the working tree with another revision of this repository instead:
+[contributing](../../CONTRIBUTING.md) says how to read its table.
+
 This page is generated: run `python -m tests.benchmarks --page docs/reference/benchmarks.md`.
 """
 _SECTION: Final = re.compile(r"^## (\S+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)

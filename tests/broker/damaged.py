@@ -19,7 +19,7 @@ from trio_kafka.records.batch import (
     iterate_headers,
     read_records,
 )
-from trio_kafka.replication.append import append
+from trio_kafka.replication.leader.append import append
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 from trio_kafka.world.simulated import SimulatedWorld, Universe

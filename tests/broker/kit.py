@@ -13,7 +13,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.maintenance import write_checkpoints
 from trio_kafka.records.batch import Record, encode_batch
-from trio_kafka.replication.append import append
+from trio_kafka.replication.leader.append import append
 from trio_kafka.requests.registry import Registry, installed_apis
 from trio_kafka.testing.simulation import run_until_crash
 from trio_kafka.world.simulated import SimulatedWorld

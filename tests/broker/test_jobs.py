@@ -11,7 +11,7 @@ from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.rolling import roll
 from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.records.batch import Record
-from trio_kafka.replication.append import append
+from trio_kafka.replication.leader.append import append
 from trio_kafka.world.simulated import SimulatedWorld
 
 

@@ -4,6 +4,7 @@ import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, live_once, names_below
+from tests.lanes import offset_below
 from trio_kafka.broker import Broker, RunningBroker, StartError, run
 from trio_kafka.requests.registry import InstalledApiError, Registry
 from trio_kafka.testing.simulation import simulated_world
@@ -74,6 +75,9 @@ async def test_steps_of_start_and_stop_have_the_designed_order(world, autojump_c
     ]
 
 
+STEP = 53  # of the short form: a start takes some hundred steps of the loop
+
+
 class Steps(trio.abc.Instrument):
     """Cancels a scope after so many steps of the test's own tasks."""
 
@@ -108,7 +112,8 @@ async def test_first_start_cancelled_at_any_step_releases_locks_and_files(
     autojump_clock, files, size, apart: bool
 ) -> None:
     config = config_of({"log.dirs": "/a,/b"} | ({"metadata.log.dir": "/m"} if apart else {}))
-    broker, steps, lives = None, 1, 0
+    step = size(STEP, 1)
+    broker, steps, lives = None, 1 + offset_below(step), 0
     while broker is None:
         world = simulated_world(seed=steps)
         broker = await start_cut_off(world, config, steps)
@@ -116,8 +121,8 @@ async def test_first_start_cancelled_at_any_step_releases_locks_and_files(
         # What a start that was cut off has left is good enough for the next one.
         async with Broker(config, world, format_if_empty=True, apis=APIS):
             lives += 1
-        steps += size(13, 1)
-    assert lives > 10
+        steps += step
+    assert lives > size(4, 10)
 
 
 @pytest.mark.slow
@@ -127,15 +132,16 @@ async def test_restart_cancelled_at_any_step_releases_locks_and_files(
     autojump_clock, files, size, clean: bool
 ) -> None:
     config = config_of({"log.dirs": "/a,/b"})
-    broker, steps, lives = None, 1, 0
+    step = size(STEP, 1)
+    broker, steps, lives = None, 1 + offset_below(step), 0
     while broker is None:
         world = await live_once(simulated_world(seed=steps), config, clean=clean)
         files.clear()
         broker = await start_cut_off(world, config, steps)
         assert (world.locks, lingering(files)) == ({}, []), steps
         lives += 1
-        steps += size(13, 1)
-    assert lives > 10
+        steps += step
+    assert lives > size(4, 10)
 
 
 async def test_unusable_plugin_api_refuses_the_start_before_any_lock_is_taken(

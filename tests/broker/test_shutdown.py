@@ -58,7 +58,7 @@ async def test_parked_long_polls_are_answered_when_the_broker_stops(
             for _ in range(100):
                 await nursery.start(poll, broker.endpoint)
             await trio.sleep(1)
-            assert broker.replicas.fetch.waiting == 100
+            assert broker.purgatories.fetch.waiting == 100
             began = trio.current_time()
         assert trio.current_time() - began < 1
 

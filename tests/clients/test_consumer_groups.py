@@ -23,7 +23,7 @@ SAMPLE = sampled(MEMBERS, lambda client: client.name == "confluent")
 def test_every_record_is_processed_while_members_join_leave_and_are_killed(
     quick_cluster: Cluster, client: Client, tmp_path: Path, size: Size
 ) -> None:
-    check_churn(quick_cluster, client, tmp_path, size(100, 2000), "consumer")
+    check_churn(quick_cluster, client, tmp_path, size(50, 2000), "consumer")
 
 
 @pytest.mark.parametrize("client", SAMPLE, ids=[client.name for client in MEMBERS])
@@ -31,7 +31,7 @@ def test_members_migrate_one_by_one_to_the_consumer_protocol_and_back(
     quick_cluster: Cluster, client: Client, tmp_path: Path, size: Size
 ) -> None:
     topic = quick_cluster.new_topic(PARTITIONS)
-    producing = Producing(quick_cluster, topic, size(100, 2000))
+    producing = Producing(quick_cluster, topic, size(50, 2000))
     with group_of(quick_cluster, topic, tmp_path) as group:
         old = [group.add(client), group.add(client)]
         producing.some_more()

@@ -72,7 +72,7 @@ class Topics:
 def test_records_of_new_matching_topics_are_processed_while_members_join_leave_and_die(
     quick_cluster: Cluster, client: Client, protocol: str, tmp_path: Path, size: Size
 ) -> None:
-    topics = Topics(quick_cluster, size(50, 1000))
+    topics = Topics(quick_cluster, size(25, 1000))
     with group_of(quick_cluster, topics.expression, tmp_path) as group:
         group.protocol, group.expression = protocol, True
         topics.appear()

@@ -28,7 +28,7 @@ MEMBERS = [client for client in CLIENTS.values() if client.can("subscribe")]
 def test_every_record_is_processed_while_members_join_leave_and_are_killed(
     clusters: Clusters, client: Client, tmp_path: Path, size: Size
 ) -> None:
-    check_churn(clusters("confluent"), client, tmp_path, size(100, 2000))
+    check_churn(clusters("confluent"), client, tmp_path, size(50, 2000))
 
 
 def test_different_clients_with_the_range_assignor_share_one_group(
@@ -37,7 +37,7 @@ def test_different_clients_with_the_range_assignor_share_one_group(
     """All that can agree on a way to assign."""
     cluster = clusters("confluent")
     topic = cluster.new_topic(PARTITIONS)
-    producing = Producing(cluster, topic, size(100, 2000))
+    producing = Producing(cluster, topic, size(50, 2000))
     with group_of(cluster, topic, tmp_path) as group:
         members = []
         for client in MEMBERS:

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.testing.kafka.kit import consumer
+from trio_kafka.replication.purgatories import Purgatories
 from trio_kafka.testing.kafka.threaded import running_broker
 
 
@@ -62,7 +63,7 @@ def test_a_long_poll_ends_in_real_time_after_the_clock_was_moved():
 
 
 def expired(broker) -> int:
-    return broker.parts.replicas.fetch.figures()["expired"]
+    return broker.parts[Purgatories].fetch.figures()["expired"]
 
 
 def test_a_long_poll_does_not_end_while_the_clock_is_moved():
@@ -71,7 +72,7 @@ def test_a_long_poll_does_not_end_while_the_clock_is_moved():
         try:
             kafka.produce("orders", b"a")
             assert len(client.consume(1, timeout=10)) == 1
-            kafka.wait_until(lambda: kafka.in_loop.broker.parts.replicas.fetch.waiting == 1)
+            kafka.wait_until(lambda: kafka.in_loop.broker.parts[Purgatories].fetch.waiting == 1)
             kafka.advance(hours=1)
             assert kafka.look(expired) == 0
             kafka.advance(seconds=61, hold=False)

@@ -25,7 +25,7 @@ def values(count: int) -> list[bytes]:
 def test_records_are_read_as_they_were_written_with_every_codec(
     shared_broker: BrokerProcess, codec: str, size: Size
 ) -> None:
-    topic, written = new_topic(shared_broker), values(size(100_000, 1_000_000))
+    topic, written = new_topic(shared_broker), values(size(20_000, 1_000_000))
 
     producer = Producer(settings(shared_broker, compression_type=codec, acks="all", linger_ms=5))
     produce(producer, topic, written)
@@ -39,7 +39,7 @@ def test_records_are_read_as_they_were_written_with_every_codec(
 def test_records_are_read_as_they_were_written_with_every_acks(
     shared_broker: BrokerProcess, acks: str, size: Size
 ) -> None:
-    topic, written = new_topic(shared_broker), values(size(100_000, 1_000_000))
+    topic, written = new_topic(shared_broker), values(size(20_000, 1_000_000))
 
     produce(Producer(settings(shared_broker, acks=acks, linger_ms=5)), topic, written)
 
@@ -49,7 +49,7 @@ def test_records_are_read_as_they_were_written_with_every_acks(
 def test_an_idempotent_producer_writes_each_record_once_and_in_order(
     shared_broker: BrokerProcess, size: Size
 ) -> None:
-    topic, written = new_topic(shared_broker, 3), values(size(30_000, 300_000))
+    topic, written = new_topic(shared_broker, 3), values(size(10_000, 300_000))
     producer = Producer(settings(shared_broker, enable_idempotence=True, batch_num_messages=500))
 
     for partition in range(3):

@@ -1,6 +1,7 @@
 """Clients of Kafka at a broker that lets few in and lends little memory."""
 
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,10 +36,13 @@ def is_closed(one: socket.socket) -> bool:
         return True
 
 
-def test_producers_share_request_memory_sized_for_one_largest_request(tmp_path: Path) -> None:
-    size = f"queued.max.request.bytes={LARGEST}"
-    with broker_process(tmp_path, f"socket.request.max.bytes={LARGEST}", size) as broker:
-        topic, written = new_topic(broker, 4), [b"%d" % n + b"=" * 900 for n in range(20_000)]
+def test_producers_share_request_memory_sized_for_one_largest_request(
+    tmp_path: Path, size: Callable[[int, int], int]
+) -> None:
+    memory = f"queued.max.request.bytes={LARGEST}"
+    with broker_process(tmp_path, f"socket.request.max.bytes={LARGEST}", memory) as broker:
+        topic, count = new_topic(broker, 4), size(6000, 20_000)
+        written = [b"%d" % n + b"=" * 900 for n in range(count)]
         producers = [
             Producer(settings(broker, acks="all", batch_size=900_000, linger_ms=20))
             for _ in range(4)

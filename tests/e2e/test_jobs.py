@@ -154,7 +154,7 @@ async def write(broker: ServedBroker, topic: str, mib: int, *, age_s: float = 0.
 async def test_retention_does_not_block_the_loop(tmp_path: Path, size: Size) -> None:
     async with a_broker(tmp_path, log_segment_bytes=str(1 << 20)) as broker:
         await broker.create_topic("t", configs={"retention.ms": "1000"})
-        await write(broker, "t", size(60, 1000), age_s=3600)
+        await write(broker, "t", size(55, 1000), age_s=3600)
 
         async with beside_an_echo("retention", broker):
             assert await retain_all(broker.broker.logs) > 50
@@ -173,7 +173,7 @@ async def test_checkpoints_do_not_block_the_loop(tmp_path: Path, size: Size) -> 
 async def test_sync_of_a_log_does_not_block_the_loop(tmp_path: Path, size: Size) -> None:
     async with a_broker(tmp_path) as broker:
         await broker.create_topic("t")
-        await write(broker, "t", size(60, 1000))
+        await write(broker, "t", size(55, 1000))
         log = broker.broker.replicas.partition("t", 0).local_log()
 
         async with beside_an_echo("sync", broker):
@@ -184,7 +184,7 @@ async def test_sync_of_a_log_does_not_block_the_loop(tmp_path: Path, size: Size)
 async def test_removal_of_deleted_files_does_not_block_the_loop(tmp_path: Path, size: Size) -> None:
     async with a_broker(tmp_path, log_segment_bytes=str(1 << 20)) as broker:
         await broker.create_topic("t")
-        await write(broker, "t", size(60, 1000))
+        await write(broker, "t", size(55, 1000))
         await broker.create_topic("many", size(100, 1000))
         names = ["t", "many"]
 
@@ -291,9 +291,9 @@ async def test_loading_committed_offsets_does_not_block_the_loop(
         await broker.serve_groups("g")
         groups = broker.broker.groups
         names = [f"g{number}" for number in range(count // 10)]
-        shard = groups.partition_of("g")
-        other = next(name for name in names if groups.partition_of(name) != shard)
-        here = [name for name in names if groups.partition_of(name) == shard][: count // 50]
+        shard = groups.topic.partition_of("g")
+        other = next(name for name in names if groups.topic.partition_of(name) != shard)
+        here = [name for name in names if groups.topic.partition_of(name) == shard][: count // 50]
         for number, name in enumerate(here):
             parts = [PartitionOffset(at, number, -1, "") for at in range(50)]
             topic = TopicOffsets("t", bytes(16), parts)
@@ -314,11 +314,11 @@ async def test_loading_committed_offsets_does_not_block_the_loop(
             check=lambda answer: served.append(answer.topics[0].partitions[0].error_code),
         ):
             before = len(served)
-            groups.shard_of("g").fail()
+            groups.topic.shard_of("g").fail()
             await broker.serve_groups("g")
             meanwhile = served[before:]
 
-        assert groups.shard_of("g").machine.offsets.count == count
+        assert groups.topic.shard_of("g").machine.offsets.count == count
         assert len(meanwhile) > 20
         assert set(meanwhile) == {ErrorCode.NONE}
 
@@ -338,7 +338,7 @@ async def test_rebalances_of_a_large_group_do_not_block_the_loop(
         await broker.create_topic("t", 1000)
         await broker.serve_groups("g")
         at = broker.broker.endpoint
-        given = [kind, at.host, str(at.port), "t", "1000", "100", str(size(50, 500))]
+        given = [kind, at.host, str(at.port), "t", "1000", "100", str(size(15, 500))]
 
         async with beside_an_echo(f"rebalances, {kind}", broker):
             await trio.run_process([sys.executable, "-m", "tests.e2e.rebalances", *given])
@@ -354,7 +354,7 @@ async def test_expiry_of_ten_thousand_groups_does_not_block_the_loop(tmp_path: P
             groups.offsets.commit(Commit(group_id=f"g{number}", topics=[topic]))
             if not number % 50:
                 await trio.lowlevel.checkpoint()
-        shard = groups.shard_of("g")
+        shard = groups.topic.shard_of("g")
         in_a_month_ms = int(broker.broker.world.clock.wall() * 1000) + 30 * 86_400_000
 
         async with beside_an_echo("expiry of groups", broker):

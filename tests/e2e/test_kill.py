@@ -95,7 +95,7 @@ def new_clients(seed: int) -> Clients:
 async def test_acknowledged_records_survive_kills_of_the_broker_under_load(
     tmp_path: Path, size: Size
 ) -> None:
-    clients, kills = new_clients(1), size(3, 20)
+    clients, kills = new_clients(1), size(2, 20)
 
     for _ in range(kills):
         async with a_life(tmp_path, clients) as broker:
@@ -109,7 +109,7 @@ async def test_acknowledged_records_survive_kills_of_the_broker_under_load(
 async def test_no_data_is_lost_by_kills_during_compaction_deletions_and_moves(
     tmp_path: Path, size: Size
 ) -> None:
-    clients, kills = new_clients(7), size(4, 200)
+    clients, kills = new_clients(7), size(2, 200)
     directories = [str(tmp_path / name) for name in ("a", "b")]
     clients.compacted, clients.cuts, clients.directories = COMPACTED, True, directories
     more = (f"log.dirs={','.join(directories)}", *(f"{key}={CLEANER[key]}" for key in CLEANER))
@@ -137,7 +137,7 @@ async def test_no_data_is_lost_by_kills_during_compaction_deletions_and_moves(
 async def test_committed_offsets_never_decrease_when_the_broker_is_killed(
     tmp_path: Path, size: Size
 ) -> None:
-    chance, kills = Random(5), size(4, 50)
+    chance, kills = Random(5), size(2, 50)
     committers = Committers(
         world=RealWorld(SkippingClock()), chance=chance, address=Endpoint("", 0), pause_s=0.003
     )
@@ -154,7 +154,7 @@ async def test_committed_offsets_never_decrease_when_the_broker_is_killed(
 async def test_no_data_is_lost_when_a_start_is_killed_at_any_time(
     tmp_path: Path, size: Size
 ) -> None:
-    clients, kills = new_clients(2), size(4, 40)
+    clients, kills = new_clients(2), size(2, 40)
     async with a_life(tmp_path, clients) as broker:
         start_s = broker.start_s
         await load_until_killed(broker, clients, 0.6)
@@ -180,7 +180,7 @@ def start_and_kill(directory: Path, after_s: float) -> None:
 async def test_broker_starts_after_its_first_start_was_killed_at_any_time(
     tmp_path: Path, size: Size
 ) -> None:
-    clients, kills = new_clients(3), size(2, 20)
+    clients, kills = new_clients(3), size(1, 20)
     for number in range(kills):
         directory = tmp_path / str(number)
         (directory / "data").mkdir(parents=True)
@@ -194,7 +194,7 @@ async def test_broker_starts_after_its_first_start_was_killed_at_any_time(
 def test_idempotent_producer_of_librdkafka_writes_each_record_once_despite_kills(
     tmp_path: Path, size: Size
 ) -> None:
-    port, count = unused_port(), size(3, 10)
+    port, count = unused_port(), size(2, 10)
     written = [b"%07d" % n for n in range(4000 * count)]
     refused: list[object] = []
     with serving(tmp_path, port) as broker:

@@ -8,10 +8,12 @@ import subprocess
 import pytest
 
 from tests.clients.build import MissingError, class_path
+from tests.clients.console.program import jvm_options
 from trio_kafka import running_broker
 
 pytestmark = pytest.mark.slow
 HOUR_MS = 3_600_000
+TOOL = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -24,7 +26,7 @@ def test_java_consumer_stays_in_its_group_when_the_clock_advances_a_week(protoco
         kafka.create_topic("orders", configs={"retention.ms": str(24 * HOUR_MS)})
         kafka.produce("orders", b"old")
         command = [
-            *("java", "-cp", jars, "org.apache.kafka.tools.consumer.ConsoleConsumer"),
+            *("java", *jvm_options(TOOL), "-cp", jars, TOOL),
             *("--bootstrap-server", kafka.bootstrap, "--topic", "orders", "--group", "g"),
             *("--from-beginning", "--max-messages", "2", "--timeout-ms", "40000"),
             *("--command-property", f"group.protocol={protocol}"),

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 import trio
 
+from tests.lanes import offset_below
 from tests.log.kit import append, batch, content_of, offsets, read_all
 from tests.log.managers import SMALL, T0, TOPIC_ID, format_directory, started
 from trio_kafka.log.durability.sync import sync
@@ -119,7 +120,9 @@ def world_root(universe: Universe):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("power", [True, False])
-def test_crash_during_recovery_never_applies_checkpoints_of_a_deleted_log(power: bool) -> None:
+def test_crash_during_recovery_never_applies_checkpoints_of_a_deleted_log(
+    size, power: bool
+) -> None:
     """Wherever the recovery of the new log is killed, or loses its power."""
 
     async def main(universe: Universe) -> int:
@@ -154,9 +157,10 @@ def test_crash_during_recovery_never_applies_checkpoints_of_a_deleted_log(power:
         assert log.epochs.rows == rows_of([offset // 10 for offset in range(end)], start)
         return doom.left
 
-    number = 0
+    step = size(4, 1)
+    number = offset_below(step)
     while run_simulated(main, number) < 0:
-        number += 1
+        number += step
     assert number > 20
 
 
@@ -237,8 +241,8 @@ LARGEST = 3  # records of a batch, which is cut as a whole
 
 
 @pytest.mark.slow
-def test_leader_epochs_equal_the_epochs_of_the_batches_after_any_crashes(size) -> None:
-    for seed in range(size(60, 3000)):
+def test_leader_epochs_equal_the_epochs_of_the_batches_after_any_crashes(seeds) -> None:
+    for seed in seeds(20, 3000):
 
         async def main(universe: Universe) -> None:
             await Lives(universe).run(6)

@@ -1,6 +1,7 @@
 import pytest
 
 from tests.log.kit import append, batch, content_of, fill, headers, new_log
+from trio_kafka.errors import InvariantError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.files.operations import run_in_threads, run_now
@@ -24,6 +25,19 @@ async def test_index_entry_is_added_for_each_interval_of_bytes(autojump_clock, w
     assert size * 2 < 200 < size * 3
     assert segment.offsets.entries.count == 3
     assert segment.offsets.last == (1009, 9 * size)
+
+
+async def test_append_that_does_not_end_the_file_breaks_the_invariant(autojump_clock, world):
+    segment = filled(world, count=1)
+    content = batch(base_offset=1001)
+    position = segment.write(content, None)
+
+    with pytest.raises(InvariantError):
+        segment.wrote(position, headers(content), 200, grown_by=len(content) + 1)
+
+    assert segment.find_recent(1001) is None
+    segment.wrote(position, headers(content), 200, grown_by=len(content))
+    assert segment.find_recent(1001) is not None
 
 
 async def test_every_offset_is_found_in_a_growing_and_in_a_sealed_segment(autojump_clock, world):

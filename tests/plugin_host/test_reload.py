@@ -142,7 +142,7 @@ async def test_reloads_leave_a_bounded_number_of_objects(
         await greet(served)
         gc.collect()  # what other tests have left
         with collector.long_lived_frozen(lambda: now) as watching:
-            for _ in range(size(20, 100)):
+            for _ in range(size(8, 100)):
                 await served.broker.plugins.reload("greeter")
                 await wait_past(served.broker)
                 await trio.sleep(collector.COUNT_S)  # Trio keeps scopes until their deadlines
@@ -272,7 +272,7 @@ async def test_reloads_under_load_drop_no_connection_and_fail_no_request(
         async with trio.open_nursery() as nursery:
             for number in range(8):
                 nursery.start_soon(ask_on, served, "slow" if number < 2 else f"client {number}")
-            for number in range(size(10, 50)):
+            for number in range(size(5, 50)):
                 await trio.sleep(0.5)
                 write_greeter(site, GREETER.replace('"hello"', f'"word {number}"'))
                 assert await served.broker.plugins.reload("greeter") == number + 2
@@ -285,9 +285,9 @@ async def test_reloads_under_load_drop_no_connection_and_fail_no_request(
         assert len(private_names()) == 3
 
     words = {text.rpartition(" client")[0].strip() for text in texts if " client" in text}
-    assert {f"word {number}" for number in range(size(10, 50))} <= words
+    assert {f"word {number}" for number in range(size(5, 50))} <= words
     assert closed_by_then == 0
-    assert len(texts) > 100 * size(10, 50)
+    assert len(texts) > 100 * size(5, 50)
 
 
 def closed_connections(served: ServedBroker) -> int:

@@ -6,16 +6,10 @@ from tests.project.tree import ROOT
 
 DESIGN = ROOT / "docs" / "design"
 MOST_LINES = 100
-# Pages that do not have this form yet.
-EXCEPTIONS = {
-    "classic-groups",
-    "consumer-groups",
-    "coordinators",
-}
 PAGES = {path.stem for path in DESIGN.glob("*.md")}
 
 
-@pytest.mark.parametrize("name", sorted(PAGES - EXCEPTIONS))
+@pytest.mark.parametrize("name", sorted(PAGES))
 def test_every_design_page_has_at_most_100_lines_a_question_and_an_answer(name: str) -> None:
     text = (DESIGN / f"{name}.md").read_text()
 

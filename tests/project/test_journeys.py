@@ -1,17 +1,20 @@
 """A request takes few steps: calls, files and changes of file on its way through the broker."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from types import FrameType
 from typing import Any
 
+import pytest
 from attrs import define, field
 from trio.testing import MockClock
 
+from tests.apis.classic import join_request
 from tests.apis.kit import produce_request
 from tests.project.tree import ROOT
 from tests.records.kit import encode_batch
+from trio_kafka.coordinators.groups.classic import joining
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest
 from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     AlterableConfig,
@@ -19,14 +22,21 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from trio_kafka.records.batch import Record
-from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.scripted_client import ScriptedClient
 from trio_kafka.testing.simulation import simulated_world
 
 OWN = tuple(str(ROOT / root) for root in ("trio_kafka", "plugins"))
 WORLD = str(ROOT / "trio_kafka" / "world")  # the simulated one takes more steps than the real one
 FIRST, LAST = "Framer.received", "Writer.answer"
 VERSION = 11
-MOST_CALLS, MOST_FILES, MOST_ENTRIES = 46, 24, 37
+MOST_CALLS, MOST_FILES, MOST_ENTRIES = 38, 22, 28
+# A join is answered in a later pass of the loop: by a timer, then in a handler's task. So the
+# journey has the steps of those tasks, too.
+JOIN_VERSION = 9
+MOST_JOIN_CALLS, MOST_JOIN_FILES, MOST_JOIN_ENTRIES = 134, 40, 95
+MOST_FRAMES = 6
+NO_DELAY = {"group.initial.rebalance.delay.ms": "0"}
 CONFIGS_VERSION = 1
 MOST_CONFIG_CALLS, MOST_CONFIG_FILES, MOST_CONFIG_ENTRIES = 385, 76, 260
 
@@ -97,6 +107,59 @@ async def test_a_small_produce_takes_at_most_so_many_calls_files_and_entries(
     assert len(journey.calls) <= MOST_CALLS
     assert len(journey.files) <= MOST_FILES
     assert journey.entries <= MOST_ENTRIES
+
+
+async def join(client: ScriptedClient, group: str, *, is_traced: bool = False) -> Journey:
+    """Join an empty group with the id that the first answer gives, the only member."""
+    first = await client.ask(join_request(JOIN_VERSION, group=group), JOIN_VERSION)
+    request = join_request(JOIN_VERSION, first.member_id, group=group)
+    with traced() if is_traced else nullcontext(Journey()) as journey:
+        answer = await client.ask(request, JOIN_VERSION)
+    assert (answer.error_code, answer.generation_id) == (0, 1)
+    return journey
+
+
+@asynccontextmanager
+async def joined_before() -> AsyncIterator[tuple[ServedBroker, ScriptedClient]]:
+    """A broker whose groups have had members: codecs are compiled, modules imported."""
+    async with served_broker(simulated_world(), NO_DELAY) as served, served.connect() as client:
+        groups = ["a", "b", "c"]
+        await served.serve_groups(*groups, "g")
+        for group in groups:
+            await join(client, group)
+        yield served, client
+
+
+async def test_join_of_one_member_takes_at_most_so_many_calls_files_and_entries(
+    autojump_clock: MockClock,
+) -> None:
+    async with joined_before() as (_, client):
+        journey = await join(client, "g", is_traced=True)
+
+    assert len(journey.calls) <= MOST_JOIN_CALLS
+    assert len(journey.files) <= MOST_JOIN_FILES
+    assert journey.entries <= MOST_JOIN_ENTRIES
+
+
+async def test_few_frames_lie_between_the_handler_and_the_member_that_is_added(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames: list[str] = []
+    add = joining._add
+
+    def recorded(*arguments: Any) -> None:
+        frame = sys._getframe().f_back
+        while frame is not None and frame.f_code.co_name != "join_group":
+            frames.append(frame.f_code.co_qualname)
+            frame = frame.f_back
+        add(*arguments)
+
+    async with joined_before() as (_, client):
+        monkeypatch.setattr(joining, "_add", recorded)
+        await join(client, "g")
+
+    # The frame of `_add` itself comes on top.
+    assert len(frames) + 1 <= MOST_FRAMES, frames
 
 
 async def test_one_changed_topic_setting_takes_at_most_so_many_calls_files_and_entries(

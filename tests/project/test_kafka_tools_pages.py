@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.build import APACHE_KAFKA, MissingError, class_path
-from tests.clients.console.program import JVM
+from tests.clients.console.program import jvm_options
 from tests.project.shell_pages import blocks, can_isolate, quoted, run_blocks, shell_blocks
 from tests.project.tree import ROOT
 
@@ -39,7 +39,8 @@ def tools(tmp_path: Path) -> None:
     for name, tool in TOOLS.items():
         script = tmp_path / "bin" / name
         start = quoted("exec", str(APACHE_KAFKA / "tool.sh"), tool)
-        script.write_text(f'#!/bin/sh\nexport KAFKA_HEAP_OPTS="{JVM}"\n{start} "$@"\n')
+        options = " ".join(jvm_options(tool))
+        script.write_text(f'#!/bin/sh\nexport KAFKA_HEAP_OPTS="{options}"\n{start} "$@"\n')
         script.chmod(0o755)
 
 

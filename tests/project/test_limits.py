@@ -39,7 +39,7 @@ LIMITS: Final = {
     "max.connection.creation.rate": f"{CONNECTIONS}test_connections_above_the_accept_rate_of_the_broker_are_delayed",
     "connections.max.idle.ms": f"{BROKER}test_idle_connection_is_closed_after_connections_max_idle_ms",
     "trio.fetch.session.max.partitions": (
-        "replication/test_session_cache.py::test_number_of_partitions_of_all_sessions_is_limited"
+        "replication/leader/test_session_cache.py::test_number_of_partitions_of_all_sessions_is_limited"
     ),
     "socket.request.max.bytes": f"{BROKER}test_frame_larger_than_socket_request_max_bytes_closes_the_connection",
     "trio.admin.request.max.bytes": f"{BROKER}test_admin_request_larger_than_trio_admin_request_max_bytes_closes_the_connection",
@@ -55,7 +55,7 @@ LIMITS: Final = {
     "max.decompressed.message.bytes": f"{BROKER}test_record_larger_than_max_decompressed_message_bytes_is_refused",
     "message.timestamp.after.max.ms": f"{BROKER}test_timestamp_too_far_from_the_brokers_time_is_refused",
     "message.timestamp.before.max.ms": f"{BROKER}test_timestamp_too_far_from_the_brokers_time_is_refused",
-    "min.insync.replicas": "replication/test_append.py::test_minimum_for_acks_all_is_capped_at_the_number_of_replicas",
+    "min.insync.replicas": "replication/leader/test_append.py::test_minimum_for_acks_all_is_capped_at_the_number_of_replicas",
     "segment.bytes": f"{LOG}test_segment_is_rolled_when_a_batch_would_exceed_segment_bytes",
     "segment.ms": f"{LOG}test_segment_is_rolled_when_its_age_exceeds_segment_ms",
     "segment.index.bytes": f"{LOG}test_segment_is_rolled_when_its_time_index_reaches_segment_index_bytes",
@@ -101,7 +101,7 @@ LIMITS: Final = {
     "offsets.retention.minutes": f"{GROUPS}test_committed_offsets_expire_after_offsets_retention_minutes",
     "group.max.size": f"{GROUPS}test_classic_group_has_at_most_group_max_size_members",
     "group.coordinator.append.linger.ms": (
-        "coordinators/test_batches_broker.py::test_commits_share_a_batch_only_within_the_linger"
+        "coordinators/shards/test_batches_broker.py::test_commits_share_a_batch_only_within_the_linger"
     ),
     "group.consumer.max.size": f"{GROUPS}test_consumer_group_has_at_most_group_consumer_max_size_members",
     "group.min.session.timeout.ms": f"{GROUPS}test_session_timeout_outside_of_the_group_limits_is_refused",

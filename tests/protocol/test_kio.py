@@ -30,7 +30,7 @@ from trio_kafka.protocol.schema import fields_of, message_of
 from trio_kafka.protocol.versions import covers
 
 OURS: Final = {cls.__name__: cls for cls in classes()}
-EXAMPLES: Final = settings.default.max_examples // 16  # of each version of each message
+EXAMPLES: Final = settings.default.max_examples // 32  # of each version of each message
 # The name in Kafka's definitions changed between the release that kio has and 4.4.
 RENAMED: Final = {
     "generation_id_or_member_epoch": "generation_id",

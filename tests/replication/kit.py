@@ -21,11 +21,12 @@ from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, Partiti
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Timers
 from trio_kafka.records.batch import Record
-from trio_kafka.replication.fetch import Fetch, FetchAnswer
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.assembly import Replication, assemble
+from trio_kafka.replication.leader.fetch import Fetch, FetchAnswer
+from trio_kafka.replication.leader.read import PartitionFetch, PartitionRead
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.publisher import ReplicaPublisher
-from trio_kafka.replication.read import PartitionRead, Wanted
+from trio_kafka.replication.purgatories import Purgatories
 from trio_kafka.replication.settings import PartitionSettings
 from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.world.world import World
@@ -59,6 +60,11 @@ class Marks(list):
         self.append(partition)
 
 
+def new_purgatories() -> Purgatories:
+    node = Node("broker", "broker")
+    return Purgatories(Timers(node), node)
+
+
 def new_partition(
     world: World,
     *isr: int,
@@ -75,9 +81,10 @@ def new_partition(
         at,
         ME,
         state(*(isr or (1,)), leader=leader, epoch=epoch),
-        changed=marks,
+        purgatories=new_purgatories(),
         settings=settings or PartitionSettings(),
     )
+    partition.changed = marks
     root = world.directory(f"/{at}", create=True)
     partition.open(create_log(world, root, at, config=LogConfig(**config)))
     marks.clear()
@@ -97,8 +104,8 @@ def make_cold(partition: Partition) -> None:
         segment.file.chill()
 
 
-def want(offset: int = 0, max_bytes: int = 1 << 20, **fields) -> Wanted:
-    return Wanted(offset=offset, max_bytes=max_bytes, **fields)
+def want(offset: int = 0, max_bytes: int = 1 << 20, **fields) -> PartitionFetch:
+    return PartitionFetch(offset=offset, max_bytes=max_bytes, **fields)
 
 
 def content(read: PartitionRead) -> int:
@@ -109,13 +116,14 @@ def content(read: PartitionRead) -> int:
 
 
 class Cluster:
-    """A replica manager and the metadata that it follows."""
+    """The replication of a broker and the metadata that it follows."""
 
-    def __init__(self, world: World, logs: LogManager, replicas: ReplicaManager) -> None:
+    def __init__(self, world: World, logs: LogManager, replication: Replication) -> None:
         self.world = world
         self.logs = logs
-        self.replicas = replicas
-        self.publisher = ReplicaPublisher(replicas, settings_of)
+        self.replication = replication
+        self.replicas = replication.replicas
+        self.publisher = ReplicaPublisher(replication.lifecycle, settings_of)
         self.image = MetadataImage()
 
     def change(self, **topics: Mapping[int, PartitionState] | None) -> None:
@@ -169,18 +177,18 @@ async def open_cluster(
         if not root.exists("meta.properties"):
             mine = MetaProperties(node_id=ME, cluster_id="c", directory_id=new_directory_id(world))
             await write_meta_properties(root, mine)
-    replicas: ReplicaManager | None = None
+    replication: Replication | None = None
 
     def offline(directory) -> None:
-        if replicas is not None:
-            replicas.directory_offline(directory)
+        if replication is not None:
+            replication.lifecycle.directory_offline(directory)
 
     logs = LogManager(world, paths, node, on_offline=offline)
     await logs.open()
     await logs.identify(identity)
     await load_logs(logs, lambda _: LogConfig())
-    replicas = ReplicaManager(world, ME, logs, Timers(node), node)
-    cluster = Cluster(world, logs, replicas)
+    replication = assemble(world, ME, logs, Timers(node), node)
+    cluster = Cluster(world, logs, replication)
     if image is not None:
         cluster.image = image
         start(cluster)

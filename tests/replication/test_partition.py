@@ -4,7 +4,7 @@ from tests.replication.kit import PEER, batch, new_partition, state
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.model import NodeId
-from trio_kafka.replication.append import append
+from trio_kafka.replication.leader.append import append
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.settings import PartitionSettings
 
@@ -141,8 +141,8 @@ async def test_new_leader_epoch_forgets_the_end_offsets_of_followers(world) -> N
 
     partition.update(state(1, 2, epoch=1))
 
-    assert partition.follower_ends == {}
-    assert partition.epoch_start == 3
+    assert partition.role.follower_ends == {}
+    assert partition.role.epoch_start == 3
     assert partition.log.high_watermark == 2
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.replication.kit import batch, new_partition, state
 from trio_kafka.errors import KafkaError, LogDirError
-from trio_kafka.replication.append import append
+from trio_kafka.replication.leader.append import append
 from trio_kafka.replication.partition import active_producers
 
 

@@ -18,8 +18,9 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.model import TopicId
-from trio_kafka.replication.append import append
-from trio_kafka.replication.fetch import FetchLimits
+from trio_kafka.replication.leader.append import append
+from trio_kafka.replication.leader.fetch import FetchLimits
+from trio_kafka.replication.roles import Deleted
 
 
 async def test_new_topic_has_logs_that_take_appends(world) -> None:
@@ -46,7 +47,7 @@ async def test_deleted_topic_is_unknown_and_its_name_can_be_used_again(world) ->
     assert names(world) == []
     cluster.change(t={0: state(1)})
     assert cluster.replicas.partition("t", 0).log.end_offset == 0
-    assert old.deleted
+    assert isinstance(old.role, Deleted)
 
 
 async def test_changes_of_leader_and_isr_are_taken_over(world) -> None:
@@ -94,7 +95,7 @@ async def test_waiting_fetch_is_completed_by_records_committed_through_new_setti
     cluster.configure("t", min_insync_replicas="2")
     partition = cluster.replicas.partition("t", 0)
     append(partition, batch(), acks=1)
-    delayed = cluster.replicas.begin_fetch({(cluster.topic_id("t"), 0): want()}, FetchLimits())
+    delayed = cluster.replication.fetches.begin({(cluster.topic_id("t"), 0): want()}, FetchLimits())
     done = park(delayed)
 
     cluster.configure("t", min_insync_replicas="1")

@@ -22,9 +22,9 @@ from trio_kafka.records.header import (
 )
 from trio_kafka.records.validate import Limits
 from trio_kafka.replication import record_validation
-from trio_kafka.replication.append import append
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.queued_appends import REFINED_WITHIN_S, QueuedAppends
+from trio_kafka.replication.leader.append import append
+from trio_kafka.replication.leader.queued_appends import REFINED_WITHIN_S, QueuedAppends
 from trio_kafka.replication.record_validation import AT_ONCE, RecordValidation, validation_of
 from trio_kafka.replication.settings import PartitionSettings
 

@@ -2,8 +2,8 @@ import pytest
 
 from tests.replication.kit import LANE, batch, open_cluster, state, want
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.replication.append import append
-from trio_kafka.replication.fetch import FetchLimits
+from trio_kafka.replication.leader.append import append, append_acknowledged
+from trio_kafka.replication.leader.fetch import FetchLimits
 from trio_kafka.replication.topic_metrics import MetricsByTopic, TopicMetrics
 from trio_kafka.scheduling.chunked_work import advance, whole
 
@@ -27,7 +27,7 @@ def numbers(metrics: TopicMetrics) -> tuple[int, ...]:
 
 def fetch(cluster, topic: str, number: int = 0, *, follower=None, offset: int = 0):
     wanted = {(cluster.topic_id(topic), number): want(offset)}
-    answer = cluster.replicas.begin_fetch(wanted, FetchLimits(min_bytes=0, follower=follower))
+    answer = cluster.replication.fetches.begin(wanted, FetchLimits(min_bytes=0, follower=follower))
     answer.release()
     return answer
 
@@ -42,10 +42,10 @@ async def test_appended_records_and_bytes_are_counted_by_topic(world) -> None:
     append(partition("u", 0), batch(5), acks=1)
 
     size = len(batch(3)) + len(batch(2))
-    by_topic = dict(cluster.replicas.topic_metrics)
+    by_topic = dict(cluster.replication.topic_metrics)
     assert numbers(by_topic["t"]) == (2, 0, size, 5, 0, 0, 0)
     assert numbers(by_topic["u"]) == (1, 0, len(batch(5)), 5, 0, 0, 0)
-    total = whole(cluster.replicas.topic_metrics.total())
+    total = whole(cluster.replication.topic_metrics.total())
     assert (total.produces, total.records_in) == (3, 10)
 
 
@@ -59,7 +59,7 @@ async def test_only_bytes_sent_to_consumers_are_counted(world) -> None:
     fetch(cluster, "t", offset=3)  # nothing is there
     fetch(cluster, "t", offset=9)  # out of range: what clients cause
 
-    (metrics,) = dict(cluster.replicas.topic_metrics).values()
+    (metrics,) = dict(cluster.replication.topic_metrics).values()
     assert (metrics.fetches, metrics.failed_fetches, metrics.bytes_out) == (
         3,
         0,
@@ -74,8 +74,8 @@ async def test_waiting_fetch_counts_no_bytes_until_its_response(world) -> None:
     limits = FetchLimits(min_bytes=1 << 20)
     wanted = {(cluster.topic_id("t"), 0): want()}
 
-    delayed = cluster.replicas.begin_fetch(wanted, limits)
-    (metrics,) = dict(cluster.replicas.topic_metrics).values()
+    delayed = cluster.replication.fetches.begin(wanted, limits)
+    (metrics,) = dict(cluster.replication.topic_metrics).values()
     assert (metrics.fetches, metrics.bytes_out) == (1, 0)
 
     answer = delayed.try_complete(True)
@@ -91,7 +91,7 @@ async def test_bytes_fetched_by_followers_are_not_counted(world) -> None:
 
     fetch(cluster, "t", follower=2)
 
-    assert whole(cluster.replicas.topic_metrics.total()).bytes_out == 0
+    assert whole(cluster.replication.topic_metrics.total()).bytes_out == 0
 
 
 def test_errors_caused_by_clients_are_not_counted_as_failures() -> None:
@@ -114,7 +114,7 @@ async def test_failed_append_is_counted_as_a_request(world) -> None:
     with pytest.raises(KafkaError):
         append(cluster.replicas.partition("t", 0), memoryview(bytearray(80)), acks=1)
 
-    assert numbers(whole(cluster.replicas.topic_metrics.total()))[:4] == (1, 0, 0, 0)
+    assert numbers(whole(cluster.replication.topic_metrics.total()))[:4] == (1, 0, 0, 0)
 
 
 async def test_counts_of_a_deleted_topic_stay_in_the_total(world) -> None:
@@ -124,8 +124,8 @@ async def test_counts_of_a_deleted_topic_stay_in_the_total(world) -> None:
 
     cluster.change(t=None)
 
-    assert dict(cluster.replicas.topic_metrics) == {}
-    assert whole(cluster.replicas.topic_metrics.total()).records_in == 4
+    assert dict(cluster.replication.topic_metrics) == {}
+    assert whole(cluster.replication.topic_metrics.total()).records_in == 4
 
 
 def test_metrics_of_a_topic_are_kept_until_its_last_partition_is_removed() -> None:
@@ -164,7 +164,7 @@ async def test_a_refused_append_of_a_client_is_counted_unless_the_client_caused_
 
     for acks, records in ((-1, batch()), (1, corrupt)):
         with pytest.raises(KafkaError):
-            cluster.replicas.append(partition, records, acks=acks, zstd=True, timeout_s=1.0)
+            append_acknowledged(partition, records, acks=acks, zstd=True, timeout_s=1.0)
 
-    (metrics,) = dict(cluster.replicas.topic_metrics).values()
+    (metrics,) = dict(cluster.replication.topic_metrics).values()
     assert (metrics.produces, metrics.failed_produces) == (2, 1)

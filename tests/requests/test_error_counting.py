@@ -44,7 +44,7 @@ def walked(part: Any, version: int, counts: dict[int, int]) -> dict[int, int]:
     return counts
 
 
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings.default.max_examples // 10)
 @given(st.data())
 @pytest.mark.parametrize("cls", RESPONSES, ids=lambda one: one.__name__)
 def test_counting_encoder_counts_error_codes_and_gives_the_same_bytes(

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from tests.sim.clients import Clients
 from tests.sim.ledger import Ledger
-from trio_kafka.replication.queued_appends import QueuedAppends
+from trio_kafka.replication.leader.queued_appends import QueuedAppends
 from trio_kafka.testing.simulate import Simulation
 from trio_kafka.testing.simulate.lives import NAME, SimulatedLives
 from trio_kafka.world.simulated import Universe
@@ -86,21 +86,20 @@ async def live(lives: SimulatedLives, clients: Load, end: End) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def live_on(sim: Simulation, clients: Load) -> None:
+async def live_on(sim: Simulation, clients: Load, lives: int = LIVES) -> None:
     """Some lives at the mercy of chance, one that ends in order, one that looks at what is left."""
     chance = sim.universe.chance("fate")
     in_order = End(phase=None, after_s=0.0, kept=0.0)
     await sim.lives.kill()
-    for end in [*(choose_end(chance) for _ in range(LIVES)), in_order, in_order]:
+    for end in [*(choose_end(chance) for _ in range(lives)), in_order, in_order]:
         await live(sim.lives, clients, end)
 
 
-async def live_and_die(sim: Simulation) -> Ledger:
+async def live_and_die(sim: Simulation, lives: int = LIVES) -> Ledger:
     """Lives of a broker whose clients create and delete topics, produce and read."""
     ledger = Ledger()
-    await live_on(
-        sim, Clients(world=sim.clients, ledger=ledger, chance=sim.universe.chance("clients"))
-    )
+    chance = sim.universe.chance("clients")
+    await live_on(sim, Clients(world=sim.clients, ledger=ledger, chance=chance), lives)
     return ledger
 
 

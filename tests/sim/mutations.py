@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import trio
 
-from trio_kafka.coordinators.partition_log import PartitionLog
+from trio_kafka.coordinators.shards.partition_log import PartitionLog
 from trio_kafka.errors import KafkaError
 from trio_kafka.log import producer_snapshots
 from trio_kafka.log import segment as log_segment

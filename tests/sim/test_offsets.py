@@ -9,9 +9,9 @@ import pytest
 from tests.sim.committers import Committers, LostOffsetError
 from tests.sim.lives import SETTINGS, count_queued, live_on, stall_now_and_then
 from trio_kafka.attributes import frozen
-from trio_kafka.coordinators.batch_accumulator import BatchAccumulator
-from trio_kafka.coordinators.effects import Effects
-from trio_kafka.coordinators.partition_log import PartitionLog
+from trio_kafka.coordinators.shards.batch_accumulator import BatchAccumulator
+from trio_kafka.coordinators.shards.effects import Effects
+from trio_kafka.coordinators.shards.partition_log import PartitionLog
 from trio_kafka.testing.simulate import Simulation, run_seed
 
 Size = Callable[[int, int], int]

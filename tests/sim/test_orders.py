@@ -33,7 +33,7 @@ async def test_no_schedule_of_faults_violates_a_guarantee(
 
 @pytest.mark.parametrize("name", ["show_before_the_sync", "accept_duplicates", "stay_queued"])
 def test_a_planted_bug_is_found_within_60_seeds(name: str) -> None:
-    """Some of `test_all_planted_bugs_but_one_are_found`, for the short suite."""
+    """Some of `test_all_planted_bugs_but_one_are_found`, for `make test`."""
     [mutation] = [one for one in MUTATIONS if one.__name__ == name]
 
     assert find(mutation, 60) is not None

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 import trio
 
+from tests.lanes import Seeds
 from tests.sim.ledger import Ledger
 from tests.sim.lives import CLEANER, SETTINGS, live_and_die, live_with_all
 from trio_kafka.log.log import Log
@@ -26,33 +27,34 @@ def run_lives(seed: int) -> Ledger:
     return run_seed(live_and_die, seed, settings=SETTINGS)
 
 
-def test_acknowledged_records_survive_every_power_loss(size: Size) -> None:
-    seeds = size(4, 50)
+def test_acknowledged_records_survive_every_power_loss(seeds: Seeds, size: Size) -> None:
+    ledgers = [run_lives(seed) for seed in seeds(1, 50)]
 
-    ledgers = [run_lives(seed) for seed in range(seeds)]
-
-    assert sum(ledger.acknowledged for ledger in ledgers) > 100 * seeds
-    assert sum(ledger.deleted for ledger in ledgers) > seeds
+    count = len(ledgers)
+    # One seed alone may lose its power early in every life but the last ones.
+    assert sum(ledger.acknowledged for ledger in ledgers) > size(20, 100) * count
+    assert sum(ledger.deleted for ledger in ledgers) > size(0, count)
 
 
 @pytest.mark.timeout(3000)  # of the long form
-def test_records_survive_power_losses_during_compaction_deletions_and_moves(size: Size) -> None:
-    seeds = size(4, 200)
+def test_records_survive_power_losses_during_compaction_deletions_and_moves(
+    seeds: Seeds, size: Size
+) -> None:
+    ledgers = [run_seed(live_with_all, seed, settings=SETTINGS | CLEANER) for seed in seeds(1, 200)]
 
-    ledgers = [run_seed(live_with_all, seed, settings=SETTINGS | CLEANER) for seed in range(seeds)]
-
+    count = len(ledgers)
     acknowledged = sum(ledger.acknowledged for ledger in ledgers)
     cut, moved = sum(ledger.cut for ledger in ledgers), sum(ledger.moved for ledger in ledgers)
-    print(f"{acknowledged} records, {cut} deletions of records, {moved} moves, {seeds} seeds")
-    assert acknowledged > 100 * seeds
-    assert sum(ledger.compacted for ledger in ledgers) > 10 * seeds
-    assert cut > seeds
-    assert moved > seeds
+    print(f"{acknowledged} records, {cut} deletions of records, {moved} moves, {count} seeds")
+    assert acknowledged > size(20, 100) * count
+    assert sum(ledger.compacted for ledger in ledgers) > size(0, 10) * count
+    assert cut > size(0, count)
+    assert moved > size(0, count)
 
 
 def test_runs_with_the_same_seed_have_the_same_trace() -> None:
     async def trace(sim: Simulation) -> tuple[int, int]:
-        await live_and_die(sim)
+        await live_and_die(sim, lives=1)
         return sim.universe.digest, len(sim.universe.trace)
 
     one, other = (run_seed(trace, 3, settings=SETTINGS) for _ in range(2))

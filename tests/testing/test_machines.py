@@ -2,7 +2,7 @@
 
 import pytest
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
 from trio_kafka.scheduling.chunked_work import Steps

@@ -347,9 +347,9 @@ async def test_large_page_is_sent_in_chunks_while_other_tasks_run(
             nursery.start_soon(others)
             answer = await ui.ask("/admin/tree?limit=5000")
             before = turns
-            twin = await ui.ask("/admin/api/tree?limit=5000")
+            as_json = await ui.ask("/admin/api/tree?limit=5000")
             done = True
-        rows = twin.json()["rows"]
+        rows = as_json.json()["rows"]
 
     assert len(read_html(answer.body.decode()).all("small")) == len(rows) > 1500
     # A page shows at most 8 rows in a turn, and reads at most 32.

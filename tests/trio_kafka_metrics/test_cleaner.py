@@ -3,6 +3,7 @@ from trio.testing import MockClock
 from tests.trio_kafka_metrics.kit import harness, read
 from trio_kafka.log.cleaner.cleaner_thread import CleanerThread
 from trio_kafka.log.cleaner.job import CleaningStats
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka_metrics.cleaner import read_cleaner
 
 STATS = CleaningStats(
@@ -30,11 +31,11 @@ async def test_state_and_last_run_of_the_log_cleaner_are_exported(
         cleaner.cleaners = [one, other]
         cleaner.dirtiest_ratio = 0.756
         cleaner.moved_bytes = 180
-        log = it.parts.replicas.logs.logs[0]
-        cleaner.states.set_aside[log] = "damage"
+        log = it.parts[LogManager].logs[0]
+        cleaner.states.uncleanable[log] = "damage"
 
         found = read(read_cleaner, it.parts)
-        path = it.parts.replicas.logs.directories[0].path
+        path = it.parts[LogManager].directories[0].path
 
     of_cleaner, of_manager = "kafka_log_logcleaner_", "kafka_log_logcleanermanager_"
     assert found[f"{of_cleaner}deadthreadcount"] == 1

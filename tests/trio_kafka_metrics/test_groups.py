@@ -5,6 +5,7 @@ from trio.testing import MockClock
 from tests.apis.kit import write
 from tests.apis.test_k09_offset_fetch import commit
 from tests.trio_kafka_metrics.kit import harness, read, shown
+from trio_kafka.replication.roles import Following
 from trio_kafka_metrics.groups import read_groups
 from trio_kafka_metrics.metric_values import MetricValues
 
@@ -57,7 +58,8 @@ async def test_topic_that_another_broker_leads_has_offsets_and_no_sum_of_lags(
         await it.served.create_topic("t")
         await it.served.serve_groups("g")
         await commit(it.served, "g", "t", 0, 1)
-        it.served.broker.replicas.partition("t", 0).leading = None
+        partition = it.served.broker.replicas.partition("t", 0)
+        partition.role = Following(partition.log)
 
         found = read(read_groups, it.parts)
 
@@ -107,8 +109,8 @@ async def test_shard_that_stops_during_a_collection_is_not_read_further(
         names = [
             name
             for name in (f"g{number}" for number in range(5000))
-            if it.served.broker.groups.partition_of(name)
-            == it.served.broker.groups.partition_of("g0")
+            if it.served.broker.groups.topic.partition_of(name)
+            == it.served.broker.groups.topic.partition_of("g0")
         ][:50]
         for name in names:
             await commit(it.served, name, "t", 0, 0)

@@ -9,6 +9,8 @@ import trio
 from tests.trio_kafka_metrics.kit import OPEN, harness, scrape
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.purgatories import Purgatories
+from trio_kafka.replication.topic_metrics import MetricsByTopic
 from trio_kafka_metrics.collection import Collection
 
 PARTITIONS = 10_000
@@ -17,16 +19,17 @@ LIMIT_S = 0.005
 pytestmark = pytest.mark.slow
 
 
-def grow(replicas, topics: int = 100) -> None:
+def grow(parts, topics: int = 100) -> None:
     """Many partitions beside the one that is there; they share its log."""
+    replicas, purgatories = parts.replicas, parts[Purgatories]
     (one,) = replicas.partitions
     state = replicas.image.partition(one.at)
     for number in range(PARTITIONS):
         at = TopicPartition(f"topic-{number % topics}", number // topics)
-        made = Partition(one.topic_id, at, one.node, state, changed=replicas.changed)
-        made.log = one.log
+        made = Partition(one.topic_id, at, one.node, state, purgatories=purgatories)
+        made.role = one.role
         replicas._nodes[made] = None
-        replicas.topic_metrics.join(at.topic)
+        parts[MetricsByTopic].join(at.topic)
 
 
 async def test_every_slice_of_a_scrape_of_10000_partitions_takes_at_most_5_ms(
@@ -51,7 +54,7 @@ async def test_every_slice_of_a_scrape_of_10000_partitions_takes_at_most_5_ms(
     async with harness({"max.series": "1000000"}) as it:
         await it.served.create_topic("t")
         await scrape(it)
-        grow(it.parts.replicas)
+        grow(it.parts)
         gc.collect()
         gc.freeze()
         slices.clear()

@@ -3,6 +3,7 @@ from trio.testing import MockClock
 
 from tests.trio_kafka_metrics.kit import harness, read
 from trio_kafka.errors import LogDirError
+from trio_kafka.replication.purgatories import Purgatories
 from trio_kafka_metrics.replicas import read_replicas
 
 
@@ -38,12 +39,12 @@ async def test_number_of_delayed_operations_is_exported_per_purgatory(
     autojump_clock: MockClock,
 ) -> None:
     async with harness() as it:
-        replicas = it.parts.replicas
-        replicas.fetch.watchers.update({"a": {"x": None, "y": None}, "b": {"x": None}})
-        replicas.produce._expired = 4
+        purgatories = it.parts[Purgatories]
+        purgatories.fetch.watchers.update({"a": {"x": None, "y": None}, "b": {"x": None}})
+        purgatories.produce._expired = 4
 
         found = read(read_replicas, it.parts)
-        replicas.fetch.watchers.clear()
+        purgatories.fetch.watchers.clear()
 
     size = "kafka_server_delayedoperationpurgatory_purgatorysize"
     assert found[f"{size}{{delayedOperation=Fetch}}"] == 3

@@ -27,7 +27,8 @@ from trio_kafka.model import Endpoint
 from trio_kafka.network.plane import Plane
 from trio_kafka.plugin_host.host import PluginHost
 from trio_kafka.raft.driver import RaftDriver
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.purgatories import Purgatories
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.request_log.log import RequestLog
 from trio_kafka.world.world import World
@@ -64,8 +65,9 @@ class RunningBroker:
     logs = _Named(LogManager)
     metadata = _Named(MetadataCache)
     plugins = _Named(PluginHost)
+    purgatories = _Named(Purgatories)
     raft = _Named(RaftDriver)
-    replicas = _Named(ReplicaManager)
+    replicas = _Named(Replicas)
     request_log = _Named(RequestLog)
     storage = _Named(Storage)
 

@@ -14,11 +14,13 @@ from trio_kafka.attributes import define
 from trio_kafka.controls.clients import connected_clients, connections
 from trio_kafka.controls.groups import list_groups
 from trio_kafka.controls.running import HasParts
-from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.classic.group import SESSION as CLASSIC_SESSION
 from trio_kafka.coordinators.groups.consumer.transition import SESSION as CONSUMER_SESSION
-from trio_kafka.coordinators.keyed_timers import KeyedTimers
+from trio_kafka.coordinators.shards.effects import TimerKey
+from trio_kafka.coordinators.shards.keyed_timers import KeyedTimers
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.purgatory import Purgatory, Timer, Timers
+from trio_kafka.replication.purgatories import Purgatories
 from trio_kafka.world.clock import Follower, SkippingClock
 
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
@@ -74,7 +76,7 @@ class ClientsHeld:
 
     @property
     def _polls(self) -> Purgatory:
-        return self._broker.parts.replicas.fetch
+        return self._broker.parts[Purgatories].fetch
 
     @property
     def _sessions(self) -> list[KeyedTimers]:
@@ -103,7 +105,7 @@ async def move_clock(broker: HasParts, seconds: float, hold: bool | None = None)
     TimeoutError if the work at one deadline does not end.
     """
     clock = clock_of_loop()
-    logs = broker.parts.replicas.logs
+    logs = broker.parts[LogManager]
     ends: dict[Hashable, int] = {(log.topic_id, log.partition): log.end_offset for log in logs.logs}
     followers: list[Follower] = [broker.parts.scheduler]
     if seconds > _HELD_S if hold is None else hold:

@@ -7,6 +7,7 @@ from trio_kafka.controls.ask import ask, check
 from trio_kafka.controls.running import HasParts
 from trio_kafka.controls.values import Topic
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.metadata.image import TopicImage
 from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k02_list_offsets import (
@@ -64,7 +65,7 @@ async def compact_topic(broker: HasParts, image: TopicImage) -> None:
     """Compact the logs of a topic. Raises KafkaError."""
     cleaner = broker.parts.cleaner
     for number in image.partitions:
-        log = broker.parts.replicas.logs.get(TopicPartition(image.name, number))
+        log = broker.parts[LogManager].get(TopicPartition(image.name, number))
         if log is None:
             continue
         if not log.config.compacts:
@@ -73,7 +74,7 @@ async def compact_topic(broker: HasParts, image: TopicImage) -> None:
                 f"{image.name} is not compacted: create it with cleanup.policy=compact",
             )
         await cleaner.clean_now(log)
-        if why := cleaner.states.set_aside.get(log):
+        if why := cleaner.states.uncleanable.get(log):
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, why)
         await cleaner.apply_retention(log)
 

@@ -1,6 +1,7 @@
 """Coordinators: client state that is kept in internal topics, with one writer for each partition.
 
-Invariant: no answer says anything that a crash could take back.
+`shards` is the generic half, `groups` the coordinator of groups. Invariant: no answer says anything
+that a crash could take back.
 """
 
-__all__ = ["batch_accumulator", "effects", "groups", "protocols", "runtime", "stored"]
+__all__ = ["groups", "shards"]

@@ -19,8 +19,9 @@ from typing import Final, NamedTuple
 
 import trio
 
-from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.disk_latency import LONG_APPEND_S
 from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
@@ -143,7 +144,9 @@ def _write_now(
     if log.failed or log.closed or writer.blocked_by:
         log.refuse()
     latency = log.latency
-    began = latency.begin()
+    if latency.suspect:
+        latency.watch()
+    began = latency.elapsed() - latency.yielded_s
     writer.blocked_by = "append"
     try:
         segment = log.segments.active
@@ -156,7 +159,10 @@ def _write_now(
     finally:
         writer.blocked_by = None
     take_over(log, segment, records, headers=headers, written_at=position)
-    latency.end(began)
+    ended = latency.elapsed()
+    took_s = ended - latency.yielded_s - began
+    if took_s > LONG_APPEND_S:
+        latency.held_up(ended - took_s, ended)
 
 
 def _writing(
@@ -233,12 +239,7 @@ def take_over(
     """
     if log.failed or log.closed:
         log.refuse()
-    size = len(records)
-    if segment.size - written_at != size:
-        raise InvariantError(
-            f"{log.partition}: the file grew by {segment.size - written_at} bytes, want {size}"
-        )
-    segment.wrote(written_at, headers, log.config.index_interval_bytes)
+    segment.wrote(written_at, headers, log.config.index_interval_bytes, grown_by=len(records))
     epochs, position = log.epochs, 0
     for header in headers:
         if header.leader_epoch != epochs.latest:

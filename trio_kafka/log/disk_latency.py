@@ -35,6 +35,8 @@ class DiskLatency:
     elapsed: World's clock that is never skipped.
     waits: count of the waits of this thread; None: each long append has waited.
     suspect: call `watch` before the next append.
+    yielded_s: time in the yield point, all in all. An append does not count it: appends nest, as
+        one task may serve at a yield point of another.
     calm: not slow, and no append is queued.
     queues: number of partitions with queued appends.
     appending: held during an append in a thread. Two at a time would copy on the core that the loop
@@ -48,7 +50,7 @@ class DiskLatency:
     _suspect_until: float = field(default=_NEVER, init=False)
     _waited: int | None = field(default=None, init=False)  # count before the watched append
     _watched: float = field(default=_NEVER, init=False)
-    _yielded_s: float = field(default=0.0, init=False)  # spent in the yield point, all in all
+    yielded_s: float = field(default=0.0, init=False)
     appending: trio.Lock = field(factory=trio.Lock, init=False)
     calm: bool = field(default=True, init=False)
     queues: int = field(default=0, init=False)
@@ -60,19 +62,6 @@ class DiskLatency:
     def slow(self) -> bool:
         """True for a second after a long append."""
         return self.elapsed() < self.slow_until
-
-    def begin(self) -> float:
-        """Begin to measure an append in the loop. Pass the result to `end`."""
-        if self.suspect:
-            self.watch()
-        return self.elapsed() - self._yielded_s
-
-    def end(self, began: float) -> None:
-        """Note a long append. Appends nest: one task may serve at a yield point of another."""
-        ended = self.elapsed()
-        took_s = ended - self._yielded_s - began
-        if took_s > LONG_APPEND_S:
-            self.held_up(ended - took_s, ended)
 
     async def run_in_threads(self, append: FileWork[T]) -> T:
         """Perform an append in threads, and note a long one. Shielded."""
@@ -88,7 +77,7 @@ class DiskLatency:
         """Call the yield point during an append. Its time is not counted as the append's."""
         begin = self.elapsed()
         self.yield_point()
-        self._yielded_s += self.elapsed() - begin
+        self.yielded_s += self.elapsed() - begin
 
     def watch(self) -> None:
         """Note the count of waits before an append to a suspect directory.

@@ -12,7 +12,7 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.log.batch_lookup import CutBatchError, Spot, find_batch
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.files.names import INDEX, INDEX_FILES, LOG, TIME_INDEX, offset_file
@@ -146,9 +146,25 @@ class Segment(SegmentFile):
             index.rename(offset_file(self.base_offset, kind) + suffix)
 
     def wrote(
-        self, position: int, headers: Sequence[BatchHeader], index_interval_bytes: int
+        self,
+        position: int,
+        headers: Sequence[BatchHeader],
+        index_interval_bytes: int,
+        *,
+        grown_by: int | None = None,
     ) -> None:
-        """Take over batches that were written, or found, at `position`: timestamps and indexes."""
+        """Take over batches that were written, or found, at `position`: timestamps and indexes.
+
+        grown_by: bytes of an append. Raises InvariantError unless they end the file.
+        """
+        if grown_by is not None:
+            file = self._file
+            end = file.size if file is not None else self._size
+            if end - position != grown_by:
+                raise InvariantError(
+                    f"{self.directory.path}: the file grew by {end - position} bytes,"
+                    f" want {grown_by}"
+                )
         recent = self._recent
         for header in headers:
             last = header.base_offset + header.last_offset_delta

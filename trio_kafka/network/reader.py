@@ -195,7 +195,7 @@ class Reader:
         """Note an edge of a socket."""
         connection = self._table.by_key.get(key)
         if connection is None:
-            return  # the bell
+            return  # woken by `ring`
         if mask & (PEER_DONE | BROKEN):
             if mask & BROKEN:
                 self._table.close(connection, CloseReason.GONE, "reset")

@@ -20,7 +20,10 @@ class MuteReason(IntEnum):
     SENDING = 64  # the socket has not taken all answers
 
 
-BUSY: Final = MuteReason.IN_FLIGHT | MuteReason.SENDING
+# For code that runs for each request: in Python 3.11 a member costs ten times as much by its class.
+IN_FLIGHT: Final = MuteReason.IN_FLIGHT
+SENDING: Final = MuteReason.SENDING
+BUSY: Final = IN_FLIGHT | SENDING
 
 
 class CloseReason(StrEnum):

@@ -13,7 +13,7 @@ from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.metered import MemoryFullError
-from trio_kafka.network.reasons import CloseReason, MuteReason
+from trio_kafka.network.reasons import IN_FLIGHT, CloseReason, MuteReason
 from trio_kafka.network.request import Request
 from trio_kafka.network.sending import AnswerSender
 from trio_kafka.scheduling.loop_budget import LoopBudget
@@ -98,7 +98,7 @@ class RequestReceiver:
         if frame is None:
             framer.rest()
             return None
-        connection.muted = MuteReason.IN_FLIGHT
+        connection.muted = IN_FLIGHT
         connection.requests += 1
         now = self._budget.elapsed()
         code, correlation, length = HEAD(frame, 0)

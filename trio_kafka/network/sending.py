@@ -16,7 +16,7 @@ from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.outgoing import FILE_SHARE, Outgoing, Progress, release
-from trio_kafka.network.reasons import CloseReason, MuteReason
+from trio_kafka.network.reasons import SENDING, CloseReason, MuteReason
 from trio_kafka.network.request import Request
 from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.server import Segments
@@ -50,7 +50,7 @@ class AnswerSender:
             return
         connection.framer.done()
         if request.stamps.response_bytes > SMALL:
-            connection.muted |= MuteReason.SENDING
+            connection.muted |= SENDING
         answers = connection.answers
         if answers:
             answers.append((request, segments))
@@ -101,12 +101,12 @@ class AnswerSender:
                 return
             if taken == len(data):
                 self._count(requests)
-                if connection.muted & MuteReason.SENDING:
-                    self._unmute(connection, MuteReason.SENDING)
+                if connection.muted & SENDING:
+                    self._unmute(connection, SENDING)
                 return
         connection.out = Outgoing(requests, segments, taken)
         connection.progress = self._budget.time
-        connection.muted |= MuteReason.SENDING
+        connection.muted |= SENDING
         if not taken:
             self.resume(connection)
 
@@ -131,7 +131,7 @@ class AnswerSender:
         if progress is Progress.DONE:
             connection.out = None
             self._count(out.requests)
-            self._unmute(connection, MuteReason.SENDING)
+            self._unmute(connection, SENDING)
         elif progress is Progress.SHARE_USED and not connection.flushing:
             connection.flushing = True
             self._continue_later(connection)

@@ -18,7 +18,7 @@ from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.outgoing import release
-from trio_kafka.network.reasons import BUSY, CloseReason, MuteReason
+from trio_kafka.network.reasons import BUSY, IN_FLIGHT, SENDING, CloseReason, MuteReason
 from trio_kafka.network.request import Request
 from trio_kafka.network.sending import SMALL, AnswerSender
 from trio_kafka.wire.server import Segments
@@ -70,7 +70,7 @@ class Writer:
             self._finish(connection, request)
         else:
             self.sender.send_later(connection, request, segments)
-            self.unmute(connection, MuteReason.IN_FLIGHT)
+            self.unmute(connection, IN_FLIGHT)
 
     def _joins_round(self, request: Request, segments: Segments | None) -> bool:
         """Return whether an answer is sent at the end of the round of another task."""
@@ -129,7 +129,7 @@ class Writer:
     def unmute(self, connection: Connection, reason: MuteReason) -> None:
         """Remove a mute reason; receive from the connection, or end it, if that was the last."""
         connection.muted &= ~reason
-        if connection.ending is not None and reason == MuteReason.SENDING:
+        if connection.ending is not None and reason == SENDING:
             self._close(connection, *connection.ending)
             return
         if connection.muted:
@@ -151,7 +151,7 @@ class Writer:
     ) -> None:
         """Close the connection of a request that gets no answer."""
         del request
-        connection.muted &= ~MuteReason.IN_FLIGHT
+        connection.muted &= ~IN_FLIGHT
         if connection.closed:
             connection.framer.drop()
         self.sender.end(connection, reason, detail)
@@ -174,7 +174,7 @@ class Writer:
             return
         connection.framer.done()
         self.sender.send(connection, (request,), segments)
-        self.unmute(connection, MuteReason.IN_FLIGHT)
+        self.unmute(connection, IN_FLIGHT)
 
     def _finish(self, connection: Connection, request: Request) -> None:
         """End a request that has no answer."""
@@ -183,4 +183,4 @@ class Writer:
         else:
             connection.framer.done()
             self.sender.finish(request)
-            self.unmute(connection, MuteReason.IN_FLIGHT)
+            self.unmute(connection, IN_FLIGHT)

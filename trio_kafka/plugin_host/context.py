@@ -15,6 +15,7 @@ from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Node, NodeKind
+from trio_kafka.log.decompression import Decompression
 from trio_kafka.model import Endpoint, TopicId
 from trio_kafka.plugin_host.changed_batches import changed_batches
 from trio_kafka.plugin_host.contributions import Checked, Contributions, Interception
@@ -193,7 +194,7 @@ class PluginContext(_Of[S]):
         """
         data = await read_bytes(batches)
         return await changed_batches(
-            data, change, self.world, decompression=self.parts.replicas.decompression
+            data, change, self.world, decompression=self.parts[Decompression]
         )
 
     async def produce(

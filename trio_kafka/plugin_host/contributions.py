@@ -99,8 +99,8 @@ class Contributions:
     def leave(self, reason: str = "") -> None:
         """Withdraw everything. Idempotent.
 
-        reason: if set, APIs stay and answer with this error, as do requests that a closed plugin
-        intercepts.
+        reason: if set, APIs stay and answer with this error, as do requests that the plugin
+        intercepts if it is `closed`.
         """
         if not self.live:
             return

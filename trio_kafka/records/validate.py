@@ -36,6 +36,7 @@ ZSTD_SINCE: Final = 7  # version of Produce
 _SMALLEST_LEGACY: Final = 14  # bytes after the length, magic 0
 _LENGTH_AT: Final = 8
 _MAGIC_AT: Final = 16
+_ATTRIBUTES_AT: Final = 22  # low byte
 _LAST_CODEC: Final = int(Codec.ZSTD)
 
 
@@ -126,6 +127,16 @@ def _explain_short(records: memoryview | None) -> KafkaError:
     if records is None or (size := _batch_size(records, 0)) is None:
         return _no_batch("no whole batch, want exactly one")
     return _wrong_magic(records) or corrupt(f"batch of {size} bytes, want {HEADER_SIZE} or more")
+
+
+def is_transactional(records: memoryview | None) -> bool:
+    """Return whether records, which were not checked yet, begin with a transactional batch."""
+    return (
+        records is not None
+        and len(records) > _ATTRIBUTES_AT
+        and records[_MAGIC_AT] == 2
+        and bool(records[_ATTRIBUTES_AT] & TRANSACTIONAL)
+    )
 
 
 def _check_frame(records: memoryview) -> None:

@@ -1,19 +1,15 @@
-"""Replicas of this broker: leaders, in-sync sets, appends, reads and fetch sessions."""
+"""Replicas of this broker: what they are (`partition`, `roles`), where they are found (`table`).
+
+`leader` serves clients and followers, `follower` copies from a leader, `moves` changes directories.
+"""
 
 __all__ = [
-    "alter_log_dirs",
-    "append",
-    "append_queue",
-    "delayed_produce",
-    "delete_records",
-    "fetch",
-    "isr",
-    "manager",
-    "offsets",
+    "leader",
+    "moves",
     "partition",
-    "publisher",
-    "read",
-    "sessions",
+    "purgatories",
+    "roles",
     "settings",
+    "table",
     "topic_metrics",
 ]

@@ -4,8 +4,11 @@ Source: KIP-497 (the leader's view of the set), KIP-966 (nothing is committed be
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
+
+ACKS_ALL: Final = -1
 
 
 def effective_minimum(min_insync_replicas: int, replicas: int) -> int:

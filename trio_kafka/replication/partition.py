@@ -1,15 +1,24 @@
-"""One replica of a partition on this broker: leader, in-sync set and log.
+"""One replica of a partition on this broker.
 
-State only: `append`, `read`, `offsets` and `delayed_produce` act on it. Each change that requests
-    may wait for calls `changed`, which marks the purgatories; the Partition is their key. It lives
-    until its topic is deleted or the replica leaves, and stays the same object while leaders and
-    epochs change.
+Theory of operation. Three things decide what a replica does: the metadata (leader, epoch, in-sync
+set), its log, and its `role`, which follows from both. `update` takes over an image, `open` a log,
+`fail` and `delete` end its use; each of them sets the role, and nothing else does.
+
+    created ─▶ Offline ─ open ─▶ Leading ◀─ update ─▶ Following
+                  ▲                 └─────── fail ────────┘        delete: from any role to Deleted
+
+Only a leader commits: `advance` moves the high watermark to what all in-sync replicas have, and
+`follower_fetched` notes what a follower has. A new leader epoch is a new `Leading`, so it forgets
+its followers. After each change the partition marks itself in the purgatories, where it is the key
+of the requests that wait for it. Waits that became vain (another leader, no log) watch its `loss`.
+The object stays the same until its topic is deleted or the replica leaves. `leader` and `follower`
+act on it; they test `role` once for each request, which is all that it costs them.
 """
 
 from collections.abc import Callable
 from typing import Final
 
-from attrs import field
+from attrs import Factory, field
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
@@ -20,10 +29,13 @@ from trio_kafka.metadata.image import PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import committed_end, effective_minimum
+from trio_kafka.replication.purgatories import Purgatories
+from trio_kafka.replication.roles import Deleted, Following, Leading, Offline, Role
 from trio_kafka.replication.settings import DEFAULT_SETTINGS, PartitionSettings
 from trio_kafka.replication.topic_metrics import TopicMetrics
 
 NO_EPOCH: Final = -1
+UNKNOWN_OFFSET: Final = -1
 # Errors after which a client should ask the leader named in the answer (KIP-951).
 LED_ELSEWHERE: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 
@@ -33,13 +45,11 @@ JoinQueue = Callable[["Partition", Queued, bool], Queued | None]
 
 @define(eq=False)
 class Partition:
-    """State of a replica. leader_epoch, isr and replicas are those of the last image.
+    """State of a replica. leader, leader_epoch, isr and replicas are those of the last image.
 
-    future: copy of the log that moves to another directory, see `moves`.
-    leading: the log, while this replica leads and its directory is online; None: `local_log` tells
-        why.
-    changed: called with the Partition after each change of offsets, and with its `loss` when other
-        waits have become vain.
+    role: see above. future: copy of the log that moves to another directory, see `moves`.
+    purgatories: requests that wait for it. changed: marks the keys of those that watch one: the
+        Partition after each change of offsets, its `loss` when other waits have become vain.
     join_queue: see `QueuedAppends.join`. topic_metrics: those of its topic.
     """
 
@@ -47,26 +57,24 @@ class Partition:
     at: TopicPartition
     node: NodeId
     state: PartitionState
-    changed: Callable[[object], None] = field(kw_only=True)
+    purgatories: Purgatories = field(kw_only=True)
     settings: PartitionSettings = field(default=DEFAULT_SETTINGS, kw_only=True)
     join_queue: JoinQueue = field(default=lambda *_: None, kw_only=True)
     topic_metrics: TopicMetrics = field(factory=TopicMetrics, kw_only=True)
+    changed: Callable[[object], None] = field(
+        default=Factory(lambda self: self.purgatories.mark, takes_self=True), init=False
+    )
     leader: NodeId = field(init=False)
     leader_epoch: int = field(init=False)
     isr: tuple[NodeId, ...] = field(init=False)
     replicas: tuple[NodeId, ...] = field(init=False)
-    log: Log | None = field(default=None, init=False)
+    role: Role = field(init=False)
     future: Log | None = field(default=None, init=False)
-    leading: Log | None = field(default=None, init=False)
-    failed: LogDirError | None = field(default=None, init=False)
-    deleted: bool = field(default=False, init=False)
-    epoch_start: int = field(default=0, init=False)
-    follower_ends: dict[NodeId, int] = field(factory=dict, init=False)
-    follower_starts: dict[NodeId, int] = field(factory=dict, init=False)
     loss: object = field(factory=object, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._take(self.state)
+        self.role = Offline(LogDirError(str(self.at), "its log is not open yet"))
 
     def _take(self, state: PartitionState) -> None:
         self.state = state
@@ -74,15 +82,22 @@ class Partition:
         self.leader_epoch = state.leader_epoch
         self.isr = state.isr
         self.replicas = state.replicas
-        self._lead()
-
-    def _lead(self) -> None:
-        leads = self.failed is None and self.leader == self.node
-        self.leading = self.log if leads else None
 
     @property
     def is_leader(self) -> bool:
+        """Whether the metadata name this broker as the leader, even if the replica is offline."""
         return self.leader == self.node
+
+    @property
+    def log(self) -> Log | None:
+        """The log, also if it has failed."""
+        return self.role.log
+
+    @property
+    def leading(self) -> Log | None:
+        """The log, while this replica leads; None: `local_log` tells why it does not."""
+        role = self.role
+        return role.log if isinstance(role, Leading) else None
 
     @property
     def minimum(self) -> int:
@@ -92,8 +107,10 @@ class Partition:
     @property
     def low_watermark(self) -> int:
         """Lowest start offset of all replicas in sync, and of a future log; -1: unknown."""
-        starts = [self.follower_starts.get(node, -1) for node in self.isr if node != self.node]
-        starts += [log.start_offset for log in (self.log, self.future) if log is not None]
+        role, starts = self.role, []
+        if isinstance(role, Leading):
+            starts = [role.follower_starts.get(node, -1) for node in self.isr if node != self.node]
+        starts += [log.start_offset for log in (role.log, self.future) if log is not None]
         return min(starts, default=-1)
 
     # Changes
@@ -103,43 +120,43 @@ class Partition:
 
         A new leader epoch forgets the offsets of followers, and begins at the log's end.
         """
-        if state.leader_epoch != self.leader_epoch and state.leader == self.node:
-            self.follower_ends.clear()
-            self.follower_starts.clear()
-            self.epoch_start = 0 if self.log is None else self.log.end_offset
+        is_new_epoch = state.leader_epoch != self.leader_epoch
         self._take(state)
+        role = self.role
+        if isinstance(role, Leading | Following):
+            if not self.is_leader:
+                self.role = Following(role.log)
+            elif is_new_epoch or isinstance(role, Following):
+                self.role = Leading(role.log, role.log.end_offset)
         self.advance()
         self._changed_for_all()
 
     def open(self, log: Log) -> None:
         """Use the log from now on."""
-        self.log = log
         log.on_durable = self._became_durable
-        self.failed = None
-        self._lead()
-        self.epoch_start = log.end_offset
+        self.role = Leading(log, log.end_offset) if self.is_leader else Following(log)
         self.advance()
         self.changed(self)
 
     def replace_log(self, log: Log) -> None:
         """Use the future log from now on, which has all that the log has."""
-        self.log = log
+        role = self.role
+        if not isinstance(role, Deleted):
+            role.log = log
         self.future = None
         log.on_durable = self._became_durable
-        self._lead()
         self._became_durable()
 
     def fail(self, error: LogDirError) -> None:
         """Go offline with the directory: every use is answered with KAFKA_STORAGE_ERROR."""
-        self.failed = error
-        self._lead()
+        if not isinstance(self.role, Deleted):
+            self.role = Offline(error, self.role.log)
         self._changed_for_all()
 
     def delete(self) -> None:
         """Delete the replica. Pending requests get an error."""
-        self.deleted = True
-        self.log = self.future = None
-        self._lead()
+        self.role = Deleted()
+        self.future = None
         self._changed_for_all()
 
     def _changed_for_all(self) -> None:
@@ -157,14 +174,14 @@ class Partition:
         For this replica `durable_end` counts: a record that must be durable first is not visible
             yet.
         """
-        log = self.log
-        if log is None or self.leader != self.node:
+        role = self.role
+        if not isinstance(role, Leading):
             return
-        isr = self.isr
+        log, isr = role.log, self.isr
         if len(isr) == 1 and self.settings.min_insync_replicas == 1:  # the hot path
             log.commit_own()
             return
-        ends = [self.follower_ends.get(node, -1) for node in isr if node != self.node]
+        ends = [role.follower_ends.get(node, -1) for node in isr if node != self.node]
         log.high_watermark = committed_end(
             log.high_watermark, log.durable_end, ends, enough=len(isr) >= self.minimum
         )
@@ -172,13 +189,15 @@ class Partition:
     def follower_fetched(self, node: NodeId, end_offset: int, start_offset: int = -1) -> None:
         """Note that a follower has everything below `end_offset`, as it fetches from there.
 
-        start_offset: first offset of its log.
+        start_offset: first offset of its log. Raises KafkaError as `check_replica`.
         """
         self.check_replica(node)
-        self.follower_ends[node] = end_offset
-        self.follower_starts[node] = start_offset
-        self.advance()
-        self.changed(self)
+        role = self.role
+        if isinstance(role, Leading):
+            role.follower_ends[node] = end_offset
+            role.follower_starts[node] = start_offset
+            self.advance()
+            self.changed(self)
 
     # Lookup
 
@@ -188,9 +207,10 @@ class Partition:
         Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION (deleted), KAFKA_STORAGE_ERROR,
         FENCED_LEADER_EPOCH and UNKNOWN_LEADER_EPOCH (KIP-320), NOT_LEADER_OR_FOLLOWER.
         """
-        if self.failed is not None:
+        role = self.role
+        if isinstance(role, Offline):
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.at} is offline")
-        if self.deleted:
+        if isinstance(role, Deleted):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{self.at} was deleted")
         if leader_epoch not in (NO_EPOCH, self.leader_epoch):
             code = (
@@ -201,11 +221,11 @@ class Partition:
             raise KafkaError(
                 code, f"{self.at}: leader epoch {leader_epoch}, here is {self.leader_epoch}"
             )
-        if self.log is None or (leader_only and self.leader != self.node):
+        if leader_only and isinstance(role, Following):
             raise KafkaError(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.at} is led by broker {self.leader}"
             )
-        return self.log
+        return role.log
 
     def check_replica(self, node: NodeId) -> None:
         """Raise KafkaError(UNKNOWN_LEADER_EPOCH) for a broker that has no replica, as far as
@@ -218,7 +238,7 @@ class Partition:
 
     def storage_error(self, error: LogDirError) -> KafkaError:
         """Take the partition offline. Return the error for the client."""
-        if self.failed is None:
+        if not isinstance(self.role, Offline):
             self.fail(error)
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.at} is offline")
 
@@ -230,7 +250,7 @@ class Partition:
             "leader_epoch": self.leader_epoch,
             "isr": ",".join(map(str, self.isr)),
             "under_minimum": len(self.isr) < self.minimum,
-            "offline": self.failed is not None,
+            "offline": isinstance(self.role, Offline),
             **({} if log is None else log.figures()),
         }
 

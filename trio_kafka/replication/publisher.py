@@ -14,7 +14,7 @@ from trio_kafka.metadata.delta import MetadataDelta, TopicDelta
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, TopicImage
 from trio_kafka.metadata.names import is_internal
 from trio_kafka.model import TopicPartition
-from trio_kafka.replication.manager import ReplicaManager, ReplicaSettings
+from trio_kafka.replication.lifecycle import ReplicaLifecycle, ReplicaSettings
 from trio_kafka.replication.settings import log_config, partition_settings
 
 TopicSettings = Callable[[MetadataImage, str], TopicConfig]
@@ -30,14 +30,15 @@ class ReplicaPublisher:
 
     def __init__(
         self,
-        replicas: ReplicaManager,
+        lifecycle: ReplicaLifecycle,
         settings_of: TopicSettings,
         *,
         full_validation: bool = False,
     ) -> None:
-        self._replicas = replicas
-        self._logs = replicas.logs
-        self._broker = replicas.broker
+        self._lifecycle = lifecycle
+        self._replicas = lifecycle.replicas
+        self._logs = lifecycle.logs
+        self._broker = lifecycle.broker
         self._settings_of = settings_of
         self._full_validation = full_validation
         self._started = False
@@ -63,19 +64,19 @@ class ReplicaPublisher:
             if state is None or other_id or self._broker not in state.replicas:
                 self._logs.make_stray(log.partition)
                 yield
-        for at in self._logs.futures.partitions:
+        for at in [future.partition for future in self._logs.futures]:
             state = image.partition(at)
             if state is None or self._broker not in state.replicas:
                 self._logs.make_future_stray(at)
                 yield
         opened = 0
         for topic in image.topics.values():
-            made = self._made(image, topic.name)
+            settings = self._settings(image, topic.name)
             for number, state in topic.partitions.items():
                 if self._broker in state.replicas:
                     at = TopicPartition(topic.name, number)
                     is_missing = self._logs.get(at) is None
-                    self._replicas.add(topic.id, at, state, made, new=False)
+                    self._lifecycle.add(topic.id, at, state, settings, new=False)
                     opened += 1
                     if is_missing or opened % _A_STEP == 0:
                         yield
@@ -93,29 +94,31 @@ class ReplicaPublisher:
         for name in delta.deleted_topics.values():
             gone = before.topics.get(name)
             for number in gone.partitions if gone is not None else ():
-                self._replicas.remove(TopicPartition(name, number))
+                partition = self._replicas.find(name, number)
+                if partition is not None:
+                    self._lifecycle.remove(partition)
                 yield
         for topic in delta.topics.values():
             yield from self._follow(topic)
         yield from self._follow_settings(delta)
 
     def _follow(self, topic: TopicDelta) -> Iterator[None]:
-        made: ReplicaSettings | None = None
+        settings: ReplicaSettings | None = None
         for done, number in enumerate(topic.changed, 1):
             state = topic.partitions[number]
             at = TopicPartition(topic.name, number)
-            known = self._replicas.find(topic.id, number)
+            partition = self._replicas.find(topic.id, number)
             if self._broker not in state.replicas:
-                if known is not None:
-                    self._replicas.remove(at)
+                if partition is not None:
+                    self._lifecycle.remove(partition)
                     yield
-            elif known is None:
-                made = made or self._made(self._replicas.image, topic.name)
-                self._replicas.add(topic.id, at, state, made, new=True)
+            elif partition is None:
+                settings = settings or self._settings(self._replicas.image, topic.name)
+                self._lifecycle.add(topic.id, at, state, settings, new=True)
                 yield
             else:
-                known.update(state)
-                self._replicas.moves.report(known)
+                partition.update(state)
+                self._lifecycle.moves.report(partition)
                 if done % _A_STEP == 0:
                     yield
 
@@ -131,22 +134,22 @@ class ReplicaPublisher:
                 yield from self._configure(topics[name])
 
     def _configure(self, topic: TopicImage) -> Iterator[None]:
-        made = self._made(self._replicas.image, topic.name)
+        settings = self._settings(self._replicas.image, topic.name)
         for done, number in enumerate(topic.partitions, 1):
             partition = self._replicas.find(topic.name, number)
             if partition is not None:
-                partition.settings = made.partition
+                partition.settings = settings.partition
                 if partition.log is not None:
-                    partition.log.configure(made.log)
+                    partition.log.configure(settings.log)
                 if partition.future is not None:
-                    partition.future.configure(made.log)
+                    partition.future.configure(settings.log)
                 partition.advance()
-                self._replicas.changed(partition)
+                partition.changed(partition)
             if done % _A_STEP == 0:
                 yield
         yield
 
-    def _made(self, image: MetadataImage, topic: str) -> ReplicaSettings:
+    def _settings(self, image: MetadataImage, topic: str) -> ReplicaSettings:
         config = self._settings_of(image, topic)
         # Records of clients for an internal topic are checked, and rejected there.
         full = self._full_validation or is_internal(topic)

@@ -21,7 +21,7 @@ _CODECS: Final = {
 }
 _KEPT: Final = 128  # most topics of a cluster share a few combinations of settings
 _SHARED: Final = tuple(
-    one.name for one in fields(LogConfig) if one.init and one.name != "cleanup_policy"
+    field_.name for field_ in fields(LogConfig) if field_.init and field_.name != "cleanup_policy"
 )
 
 

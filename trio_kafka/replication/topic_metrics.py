@@ -73,7 +73,7 @@ class TopicMetrics:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-_COUNTS: Final = tuple(one.name for one in fields(TopicMetrics))
+_COUNTS: Final = tuple(metric.name for metric in fields(TopicMetrics))
 
 
 @define(eq=False)

@@ -63,14 +63,14 @@ class Completions:
         """
         try:
             kind = type(result)
-            if kind is Delayed:
+            if kind is Encoded:
+                request.respond(route.write(request, result))
+            elif kind is Delayed:
                 self._delay(request, route, message, result, has_yielded=has_yielded)
             elif result is None or result is NO_ANSWER:
                 request.respond(None)
             elif isinstance(result, Exception):
                 self.fail(request, route, message, result)
-            elif kind is Encoded:
-                request.respond(route.write(request, result))
             elif kind is Work:
                 self.in_steps(request, self._finish_work(request, route, message, result))
             elif route.is_large(result):

@@ -27,7 +27,8 @@ from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
 from trio_kafka.periodic_jobs import Scheduler
 from trio_kafka.raft.driver import RaftDriver
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.leader.fetches import Fetches
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.authority import LocalChanges
 from trio_kafka.requests.error_counting import ErrorCounts
 from trio_kafka.requests.interceptors.registry import Interceptors
@@ -137,6 +138,7 @@ class Parts:
     controller: Controller = missing("controller")
     counters: Counters = missing("counters")
     error_counts: ErrorCounts = field(factory=ErrorCounts)
+    fetches: Fetches = missing("fetches")
     groups: GroupCoordinator = missing("group coordinator")
     lifecycle: Lifecycle = missing("lifecycle")
     local_changes: LocalChanges = field(factory=LocalChanges)
@@ -147,7 +149,7 @@ class Parts:
     producer_ids: ProducerIds = missing("producer ids")
     quotas: Throttle = field(factory=unlimited)
     raft: RaftDriver = missing("metadata log")
-    replicas: ReplicaManager = missing("replicas")
+    replicas: Replicas = missing("replicas")
     scheduler: Scheduler = missing("scheduler")
     settings: EffectiveConfig = missing("settings")
     topic_creation: TopicCreation = missing("topic creation")

@@ -6,7 +6,7 @@ there are few items, and return `Work` if there are many. A handler never pauses
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from functools import partial
-from typing import Any, Final, Generic, NoReturn, TypeVar
+from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import KafkaError
@@ -170,7 +170,10 @@ async def visit(items: Iterable[R], each: Callable[[R], object]) -> None:
 def _is_long(items: Iterable[object], at_once: int) -> bool:
     if isinstance(items, Pairs):
         return items.exceeds(at_once)
-    return not isinstance(items, Sized) or len(items) > at_once
+    try:
+        return len(cast("Sized", items)) > at_once
+    except TypeError:  # of unknown length
+        return True
 
 
 def _visiting(

@@ -1,4 +1,4 @@
-"""Sharing of the event loop: loop budget, deferred batches, chunked work, yield points."""
+"""Sharing of the event loop: loop budget, deferred batches, work in steps, yield points."""
 
 __all__ = [
     "chunked_work",

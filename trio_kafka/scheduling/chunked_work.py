@@ -1,4 +1,4 @@
-"""Chunked work: generators that pause where other tasks may run, and return a result.
+"""Long work in steps: generators that pause where other tasks may run, and return a result.
 
 A step takes some 10 µs, a millisecond at most. The caller reads the clock after each.
 """

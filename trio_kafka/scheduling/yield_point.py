@@ -15,18 +15,16 @@ def _nothing() -> None:
 class YieldPoint:
     """Call it between two pieces of work. bound: whether anything may run in the call."""
 
-    __slots__ = ("_call",)
+    __slots__ = ("_call", "bound")
 
     def __init__(self) -> None:
         self._call: Callable[[], object] = _nothing
-
-    @property
-    def bound(self) -> bool:
-        return self._call is not _nothing
+        self.bound = False
 
     def bind(self, call: Callable[[], object]) -> None:
         """Run `call` at each yield point from now on."""
         self._call = call
+        self.bound = call is not _nothing
 
     def __call__(self) -> None:
         self._call()

@@ -11,15 +11,16 @@ from itertools import count
 from typing import Any, Generic
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import (
+from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
+from trio_kafka.coordinators.shards.effects import (
     CoordinatorRecord,
     Effects,
     SetTimer,
     Ticket,
     TimerKey,
 )
-from trio_kafka.coordinators.protocols import Event, M
-from trio_kafka.coordinators.stored import decode_record, encode_record
+from trio_kafka.coordinators.shards.protocols import Event, M
+from trio_kafka.coordinators.shards.record_codec import RecordCodec
 from trio_kafka.errors import KafkaError
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
@@ -35,8 +36,12 @@ class _Held:
 class MachineDriver(Generic[M]):
     """Drives one machine. answers: by ticket. log: records, as bytes. now_ms: virtual time."""
 
-    def __init__(self, make: Callable[[], M], now_ms: int = 1_000_000) -> None:
+    def __init__(
+        self, make: Callable[[], M], now_ms: int = 1_000_000, codec: RecordCodec = GROUP_RECORDS
+    ) -> None:
+        """codec: of the topic that the machine's records are in."""
         self._make = make
+        self._codec = codec
         self.now_ms = now_ms
         self.machine = make()
         self.log: list[tuple[bytes, bytes | None]] = []
@@ -98,15 +103,15 @@ class MachineDriver(Generic[M]):
     @property
     def records(self) -> list[CoordinatorRecord]:
         """All records that were written."""
-        return [decode_record(key, value) for key, value in self.log]
+        return [self._codec.decode(key, value) for key, value in self.log]
 
     def commit(self) -> None:
         """Commit and answer everything that is written, and stop holding commits."""
         self.hold = False
         self.committed_end = len(self.log)
         held, self._held = self._held, []
-        for request in held:
-            self._settle(request.effects)
+        for entry in held:
+            self._settle(entry.effects)
 
     def reload(self) -> "MachineDriver[M]":
         """Return a driver with a machine made of the committed records: timers start again, no
@@ -117,10 +122,10 @@ class MachineDriver(Generic[M]):
         def replayed() -> M:
             machine = self._make()
             for key, value in kept:
-                machine.replay(decode_record(key, value))
+                machine.replay(self._codec.decode(key, value))
             return machine
 
-        driver = MachineDriver(replayed, self.now_ms)
+        driver = MachineDriver(replayed, self.now_ms, self._codec)
         driver._make = self._make
         driver.log = [*kept, *driver.log]
         driver.committed_end = len(driver.log)
@@ -142,9 +147,9 @@ class MachineDriver(Generic[M]):
             self._fail(effects, self.refuse)
             return
         for record in effects.records:
-            self.log.append(encode_record(record))
+            self.log.append(self._codec.encode(record))
             if effects.replays:
-                self.machine.replay(decode_record(*self.log[-1]))
+                self.machine.replay(self._codec.decode(*self.log[-1]))
         if self.hold:
             self._held.append(_Held(len(self.log), effects))
         else:

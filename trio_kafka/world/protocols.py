@@ -126,19 +126,19 @@ class Selector(Protocol):
 
     @property
     def poll(self) -> Callable[[float, int], list[tuple[int, int]]]:
-        """`poll(timeout_s, limit)` returns [(key, mask)], one per key; the bell has key `bell`.
+        """`poll(timeout_s, limit)` returns [(key, mask)], one per key; `ring` has key `bell`.
 
         timeout_s: use 0: anything else blocks the thread. A simulated selector never waits.
         """
 
     @property
     def bell(self) -> int:
-        """Key of the bell; `poll` reports it once for all rings since the last report."""
+        """Key of the descriptor of `ring`; `poll` reports it once for all calls since the last."""
 
     def ring(self) -> None:
         """Make `wait` return, also one that begins later. Costs a system call.
 
-        Does nothing on a closed selector: its bell may be the number of another file.
+        Does nothing on a closed selector: its descriptor may be the number of another file.
         """
 
     def register(self, socket: Socket) -> None: ...

@@ -12,6 +12,7 @@ from typing import Final
 from attrs import define
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.decompression import Decompression
 from trio_kafka.log.read import read_bytes
 from trio_kafka.plugin import Context, PluginContext, TopicId
 from trio_kafka.protocol.messages.k01_fetch import (
@@ -21,8 +22,9 @@ from trio_kafka.protocol.messages.k01_fetch import (
     PartitionData,
 )
 from trio_kafka.records.values import Change
-from trio_kafka.replication.manager import ReplicaManager
-from trio_kafka.replication.read import Wanted
+from trio_kafka.replication.leader.read import PartitionFetch
+from trio_kafka.replication.leader.session_cache import SessionCache
+from trio_kafka.replication.table import Replicas
 from trio_kafka_builtin.mask.batches import masked_batches
 from trio_kafka_builtin.mask.rules import Masking, Rule, masking_of
 from trio_kafka_builtin.mask.settings import MaskSettings
@@ -43,7 +45,7 @@ class _Part:
     topic: str
     data: PartitionData
     masking: Masking
-    limits: Wanted
+    limits: PartitionFetch
 
 
 class MaskInterceptor:
@@ -140,13 +142,13 @@ class MaskInterceptor:
         end = data.last_stable_offset if committed else data.high_watermark
         error: Exception | None
         try:
-            log = context[ReplicaManager].partition(part.topic, data.partition_index).local_log()
+            log = context[Replicas].partition(part.topic, data.partition_index).local_log()
             stored = await read_bytes(log, part.limits.offset, size, end_offset=end)
             batches, error = await masked_batches(
                 stored,
                 self._change(part.masking),
                 world=self._context.world,
-                decompression=context[ReplicaManager].decompression,
+                decompression=context[Decompression],
                 most=min(part.limits.max_bytes, room),
                 at_least_one=first,
             )
@@ -198,15 +200,17 @@ def _partitions(
 
 def _limits_of(
     topic: FetchableTopicResponse, data: PartitionData, *, request: FetchRequest, context: Context
-) -> Wanted | None:
+) -> PartitionFetch | None:
     """Return the client's limits for a partition, from this request or its session."""
     for topic_limits in request.topics:
         if (topic_limits.topic_id, topic_limits.topic) == (topic.topic_id, topic.topic):
             for limits in topic_limits.partitions:
                 if limits.partition == data.partition_index:
-                    return Wanted(offset=limits.fetch_offset, max_bytes=limits.partition_max_bytes)
+                    return PartitionFetch(
+                        offset=limits.fetch_offset, max_bytes=limits.partition_max_bytes
+                    )
     key = (topic.topic or TopicId(topic.topic_id), data.partition_index)
-    return context[ReplicaManager].sessions.wanted(request.session_id, key)
+    return context[SessionCache].request_of(request.session_id, key)
 
 
 def _refuse(data: PartitionData, code: ErrorCode) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from trio_kafka.coordinators.stored import decode_record
+from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.groups.classic import (
     LegacyOffsetCommitKey,
@@ -74,7 +74,7 @@ def _commit(key: bytes | None, value: bytes | None) -> tuple[str, str, int, int 
     if key is None:
         return None
     try:
-        record = decode_record(key, value)
+        record = GROUP_RECORDS.decode(key, value)
     except DecodeError:
         return None
     name, stored = record.key, record.value

@@ -34,8 +34,9 @@ PROPERTIES
 class_path="$jars/broker/*"
 logging=-Dlog4j2.configurationFile=$here/log4j2.yaml
 if [ ! -e "$data/log/meta.properties" ]; then
-  storage=(java "$logging" -Dlog.level=ERROR -cp "$class_path" kafka.tools.StorageTool)
-  "${storage[@]}" format --cluster-id "$("${storage[@]}" random-uuid)" --config "$settings"
+  cluster_id=$(head -c 16 /dev/urandom | base64 | tr '+/' 'AB' | tr -d =)
+  java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "$logging" -Dlog.level=ERROR -cp "$class_path" \
+    kafka.tools.StorageTool format --cluster-id "$cluster_id" --config "$settings"
 fi
 default_options="-server -XX:+UseG1GC -XX:MaxGCPauseMillis=20 -XX:InitiatingHeapOccupancyPercent=35
   -XX:+ExplicitGCInvokesConcurrent -XX:MaxInlineLevel=15 -Djava.awt.headless=true"

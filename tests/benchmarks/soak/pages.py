@@ -1,4 +1,4 @@
-"""Somebody who looks at the admin UI meanwhile: each page, and its JSON twin."""
+"""A viewer of the admin UI meanwhile: each page, as HTML and as JSON."""
 
 import json
 from itertools import cycle

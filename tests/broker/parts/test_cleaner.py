@@ -6,7 +6,7 @@ import pytest
 
 from trio_kafka.controls.ask import ask
 from trio_kafka.controls.values import Record
-from trio_kafka.coordinators.shard import ShardState
+from trio_kafka.coordinators.shards.shard import ShardState
 from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,

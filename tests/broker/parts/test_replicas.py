@@ -7,6 +7,7 @@ from tests.broker.kit import APIS, config_of, fill, live_once, produce
 from trio_kafka.broker import Broker
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.metadata.image import ConfigResourceType
+from trio_kafka.replication.moves.moves import LogMoves
 
 RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 
@@ -30,15 +31,16 @@ async def test_replica_move_rate_follows_its_setting(world, autojump_clock: Mock
         change = ConfigChange(RATE, Operation.SET, "1000")
         await broker.controller.alter_configs({(ConfigResourceType.BROKER, "1"): [change]})
         began = trio.current_time()
-        await broker.replicas.moves.pace.pay(3000)
+        await broker[LogMoves].pace.pay(3000)
 
         assert trio.current_time() - began >= 1
 
 
-async def test_stopped_replica_manager_has_no_parked_requests(
+async def test_no_request_is_parked_after_the_replicas_stopped(
     world, autojump_clock: MockClock
 ) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
-        replicas = broker.replicas
+        purgatories = broker.purgatories
 
-    assert replicas.fetch.waiting == replicas.produce.waiting == replicas.deletions.waiting == 0
+    waiting = [purgatories.fetch, purgatories.produce, purgatories.deletions]
+    assert [purgatory.waiting for purgatory in waiting] == [0, 0, 0]

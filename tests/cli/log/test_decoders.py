@@ -11,8 +11,8 @@ from trio_kafka.cli.log.decoders import (
     decode_control,
     decoder_of,
 )
-from trio_kafka.coordinators.effects import CoordinatorRecord
-from trio_kafka.coordinators.stored import encode_record
+from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.frame import encode_record as encode_metadata
@@ -48,7 +48,7 @@ def test_records_of_client_topics_have_no_decoder(name: str, topic: str | None) 
 
 
 def test_tombstone_is_decoded_with_its_key_and_without_a_value() -> None:
-    key, _ = encode_record(CoordinatorRecord(OffsetCommitKey("g", "t", 3)))
+    key, _ = GROUP_RECORDS.encode(CoordinatorRecord(OffsetCommitKey("g", "t", 3)))
 
     found = decode("offsets", Record(key=key))
 

@@ -29,7 +29,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("new")
     assert main(["plugin", "new", NAME, "--directory", str(target)]) == 0
     project = tomllib.loads((target / "pyproject.toml").read_text())["project"]
-    write(target, "my_greeter", {}, files=project["entry-points"]["trio_kafka.plugins"])
+    write(target, "my_greeter", {}, project["entry-points"]["trio_kafka.plugins"])
     return target
 
 
@@ -152,7 +152,7 @@ def test_plugin_check_accepts_valid_settings_and_reports_invalid_settings(
 
 @pytest.mark.slow
 def test_plugin_check_names_a_module_that_cannot_be_imported(tmp_path: Path) -> None:
-    write(tmp_path, "broken", {"broken.py": "raise SystemExit('no')\n"}, files={"broken": "broken"})
+    write(tmp_path, "broken", {"broken.py": "raise SystemExit('no')\n"}, {"broken": "broken"})
 
     done = run(tmp_path, "trio_kafka.cli", "plugin", "check")
 

@@ -54,6 +54,12 @@ def run(name: str, *arguments: str, stdin: str = "") -> str:
     return printed
 
 
+def jvm_options(name: str) -> list[str]:
+    """Return the JVM's options for one start of a tool, with its classes of an earlier `run`."""
+    archive = archives() / f"{name}.jsa"
+    return [*JVM.split(), *([f"-XX:SharedArchiveFile={archive}"] if archive.exists() else [])]
+
+
 @cache
 def archives() -> Path:
     """Where each tool leaves its classes as the JVM has them in memory: half of a start's CPU.

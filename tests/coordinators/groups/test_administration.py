@@ -30,7 +30,7 @@ def test_groups_are_filtered_by_state_and_type(
 def test_listed_groups_have_protocol_type_state_and_group_type() -> None:
     kit = ClassicKit()
     kit.stable(1)
-    kit.driver.machine.known("simple")
+    kit.driver.machine.group_or_simple("simple")
 
     found = kit.driver.ask(partial(list_groups, GroupFilter()))
 
@@ -44,7 +44,7 @@ def test_many_groups_are_listed_in_steps_while_groups_are_removed() -> None:
     kit = ClassicKit()
     groups = kit.driver.machine
     for number in range(1000):
-        groups.known(str(number))
+        groups.group_or_simple(str(number))
     steps = list_groups(GroupFilter(), groups, "ticket", 0)
     count = 0
 

@@ -2,19 +2,19 @@
 
 import pytest
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.commits import commit, delete, fetch
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offset_values import (
-    AskedTopic,
     Commit,
     FetchedOffset,
     FetchedTopic,
     FetchOffsets,
     PartitionOffset,
     TopicOffsets,
+    TopicPartitions,
 )
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
@@ -51,7 +51,7 @@ def store(groups: MachineDriver[Groups], topics: list[TopicOffsets], group_id: s
 
 def ask(
     groups: MachineDriver[Groups],
-    *topics: AskedTopic,
+    *topics: TopicPartitions,
     group_id: str = "g",
     require_stable: bool = False,
     everything: bool = False,
@@ -67,7 +67,7 @@ def ask(
     return answer
 
 
-T0 = AskedTopic("t", ZERO_TOPIC_ID, [0])
+T0 = TopicPartitions("t", ZERO_TOPIC_ID, [0])
 
 
 def test_committed_offset_is_fetched() -> None:
@@ -157,10 +157,10 @@ def test_offset_of_a_topic_with_the_same_name_but_another_id_is_not_returned() -
     groups = driver()
     store(groups, one(7, topic_id=ID))
 
-    [told] = ask(groups, AskedTopic("t", OTHER_ID, [0]))
+    [told] = ask(groups, TopicPartitions("t", OTHER_ID, [0]))
 
     assert told.partitions == [FetchedOffset(0)]
-    assert ask(groups, AskedTopic("t", ID, [0]))[0].partitions[0].offset == 7
+    assert ask(groups, TopicPartitions("t", ID, [0]))[0].partitions[0].offset == 7
 
 
 def test_unknown_group_has_no_offsets() -> None:
@@ -199,7 +199,7 @@ def test_deleted_offsets_stay_deleted_after_a_crash() -> None:
 
     codes = groups.ask(
         lambda machine, ticket, now: delete(
-            "g", [AskedTopic("t", ZERO_TOPIC_ID, [0, 5])], machine, ticket, now
+            "g", [TopicPartitions("t", ZERO_TOPIC_ID, [0, 5])], machine, ticket, now
         )
     )
 

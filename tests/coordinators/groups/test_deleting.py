@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from tests.coordinators.groups.classic.kit import GROUP, ClassicKit
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.administration import delete_group
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.classic import (
     GroupMetadataKey,

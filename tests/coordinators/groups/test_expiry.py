@@ -14,7 +14,6 @@ from tests.coordinators.groups.test_commits import (
     store,
     transactional,
 )
-from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups
 from trio_kafka.coordinators.groups.commits import commit
@@ -23,6 +22,7 @@ from trio_kafka.coordinators.groups.offset_values import (
     Commit,
 )
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.effects import Effects
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage

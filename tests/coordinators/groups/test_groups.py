@@ -8,11 +8,11 @@ import pytest
 
 from tests.coordinators.groups.consumer.kit import WaitingSearches
 from tests.coordinators.groups.test_commits import simple
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups
 from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.delta import MetadataDelta
@@ -68,7 +68,7 @@ def test_records_and_timers_are_passed_to_the_submachine_that_registered_them() 
 
 def test_effects_of_each_submachine_after_loading_are_joined() -> None:
     groups, _ = machine()
-    groups.known("g")
+    groups.group_or_simple("g")
 
     keys = [timer.key for timer in whole(groups.loaded(5)).timers]
 
@@ -112,8 +112,8 @@ def test_unknown_group_is_not_found_unless_created() -> None:
 
     with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND: Group g not found"):
         groups.group("g")
-    made = groups.known("g")
-    assert groups.known("g") is groups.group("g") is made
+    made = groups.group_or_simple("g")
+    assert groups.group_or_simple("g") is groups.group("g") is made
 
 
 def test_a_group_may_have_settings_of_its_own() -> None:
@@ -129,7 +129,7 @@ def test_a_group_may_have_settings_of_its_own() -> None:
 def test_inspection_tree_has_nodes_for_a_bounded_number_of_groups() -> None:
     groups, _ = machine()
     for number in range(203):
-        groups.known(f"g{number}")
+        groups.group_or_simple(f"g{number}")
     parent = Node("shard", "part")
 
     nodes = list(groups.nodes(parent))
@@ -143,7 +143,7 @@ def test_inspection_tree_has_nodes_for_a_bounded_number_of_groups() -> None:
 def test_closed_machine_is_freed_without_the_garbage_collector() -> None:
     consumer_groups = partial(ConsumerGroups, searches=WaitingSearches())
     groups = Groups([ClassicGroups, consumer_groups], simple=simple)
-    groups.known("g")
+    groups.group_or_simple("g")
     known = weakref.ref(groups), weakref.ref(groups.submachines[-1])
     gc.collect()
     gc.disable()

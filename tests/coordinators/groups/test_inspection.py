@@ -17,7 +17,7 @@ def seen(groups: Groups) -> list[str]:
 def test_inspection_tree_shows_each_group_with_its_members() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
-    kit.driver.machine.known("simple")
+    kit.driver.machine.group_or_simple("simple")
 
     assert seen(kit.driver.machine) == [
         f"shard/{GROUP}",
@@ -33,7 +33,7 @@ def test_inspection_tree_shows_a_bounded_number_of_groups_and_members() -> None:
     kit = ClassicKit()
     members = kit.stable(103)
     for number in range(200):
-        kit.driver.machine.known(f"g{number}")
+        kit.driver.machine.group_or_simple(f"g{number}")
 
     found = seen(kit.driver.machine)
 

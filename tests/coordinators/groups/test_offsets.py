@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.coordinators.groups.test_commits import AskedTopic, ask, one, simple, store
-from trio_kafka.coordinators.effects import CoordinatorRecord
+from tests.coordinators.groups.test_commits import TopicPartitions, ask, one, simple, store
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups
 from trio_kafka.coordinators.groups.commits import commit, delete
 from trio_kafka.coordinators.groups.groups import Groups
@@ -12,6 +11,7 @@ from trio_kafka.coordinators.groups.offset_values import (
     Commit,
 )
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.protocol.stored.groups.classic import (
@@ -55,7 +55,7 @@ def test_fetched_offset_is_the_last_committed_offset(steps) -> None:
             model[argument] = number, driver.now_ms
         elif what == "delete":
             group, topic, partition = argument
-            asked = [AskedTopic(topic, ZERO_TOPIC_ID, [partition])]
+            asked = [TopicPartitions(topic, ZERO_TOPIC_ID, [partition])]
             ticket = driver.submit(lambda m, t, now, g=group, a=asked: delete(g, a, m, t, now))
             if isinstance(driver.answers[ticket], KafkaError):
                 assert driver.answers[ticket].code is ErrorCode.GROUP_ID_NOT_FOUND
@@ -89,7 +89,7 @@ def committing(place, number):
 
 def told(driver, place) -> int:
     group, topic, partition = place
-    asked = AskedTopic(topic, ZERO_TOPIC_ID, [partition])
+    asked = TopicPartitions(topic, ZERO_TOPIC_ID, [partition])
     return ask(driver, asked, group_id=group)[0].partitions[0].offset
 
 

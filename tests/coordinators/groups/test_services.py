@@ -3,26 +3,26 @@
 from typing import Any
 
 import pytest
-from attrs import Factory, define
+from attrs import define
 from trio.testing import MockClock
 
 from tests.apis.kit import broker
 from tests.coordinators.groups.consumer.kit import Scene, WaitingSearches, refusal
 from trio_kafka.coordinators.groups.classic.values import (
-    Beating,
+    ClassicHeartbeat,
     GroupProtocol,
-    Joined,
-    Joining,
-    Syncing,
+    Join,
+    JoinAnswer,
+    Sync,
 )
 from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat
 from trio_kafka.coordinators.groups.offset_values import (
-    AskedTopic,
     Commit,
     FetchOffsets,
     PartitionOffset,
     TopicOffsets,
+    TopicPartitions,
 )
 from trio_kafka.coordinators.groups.services import ConsumerService
 from trio_kafka.coordinators.groups.settings import GroupSettings
@@ -30,14 +30,14 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import ZERO_TOPIC_ID
 
-ASKED = AskedTopic("t", ZERO_TOPIC_ID, [0])
+ASKED = TopicPartitions("t", ZERO_TOPIC_ID, [0])
 
 
 # Classic groups
 
 
-def joining(session_timeout_ms: int = 10_000) -> Joining:
-    return Joining(
+def joining(session_timeout_ms: int = 10_000) -> Join:
+    return Join(
         member_id="me",
         client_id="c",
         client_host="/h",
@@ -65,7 +65,7 @@ async def test_join_with_a_session_timeout_outside_the_broker_bounds_is_refused(
     async with broker(settings) as served:
         found = served.broker.groups.classic.join(group, joining(session_ms))
 
-        assert found == Joined(member_id="me", error=code)
+        assert found == JoinAnswer(member_id="me", error=code)
         for fits in (7000, 8000):
             elsewhere = served.broker.groups.classic.join("g", joining(fits))
             assert elsewhere.code is ErrorCode.NOT_COORDINATOR
@@ -74,8 +74,8 @@ async def test_join_with_a_session_timeout_outside_the_broker_bounds_is_refused(
 async def test_classic_requests_return_errors_as_answers(autojump_clock: MockClock) -> None:
     async with broker() as served:
         classic = served.broker.groups.classic
-        syncing = Syncing(member_id="me", generation=1)
-        beating = Beating("me", None, 1)
+        syncing = Sync(member_id="me", generation=1)
+        beating = ClassicHeartbeat("me", None, 1)
         found = [
             answer
             for group in ("", "g")
@@ -121,7 +121,7 @@ async def test_error_of_a_group_does_not_affect_answers_of_other_groups(
     async with broker() as served:
         await served.serve_groups("a")
         groups = served.broker.groups
-        groups.runtime.shards.pop(groups.partition_of("b"))
+        groups.runtime.shards.pop(groups.topic.partition_of("b"))
         asked = [FetchOffsets(group_id=group, topics=[ASKED]) for group in ("a", "b")]
         known, error = groups.offsets.fetch(asked)
 
@@ -144,30 +144,28 @@ async def test_deleting_offsets_with_an_empty_group_id_is_refused(
 
 
 @define
-class Runtime:
-    image: MetadataImage
-
-
-@define
 class Coordinator:
     """Answers at once, from one shard."""
 
     scene: Scene
-    runtime: Runtime
-    settings: GroupSettings = Factory(GroupSettings)
 
-    def submit(self, wait: str, group_id: str, event: Any) -> Any:
-        assert (wait, group_id) == ("ConsumerGroupHeartbeat", "g")
+    def ask(self, key: str, event: Any, wait: str) -> Any:
+        assert (key, wait) == ("g", "ConsumerGroupHeartbeat")
         return self.scene.driver.ask(event)
 
 
 def service(level: int, *protocols: str) -> ConsumerService:
     image = MetadataImage(features={"group.version": level})
     settings = GroupSettings(protocols=protocols, consumer_assignors=("range",))
-    coordinator: Any = Coordinator(Scene({"a": 1}), Runtime(image), settings)
-    made = ConsumerService(coordinator, lambda size: b"\xff" * size, WaitingSearches())
-    made.follow(image)
-    return made
+    coordinator: Any = Coordinator(Scene({"a": 1}))
+    served = ConsumerService(
+        coordinator,
+        settings,
+        random_bytes=lambda size: b"\xff" * size,
+        searches=WaitingSearches(),
+    )
+    served.follow(image)
+    return served
 
 
 def asked(member_id: str, **said: Any) -> Heartbeat:

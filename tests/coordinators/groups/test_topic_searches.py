@@ -33,7 +33,9 @@ class Shell:
     groups: "count[int]" = field(factory=count)
 
     def __attrs_post_init__(self) -> None:
-        self.searches = TopicSearches(self.run_in_thread, self.elapsed, self.node, self.done)
+        self.searches = TopicSearches(
+            self.run_in_thread, self.node, elapsed=self.elapsed, done=self.done
+        )
 
     def elapsed(self) -> float:
         """Read the clock: each reading takes `step_s`, as matching reads it after each name."""

@@ -58,7 +58,7 @@ async def test_passing_error_neither_sets_log_aside_nor_takes_directory_offline(
     failure, log, directory, states = await attempted(world, error)
 
     assert failure is Failure.PASSING
-    assert not states.set_aside
+    assert not states.uncleanable
     assert (log.failed, directory.offline) == (None, None)
     assert "cleaning abandoned" in caplog.text or isinstance(error, SupersededError)
 
@@ -70,7 +70,7 @@ async def test_disk_error_takes_log_directory_offline(autojump_clock, world, num
     assert failure is Failure.FINAL
     assert directory.offline is not None
     assert log.failed is not None
-    assert not states.set_aside
+    assert not states.uncleanable
 
 
 @pytest.mark.parametrize(
@@ -82,15 +82,15 @@ async def test_disk_error_takes_log_directory_offline(autojump_clock, world, num
         ZeroDivisionError("a bug"),
     ],
 )
-async def test_log_is_set_aside_after_damage_or_a_bug_in_the_cleaner(
+async def test_log_is_uncleanable_after_damage_or_a_bug_in_the_cleaner(
     autojump_clock, world, error, caplog
 ):
     failure, log, directory, states = await attempted(world, error)
 
     assert failure is Failure.FINAL
-    assert type(error).__name__ in states.set_aside[log]
+    assert type(error).__name__ in states.uncleanable[log]
     assert (log.failed, directory.offline) == (None, None)
-    assert "partition set aside as uncleanable" in caplog.text
+    assert "partition marked uncleanable" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -102,15 +102,15 @@ async def test_error_of_a_closed_or_failed_log_sets_no_log_aside_and_no_director
     failure, _, directory, states = await attempted(world, error)
 
     assert failure is Failure.FINAL
-    assert (states.set_aside, directory.offline) == ({}, None)
+    assert (states.uncleanable, directory.offline) == ({}, None)
 
 
 @pytest.mark.parametrize("error", [CleaningError("x", 0, "damage"), WorkerLostError("killed")])
-async def test_log_deleted_during_the_attempt_is_not_set_aside(autojump_clock, world, error):
+async def test_log_deleted_during_the_attempt_is_not_uncleanable(autojump_clock, world, error):
     failure, _, _, states = await attempted(world, error, closed=True)
 
     assert failure is Failure.FINAL
-    assert not states.set_aside
+    assert not states.uncleanable
 
 
 async def test_attempt_raises_invariant_errors(autojump_clock, world):

@@ -113,7 +113,7 @@ async def test_a_batch_that_no_client_can_read_does_not_stop_compaction(
     async with running(cleaner):
         await trio.sleep(30)
         assert log.size < size / 2
-        assert not cleaner.states.set_aside
+        assert not cleaner.states.uncleanable
         segment = log.segments.first
         assert "offsets 1 to 1" in segment.unreadable[1]
         assert "unreadable batches found" in caplog.text
@@ -143,7 +143,7 @@ async def test_unreadable_batch_is_recorded_for_a_segment_that_was_not_replaced(
     assert list(segment.unreadable) == [0]
 
 
-async def test_a_damaged_log_is_set_aside_and_others_are_compacted(autojump_clock, world, caplog):
+async def test_a_damaged_log_is_uncleanable_and_others_are_compacted(autojump_clock, world, caplog):
     manager = await managed(world)
     bad, good = new_log(manager, C0), new_log(manager, C1)
     fill_log(bad)
@@ -160,10 +160,10 @@ async def test_a_damaged_log_is_set_aside_and_others_are_compacted(autojump_cloc
         nursery.cancel_scope.cancel()
 
     assert good.size < before / 2
-    assert list(cleaner.states.set_aside) == [bad]
+    assert list(cleaner.states.uncleanable) == [bad]
     assert "c-0" in cleaner.figures()["reasons"]
-    assert f"{0:020}.log" in cleaner.states.set_aside[bad]
-    assert "partition set aside as uncleanable" in caplog.text
+    assert f"{0:020}.log" in cleaner.states.uncleanable[bad]
+    assert "partition marked uncleanable" in caplog.text
     assert bad.failed is None
     assert not [name for name in bad.directory.names() if name.endswith(".cleaned")]
 
@@ -499,7 +499,7 @@ async def test_retention_is_repeated_after_the_disk_was_full(autojump_clock, wor
     async with running(cleaner):
         await trio.sleep(600)
         assert log.segments.first.base_offset == 0
-        assert not cleaner.states.set_aside
+        assert not cleaner.states.uncleanable
         assert manager.directories[0].offline is None
         world.universe.fault = lambda *_: None
         assert await until(lambda: log.size == 0) < 17
@@ -515,7 +515,7 @@ async def test_run_is_repeated_after_the_disk_was_full_during_the_cleaner_checkp
 
     async with running(cleaner):
         await trio.sleep(60)
-        assert not cleaner.states.set_aside
+        assert not cleaner.states.uncleanable
         world.universe.fault = lambda *_: None
         await trio.sleep(60)
 
@@ -533,7 +533,7 @@ async def test_io_error_during_retention_takes_the_directory_offline(autojump_cl
     await cleaner.apply_retention(log)
 
     assert manager.directories[0].offline is not None
-    assert not cleaner.states.set_aside
+    assert not cleaner.states.uncleanable
 
 
 async def test_a_log_on_a_full_disk_does_not_keep_others_from_compaction(autojump_clock, world):

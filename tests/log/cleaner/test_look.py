@@ -39,12 +39,12 @@ async def test_log_during_retention_is_not_chosen_and_examined_again_later(autoj
     assert (look.chosen, look.retry) == (None, True)
 
 
-async def test_logs_that_are_set_aside_or_paused_are_not_chosen(autojump_clock, world):
+async def test_logs_that_are_uncleanable_or_paused_are_not_chosen(autojump_clock, world):
     manager = await managed(world)
     damaged, paused, states = new_log(manager, C0), new_log(manager, C1), CleaningStates()
     fill_log(damaged)
     fill_log(paused)
-    states.set_aside[damaged] = "damage"
+    states.uncleanable[damaged] = "damage"
 
     async with states.paused(C1):
         look = await look_at(manager, states)

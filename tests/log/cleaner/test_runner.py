@@ -66,7 +66,7 @@ async def test_log_is_unchanged_after_its_cleaning_worker_is_killed(tmp_path, ca
     assert "cleaning abandoned" in caplog.text
     assert (log.size, await content(log)) == (size, before)
     assert not [name for name in log.directory.names() if name.endswith(".cleaned")]
-    assert not cleaner.states.set_aside
+    assert not cleaner.states.uncleanable
     cleaner.configure(type(cleaner.settings)())
     assert await cleaner.clean_now(log) is not None
     await manager.close()
@@ -120,7 +120,7 @@ async def test_worker_of_a_deleted_log_ends_and_spares_the_new_log_of_its_name(t
 
     assert not workers_with_files(tmp_path)
     assert [name for name in new.directory.names() if name.endswith(".cleaned")] == []
-    assert not cleaner.states.set_aside
+    assert not cleaner.states.uncleanable
     manager.abandon()
 
 

@@ -8,7 +8,7 @@ from tests.log.managers import SMALL, T0, TOPIC_ID, format_directory, start, sta
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.durability.sync import sync
-from trio_kafka.log.manager.future_logs import future_name
+from trio_kafka.log.files.names import future_name
 from trio_kafka.log.manager.loading import load_logs
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.maintenance import retain_all
@@ -30,7 +30,7 @@ async def moving(world, *, behind: int = 0) -> LogManager:
     logs = await two(world)
     here, there = logs.directories
     log = logs.create(T0, TOPIC_ID, SMALL, directory=here)
-    future = logs.futures.create(there, T0, TOPIC_ID, config=SMALL, start_offset=0)
+    future = logs.create_future(there, T0, TOPIC_ID, config=SMALL, start_offset=0)
     for number in range(5):
         append(log, batch(2))
         if number < 5 - behind:
@@ -63,9 +63,9 @@ async def test_future_log_is_separate_from_the_log_of_its_partition(world, autoj
     logs = await moving(world)
 
     assert logs.directory_of(T0).path == "/a"
-    assert logs.futures.directory_of(T0).path == "/b"
-    assert logs.futures.partitions == (T0,)
-    assert logs.get(T0) is not logs.futures.get(T0)
+    assert logs.directory_of(T0, is_future=True).path == "/b"
+    assert [future.partition for future in logs.futures] == [T0]
+    assert logs.get(T0) is not logs.future(T0)
     assert (names(world, "/a"), names(world, "/b")) == (["t-0"], ["t-0-future"])
     assert logs.figures()["futures"] == 1
 
@@ -74,7 +74,7 @@ async def test_promotion_gives_the_future_log_the_name_and_deletes_the_old_log(
     world, autojump_clock
 ) -> None:
     logs = await moving(world)
-    log, future = logs.get(T0), logs.futures.get(T0)
+    log, future = logs.get(T0), logs.future(T0)
 
     logs.promote(T0)
 
@@ -134,7 +134,7 @@ async def test_directory_goes_offline_when_a_future_log_cannot_be_created(
     )
 
     with pytest.raises(LogDirError):
-        logs.futures.create(logs.directories[1], T0, TOPIC_ID, config=SMALL, start_offset=0)
+        logs.create_future(logs.directories[1], T0, TOPIC_ID, config=SMALL, start_offset=0)
 
     assert logs.directories[1].offline
     assert len(logs.futures) == 0
@@ -143,8 +143,8 @@ async def test_directory_goes_offline_when_a_future_log_cannot_be_created(
 async def test_future_log_is_loaded_again_after_a_kill(world, autojump_clock) -> None:
     logs = await next_life(world, await moving(world, behind=2))
 
-    assert logs.futures.get(T0).end_offset == 6
-    assert logs.futures.get(T0).topic_id == TOPIC_ID
+    assert logs.future(T0).end_offset == 6
+    assert logs.future(T0).topic_id == TOPIC_ID
     assert logs.get(T0).end_offset == 10
 
 
@@ -162,7 +162,7 @@ async def test_future_log_that_is_behind_is_not_promoted_at_load(world, autojump
     logs = await next_life(world, await moving(world, behind=1), B)
 
     assert logs.directory_of(T0).path == "/a"
-    assert logs.futures.get(T0).end_offset == 8
+    assert logs.future(T0).end_offset == 8
 
 
 async def test_future_log_without_the_last_record_is_not_promoted_at_load(
@@ -174,7 +174,7 @@ async def test_future_log_without_the_last_record_is_not_promoted_at_load(
     logs = await next_life(world, logs, B)
 
     assert logs.directory_of(T0).path == "/a"
-    assert (logs.get(T0).end_offset, logs.futures.get(T0).end_offset) == (11, 10)
+    assert (logs.get(T0).end_offset, logs.future(T0).end_offset) == (11, 10)
 
 
 async def test_future_log_with_a_higher_start_offset_is_not_promoted_at_load(
@@ -182,26 +182,26 @@ async def test_future_log_with_a_higher_start_offset_is_not_promoted_at_load(
 ) -> None:
     logs = await moving(world)
     logs.get(T0).set_start_offset(2)
-    logs.futures.get(T0).set_start_offset(3)
+    logs.future(T0).set_start_offset(3)
     for directory in logs.directories:
         await directory.checkpoint()
 
     logs = await next_life(world, logs, B)
 
     assert logs.directory_of(T0).path == "/a"
-    assert (logs.get(T0).start_offset, logs.futures.get(T0).start_offset) == (2, 3)
+    assert (logs.get(T0).start_offset, logs.future(T0).start_offset) == (2, 3)
 
 
 async def test_future_log_restarted_at_the_end_is_not_promoted_at_load(
     world, autojump_clock
 ) -> None:
     logs = await moving(world)
-    await restart_at(logs.futures.get(T0), 10)
+    await restart_at(logs.future(T0), 10)
 
     logs = await next_life(world, logs, B)
 
     assert logs.directory_of(T0).path == "/a"
-    assert logs.futures.get(T0).start_offset == 10
+    assert logs.future(T0).start_offset == 10
 
 
 async def test_future_log_without_a_log_is_promoted_at_load(world, autojump_clock) -> None:
@@ -227,7 +227,7 @@ async def test_future_log_is_not_promoted_while_another_directory_is_offline(
     again = await next_life(world, logs)
 
     assert again.get(T0) is None
-    assert again.futures.get(T0) is not None
+    assert again.future(T0) is not None
 
 
 @pytest.mark.parametrize(("wanted", "path"), [(A, "/a"), (B, "/b")])
@@ -252,7 +252,7 @@ async def test_future_log_of_an_earlier_topic_is_deleted_at_load(world, autojump
     logs = await two(world)
     here, there = logs.directories
     await sync(logs.create(T0, TOPIC_ID, SMALL, directory=here))
-    await sync(logs.futures.create(there, T0, OTHER_ID, config=SMALL, start_offset=0))
+    await sync(logs.create_future(there, T0, OTHER_ID, config=SMALL, start_offset=0))
 
     logs = await next_life(world, logs)
 
@@ -265,7 +265,7 @@ async def test_future_log_that_was_never_synced_is_deleted_at_load(world, autoju
     logs = await two(world)
     here, there = logs.directories
     await sync(logs.create(T0, TOPIC_ID, SMALL, directory=here))
-    append(logs.futures.create(there, T0, TOPIC_ID, config=SMALL, start_offset=0), batch(1))
+    append(logs.create_future(there, T0, TOPIC_ID, config=SMALL, start_offset=0), batch(1))
 
     logs = await next_life(world, logs)
 
@@ -276,7 +276,7 @@ async def test_future_log_replaces_a_log_of_an_earlier_topic_at_load(world, auto
     logs = await two(world)
     here, there = logs.directories
     await sync(logs.create(T0, OTHER_ID, SMALL, directory=here))
-    await sync(logs.futures.create(there, T0, TOPIC_ID, config=SMALL, start_offset=0))
+    await sync(logs.create_future(there, T0, TOPIC_ID, config=SMALL, start_offset=0))
 
     logs = await next_life(world, logs)
 
@@ -327,22 +327,22 @@ async def test_only_one_of_two_future_logs_is_kept_at_load(world, autojump_clock
 
 async def test_checkpoints_include_future_logs(world, autojump_clock) -> None:
     logs = await moving(world)
-    logs.futures.get(T0).set_start_offset(3)
+    logs.future(T0).set_start_offset(3)
     await logs.directories[1].checkpoint()
     logs.abandon()
 
     again = LogManager(world, ["/a", "/b"], Node("broker", "broker"))
     await start(again, config=SMALL)
 
-    assert again.futures.get(T0).start_offset == 3
-    assert again.futures.get(T0).high_watermark == 10
+    assert again.future(T0).start_offset == 3
+    assert again.future(T0).high_watermark == 10
 
 
 async def test_retention_removes_segments_before_the_start_of_a_future_log(
     world, autojump_clock
 ) -> None:
     logs = await moving(world)
-    future = logs.futures.get(T0)
+    future = logs.future(T0)
     for _ in range(20):
         append(future, batch(2))
     before = len(future.segments)

@@ -293,7 +293,7 @@ async def test_log_is_created_in_the_directory_with_the_fewest_logs_not_cordoned
         await format_directory(world, path, unique)
     manager = await started(world, "/a", "/b", "/c")
     logs = [TopicPartition("t", number) for number in range(9)]
-    manager.futures.create(
+    manager.create_future(
         manager.directories[0], TopicPartition("u", 0), TOPIC_ID, config=SMALL, start_offset=0
     )
     manager.cordon(["/c"])

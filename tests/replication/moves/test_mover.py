@@ -14,11 +14,12 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.retention import delete_before
 from trio_kafka.log.rolling import roll, skip_in_thread
-from trio_kafka.replication.append import append
+from trio_kafka.replication.leader.append import append
 from trio_kafka.replication.moves import copying
 from trio_kafka.replication.moves.mover import Mover
 from trio_kafka.replication.moves.pace import Pace
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.roles import Offline
 
 PATHS = ("/a", "/b")
 
@@ -51,7 +52,7 @@ async def stage(world, **settings: str) -> Stage:
     here = cluster.logs.directory_of(partition.at)
     (there,) = (one for one in cluster.logs.directories if one is not here)
     log = partition.log
-    future = cluster.logs.futures.create(
+    future = cluster.logs.create_future(
         there, partition.at, partition.topic_id, config=log.config, start_offset=0
     )
     made: Stage | None = None
@@ -107,7 +108,7 @@ async def test_batches_appended_during_a_move_are_moved_too(world, autojump_cloc
     written = 20
 
     async with trio.open_nursery() as nursery:
-        await nursery.start(on.cluster.replicas.queued_appends.run)
+        await nursery.start(on.cluster.replication.queued_appends.run)
 
         async def load() -> None:
             nonlocal written
@@ -118,12 +119,12 @@ async def test_batches_appended_during_a_move_are_moved_too(world, autojump_cloc
 
         nursery.start_soon(load)
         await on.mover.run()
-        await on.cluster.replicas.queued_appends.wait_empty()
+        await on.cluster.replication.queued_appends.wait_empty()
         nursery.cancel_scope.cancel()
 
     assert on.mover.state == "done"
     assert written > 25
-    assert on.cluster.replicas.queued_appends._written > 0  # during the switch
+    assert on.cluster.replication.queued_appends._written > 0  # during the switch
     records = await read_all(on.partition.log)
     assert [record.offset for record in records] == list(range(3 * written))
 
@@ -232,7 +233,7 @@ async def test_failure_of_the_target_directory_leaves_the_partition_online(
     await on.mover.run()
 
     assert on.mover.state != "done"
-    assert on.partition.failed is None
+    assert not isinstance(on.partition.role, Offline)
     assert on.partition.log is on.mover.log
     write(on.partition)
 
@@ -270,7 +271,7 @@ async def test_failure_of_the_source_at_the_switch_leaves_the_moved_log_online(
 
     assert on.mover.state == "done"
     assert here.offline is not None
-    assert on.partition.failed is None
+    assert not isinstance(on.partition.role, Offline)
     assert on.partition.log is on.mover.future
     write(on.partition)
 

@@ -7,9 +7,10 @@ from tests.replication.kit import Cluster, batch, open_cluster, state
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.files.partition_metadata import parse_id
-from trio_kafka.replication.append import append
+from trio_kafka.replication.leader.append import append
 from trio_kafka.replication.moves.moves import LogMoves
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.roles import Leading
 
 PATHS = ("/a", "/b", "/c")
 
@@ -30,15 +31,15 @@ def others(cluster: Cluster, partition: Partition) -> list:
 
 async def finish(cluster: Cluster) -> None:
     with trio.fail_after(60):
-        while len(cluster.replicas.moves) > cluster.replicas.moves.failed:
+        while len(cluster.replication.moves) > cluster.replication.moves.failed:
             await trio.sleep(0.01)
 
 
 async def test_finished_moves_leave_no_future_logs(world, autojump_clock) -> None:
     cluster, partitions = await cluster_of(world, 5)
-    moves = cluster.replicas.moves
+    moves = cluster.replication.moves
     async with trio.open_nursery() as nursery:
-        await nursery.start(cluster.replicas.run)
+        await nursery.start(cluster.replication.run)
         await nursery.start(cluster.logs.run)
         targets = [others(cluster, one)[0] for one in partitions]
         for partition, target in zip(partitions, targets, strict=True):
@@ -60,7 +61,7 @@ async def test_finished_moves_leave_no_future_logs(world, autojump_clock) -> Non
 
 async def test_second_target_replaces_the_first_target_of_a_move(world, autojump_clock) -> None:
     cluster, (partition,) = await cluster_of(world)
-    moves, (first, second) = cluster.replicas.moves, others(cluster, partition)
+    moves, (first, second) = cluster.replication.moves, others(cluster, partition)
 
     moves.begin(partition, first)
     mover = moves.find(partition)
@@ -76,7 +77,7 @@ async def test_second_target_replaces_the_first_target_of_a_move(world, autojump
 
 async def test_move_to_the_current_directory_cancels_the_move(world, autojump_clock) -> None:
     cluster, (partition,) = await cluster_of(world)
-    moves, (there, _) = cluster.replicas.moves, others(cluster, partition)
+    moves, (there, _) = cluster.replication.moves, others(cluster, partition)
     moves.begin(partition, there)
 
     moves.begin(partition, cluster.logs.directory_of(partition.at))
@@ -91,23 +92,23 @@ async def test_removal_of_a_replica_ends_its_move_and_removes_the_future_log(
 ) -> None:
     cluster, (partition,) = await cluster_of(world)
     (there, _) = others(cluster, partition)
-    cluster.replicas.moves.begin(partition, there)
+    cluster.replication.moves.begin(partition, there)
 
     cluster.change(t=None)
 
-    assert len(cluster.replicas.moves) == 0
+    assert len(cluster.replication.moves) == 0
     assert there.futures == {}
 
 
 async def test_failure_of_a_target_directory_cancels_its_moves(world, autojump_clock) -> None:
     cluster, (partition,) = await cluster_of(world)
     (there, _) = others(cluster, partition)
-    cluster.replicas.moves.begin(partition, there)
+    cluster.replication.moves.begin(partition, there)
 
     there.fail(LogDirError(there.path, "broken"))
 
-    assert len(cluster.replicas.moves) == 0
-    assert partition.failed is None
+    assert len(cluster.replication.moves) == 0
+    assert isinstance(partition.role, Leading)
     assert partition.future is None
 
 
@@ -115,10 +116,10 @@ async def test_failure_of_the_source_fails_the_move_and_keeps_the_future_log(
     world, autojump_clock
 ) -> None:
     cluster, (partition,) = await cluster_of(world)
-    moves, (there, _) = cluster.replicas.moves, others(cluster, partition)
+    moves, (there, _) = cluster.replication.moves, others(cluster, partition)
     moves.pace.set_rate(0)
     async with trio.open_nursery() as nursery:
-        await nursery.start(cluster.replicas.run)
+        await nursery.start(cluster.replication.run)
         moves.begin(partition, there)
         await trio.sleep(1)
         here = cluster.logs.directory_of(partition.at)
@@ -134,7 +135,7 @@ async def test_failure_of_the_source_fails_the_move_and_keeps_the_future_log(
 async def test_moves_are_resumed_after_a_restart(world, autojump_clock) -> None:
     cluster, (partition,) = await cluster_of(world)
     (there, _) = others(cluster, partition)
-    cluster.replicas.moves.begin(partition, there)
+    cluster.replication.moves.begin(partition, there)
     async with trio.open_nursery() as nursery:  # durable, as soon as there is time
         await nursery.start(cluster.logs.run)
         await trio.sleep(1)
@@ -143,10 +144,10 @@ async def test_moves_are_resumed_after_a_restart(world, autojump_clock) -> None:
 
     cluster = await open_cluster(world, cluster.image, paths=PATHS)
     partition = cluster.replicas.partition("t", 0)
-    mover = cluster.replicas.moves.find(partition)
+    mover = cluster.replication.moves.find(partition)
     assert mover.directory.path == there.path
     async with trio.open_nursery() as nursery:
-        await nursery.start(cluster.replicas.run)
+        await nursery.start(cluster.replication.run)
         await finish(cluster)
         nursery.cancel_scope.cancel()
     assert cluster.logs.directory_of(partition.at).path == there.path
@@ -155,7 +156,7 @@ async def test_moves_are_resumed_after_a_restart(world, autojump_clock) -> None:
 
 async def test_failed_move_is_retried_when_requested_again(world, autojump_clock) -> None:
     cluster, (partition,) = await cluster_of(world)
-    moves, (there, _) = cluster.replicas.moves, others(cluster, partition)
+    moves, (there, _) = cluster.replication.moves, others(cluster, partition)
     moves.begin(partition, there)
     moves.find(partition).state = "failed"
 
@@ -171,20 +172,20 @@ async def test_cancelled_move_is_reported_if_the_metadata_name_its_target_direct
 ) -> None:
     cluster, (partition,) = await cluster_of(world)
     here, (there, _) = cluster.logs.directory_of(partition.at), others(cluster, partition)
-    cluster.replicas.moves.begin(partition, there)
+    cluster.replication.moves.begin(partition, there)
     target = parse_id(there.properties.directory_id)
     partition.state = evolve(partition.state, directories=(target,))
-    assert cluster.replicas.assignments.figures()["waiting"] == 0
+    assert cluster.replication.moves.assignments.figures()["waiting"] == 0
 
-    cluster.replicas.moves.begin(partition, here)
+    cluster.replication.moves.begin(partition, here)
 
-    assert cluster.replicas.assignments.figures()["waiting"] == 1
+    assert cluster.replication.moves.assignments.figures()["waiting"] == 1
 
 
 async def test_number_of_concurrent_moves_is_limited(world, autojump_clock) -> None:
     cluster, partitions = await cluster_of(world, 5)
     node = Node("broker", "broker")
-    moves = LogMoves(cluster.logs, node, cluster.replicas.assignments, at_once=2)
+    moves = LogMoves(cluster.logs, node, cluster.replication.moves.assignments, at_once=2)
     moves.pace.set_rate(0)
     async with trio.open_nursery() as nursery:
         await nursery.start(moves.run)

@@ -21,7 +21,7 @@ async def test_cancelled_loopback_request_leaves_no_connection_and_no_delayed_fe
 ) -> None:
     async with served_broker(simulated_world()) as served:
         await served.create_topic("t")
-        purgatory = served.broker.replicas.fetch
+        purgatory = served.broker.purgatories.fetch
         with trio.move_on_after(2):
             await ask(served, fetch("t", max_wait_ms=60_000), version=12)
         assert purgatory.waiting == 0

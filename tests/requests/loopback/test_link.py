@@ -72,7 +72,7 @@ async def test_deadline_ends_a_request_of_a_loopback_link_and_its_delayed_fetch(
         assert late.value.sent
         assert trio.current_time() == pytest.approx(begin + 2.0)
         assert served.broker.parts.in_process.connections == {}
-        assert served.broker.replicas.fetch.waiting == 0
+        assert served.broker.purgatories.fetch.waiting == 0
 
 
 async def test_loopback_link_raises_unsupported_version_for_an_api_that_is_not_served(

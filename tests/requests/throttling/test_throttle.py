@@ -32,6 +32,7 @@ from trio_kafka.protocol.messages.k37_create_partitions import (
 )
 from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
 from trio_kafka.quotas.accounts import Accounts
+from trio_kafka.replication.leader.session_cache import SessionCache
 from trio_kafka.testing.broker import ServedBroker
 from trio_kafka.testing.scripted_client import ScriptedClient, request_frame
 
@@ -178,7 +179,7 @@ async def throttled_consumer() -> Any:
 
 async def test_throttled_fetch_does_not_create_a_fetch_session(autojump_clock: MockClock) -> None:
     async with throttled_consumer() as served:
-        sessions = served.broker.replicas.sessions
+        sessions = served.broker[SessionCache]
 
         refused = await served.ask(fetch_request("t", 0, session_epoch=0, max_bytes=15_000), LATEST)
 

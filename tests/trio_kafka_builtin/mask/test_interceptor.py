@@ -23,7 +23,7 @@ from trio_kafka.plugin import Context
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest, ReplicaState
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker
-from trio_kafka.replication.append import append_own
+from trio_kafka.replication.leader.append import append_own
 from trio_kafka.testing.scripted_client import newest
 
 MASKED = {"ssn": "***", "name": "Ann"}

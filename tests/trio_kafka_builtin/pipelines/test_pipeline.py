@@ -161,7 +161,7 @@ async def test_a_process_that_cannot_be_created_is_reported_and_retried(
             return OSError(11, "no more processes") if call == "start_child" else None
 
         it.world.universe.fault = fault
-        next(iter(it.world.children)).kill()
+        next(iter(it.world.children)).die(-9)
         await it.until("a", "paused")
         await trio.sleep(1.5)
         row = await it.row("a")
@@ -185,7 +185,7 @@ async def test_stopping_the_broker_lets_a_child_process_end_orderly(
         [child] = it.world.children
         hosted = it.hosted
 
-    assert child.process.status == 0
+    assert child.status == 0
     assert hosted.state.value == "stopped"
     file = it.world.directory("/etc/pipelines/logs").open("a.log")
     content = bytearray(file.size)
@@ -203,7 +203,7 @@ async def test_a_child_that_ignores_its_signal_is_killed_after_its_grace(
         [child] = it.world.children
         began = trio.current_time()
 
-    assert child.process.status == -9
+    assert child.status == -9
     assert 2 <= trio.current_time() - began < 4
 
 
@@ -216,7 +216,7 @@ async def test_the_grace_period_of_a_child_ends_with_the_stop_of_the_broker(
         [child] = it.world.children
         began = trio.current_time()
 
-    assert child.process.status == -9
+    assert child.status == -9
     assert trio.current_time() - began < 11
 
 
@@ -266,5 +266,5 @@ async def test_a_failed_plugin_generation_kills_its_child_processes(
         [child] = it.world.children
         it.hosted.current.fail("enough")
         await trio.sleep(12)
-        assert child.process.status == -9
+        assert child.status == -9
         assert not it.world.children

@@ -302,7 +302,7 @@ async def test_a_cancelled_long_poll_leaves_no_delayed_fetch(
         await rest.served.create_topic("t")
         with trio.move_on_after(2):
             await rest.consume("t", "wait_ms=20000")
-        assert rest.served.broker.replicas.fetch.waiting == 0
+        assert rest.served.broker.purgatories.fetch.waiting == 0
 
 
 async def test_the_openapi_document_has_exactly_the_served_methods_and_parameters(

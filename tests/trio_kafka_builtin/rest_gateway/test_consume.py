@@ -13,7 +13,7 @@ from tests.trio_kafka_builtin.rest_gateway.kit import gateway
 from trio_kafka.records.batch import Record
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker
-from trio_kafka.replication.append import append_own
+from trio_kafka.replication.leader.append import append_own
 from trio_kafka_builtin.rest_gateway import consume
 
 
@@ -83,7 +83,7 @@ async def test_a_long_poll_is_answered_at_the_next_record_or_the_timeout(
             await trio.sleep(2)
             await rest.produce("t", {"value": 1})
             came = trio.current_time()
-        watchers = rest.served.broker.replicas.fetch.watchers
+        watchers = rest.served.broker.purgatories.fetch.watchers
 
     assert nothing["records"] == []
     assert 2.9 < waited < 3.5

@@ -4,8 +4,8 @@ import pytest
 
 from tests.trio_kafka_spark.jobs.kit import at, tuples, view
 from tests.trio_kafka_spark.log.kit import batch, partition, rows, segment
-from trio_kafka.coordinators.effects import CoordinatorRecord
-from trio_kafka.coordinators.stored import encode_record
+from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord
 from trio_kafka.protocol.stored.groups.classic import (
     GroupMetadataKey,
     OffsetCommitKey,
@@ -24,7 +24,7 @@ BATCH = "topic string, partition int, last_offset bigint, max_timestamp timestam
 def commit(group, offset, topic="t", partition=0):
     key = OffsetCommitKey(group, topic, partition)
     value = None if offset is None else OffsetCommitValue(offset=offset, metadata="")
-    return encode_record(CoordinatorRecord(key, value, 3))
+    return GROUP_RECORDS.encode(CoordinatorRecord(key, value, 3))
 
 
 def test_offset_commits_are_decoded_and_other_records_are_left_out():
@@ -32,7 +32,7 @@ def test_offset_commits_are_decoded_and_other_records_are_left_out():
 
     given = [
         (at(0), 0, *commit("g", 7)),
-        (at(1), 1, *encode_record(CoordinatorRecord(GroupMetadataKey("g")))),
+        (at(1), 1, *GROUP_RECORDS.encode(CoordinatorRecord(GroupMetadataKey("g")))),
         (at(2), 2, *commit("g", None)),
         (at(3), 3, b"\x00", b"x"),
         (at(4), 4, b"\x7f\xff", b"x"),

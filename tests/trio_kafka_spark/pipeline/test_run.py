@@ -104,7 +104,7 @@ def test_pipeline_run_fails_with_the_reason_if_a_requirement_is_missing(
 def test_the_pipeline_template_runs_and_a_second_run_adds_new_records(
     shared_broker: BrokerProcess, tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
-    """The second run, of half a minute, is left to the long suite."""
+    """The second run, of half a minute, is left to `make test-long`."""
     topic = "pipeline-template"
     target = tmp_path / "p"
     assert main(["pipeline", "init", "p", "--topic", topic, "--directory", str(target)]) == 0

@@ -12,7 +12,7 @@ from trio_kafka.broker.storage import Storage, open_storage
 from trio_kafka.errors import InvariantError, LogDirError
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.lifecycle import ReplicaLifecycle
 
 
 async def _open(node: Node) -> Storage:
@@ -42,9 +42,9 @@ def _directory_failed(node: Node, logs: LogManager, directory: LogDirectory) -> 
     error = directory.offline
     if error is None:
         raise InvariantError(f"{directory.path} reported a failure without being offline")
-    replicas = node.get(ReplicaManager)
-    if replicas is not None:
-        replicas.directory_offline(directory)
+    lifecycle = node.get(ReplicaLifecycle)
+    if lifecycle is not None:
+        lifecycle.directory_offline(directory)
     lost = directory.path == node.config.metadata_directory
     if lost or all(other.offline for other in logs.directories):
         node.tasks.fail(error)

@@ -6,9 +6,9 @@ import trio
 
 from trio_kafka.broker.node import Node, Part, Stage, tasks_end
 from trio_kafka.broker.parts.topic_creation import TopicCreation
-from trio_kafka.coordinators.batch_accumulator import Batching
-from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.runtime import CoordinatorDependencies
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator, GroupDependencies
+from trio_kafka.coordinators.shards.batch_accumulator import Batching
+from trio_kafka.coordinators.shards.runtime import ShardDependencies
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.image import ConfigResourceType
@@ -16,7 +16,7 @@ from trio_kafka.metadata.names import CONSUMER_OFFSETS
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.purgatory import Timers
 from trio_kafka.records.compression import Codec
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.table import Replicas
 
 # Task name.
 GROUPS_TASK: Final = "group-coordinator"
@@ -47,23 +47,22 @@ def concerns_groups(delta: MetadataDelta) -> bool:
 
 
 def _make(node: Node) -> GroupCoordinator:
-    dependencies = CoordinatorDependencies(
+    shards = ShardDependencies(
         broker=node.node_id,
-        replicas=node[ReplicaManager],
+        find_partition=node[Replicas].find,
         timers=node[Timers],
         clock=node.world.clock,
-        random_bytes=node.world.random_bytes,
-        run_in_thread=node.world.run_in_thread,
         buffer=node.config.offsets_load_buffer_size,
-        codec=Codec(node.config.offsets_topic_compression_codec),
+        compression=Codec(node.config.offsets_topic_compression_codec),
         batching=Batching(node.config.group_coordinator_append_linger_ms, node.deferred),
     )
-    return GroupCoordinator(
-        node.config,
-        dependencies,
-        node.tree,
-        lambda: node[TopicCreation].want([CONSUMER_OFFSETS]),
+    dependencies = GroupDependencies(
+        shards=shards,
+        create_topic=lambda: node[TopicCreation].want([CONSUMER_OFFSETS]),
+        random_bytes=node.world.random_bytes,
+        run_in_thread=node.world.run_in_thread,
     )
+    return GroupCoordinator(node.config, dependencies, node.tree)
 
 
 async def _answer_parked(node: Node) -> None:

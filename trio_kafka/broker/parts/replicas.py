@@ -8,27 +8,35 @@ from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.node import Node, Part, Stage, tasks_end
 from trio_kafka.broker.settings import settings_of_topic
 from trio_kafka.log.cleaner.log_cleaner import LogCleaner
+from trio_kafka.log.decompression import Decompression
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.purgatory import Timers
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.assembly import Replication, ReplicationLimits, assemble
+from trio_kafka.replication.leader.fetches import Fetches
+from trio_kafka.replication.leader.queued_appends import QueuedAppends
+from trio_kafka.replication.leader.session_cache import SessionCache
+from trio_kafka.replication.lifecycle import ReplicaLifecycle
+from trio_kafka.replication.moves.moves import LogMoves
 from trio_kafka.replication.publisher import ReplicaPublisher
+from trio_kafka.replication.purgatories import Purgatories
+from trio_kafka.replication.table import Replicas
+from trio_kafka.replication.topic_metrics import MetricsByTopic
 
 _TASK: Final = "replication"
 
 
-async def _open(node: Node) -> ReplicaManager:
+async def _open(node: Node) -> Replicas:
     """Set strays aside, create missing replicas, and follow the metadata from then on."""
-    # Known at once, because a directory may fail meanwhile.
-    replicas = node.add(ReplicaManager, _make(node))
+    replication = _make(node)
     node[DynamicSettings].follow(
-        lambda config: replicas.moves.pace.set_rate(
+        lambda config: replication.moves.pace.set_rate(
             config.replica_alter_log_dirs_io_max_bytes_per_second
         )
     )
     publisher = ReplicaPublisher(
-        replicas,
+        replication.lifecycle,
         settings_of_topic(node.effective),
         full_validation=node.config.trio_record_validation == "full",
     )
@@ -37,26 +45,38 @@ async def _open(node: Node) -> ReplicaManager:
     node[Loader].add(publisher)
     for _ in steps:
         await trio.lowlevel.checkpoint()
-    await node.tasks.start(_TASK, replicas.run)
-    return replicas
+    await node.tasks.start(_TASK, replication.run)
+    return replication.replicas
 
 
-def _make(node: Node) -> ReplicaManager:
+def _make(node: Node) -> Replication:
+    """Make the objects known at once, because a directory may fail while replicas are opened."""
     config = node.config
-    replicas = ReplicaManager(
+    replication = assemble(
         node.world,
         node.node_id,
         node[LogManager],
         node[Timers],
         node.tree,
-        session_slots=config.max_incremental_fetch_session_cache_slots,
-        session_partitions=config.trio_fetch_session_max_partitions,
+        limits=ReplicationLimits(
+            session_slots=config.max_incremental_fetch_session_cache_slots,
+            session_partitions=config.trio_fetch_session_max_partitions,
+            moves_at_once=config.num_replica_alter_log_dirs_threads,
+        ),
         yield_point=node.yield_point,
         assign=node[Lifecycle].assign_directories,
-        moves_at_once=config.num_replica_alter_log_dirs_threads,
     )
-    replicas.moves.pausing = node[LogCleaner].states.paused
-    return replicas
+    replication.moves.pausing = node[LogCleaner].states.paused
+    node.add(Replicas, replication.replicas)
+    node.add(Purgatories, replication.purgatories)
+    node.add(Fetches, replication.fetches)
+    node.add(SessionCache, replication.fetches.sessions)
+    node.add(Decompression, replication.decompression)
+    node.add(QueuedAppends, replication.queued_appends)
+    node.add(LogMoves, replication.moves)
+    node.add(MetricsByTopic, replication.topic_metrics)
+    node.add(ReplicaLifecycle, replication.lifecycle)
+    return replication
 
 
 async def _answer_parked(node: Node) -> None:
@@ -64,19 +84,19 @@ async def _answer_parked(node: Node) -> None:
 
     Queued appends of slow directories get half of the time left.
     """
-    replicas = node[ReplicaManager]
-    replicas.fetch.close()
-    replicas.deletions.close()
+    purgatories = node[Purgatories]
+    purgatories.fetch.close()
+    purgatories.deletions.close()
     left_s = trio.current_effective_deadline() - trio.current_time()
     try:
         with trio.move_on_after(max(left_s, 0.0) / 2):
-            await replicas.queued_appends.wait_empty()
+            await node[QueuedAppends].wait_empty()
     finally:
-        replicas.produce.close()
+        purgatories.produce.close()
 
 
 REPLICAS: Final = Part(
-    kind=ReplicaManager,
+    kind=Replicas,
     open=_open,
     stops={Stage.NETWORK: _answer_parked, Stage.REPLICATION: tasks_end(_TASK)},
     step="replication",

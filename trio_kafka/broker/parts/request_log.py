@@ -17,7 +17,7 @@ from trio_kafka.introspect.levels import following
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.publisher import MetadataCache
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.request_log.log import RequestLog, log_filter
 from trio_kafka.requests.request_log.sinks import LOGGER, FileSink, LoggerSink, Sink, TopicSink
 
@@ -108,7 +108,7 @@ class RequestLogSwitch:
         node = self._node
         return TopicSink(
             name,
-            replicas=node[ReplicaManager],
+            replicas=node[Replicas],
             metadata=node[MetadataCache],
             create=node[TopicCreation].want,
             wall=node.world.clock.wall,

@@ -96,14 +96,14 @@ def _control_values() -> Mapping[ControlType, type[object]]:
 
 @cache
 def _group_types() -> Classes:
-    from trio_kafka.coordinators.stored import group_records  # noqa: PLC0415 - as above
+    from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS  # noqa: PLC0415 - as above
 
-    return group_records()
+    return GROUP_RECORDS.all_types()
 
 
 @cache
 def _transaction_types() -> Classes:
-    from trio_kafka.coordinators.stored import record_types  # noqa: PLC0415 - as above
+    from trio_kafka.coordinators.shards.record_codec import record_types  # noqa: PLC0415 - as above
     from trio_kafka.protocol.stored import transactions  # noqa: PLC0415 - as above
 
     return record_types(transactions)
@@ -111,7 +111,7 @@ def _transaction_types() -> Classes:
 
 @cache
 def _share_types() -> Classes:
-    from trio_kafka.coordinators.stored import record_types  # noqa: PLC0415 - as above
+    from trio_kafka.coordinators.shards.record_codec import record_types  # noqa: PLC0415 - as above
     from trio_kafka.protocol.stored import share_state  # noqa: PLC0415 - as above
 
     return record_types(share_state)

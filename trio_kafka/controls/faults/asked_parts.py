@@ -17,7 +17,7 @@ from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
 )
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.leader.session_cache import SessionCache
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.parts import MissingPartError
 
@@ -72,7 +72,7 @@ def _in_session(request: FetchRequest, context: Context) -> list[tuple[TopicId |
     if request.session_id <= 0 or request.session_epoch <= 0:
         return []
     try:
-        return context[ReplicaManager].sessions.keys_of(request.session_id)
+        return context[SessionCache].keys_of(request.session_id)
     except MissingPartError:
         return []
 

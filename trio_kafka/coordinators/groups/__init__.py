@@ -3,11 +3,12 @@
 __all__ = [
     "administration",
     "classic",
+    "client_address",
     "consumer",
     "coordinator",
     "groups",
-    "java_compat",
     "lag",
     "offset_values",
     "protocols",
+    "stored_records",
 ]

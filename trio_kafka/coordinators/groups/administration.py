@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from attrs import field
 
 from trio_kafka.attributes import frozen
-from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
@@ -41,16 +41,16 @@ class GroupFilter:
         )
 
 
-def list_groups(wanted: GroupFilter, groups: Groups, ticket: Ticket, now_ms: int) -> Steps[Effects]:
+def list_groups(chosen: GroupFilter, groups: Groups, ticket: Ticket, now_ms: int) -> Steps[Effects]:
     """Answer with a list of ListedGroup."""
     del now_ms
-    found: list[ListedGroup] = []
+    listed: list[ListedGroup] = []
     for number, group in enumerate(tuple(groups.by_id.values()), 1):
-        if wanted.wants(group.state, group.type):
-            found.append(ListedGroup(group.group_id, group.protocol_type, group.state, group.type))
+        if chosen.wants(group.state, group.type):
+            listed.append(ListedGroup(group.group_id, group.protocol_type, group.state, group.type))
         if number % _A_STEP == 0:
             yield
-    return Effects().answer(ticket, found)
+    return Effects().answer(ticket, listed)
 
 
 def delete_group(group_id: str, groups: Groups, ticket: Ticket, now_ms: int) -> Effects:

@@ -3,9 +3,10 @@
 A request bounds them by size alone: a mebibyte holds half a million empty names.
 """
 
-from typing import Final, TypeVar
+from functools import cache
+from typing import Any, Final, TypeVar
 
-from trio_kafka.protocol.compiler import decoder, decoder_in_steps
+from trio_kafka.protocol.compiler import Decode, decoder, decoder_in_steps
 from trio_kafka.protocol.errors import DecodeError
 
 T = TypeVar("T")
@@ -16,8 +17,9 @@ MOST_ITEMS: Final = 100_000  # names of topics, mostly: 30 ms
 def decode(cls: type[T], version: int, data: bytes, position: int) -> T:
     """Decode the message at `position`. Raises DecodeError, also for more than MOST_ITEMS items."""
     if len(data) <= SMALL:
-        found, _ = decoder(cls, version)(data, position)
-        return found
+        small: T
+        small, _ = _decoder(cls, version)(data, position)  # type: ignore[arg-type]  # is hashable
+        return small
     steps = decoder_in_steps(cls, version)(memoryview(data), position)
     try:
         for _ in range(MOST_ITEMS):
@@ -28,3 +30,9 @@ def decode(cls: type[T], version: int, data: bytes, position: int) -> T:
     finally:
         steps.close()
     raise DecodeError(f"{cls.__name__}: more than {MOST_ITEMS} items")
+
+
+@cache
+def _decoder(cls: type, version: int) -> Decode[Any]:
+    """Return the decoder, which each member that joins needs."""
+    return decoder(cls, version)

@@ -7,20 +7,20 @@ group are raised. Source: KIP-211, KIP-447, KIP-516 (topic ids), KIP-848.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offset_values import (
     DEFAULT_RETENTION,
     GROUP_ID_SINCE,
-    AskedTopic,
     Commit,
     FetchedOffset,
     FetchedTopic,
     FetchOffsets,
     TopicOffsets,
+    TopicPartitions,
 )
 from trio_kafka.coordinators.groups.offsets import NO_EXPIRY, schedule_expiry, tombstone
 from trio_kafka.coordinators.groups.protocols import Group
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
@@ -34,35 +34,37 @@ _LAST_MS: Final = (1 << 63) - 1  # the largest that can be stored; Kafka overflo
 # Commit
 
 
-def commit(asked: Commit, groups: Groups, ticket: Ticket, now_ms: int) -> Effects | Steps[Effects]:
+def commit(
+    request: Commit, groups: Groups, ticket: Ticket, now_ms: int
+) -> Effects | Steps[Effects]:
     """Commit offsets; answer with an error code for each partition, in the order of the request.
 
     Raises KafkaError: an error of `Group.validate_commit`; for a member of an unknown group
     GROUP_ID_NOT_FOUND, for old clients ILLEGAL_GENERATION.
     """
-    group = groups.by_id.get(asked.group_id)
+    group = groups.by_id.get(request.group_id)
     is_new = group is None
     if group is None:
-        group = _group_of_commit(groups, asked)
-    topics = asked.topics
+        group = _group_of_commit(groups, request)
+    topics = request.topics
     effects = group.validate_commit(
-        asked.member_id, asked.instance_id, asked.epoch, asked.version, topics
+        request.member_id, request.instance_id, request.epoch, request.version, topics
     )
     if is_new:
         schedule_expiry(effects, groups.settings)
-    steps = _commit(groups, asked, effects, ticket, now_ms)
+    steps = _commit(groups, request, effects, ticket, now_ms)
     return steps if _are_many(topics) else whole(steps)
 
 
 def _commit(
-    groups: Groups, asked: Commit, effects: Effects, ticket: Ticket, now_ms: int
+    groups: Groups, request: Commit, effects: Effects, ticket: Ticket, now_ms: int
 ) -> Steps[Effects]:
-    group_id, limit = asked.group_id, groups.settings.offset_metadata_max_bytes
+    group_id, limit = request.group_id, groups.settings.offset_metadata_max_bytes
     expires_ms, version = NO_EXPIRY, _WRITTEN
-    if asked.retention_ms != DEFAULT_RETENTION:
-        expires_ms, version = min(now_ms + asked.retention_ms, _LAST_MS), _WITH_EXPIRY
+    if request.retention_ms != DEFAULT_RETENTION:
+        expires_ms, version = min(now_ms + request.retention_ms, _LAST_MS), _WITH_EXPIRY
     codes: list[int] = []
-    for topic, topic_id, partitions in asked.topics:
+    for topic, topic_id, partitions in request.topics:
         for partition, offset, leader_epoch, metadata in partitions:
             if metadata and not _fits(metadata, limit):
                 codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
@@ -78,16 +80,16 @@ def _commit(
     return effects.answer(ticket, codes)
 
 
-def _are_many(topics: Sequence[AskedTopic] | Sequence[TopicOffsets]) -> bool:
+def _are_many(topics: Sequence[TopicPartitions] | Sequence[TopicOffsets]) -> bool:
     return len(topics) + sum([len(topic.partitions) for topic in topics]) > _A_STEP
 
 
-def _group_of_commit(groups: Groups, asked: Commit) -> Group:
+def _group_of_commit(groups: Groups, request: Commit) -> Group:
     """Return the group of a commit to an unknown group id."""
-    if asked.epoch < 0:  # an administrator, or a consumer without a group
-        return groups.known(asked.group_id)
-    if asked.version >= GROUP_ID_SINCE:
-        return groups.group(asked.group_id)
+    if request.epoch < 0:  # an administrator, or a consumer without a group
+        return groups.group_or_simple(request.group_id)
+    if request.version >= GROUP_ID_SINCE:
+        return groups.group(request.group_id)
     raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
 
 
@@ -105,42 +107,42 @@ def _fits(metadata: str, limit: int) -> bool:
 
 
 def fetch(
-    asked: FetchOffsets, groups: Groups, ticket: Ticket, now_ms: int
+    request: FetchOffsets, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
     """Fetch offsets; answer with a list of FetchedTopic. An unknown group has no offsets.
 
     Raises KafkaError: an error of `Group.validate_fetch`.
     """
     del now_ms
-    group = groups.by_id.get(asked.group_id)
+    group = groups.by_id.get(request.group_id)
     if group is not None:
         try:
-            group.validate_fetch(asked.member_id, asked.epoch)
+            group.validate_fetch(request.member_id, request.epoch)
         except KafkaError as error:
             if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
                 raise
             group = None
-    stored = {} if group is None else groups.offsets.of_group(asked.group_id)
-    topics = asked.topics
+    stored = {} if group is None else groups.offsets.of_group(request.group_id)
+    topics = request.topics
     if topics is None:
-        topics = [AskedTopic(topic, ZERO_TOPIC_ID, tuple(of)) for topic, of in stored.items()]
-    steps = _fetch(groups, asked, topics, stored, ticket)
+        topics = [TopicPartitions(topic, ZERO_TOPIC_ID, tuple(of)) for topic, of in stored.items()]
+    steps = _fetch(groups, request, topics, stored, ticket)
     return steps if _are_many(topics) else whole(steps)
 
 
 def _fetch(
     groups: Groups,
-    asked: FetchOffsets,
-    topics: Sequence[AskedTopic],
+    request: FetchOffsets,
+    topics: Sequence[TopicPartitions],
     stored: Mapping[str, Mapping[int, OffsetCommitValue]],
     ticket: Ticket,
 ) -> Steps[Effects]:
-    unstable = asked.require_stable and groups.offsets.pending.open > 0
+    unstable = request.require_stable and groups.offsets.pending.open > 0
     answer = []
     count = 0
     for topic, topic_id, partitions in topics:
         values = stored.get(topic, {})
-        found: list[FetchedOffset] = []
+        fetched: list[FetchedOffset] = []
         count += 1
         if not count % _A_STEP:
             yield
@@ -148,12 +150,12 @@ def _fetch(
             count += 1
             if not count % _A_STEP:
                 yield
-            if unstable and groups.offsets.pending.is_open(asked.group_id, topic, partition):
+            if unstable and groups.offsets.pending.is_open(request.group_id, topic, partition):
                 code = ErrorCode.UNSTABLE_OFFSET_COMMIT
-                found.append(FetchedOffset(partition, error=code))
+                fetched.append(FetchedOffset(partition, error=code))
                 continue
-            found.append(_fetched(partition, topic_id, values.get(partition)))
-        answer.append(FetchedTopic(topic, topic_id, found))
+            fetched.append(_fetched(partition, topic_id, values.get(partition)))
+        answer.append(FetchedTopic(topic, topic_id, fetched))
     return Effects().answer(ticket, answer)
 
 
@@ -172,7 +174,7 @@ def _fetched(partition: int, topic_id: bytes, value: OffsetCommitValue | None) -
 
 
 def delete(
-    group_id: str, topics: Iterable[AskedTopic], groups: Groups, ticket: Ticket, now_ms: int
+    group_id: str, topics: Iterable[TopicPartitions], groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects:
     """Delete offsets; answer with an error code for each partition, in the order of the request.
 

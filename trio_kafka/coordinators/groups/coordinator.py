@@ -1,4 +1,4 @@
-"""Group coordinator of a broker, `context.groups`: used by handlers, metrics and the tree.
+"""Group coordinator of a broker, for handlers, metrics and the tree.
 
 A group belongs to one partition of `__consumer_offsets`, by the hash of its id, and to the leader
 of that partition. The coordinator has the shards of the partitions that this broker leads; each
@@ -7,11 +7,12 @@ request is an event of one shard. The topic is created when the first client ask
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NoReturn
+from typing import Final, NoReturn
 from uuid import UUID
 
 import trio
 
+from trio_kafka.attributes import frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.coordinators.groups.administration import (
     GroupFilter,
@@ -21,62 +22,100 @@ from trio_kafka.coordinators.groups.administration import (
 )
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.consumer.regex_search import Search
-from trio_kafka.coordinators.groups.groups import Event, Groups
-from trio_kafka.coordinators.groups.java_compat import partition_of
+from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.services import ClassicService, ConsumerService, OffsetsService
 from trio_kafka.coordinators.groups.settings import (
     GroupSettings,
     group_settings,
     own_group_settings,
 )
-from trio_kafka.coordinators.groups.submitter import Submitter
-from trio_kafka.coordinators.groups.topic_searches import TopicSearches
-from trio_kafka.coordinators.protocols import ShardState
-from trio_kafka.coordinators.runtime import CoordinatorDependencies, ShardRuntime
-from trio_kafka.coordinators.shard import Shard
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
+from trio_kafka.coordinators.groups.topic_searches import RunInThread, TopicSearches
+from trio_kafka.coordinators.shards.coordinator import Coordinator
+from trio_kafka.coordinators.shards.owned_topic import OwnedTopic
+from trio_kafka.coordinators.shards.protocols import ShardState
+from trio_kafka.coordinators.shards.runtime import ShardDependencies, ShardRuntime
+from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
-from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.pending import Eventual
+from trio_kafka.purgatory import Purgatory
+
+# Waits for other members, which their sessions and rebalance timeouts bound.
+_FOR_MEMBERS: Final = ("JoinGroup", "SyncGroup")
+PURGATORIES: Final = (
+    *_FOR_MEMBERS,
+    "Heartbeat",
+    "LeaveGroup",
+    "DescribeGroups",
+    "ListGroups",
+    "DeleteGroups",
+    "ConsumerGroupHeartbeat",
+    "ConsumerGroupDescribe",
+    "OffsetCommit",
+    "OffsetFetch",
+)
+
+
+@frozen(kw_only=True)
+class GroupDependencies:
+    """Parts that the coordinator is built with. shards: those of its shards. create_topic: have
+    `__consumer_offsets` created. random_bytes: source of ids. run_in_thread: World's.
+    """
+
+    shards: ShardDependencies
+    create_topic: Callable[[], None]
+    random_bytes: Callable[[int], bytes]
+    run_in_thread: RunInThread
 
 
 class GroupCoordinator:
     """Coordinates the groups whose partitions are led here.
 
-    runtime: the shards. submitter: of their events. classic, consumer: requests of members, by
-    protocol. offsets: requests for offsets. searches: of topics, by regular expression.
-    own_settings: of groups with settings of their own.
+    topic: who coordinates which group. runtime: the shards. coordinator: asks them. classic,
+    consumer: requests of members, by protocol. offsets: requests for offsets. searches: of topics,
+    by regular expression. settings: of groups without settings of their own. own_settings: of
+    groups with them.
     """
 
-    def __init__(
-        self,
-        config: BrokerConfig,
-        dependencies: CoordinatorDependencies,
-        node: Node,
-        want_topic: Callable[[], None],
-    ) -> None:
-        """want_topic: have `__consumer_offsets` created."""
+    def __init__(self, config: BrokerConfig, dependencies: GroupDependencies, node: Node) -> None:
+        self.settings = group_settings(config)
         self.own_settings: dict[str, GroupSettings] = {}
         self._config = config
-        self._dependencies = dependencies
-        self._want_topic = want_topic
+        self._random_bytes = dependencies.random_bytes
         node = node.add("group-coordinator", "part", self._figures)
-        self.runtime = ShardRuntime(CONSUMER_OFFSETS, self._groups, dependencies, node)
-        self.submitter = Submitter(
-            self.shard_of, self.runtime.shards, group_settings(config), dependencies.timers, node
+        shards = dependencies.shards
+        self.runtime = ShardRuntime(
+            CONSUMER_OFFSETS, GROUP_RECORDS, self._groups, dependencies=shards, node=node
         )
-        self.classic = ClassicService(self.submitter)
-        self.offsets = OffsetsService(self.submitter)
+        self.topic = OwnedTopic(
+            self.runtime,
+            new_count=config.offsets_topic_num_partitions,
+            create=dependencies.create_topic,
+        )
+        self.coordinator = Coordinator(
+            self.topic,
+            self.runtime,
+            purgatories={name: Purgatory(name, shards.timers, node) for name in PURGATORIES},
+            unbounded=_FOR_MEMBERS,
+            timeout_s=self.settings.offsets_commit_timeout_s,
+        )
+        self.classic = ClassicService(self.coordinator, self.settings)
+        self.offsets = OffsetsService(self.coordinator)
         self.searches = TopicSearches(
             dependencies.run_in_thread,
-            dependencies.clock.elapsed,
             node,
-            self._search_ended,
+            elapsed=shards.clock.elapsed,
+            done=self._search_ended,
         )
-        self.consumer = ConsumerService(self.submitter, dependencies.random_bytes, self.searches)
+        self.consumer = ConsumerService(
+            self.coordinator,
+            self.settings,
+            random_bytes=self._random_bytes,
+            searches=self.searches,
+        )
 
     def _search_ended(self, search: Search) -> None:
         self.consumer.search_ended(search)
@@ -85,64 +124,24 @@ class GroupCoordinator:
         return Groups(
             (ClassicGroups, self.consumer.submachine),
             simple=simple_group,
-            settings=self.submitter.settings,
+            settings=self.settings,
             own_settings=self.own_settings,
         )
-
-    # Where groups are
-
-    def partition_of(self, group_id: str) -> int:
-        """Return the partition of `__consumer_offsets` of a group. The partition count is that of
-        the topic when it was first seen.
-        """
-        count = self.runtime.count or self._config.offsets_topic_num_partitions
-        return partition_of(group_id, count)
-
-    def leader_of(self, group_id: str) -> NodeId:
-        """Return the broker that coordinates a group.
-
-        Raises KafkaError(COORDINATOR_NOT_AVAILABLE) if the partition has no leader. A missing topic
-        is created meanwhile.
-        """
-        topic = self.runtime.image.topics.get(CONSUMER_OFFSETS)
-        if topic is None:
-            self._want_topic()
-        else:
-            state = topic.partitions.get(self.partition_of(group_id))
-            if state is not None and state.leader != NO_NODE:
-                return state.leader
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-
-    def shard_of(self, group_id: str) -> Shard[Groups]:
-        """Return the shard of a group. Raises KafkaError(NOT_COORDINATOR) if it is led
-        elsewhere.
-        """
-        runtime = self.runtime
-        count = runtime.count or self._config.offsets_topic_num_partitions
-        shard = runtime.shards.get(partition_of(group_id, count))
-        if shard is None:
-            if runtime.count is None:
-                self._want_topic()
-            raise KafkaError(ErrorCode.NOT_COORDINATOR)
-        return shard
 
     # Groups
 
     def new_id(self) -> str:
         """Return a UUID, the end of a new member's id."""
-        return str(UUID(bytes=self._dependencies.random_bytes(16), version=4))
+        return str(UUID(bytes=self._random_bytes(16), version=4))
 
-    def list_groups(self, wanted: GroupFilter) -> Eventual[list[list[ListedGroup] | KafkaError]]:
+    def list_groups(self, chosen: GroupFilter) -> Eventual[list[list[ListedGroup] | KafkaError]]:
         """List the groups of all shards, see `administration.list_groups`."""
-        event = partial(list_groups, wanted)
-        return self.submitter.submit_everywhere("ListGroups", event)
+        return self.coordinator.ask_everywhere(partial(list_groups, chosen), "ListGroups")
 
     def delete_groups(self, group_ids: Sequence[str]) -> Eventual[list[KafkaError | None]]:
-        """Delete groups, see `administration.delete_group`; as `Submitter.submit_many`."""
-        events: Iterator[tuple[str, Event]] = (
-            (name, partial(delete_group, name)) for name in group_ids
-        )
-        return self.submitter.submit_many("DeleteGroups", events)
+        """Delete groups, see `administration.delete_group`; as `Coordinator.ask_many`."""
+        events = ((name, partial(delete_group, name)) for name in group_ids)
+        return self.coordinator.ask_many(events, "DeleteGroups")
 
     @property
     def machines(self) -> list[Groups]:
@@ -169,7 +168,8 @@ class GroupCoordinator:
     def obey(self, config: BrokerConfig) -> None:
         """Take over changed settings of the broker."""
         self._config, settings = config, group_settings(config)
-        self.submitter.settings = settings
+        self.settings = self.classic.settings = self.consumer.settings = settings
+        self.coordinator.timeout_s = settings.offsets_commit_timeout_s
         for shard in self.runtime.shards.values():
             shard.machine.settings = settings
         image = self.runtime.image
@@ -184,8 +184,8 @@ class GroupCoordinator:
                 continue
             own = image.config(ConfigResourceType.GROUP, name)
             if own:
-                made = own_group_settings(self._config, self.submitter.settings, own)
-                self.own_settings[name] = made
+                settings = own_group_settings(self._config, self.settings, own)
+                self.own_settings[name] = settings
             else:
                 self.own_settings.pop(name, None)
 

@@ -7,12 +7,13 @@ submachines: one for each type of groups, and one for the offsets, which all typ
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
 from trio_kafka.coordinators.groups.offsets import Offsets
 from trio_kafka.coordinators.groups.protocols import Group, Replay, Submachine
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.shards.protocols import Change
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.delta import MetadataDelta
@@ -22,9 +23,6 @@ from trio_kafka.scheduling.chunked_work import Steps, emptied
 
 MakeSubmachine: TypeAlias = "Callable[[Groups], Submachine]"
 MakeGroup: TypeAlias = "Callable[[str], Group]"
-# Event of one request. It works in steps if it takes longer than 2 ms.
-Event: TypeAlias = "Callable[[Groups, Ticket, int], Effects | Steps[Effects]]"
-Change: TypeAlias = "Callable[[Groups, int], Effects | Steps[Effects]]"
 _GROUPS: Final = 200  # that are shown
 _MEMBERS: Final = 100  # of one group
 
@@ -59,25 +57,25 @@ class Groups:
             *(make(self) for make in submachines),
         ]
         self._simple = simple
-        self._replays: dict[type[Any], Replay] = {}
+        self._replays: dict[type, Replay] = {}
         self._timers: dict[str, Submachine] = {}
-        for one in self.submachines:
-            self._replays.update(one.replays)
-            self._timers.update(dict.fromkeys(one.timers, one))
+        for submachine in self.submachines:
+            self._replays.update(submachine.replays)
+            self._timers.update(dict.fromkeys(submachine.timers, submachine))
 
     def group(self, group_id: str) -> Group:
         """Return a group. Raises KafkaError(GROUP_ID_NOT_FOUND)."""
-        found = self.by_id.get(group_id)
-        if found is None:
+        group = self.by_id.get(group_id)
+        if group is None:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-        return found
+        return group
 
-    def known(self, group_id: str) -> Group:
+    def group_or_simple(self, group_id: str) -> Group:
         """Return a group; make one that only has offsets if there is none."""
-        found = self.by_id.get(group_id)
-        if found is None:
-            found = self.by_id[group_id] = self._simple(group_id)
-        return found
+        group = self.by_id.get(group_id)
+        if group is None:
+            group = self.by_id[group_id] = self._simple(group_id)
+        return group
 
     def settings_of(self, group_id: str) -> GroupSettings:
         """Return the settings in force for a group."""
@@ -96,7 +94,7 @@ class Groups:
     def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None:
         """Apply a record of a transaction: offsets are pending until its end."""
         if isinstance(record.key, OffsetCommitKey) and record.value is not None:
-            self.known(record.key.group)
+            self.group_or_simple(record.key.group)
             self.offsets.pending.add(producer_id, record.key, record.value)
         else:
             self.replay(record)
@@ -110,13 +108,13 @@ class Groups:
     def loaded(self, now_ms: int) -> Steps[Effects]:
         """Handle the first event: everything stored has been replayed."""
         effects = Effects()
-        for one in self.submachines:
-            effects.join((yield from one.loaded(now_ms)))
+        for submachine in self.submachines:
+            effects.join((yield from submachine.loaded(now_ms)))
         return effects
 
     def image_changed(
         self, delta: MetadataDelta, image: MetadataImage, *, busy: bool = False
-    ) -> list[Change]:
+    ) -> "list[Change[Groups]]":
         """Return the events that follow from new metadata, in order.
 
         busy: an event is half done. It may make the first group, with the image that it has seen.
@@ -129,11 +127,8 @@ class Groups:
         if not self.by_id and not busy:
             self.image = image
             return []
-        changes: list[Change] = [take]
-        changes += [
-            lambda _groups, now_ms, one=one: one.image_changed(delta, now_ms)  # type: ignore[misc]
-            for one in self.submachines
-        ]
+        changes: list[Change[Groups]] = [take]
+        changes += [partial(_image_changed, submachine, delta) for submachine in self.submachines]
         return changes
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
@@ -158,6 +153,12 @@ class Groups:
         return _group_nodes(self.by_id.values(), parent)
 
 
+def _image_changed(
+    submachine: Submachine, delta: MetadataDelta, _groups: Groups, now_ms: int
+) -> Effects | Steps[Effects]:
+    return submachine.image_changed(delta, now_ms)
+
+
 def _group_nodes(groups: Collection[Group], parent: Node) -> Iterator[Node]:
     """Yield a node for each group, and one with the number of the others."""
     for group in tuple(islice(groups, _GROUPS)):  # groups may come and go meanwhile
@@ -178,6 +179,6 @@ def _member_nodes(group: Group, parent: Node) -> Iterator[Node]:
     yield from _more(len(members) - _MEMBERS, "members", parent)
 
 
-def _more(count: int, what: str, parent: Node) -> Iterator[Node]:
+def _more(count: int, noun: str, parent: Node) -> Iterator[Node]:
     if count > 0:
-        yield Node(f"{count} more {what}", "part", parent=parent)
+        yield Node(f"{count} more {noun}", "part", parent=parent)

@@ -7,12 +7,12 @@ Source: `ListConsumerGroupOffsetsHandler` and `ConsumerGroupCommand.getLag` of K
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import KafkaError
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.table import Replicas
 
 # Return the high watermark of a partition; None if another broker leads it.
 EndOf: TypeAlias = Callable[[str, int], int | None]
@@ -34,15 +34,15 @@ class Lag:
         return None if self.end is None else max(0, self.end - self.offset)
 
 
-def ends_of(replicas: ReplicaManager) -> EndOf:
+def ends_of(replicas: Replicas) -> EndOf:
     """Return the high watermarks of this broker's partitions."""
 
     def end_of(topic: str, partition: int) -> int | None:
         try:
-            log: Any = replicas.partition(topic, partition).leading
+            log = replicas.partition(topic, partition).leading
         except KafkaError:
             return None
-        return None if log is None else int(log.high_watermark)
+        return None if log is None else log.high_watermark
 
     return end_of
 

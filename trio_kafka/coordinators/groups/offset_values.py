@@ -64,7 +64,7 @@ class FetchedTopic(NamedTuple):
     partitions: list[FetchedOffset]
 
 
-class AskedTopic(NamedTuple):
+class TopicPartitions(NamedTuple):
     """Partitions of a topic whose offsets are fetched or deleted."""
 
     topic: str
@@ -82,5 +82,5 @@ class FetchOffsets:
     group_id: str
     member_id: str | None = None
     epoch: int = NO_EPOCH
-    topics: Sequence[AskedTopic] | None
+    topics: Sequence[TopicPartitions] | None
     require_stable: bool = False

@@ -10,10 +10,10 @@ KIP-211.
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.coordinators.groups.pending_offsets import OffsetKey, PendingOffsets
 from trio_kafka.coordinators.groups.protocols import Group, GroupTable, Replay
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.model import ZERO_TOPIC_ID, TopicId
@@ -106,7 +106,7 @@ class Offsets:
             return
         group = key.group
         if group not in self._groups.by_id:
-            self._groups.known(group)
+            self._groups.group_or_simple(group)
         try:  # nearly always replaces an older one
             partitions = self.by_group[group][key.topic]
             partitions[key.partition]
@@ -167,23 +167,23 @@ class Offsets:
     def _expire_group(self, group: Group, now_ms: int, effects: Effects) -> None:
         group_id = group.group_id
         retention_ms = self._groups.settings.offsets_retention_ms
-        left = self.pending.has_group(group_id) if self.pending.open else False
+        has_offsets = self.pending.has_group(group_id) if self.pending.open else False
         for topic, partitions in self.of_group(group_id).items():
             if group.subscribed(topic):
-                left = True
+                has_offsets = True
                 continue
             for partition, value in partitions.items():
                 is_over = _is_expired(group, value, now_ms, retention_ms)
                 if is_over and not self.pending.is_open(group_id, topic, partition):
                     effects.records.append(tombstone(group_id, topic, partition))
                 else:
-                    left = True
-        if not left and group.is_empty:
+                    has_offsets = True
+        if not has_offsets and group.is_empty:
             effects.records += group.tombstones()
 
     def _forget_topics(self, deleted: Mapping[TopicId, str]) -> Steps[Effects]:
         """Delete the offsets of these topics, but not those of a later topic of the same name."""
-        gone: dict[OffsetKey, None] = {}
+        deleted_offsets: dict[OffsetKey, None] = {}
         for number, group_id in enumerate(tuple(self.by_group), 1):
             if number % _A_STEP == 0:
                 yield
@@ -191,12 +191,12 @@ class Offsets:
             for topic_id, topic in deleted.items():
                 for partition, value in topics.get(topic, {}).items():
                     if value.topic_id in (ZERO_TOPIC_ID, topic_id):
-                        gone[group_id, topic, partition] = None
+                        deleted_offsets[group_id, topic, partition] = None
         names = {topic: topic_id for topic_id, topic in deleted.items()}
         for key, value in self.pending.values():
             if key[1] in names and value.topic_id in (ZERO_TOPIC_ID, names[key[1]]):
-                gone[key] = None
-        return Effects(records=[tombstone(*key) for key in gone], atomic=False)
+                deleted_offsets[key] = None
+        return Effects(records=[tombstone(*key) for key in deleted_offsets], atomic=False)
 
 
 def tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:

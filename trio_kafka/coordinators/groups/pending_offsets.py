@@ -57,9 +57,9 @@ class PendingOffsets:
         included.
         """
         for waiting in self._by_producer.values():
-            for key, one in waiting.items():
-                if one.value is not None:
-                    yield key, one.value
+            for key, offset in waiting.items():
+                if offset.value is not None:
+                    yield key, offset.value
 
     def has_group(self, group_id: str) -> bool:
         """Return whether a group has pending offsets."""
@@ -90,13 +90,13 @@ class PendingOffsets:
 
     def end(self, producer_id: int, *, committed: bool) -> None:
         """Apply the end marker of a transaction. It may have committed no offsets."""
-        for key, one in self._by_producer.pop(producer_id, {}).items():
+        for key, offset in self._by_producer.pop(producer_id, {}).items():
             waiting = self.by_key[key]
             del waiting[producer_id]
-            value = one.value
-            if committed and value is not None and one.order > self._taken.get(key, 0):
+            value = offset.value
+            if committed and value is not None and offset.order > self._taken.get(key, 0):
                 self._put(OffsetCommitKey(*key), value)
-                self._taken[key] = one.order
+                self._taken[key] = offset.order
             if not waiting:
                 del self.by_key[key]
                 self._taken.pop(key, None)

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.coordinators.groups.offset_values import TopicOffsets
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.scheduling.chunked_work import Steps
@@ -15,7 +15,7 @@ GroupType: TypeAlias = Literal["classic", "consumer", "share", "streams"]
 Replay: TypeAlias = Callable[[Any, Any], None]
 
 
-class SeenMember(Protocol):
+class MemberView(Protocol):
     """A member, for inspection."""
 
     @property
@@ -45,7 +45,7 @@ class Group(Protocol):
     def is_empty(self) -> bool:
         """True if the group has no members."""
 
-    def members(self) -> Sequence[SeenMember]:
+    def members(self) -> Sequence[MemberView]:
         """Return the members, for inspection, in the order in which they joined."""
 
     def validate_commit(
@@ -92,7 +92,7 @@ class Group(Protocol):
     def tombstones(self) -> list[CoordinatorRecord]:
         """Return the records that delete the group, without its offsets."""
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Figures:
         """Return figures by name, for inspection."""
 
 
@@ -102,7 +102,7 @@ class GroupTable(Protocol):
     by_id: dict[str, Group]
     settings: GroupSettings
 
-    def known(self, group_id: str) -> Group:
+    def group_or_simple(self, group_id: str) -> Group:
         """Return the group; make one that only has offsets if there is none."""
 
 
@@ -114,12 +114,14 @@ class Submachine(Protocol):
     `classic.requests.ClassicAdapter`.
     """
 
-    classic_adapter: Any
-    replays: Mapping[type[Any], Replay]
+    replays: Mapping[type, Replay]
     timers: frozenset[str]
 
     @property
     def group_type(self) -> GroupType | None: ...
+
+    @property
+    def classic_adapter(self) -> object | None: ...
 
     def loaded(self, now_ms: int) -> Steps[Effects]:
         """Handle the end of the load: sessions of members begin."""

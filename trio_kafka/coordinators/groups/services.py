@@ -1,31 +1,37 @@
-"""Requests of handlers by protocol: `context.groups.classic`, `.consumer` and `.offsets`.
+"""Requests of handlers by protocol: `GroupCoordinator.classic`, `.consumer` and `.offsets`.
 
-Each method submits events to the shards of groups, and returns an answer or a Pending of it; see
-`Submitter` for errors. The machine of consumer groups is imported for the first
-shard or member, as that takes 20 ms.
+Each method asks the shards of groups, and returns an answer or a Pending of it; see `Coordinator`
+for errors. The machine of consumer groups is imported for the first shard or member, as that takes
+20 ms.
 """
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
-from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups import commits
 from trio_kafka.coordinators.groups import offset_values as offsets
-from trio_kafka.coordinators.groups.classic import requests
 from trio_kafka.coordinators.groups.classic import values as classic
+from trio_kafka.coordinators.groups.classic.joining import join
+from trio_kafka.coordinators.groups.classic.requests import describe
+from trio_kafka.coordinators.groups.classic.session import heartbeat, leave
+from trio_kafka.coordinators.groups.classic.syncing import sync
 from trio_kafka.coordinators.groups.consumer import values as consumer
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.regex_search import Search, Searches
-from trio_kafka.coordinators.groups.groups import Event, Groups
-from trio_kafka.coordinators.groups.submitter import Submitter
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.coordinator import Coordinator
+from trio_kafka.coordinators.shards.effects import Effects, Ticket
+from trio_kafka.coordinators.shards.pending_reply import value_or_raise
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage
-from trio_kafka.pending import Eventual
+from trio_kafka.pending import Eventual, then
 from trio_kafka.scheduling.chunked_work import Steps
 
 if TYPE_CHECKING:
@@ -33,92 +39,92 @@ if TYPE_CHECKING:
 
 _FEATURE: Final = "group.version"
 _PROTOCOL: Final = "consumer"
+_NO_GROUP: Final = KafkaError(ErrorCode.INVALID_GROUP_ID)
 
 
 class ClassicService:
     """Join, sync, heartbeat, leave and describe. Errors are values, as answers of this protocol
-    encode them in their own ways.
+    encode them in their own ways: INVALID_GROUP_ID for an empty group id, and those of events.
     """
 
-    def __init__(self, groups: Submitter) -> None:
-        self._groups = groups
+    def __init__(self, coordinator: Coordinator[Groups], settings: GroupSettings) -> None:
+        self.settings = settings
+        self._coordinator = coordinator
 
     def join(
-        self, group_id: str, joining: classic.Joining
-    ) -> Eventual[classic.Joined | KafkaError]:
-        """Join a group, see `requests.join`. Waits for other members, bounded by their sessions and
+        self, group_id: str, request: classic.Join
+    ) -> Eventual[classic.JoinAnswer | KafkaError]:
+        """Join a group, see `joining.join`. Waits for other members, bounded by their sessions and
         rebalance timeouts.
         """
-        settings = self._groups.settings
-        low, high = settings.min_session_timeout_ms, settings.max_session_timeout_ms
+        low, high = self.settings.min_session_timeout_ms, self.settings.max_session_timeout_ms
         if not group_id:
-            error = ErrorCode.INVALID_GROUP_ID
-        elif not low <= joining.session_timeout_ms <= high:
-            error = ErrorCode.INVALID_SESSION_TIMEOUT
-        else:
-            event = partial(requests.join, group_id, joining)
-            answer: Eventual[classic.Joined | KafkaError]
-            answer = self._submit("JoinGroup", group_id, event)
-            return answer
-        return classic.Joined(member_id=joining.member_id, error=error)
+            return classic.JoinAnswer(request.member_id, ErrorCode.INVALID_GROUP_ID)
+        if not low <= request.session_timeout_ms <= high:
+            return classic.JoinAnswer(request.member_id, ErrorCode.INVALID_SESSION_TIMEOUT)
+        return self._coordinator.ask(group_id, partial(join, group_id, request), "JoinGroup")
 
     def sync(
-        self, group_id: str, syncing: classic.Syncing
-    ) -> Eventual[classic.Synced | KafkaError]:
-        """Sync with a group, see `requests.sync`. Waits for the leader, bounded by the rebalance
+        self, group_id: str, request: classic.Sync
+    ) -> Eventual[classic.SyncAnswer | KafkaError]:
+        """Sync with a group, see `syncing.sync`. Waits for the leader, bounded by the rebalance
         timeout.
         """
-        event = partial(requests.sync, group_id, syncing)
-        answer: Eventual[classic.Synced | KafkaError] = self._submit("SyncGroup", group_id, event)
-        return answer
+        if not group_id:
+            return _NO_GROUP
+        return self._coordinator.ask(group_id, partial(sync, group_id, request), "SyncGroup")
 
-    def heartbeat(self, group_id: str, beating: classic.Beating) -> Eventual[KafkaError | None]:
-        """Renew a session, see `requests.heartbeat`."""
-        event = partial(requests.heartbeat, group_id, beating)
-        answer: Eventual[KafkaError | None] = self._submit("Heartbeat", group_id, event)
-        return answer
+    def heartbeat(
+        self, group_id: str, request: classic.ClassicHeartbeat
+    ) -> Eventual[KafkaError | None]:
+        """Renew a session, see `session.heartbeat`."""
+        if not group_id:
+            return _NO_GROUP
+        return self._coordinator.ask(group_id, partial(heartbeat, group_id, request), "Heartbeat")
 
     def leave(
-        self, group_id: str, members: Sequence[classic.Leaving]
+        self, group_id: str, members: Sequence[classic.LeavingMember]
     ) -> Eventual[list[ErrorCode] | KafkaError]:
-        """Leave a group, see `requests.leave`."""
-        event = partial(requests.leave, group_id, members)
-        codes: Eventual[list[ErrorCode] | KafkaError]
-        codes = self._submit("LeaveGroup", group_id, event)
-        return codes
-
-    def describe(self, group_ids: Sequence[str]) -> Eventual[list[classic.Described | KafkaError]]:
-        """Describe groups, in order, see `requests.describe`."""
-        events = ((one, partial(requests.describe, one)) for one in group_ids)
-        return self._groups.submit_many("DescribeGroups", events)
-
-    def _submit(self, wait: str, group_id: str, event: Event) -> Any:
+        """Leave a group, see `session.leave`."""
         if not group_id:
-            return KafkaError(ErrorCode.INVALID_GROUP_ID)
-        return self._groups.submit_for_outcome(wait, group_id, event)
+            return _NO_GROUP
+        return self._coordinator.ask(group_id, partial(leave, group_id, members), "LeaveGroup")
+
+    def describe(
+        self, group_ids: Sequence[str]
+    ) -> Eventual[list[classic.GroupDescription | KafkaError]]:
+        """Describe groups, in order, see `requests.describe`."""
+        events = ((group_id, partial(describe, group_id)) for group_id in group_ids)
+        return self._coordinator.ask_many(events, "DescribeGroups")
 
 
 class OffsetsService:
     """Commit, fetch and delete offsets."""
 
-    def __init__(self, groups: Submitter) -> None:
-        self._groups = groups
+    def __init__(self, coordinator: Coordinator[Groups]) -> None:
+        self._coordinator = coordinator
 
-    def commit(self, asked: offsets.Commit) -> Eventual[list[int]]:
-        """Commit offsets, see `commits.commit`. Return an error code for each."""
-        event = partial(commits.commit, asked)
-        answer: Eventual[list[int]] = self._groups.submit("OffsetCommit", asked.group_id, event)
-        return answer
+    def commit(self, request: offsets.Commit) -> Eventual[list[int]]:
+        """Commit offsets, see `commits.commit`. Return an error code for each. Errors of the group
+        are raised, now or when the Pending completes.
+        """
+        event = partial(commits.commit, request)
+        codes: Eventual[list[int] | KafkaError]
+        codes = self._coordinator.ask(request.group_id, event, "OffsetCommit")
+        return then(codes, value_or_raise)
 
     def fetch(
-        self, asked: Iterable[offsets.FetchOffsets]
+        self, requests: Iterable[offsets.FetchOffsets]
     ) -> Eventual[list[list[offsets.FetchedTopic] | KafkaError]]:
         """Fetch the offsets of several groups, see `commits.fetch`."""
-        events = ((one.group_id, partial(commits.fetch, one)) for one in asked)
-        return self._groups.submit_many("OffsetFetch", events)
+        events = ((request.group_id, partial(commits.fetch, request)) for request in requests)
+        return self._coordinator.ask_many(events, "OffsetFetch")
 
-    def delete(self, group_id: str, topics: Sequence[offsets.AskedTopic]) -> Eventual[list[int]]:
-        """Delete offsets, see `commits.delete`. Return an error code for each.
+    def delete(
+        self, group_id: str, topics: Sequence[offsets.TopicPartitions]
+    ) -> Eventual[list[int]]:
+        """Delete offsets, see `commits.delete`. Return an error code for each. Errors of the group
+        are raised, as in `commit`.
 
         Raises KafkaError(INVALID_GROUP_ID) for an empty group id, which only commits of old clients
         may have.
@@ -126,8 +132,9 @@ class OffsetsService:
         if not group_id:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
         event = partial(commits.delete, group_id, topics)
-        codes: Eventual[list[int]] = self._groups.submit("OffsetCommit", group_id, event)
-        return codes
+        codes: Eventual[list[int] | KafkaError]
+        codes = self._coordinator.ask(group_id, event, "OffsetCommit")
+        return then(codes, value_or_raise)
 
 
 class ConsumerService:
@@ -136,64 +143,70 @@ class ConsumerService:
     """
 
     def __init__(
-        self, groups: Submitter, random_bytes: Callable[[int], bytes], searches: Searches
+        self,
+        coordinator: Coordinator[Groups],
+        settings: GroupSettings,
+        *,
+        random_bytes: Callable[[int], bytes],
+        searches: Searches,
     ) -> None:
         """random_bytes: source of ids for members that have none. searches: run the searches for
         regular expressions.
         """
-        self._searches = searches
-        self.assignors = Assignors(groups.settings.consumer_assignors)
-        self._groups = groups
-        self._random_bytes = random_bytes
+        self.settings = settings
+        self.assignors = Assignors(settings.consumer_assignors)
         self.is_served = False
+        self._coordinator = coordinator
+        self._random_bytes = random_bytes
+        self._searches = searches
 
     def submachine(self, groups: Groups) -> "ConsumerGroups":
         """Return the submachine of a new shard."""
-        made: ConsumerGroups = _machine("submachine").ConsumerGroups(
+        submachine: ConsumerGroups = _machine("submachine").ConsumerGroups(
             groups, self._searches, self.assignors
         )
-        return made
+        return submachine
 
     def follow(self, image: MetadataImage) -> None:
         """Take over changed settings or features."""
-        protocols = self._groups.settings.protocols
+        protocols = self.settings.protocols
         self.is_served = _PROTOCOL in protocols and image.features.get(_FEATURE, 0) >= 1
 
-    def heartbeat(self, asked: consumer.Heartbeat) -> Eventual[consumer.HeartbeatAnswer]:
-        """Handle a heartbeat, see `heartbeat.heartbeat`; as `Submitter.submit`.
+    def heartbeat(self, request: consumer.Heartbeat) -> Eventual[consumer.HeartbeatAnswer]:
+        """Handle a heartbeat, see `heartbeat.heartbeat`. Errors are raised, now or when the Pending
+        completes.
 
         Raises KafkaError(UNSUPPORTED_VERSION) if consumer groups are disabled.
         """
         if not self.is_served:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-        names = () if asked.assignor is None else self.assignors.names
-        _machine("validation").check_heartbeat(asked, names)
-        if not asked.member_id:
-            asked = evolve(asked, fresh=_as_text(self._random_bytes(16)))
-        event = partial(_machine("heartbeat").heartbeat, asked)
-        answer: Eventual[consumer.HeartbeatAnswer] = self._groups.submit(
-            "ConsumerGroupHeartbeat", asked.group_id, event
-        )
-        return answer
+        names = () if request.assignor is None else self.assignors.names
+        _machine("validation").check_heartbeat(request, names)
+        if not request.member_id:
+            request = evolve(request, fresh=_as_text(self._random_bytes(16)))
+        event = partial(_machine("heartbeat").heartbeat, request)
+        answer: Eventual[consumer.HeartbeatAnswer | KafkaError]
+        answer = self._coordinator.ask(request.group_id, event, "ConsumerGroupHeartbeat")
+        return then(answer, value_or_raise)
 
     def search_ended(self, search: Search) -> None:
         """Pass a search for regular expressions that has ended to the shard of its group."""
-        self._groups.apply(search.group_id, partial(_machine("topic_regexes").ended, search))
+        self._coordinator.apply(search.group_id, partial(_machine("topic_regexes").ended, search))
 
     def describe(
         self, group_ids: Sequence[str]
     ) -> Eventual[list[consumer.DescribedGroup | KafkaError]]:
-        """Describe groups, see `description.describe`; as `Submitter.submit_many`. An empty id is
+        """Describe groups, see `description.describe`; as `Coordinator.ask_many`. An empty id is
         answered with INVALID_GROUP_ID.
         """
         if not self.is_served:
             return [KafkaError(ErrorCode.UNSUPPORTED_VERSION) for _ in group_ids]
-        events = ((one, partial(_describe, one)) for one in group_ids)
-        return self._groups.submit_many("ConsumerGroupDescribe", events)
+        events = ((group_id, partial(_describe, group_id)) for group_id in group_ids)
+        return self._coordinator.ask_many(events, "ConsumerGroupDescribe")
 
 
 @cache
-def _machine(module: str) -> Any:
+def _machine(module: str) -> ModuleType:
     return import_module(f"trio_kafka.coordinators.groups.consumer.{module}")
 
 
@@ -202,7 +215,7 @@ def _as_text(raw: bytes) -> str:
     return urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def _describe(group_id: str, groups: Groups, ticket: Any, now_ms: int) -> Steps[Effects]:
+def _describe(group_id: str, groups: Groups, ticket: Ticket, now_ms: int) -> Steps[Effects]:
     if not group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     effects: Steps[Effects] = _machine("description").describe(groups, group_id, ticket, now_ms)

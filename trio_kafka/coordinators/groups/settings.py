@@ -12,7 +12,7 @@ from trio_kafka.config.group import group_values
 from trio_kafka.config.values import MAX_INT
 
 _MINUTE_MS: Final = 60_000
-_OBEYED: Final = (
+_OVERRIDABLE: Final = (
     "consumer.session.timeout.ms",
     "consumer.heartbeat.interval.ms",
     "consumer.assignment.interval.ms",
@@ -44,6 +44,11 @@ class GroupSettings:
     consumer_max_size: int = MAX_INT
     consumer_migration_policy: str = "bidirectional"
     consumer_regex_refresh_interval_ms: int = 600_000
+
+    @property
+    def offsets_commit_timeout_s(self) -> float:
+        """Longest wait for a commit, in seconds."""
+        return self.offsets_commit_timeout_ms / 1000
 
 
 DEFAULT_GROUP_SETTINGS: Final = GroupSettings()
@@ -80,5 +85,5 @@ def own_group_settings(
     changed since, counts as the nearest bound.
     """
     values = group_values(own, Layers(config=config))
-    found: dict[str, Any] = {name.replace(".", "_"): values[name] for name in _OBEYED}
-    return evolve(common, **found)
+    overridden: dict[str, Any] = {name.replace(".", "_"): values[name] for name in _OVERRIDABLE}
+    return evolve(common, **overridden)

@@ -9,7 +9,7 @@ A search whose group or shard is gone ends by itself: its result is ignored.
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 import trio
 
@@ -29,6 +29,7 @@ _SEARCHES: Final = 1000  # that wait or run
 _KEPT: Final = 100  # expressions whose matches, or whose rejections, are kept
 _FILTERED: Final = 200  # names whose permission is checked in a step
 
+T = TypeVar("T")
 RunInThread: TypeAlias = Callable[..., Awaitable[Any]]
 _logger: Final = get_logger(__name__)
 
@@ -39,8 +40,9 @@ class TopicSearches:
     def __init__(
         self,
         run_in_thread: RunInThread,
-        elapsed: Callable[[], float],
         node: Node,
+        *,
+        elapsed: Callable[[], float],
         done: Callable[[Search], None],
     ) -> None:
         self._run_in_thread = run_in_thread
@@ -156,13 +158,13 @@ def _visible(
     if may_describe is None:
         return frozenset(names)
     visible: set[str] = set()
-    for some in in_slices(names, _FILTERED):
-        visible.update(filter(may_describe, some))
+    for chunk in in_slices(names, _FILTERED):
+        visible.update(filter(may_describe, chunk))
         yield
     return frozenset(visible)
 
 
-def _keep(kept: OrderedDict[str, Any], regex: str, value: Any) -> None:
+def _keep(kept: OrderedDict[str, T], regex: str, value: T) -> None:
     kept[regex] = value
     kept.move_to_end(regex)
     if len(kept) > _KEPT:

@@ -50,12 +50,12 @@ async def attempt(
         directory.fail(error)
         failure = Failure.FINAL
     except (CleaningError, CutBatchError) as error:
-        failure = _set_aside(states, log, error)
+        failure = _mark_uncleanable(states, log, error)
     except KafkaError as error:  # other codes: such as a log that was cut meanwhile
         is_damage = error.code is ErrorCode.CORRUPT_MESSAGE
-        failure = _set_aside(states, log, error) if is_damage else _pass(log, error)
+        failure = _mark_uncleanable(states, log, error) if is_damage else _pass(log, error)
     except Exception as bug:  # noqa: BLE001 - one log with a bug must not stop all others
-        failure = _set_aside(states, log, bug)
+        failure = _mark_uncleanable(states, log, bug)
     return failure
 
 
@@ -68,13 +68,13 @@ def _pass(log: Log, error: Exception) -> Failure:
     return Failure.FINAL if log.closed else Failure.PASSING
 
 
-def _set_aside(states: CleaningStates, log: Log, error: Exception) -> Failure:
-    """Set a log aside, as every attempt would fail. The reason names file and position."""
+def _mark_uncleanable(states: CleaningStates, log: Log, error: Exception) -> Failure:
+    """Mark a log uncleanable, as every attempt would fail. The reason names file and position."""
     if log.closed:
         return _pass(log, error)
-    states.set_aside[log] = reason = f"{type(error).__name__}: {error}"
+    states.uncleanable[log] = reason = f"{type(error).__name__}: {error}"
     _logger.error(
-        "partition set aside as uncleanable",
+        "partition marked uncleanable",
         partition=str(log.partition),
         reason=reason,
         exc_info=error,

@@ -1,4 +1,4 @@
-"""One cleaning run over the sealed segments of a partition.
+"""Run of the cleaner over the sealed segments of one partition.
 
 The first pass collects the latest offset of each key, from the first dirty offset on, until the key
 map is full. The second pass reads all segments up to there, from the first of the log on, and

@@ -3,7 +3,7 @@
 Each task takes the dirtiest log that is due and compacts it; then it removes the segments of
 compacted logs that retention no longer keeps. Without a log that is due it sleeps until a log
 changes or the earliest time comes at which one may be due (`alarm`). A log that cannot be compacted
-is set aside, and the others go on (`attempt`). A change of settings cancels the runs, which begin
+is uncleanable, and the others go on (`attempt`). A change of settings cancels the runs, which begin
 again.
 Source: Kafka's LogCleaner.
 """
@@ -62,7 +62,7 @@ class LogCleaner:
 
     def figures(self) -> Figures:
         """Return figures for the tree."""
-        aside = self.states.set_aside
+        aside = self.states.uncleanable
         return {
             "enabled": self.settings.enabled,
             "threads": len(self.cleaners),
@@ -78,9 +78,9 @@ class LogCleaner:
         return 0.0 if self._alarm.sleepers else trio.current_time() - self._last_looked
 
     def uncleanable(self, directory: LogDirectory) -> tuple[int, int]:
-        """Return the number of logs that are set aside in a directory, and their dirty bytes."""
+        """Return the number of uncleanable logs of a directory, and their dirty bytes."""
         count = size = 0
-        for log in self.states.set_aside:
+        for log in self.states.uncleanable:
             if directory.logs.get(log.partition) is log:
                 count += 1
                 first = directory.cleaned(log.partition) or 0
@@ -224,7 +224,7 @@ class LogCleaner:
     async def clean_now(self, log: Log) -> CleaningResult | None:
         """Roll a log and compact all that is committed, as if it had never been compacted.
 
-        For tests. None: nothing was compacted; if the log is set aside, `states` has the reason.
+        For tests. None: nothing was compacted; if the log is uncleanable, `states` has the reason.
         """
         await trio.lowlevel.checkpoint()
         await self.states.cancel(log.partition)

@@ -1,9 +1,9 @@
-"""States of logs for the cleaner: at work, paused, set aside as uncleanable.
+"""States of logs for the cleaner: at work, paused, uncleanable.
 
 A run is a claim of a log, never of a partition or a path. The log revokes it when it is closed or
 its policy changes, a pause revokes it too: the run is cancelled, after a swap in progress.
-A log whose run found damage is set aside until the broker starts again, or the partition is deleted
-or moved.
+A log whose run found damage is uncleanable until the broker starts again, or the partition is
+deleted or moved.
 Source: Kafka's LogCleanerManager; LogManager.asyncDelete and updateTopicConfig abort the run.
 """
 
@@ -22,13 +22,13 @@ from trio_kafka.model import TopicPartition
 
 @define(eq=False)
 class CleaningStates:
-    """States of all logs. set_aside: reasons of logs that cannot be compacted.
+    """States of all logs. uncleanable: reasons of logs that cannot be compacted.
 
     on_free: called when a pause has ended.
     """
 
     on_free: Callable[[], None] = field(default=lambda: None, init=False)
-    set_aside: dict[Log, str] = field(factory=dict, init=False)
+    uncleanable: dict[Log, str] = field(factory=dict, init=False)
     _runs: dict[Log, Claim] = field(factory=dict, init=False)
     _postponed: dict[Log, float] = field(factory=dict, init=False)
     _paused: Counter[TopicPartition] = field(factory=Counter, init=False)
@@ -44,7 +44,7 @@ class CleaningStates:
     def is_usable(self, log: Log) -> bool:
         """Return whether the log may be worked on as soon as no other work claims it."""
         return not (
-            log.closed or log.failed or log in self.set_aside or log.partition in self._paused
+            log.closed or log.failed or log in self.uncleanable or log.partition in self._paused
         )
 
     def postpone(self, log: Log, until: float) -> None:
@@ -102,5 +102,5 @@ class CleaningStates:
     def note_change(self, log: Log) -> None:
         """Forget a log that was closed."""
         if log.closed:
-            self.set_aside.pop(log, None)
+            self.uncleanable.pop(log, None)
             self._postponed.pop(log, None)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicPartition
 
 LOG: Final = ".log"
@@ -78,3 +79,16 @@ def marked_directory(partition: TopicPartition, unique: bytes, mark: str) -> str
     """
     tail = f"-{partition.partition}.{unique.hex()}{mark}"
     return partition.topic[: _LONGEST - len(tail)] + tail
+
+
+def future_name(partition: TopicPartition, unique: bytes) -> str:
+    """Return the name of a future log's directory. unique: 16 bytes.
+
+    Raises KafkaError(INVALID_TOPIC_EXCEPTION) if it would be too long: it must not be cut, as a
+    start reads the partition from it.
+    """
+    name = f"{partition}.{unique.hex()}{FUTURE}"
+    if len(name) > _LONGEST:
+        reason = f"a name of {len(name)} bytes for the directory of {partition}: want {_LONGEST}"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+    return name

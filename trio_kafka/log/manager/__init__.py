@@ -3,10 +3,10 @@
 __all__ = [
     "description",
     "directory",
-    "future_logs",
     "identity",
     "loading",
     "log_manager",
+    "log_table",
     "maintenance",
     "meta_properties",
 ]

@@ -69,7 +69,8 @@ class LogDirectory:
     """A log directory in use. clean: the broker stopped cleanly before.
 
     logs: those in it. futures: copies of logs that move here from another directory; none of a log
-        that is here already, so checkpoints have one line for each partition.
+        that is here already, so checkpoints have one line for each partition. `LogTable` changes
+        both.
     """
 
     def __init__(
@@ -169,6 +170,10 @@ class LogDirectory:
         elif not log.unsynced.new:  # else the checkpoint may be about a deleted log of that name
             log.compacted_until = max(log.compacted_until, self.cleaned(log.partition) or 0)
         log.lower_checkpoints = self.lower_checkpoints
+
+    def remove(self, partition: TopicPartition, *, is_future: bool = False) -> None:
+        """Remove a log."""
+        del (self.futures if is_future else self.logs)[partition]
 
     def fail(self, error: LogDirError | OSError) -> None:
         """Go offline, with every log. Idempotent."""

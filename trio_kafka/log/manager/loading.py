@@ -79,7 +79,7 @@ async def load_logs(
         for directory in logs.online:
             nursery.start_soon(load.directory, directory, name=f"log-loading {directory.path}")
     logs.check_online()
-    for partition in logs.futures.partitions:
+    for partition in [future.partition for future in logs.futures]:
         topic_id = topic_id_of(partition.topic)
         _settle_move(logs, partition, topic_id, directory_id=directory_of(partition))
 
@@ -255,12 +255,12 @@ class _Load:
     def _take_future(self, directory: LogDirectory, log: Log) -> None:
         """Keep a future log. Of two, that in the directory named by the metadata, or the first."""
         partition = log.partition
-        if self.logs.futures.get(partition) is not None:
+        if self.logs.future(partition) is not None:
             if not directory.has_id(self.directory_of(partition)):
                 self._set_aside(directory, log)
                 return
             self.logs.drop_future(partition)
-        self.logs.futures.take(directory, log)
+        self.logs.take_future(directory, log)
 
     def _set_aside(self, directory: LogDirectory, log: Log) -> None:
         """Make a log a stray that is not served."""
@@ -311,8 +311,8 @@ def _settle_move(
     topic_id: of the current topic of this name; None: there is none.
     directory_id: of the directory that the metadata name for the replica.
     """
-    log, future = logs.get(partition), logs.futures.get(partition)
-    directory = logs.futures.directory_of(partition)
+    log, future = logs.get(partition), logs.future(partition)
+    directory = logs.directory_of(partition, is_future=True)
     if future is None or directory is None or directory.offline or topic_id is None:
         return
     if future.topic_id != topic_id:

@@ -16,13 +16,13 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync_queue import SyncNames, SyncQueue
-from trio_kafka.log.files.names import DELETE, STRAY, marked_directory
+from trio_kafka.log.files.names import DELETE, STRAY, future_name, marked_directory
 from trio_kafka.log.files.open_files import SMALLEST, OpenFiles
 from trio_kafka.log.files.partition_metadata import encode
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
-from trio_kafka.log.manager.future_logs import FutureLogs
 from trio_kafka.log.manager.identity import check_identity, format_directory
+from trio_kafka.log.manager.log_table import LogTable
 from trio_kafka.log.manager.meta_properties import MetaProperties
 from trio_kafka.log.manager.removal import Removal
 from trio_kafka.log.recovery.partition import create_log
@@ -43,7 +43,6 @@ class LogManager:
     offline_paths: directories that could not be opened.
     removal: directories to be removed. node: in the tree, for parts that belong to the logs.
     cordoned: absolute paths of directories that are given no new replicas.
-    futures: copies of logs that move to another directory.
     strays: directories of partitions that do not belong to this broker. Only an operator removes
         them.
     """
@@ -69,16 +68,14 @@ class LogManager:
         self.strays: list[str] = []
         self._paths = paths
         self._on_offline = on_offline
-        self._logs: dict[TopicPartition, Log] = {}
         self._watchers: list[Callable[[Log], None]] = []
         self._syncing = SyncQueue()
         self.node = node.add("log-manager", "part", self.figures)
         self.node.add("open-files", "file", self.files.figures)
-        self.futures = FutureLogs(world, self.files, self._syncing.ask, node=self.node)
+        self._table = LogTable(self.node)
         self.cordoned: frozenset[str] = frozenset()
         # Directories that were named for replicas before they exist (KIP-113).
         self.preferred: dict[TopicPartition, str] = {}
-        self._nodes: dict[TopicPartition, Node] = {}
 
     def figures(self) -> Figures:
         """Return figures for the tree."""
@@ -87,8 +84,8 @@ class LogManager:
             "offline": sum(1 for directory in self.directories if directory.offline)
             + len(self.offline_paths),
             "threads": self.threads,
-            "logs": len(self._logs),
-            "futures": len(self.futures),
+            "logs": self._table.count(),
+            "futures": self._table.count(is_future=True),
             "cordoned": len(self.cordoned),
             "deleted": len(self.removal),
             "strays": len(self.strays),
@@ -194,18 +191,30 @@ class LogManager:
 
     def get(self, partition: TopicPartition) -> Log | None:
         """Return the log of a partition, even if its directory is offline (`log.failed`)."""
-        return self._logs.get(partition)
+        row = self._table.get(partition)
+        return None if row is None else row.log
+
+    def future(self, partition: TopicPartition) -> Log | None:
+        """Return the future log of a partition, even if its directory is offline."""
+        row = self._table.get(partition, is_future=True)
+        return None if row is None else row.log
 
     @property
     def logs(self) -> tuple[Log, ...]:
-        return tuple(self._logs.values())
+        """All logs."""
+        return self._table.logs()
 
-    def directory_of(self, partition: TopicPartition) -> LogDirectory | None:
-        """Return the directory of a partition's log."""
-        for directory in self.directories:
-            if partition in directory.logs:
-                return directory
-        return None
+    @property
+    def futures(self) -> tuple[Log, ...]:
+        """All future logs: copies of logs that move to another directory."""
+        return self._table.logs(is_future=True)
+
+    def directory_of(
+        self, partition: TopicPartition, *, is_future: bool = False
+    ) -> LogDirectory | None:
+        """Return the directory of a partition's log, or of its future log."""
+        row = self._table.get(partition, is_future=is_future)
+        return None if row is None else row.directory
 
     def now_ms(self) -> int:
         return int(self.world.clock.wall() * 1000)
@@ -225,19 +234,32 @@ class LogManager:
 
         A new log is not durable before its first `sync`. LogDirError.
         """
-        if log := self._logs.get(partition):
+        if log := self.get(partition):
             return log
         online = self.online
         if not online:
             raise self._all_offline()
         directory = directory or self._least_loaded(online)
-        try:
-            log = self._create(partition, topic_id, config, directory=directory)
-        except (KafkaError, OSError) as error:
-            if isinstance(error, OSError):  # not for want of a free descriptor
-                directory.fail(error)
-            raise LogDirError(directory.path, str(error)) from error
+        log = self._create(directory, str(partition), partition, topic_id, config)
         self.take(directory, log)
+        return log
+
+    def create_future(
+        self,
+        directory: LogDirectory,
+        partition: TopicPartition,
+        topic_id: TopicId,
+        config: LogConfig,
+        *,
+        start_offset: int,
+    ) -> Log:
+        """Create an empty future log; there must be none. It is not durable before its first sync.
+
+        Raises LogDirError; KafkaError as `future_name`.
+        """
+        name = future_name(partition, self.world.random_bytes(16))
+        log = self._create(directory, name, partition, topic_id, config, start_offset=start_offset)
+        self.take_future(directory, log)
         return log
 
     def _least_loaded(self, online: list[LogDirectory]) -> LogDirectory:
@@ -251,35 +273,48 @@ class LogManager:
 
     def _create(
         self,
+        directory: LogDirectory,
+        name: str,
         partition: TopicPartition,
         topic_id: TopicId,
         config: LogConfig,
         *,
-        directory: LogDirectory,
+        start_offset: int = 0,
     ) -> Log:
-        """Create a log. OSError; KafkaError(REPLICA_NOT_AVAILABLE) without a free descriptor."""
-        folder = directory.root.directory(str(partition), create=True)
-        log = create_log(
-            self.world,
-            folder,
-            partition,
-            config=config,
-            parent=directory.root,
-            latency=directory.latency,
-            files=self.files,
-        )
+        """Create a log in the directory `name`.
+
+        Raises LogDirError, which takes the directory offline unless there is no free descriptor.
+        """
+        try:
+            log = create_log(
+                self.world,
+                directory.root.directory(name, create=True),
+                partition,
+                config=config,
+                parent=directory.root,
+                start_offset=start_offset,
+                latency=directory.latency,
+                files=self.files,
+            )
+        except (KafkaError, OSError) as error:
+            if isinstance(error, OSError):
+                directory.fail(error)
+            raise LogDirError(directory.path, str(error)) from error
         log.unsynced.owes(encode(topic_id))
         log.topic_id = topic_id
         return log
 
     def take(self, directory: LogDirectory, log: Log) -> None:
         """Serve a log of `directory` that was created or loaded."""
-        directory.add(log)
+        self._table.add(directory, log)
         log.wants_sync = self._syncing.ask
         log.on_change = self._note_change
-        self._logs[log.partition] = log
-        self._nodes[log.partition] = self.node.add(str(log.partition), "log", log.figures)
         self._note_change(log)
+
+    def take_future(self, directory: LogDirectory, log: Log) -> None:
+        """Keep a future log of `directory` that was created or loaded."""
+        self._table.add(directory, log, is_future=True)
+        log.wants_sync = self._syncing.ask
 
     @contextmanager
     def watched(self, on_change: Callable[[Log], None]) -> Iterator[None]:
@@ -318,17 +353,11 @@ class LogManager:
 
     def drop_future(self, partition: TopicPartition) -> None:
         """Stop a move: the future log is deleted, as `delete` does."""
-        entry = self.futures.pop(partition)
-        if entry is not None:
-            directory, future = entry
-            self._set_aside(directory, future, DELETE, names=directory.sync_names)
+        self._retire(partition, DELETE, is_future=True)
 
     def make_future_stray(self, partition: TopicPartition) -> None:
         """Set a future log aside whose partition is not this broker's. Its files stay."""
-        entry = self.futures.pop(partition)
-        if entry is not None:
-            directory, future = entry
-            self._set_aside(directory, future, STRAY, names=directory.sync_names)
+        self._retire(partition, STRAY, is_future=True)
 
     def promote(self, partition: TopicPartition) -> None:
         """Let the future log take the place of the log, which is deleted. LogDirError.
@@ -337,21 +366,20 @@ class LogManager:
         when the new name of the future log is durable. After a crash in between, the directory that
         the metadata name for the replica decides (`loading`).
         """
-        entry = self.futures.pop(partition)
-        if entry is None:
+        row = self._table.pop(partition, is_future=True)
+        if row is None:
             raise InvariantError(f"{partition} has no future log")
-        directory, future = entry
+        directory, future = row.directory, row.log
         try:
             directory.root.move(future.directory, str(partition))
         except OSError as error:
             directory.fail(error)
             future.abandon()
             raise LogDirError(directory.path, str(error)) from error
-        before, log = self._pop(partition)
-        if before is not None and log is not None:
-            self._set_aside(
-                before, log, DELETE, names=partial(self._end_move, directory, before, log)
-            )
+        before = self._table.pop(partition)
+        if before is not None:
+            names = partial(self._end_move, directory, before.directory, before.log)
+            self._set_aside(before.directory, before.log, DELETE, names=names)
         self.take(directory, future)
 
     async def _end_move(self, target: LogDirectory, source: LogDirectory, log: Log) -> None:
@@ -362,18 +390,10 @@ class LogManager:
             name = log.directory.path.rpartition("/")[2]
             self.removal.add(source, name, log.config.file_delete_delay_ms)
 
-    def _retire(self, partition: TopicPartition, mark: str) -> None:
-        directory, log = self._pop(partition)
-        if directory is not None and log is not None:
-            self._set_aside(directory, log, mark, names=directory.sync_names)
-
-    def _pop(self, partition: TopicPartition) -> tuple[LogDirectory | None, Log | None]:
-        """Remove a log from memory, and return it with its directory."""
-        directory, log = self.directory_of(partition), self._logs.pop(partition, None)
-        if directory is not None and log is not None:
-            del directory.logs[partition]
-            self._nodes.pop(partition).remove()
-        return directory, log
+    def _retire(self, partition: TopicPartition, mark: str, *, is_future: bool = False) -> None:
+        row = self._table.pop(partition, is_future=is_future)
+        if row is not None:
+            self._set_aside(row.directory, row.log, mark, names=row.directory.sync_names)
 
     def _set_aside(self, directory: LogDirectory, log: Log, mark: str, *, names: SyncNames) -> None:
         """Close a log and mark the name of its directory.
@@ -418,7 +438,7 @@ class LogManager:
         for directory in self.directories:
             await directory.close(broker_epoch)
         self.files.close_all()
-        self._logs.clear()
+        self._table.clear()
         self.node.remove()
 
     def abandon(self) -> None:

@@ -41,6 +41,7 @@ class Recovery:
     silent_since: see `load_producers`.
     progress: of the load. worker_bytes: a segment with at least so many bytes to check is checked
         in a worker process; None: none is.
+    names: those in the directory of the partition, as they are now; None: they are listed.
     """
 
     clean: bool = False

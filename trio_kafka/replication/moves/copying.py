@@ -85,12 +85,12 @@ class Copying:
             self.is_close = True
             await trio.lowlevel.checkpoint()
             return 0
-        found = await self._read(max_bytes)
-        if found.headers and found.headers[0].base_offset < future.end_offset:
+        batches = await self._read(max_bytes)
+        if batches.headers and batches.headers[0].base_offset < future.end_offset:
             # The start of the log is inside of this batch.
-            await restart_at(future, found.headers[0].base_offset)
+            await restart_at(future, batches.headers[0].base_offset)
         async with future.writer.turn("append"):
-            return await self._append(found)
+            return await self._append(batches)
 
     async def copy_held(self, max_bytes: int) -> int:
         """Copy as `copy` does. The caller has a turn of the future log, which is aligned."""

@@ -25,6 +25,7 @@ from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.replication.moves.copying import Copying
 from trio_kafka.replication.moves.pace import Pace
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.roles import Offline
 
 BACKOFF_S: Final = 1.0  # the default of replica.fetch.backoff.ms
 LONGEST_SWITCH_S: Final = 30.0
@@ -67,7 +68,7 @@ class Mover:
         return (
             partition.future is self.future
             and partition.log is self.log
-            and partition.failed is None
+            and not isinstance(partition.role, Offline)
             and not self.log.closed
             and not self.future.closed
         )
@@ -95,8 +96,8 @@ class Mover:
     async def _forget_cleaned_offset(self) -> None:
         """Claim nothing of what is not in the future log yet, as another log may have been here."""
         await sync(self.future)  # the first one forgets what was there before
-        known = self.directory.cleaned(self.partition.at)
-        if known is not None and known > self.future.end_offset:
+        cleaned = self.directory.cleaned(self.partition.at)
+        if cleaned is not None and cleaned > self.future.end_offset:
             await self._write_cleaned_offset(self.future.end_offset)
 
     async def _take_cleaned_offset(self) -> None:

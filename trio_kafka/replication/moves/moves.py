@@ -18,10 +18,11 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.model import TopicPartition
-from trio_kafka.replication.directory_assignments import DirectoryAssignments
+from trio_kafka.replication.moves.directory_assignments import DirectoryAssignments
 from trio_kafka.replication.moves.mover import Mover
 from trio_kafka.replication.moves.pace import Pace
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.roles import Deleted, Offline
 
 _logger: Final = get_logger(__name__)
 
@@ -35,8 +36,9 @@ async def _pause_nothing(partition: TopicPartition) -> AsyncIterator[None]:
 
 
 class LogMoves:
-    """Moves by partition. pace: of all moves together. assignments: reports to the metadata.
+    """Moves by partition. logs: those of the broker. pace: of all moves together.
 
+    assignments: reports to the metadata.
     pausing: keeps a partition from being compacted during a block.
     """
 
@@ -50,8 +52,8 @@ class LogMoves:
     ) -> None:
         self.pace = Pace()
         self.pausing: Callable[[TopicPartition], AbstractAsyncContextManager[None]] = _pause_nothing
-        self._logs = logs
-        self._assignments = assignments
+        self.logs = logs
+        self.assignments = assignments
         self._node = node.add("replica-alter-log-dirs", "part", self._figures)
         self._limiter = open_limiter(at_once or max(len(logs.by_path()), 1), self._node, "at-once")
         self._movers: dict[Partition, Mover] = {}
@@ -89,12 +91,12 @@ class LogMoves:
             mover = None
         if mover is not None or partition.at in directory.logs:
             return
-        left = self._logs.futures.directory_of(partition.at)
-        if left is directory:  # of a move that ended when the directory of the log failed
+        source = self.logs.directory_of(partition.at, is_future=True)
+        if source is directory:  # of a move that ended when the directory of the log failed
             self.resume(partition)
             return
-        self._logs.drop_future(partition.at)
-        future = self._logs.futures.create(
+        self.logs.drop_future(partition.at)
+        future = self.logs.create_future(
             directory,
             partition.at,
             partition.topic_id,
@@ -105,13 +107,13 @@ class LogMoves:
 
     def resume(self, partition: Partition) -> None:
         """Go on with a move that the last life of the broker had begun, if there is one."""
-        future = self._logs.futures.get(partition.at)
-        directory = self._logs.futures.directory_of(partition.at)
+        future = self.logs.future(partition.at)
+        directory = self.logs.directory_of(partition.at, is_future=True)
         log = partition.log
         if future is None or directory is None or log is None or future.failed:
             return
         if future.topic_id != partition.topic_id or partition.at in directory.logs:
-            self._logs.drop_future(partition.at)
+            self.logs.drop_future(partition.at)
             return
         future.configure(log.config)
         self._start(partition, directory, log, future)
@@ -128,14 +130,18 @@ class LogMoves:
         if partition.future is not None:
             partition.future = None
             partition.changed(partition)
-        self._logs.drop_future(partition.at)
+        self.logs.drop_future(partition.at)
         self.report(partition)
 
     def report(self, partition: Partition) -> None:
         """Report the directory of a replica that does not move, if the metadata name another."""
-        directory = self._logs.directory_of(partition.at)
-        if directory is not None and not partition.deleted and partition not in self._movers:
-            self._assignments.note(partition, directory)
+        directory = self.logs.directory_of(partition.at)
+        if (
+            directory is not None
+            and not isinstance(partition.role, Deleted)
+            and partition not in self._movers
+        ):
+            self.assignments.note(partition, directory)
 
     def _start(self, partition: Partition, directory: LogDirectory, log: Log, future: Log) -> None:
         mover = Mover(
@@ -143,9 +149,9 @@ class LogMoves:
             directory=directory,
             log=log,
             future=future,
-            logs=self._logs,
+            logs=self.logs,
             pace=self.pace,
-            assign=self._assignments.assign,
+            assign=self.assignments.assign,
         )
         partition.future = future
         self._movers[partition] = mover
@@ -189,8 +195,8 @@ class LogMoves:
             self._done += 1
             del self._movers[partition]
             self._nodes.pop(mover).remove()
-        elif partition.failed is not None:
-            mover.state, mover.reason = "failed", str(partition.failed)
+        elif isinstance(partition.role, Offline):
+            mover.state, mover.reason = "failed", str(partition.role.reason)
         elif mover.future.failed or mover.state != "failed":
             self.cancel(partition)
 

@@ -12,8 +12,8 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.records.batch import Record, encode_batch
-from trio_kafka.replication.append import append_own
-from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.leader.append import append_own
+from trio_kafka.replication.table import Replicas
 from trio_kafka.world.protocols import Directory, File
 from trio_kafka.world.world import World
 
@@ -89,7 +89,7 @@ class TopicSink:
     """
 
     topic: str
-    _replicas: ReplicaManager = field(kw_only=True)
+    _replicas: Replicas = field(kw_only=True)
     _metadata: MetadataCache = field(kw_only=True)
     _create: Callable[[list[str]], None] = field(kw_only=True)
     _wall: Callable[[], float] = field(kw_only=True)

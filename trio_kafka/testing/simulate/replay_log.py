@@ -1,4 +1,4 @@
-"""Log of a replayed run: every call at the seam and every event of the broker, with its time."""
+"""Log of a replayed run: every call to the world and every event of the broker, with its time."""
 
 import logging
 import os

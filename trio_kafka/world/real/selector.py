@@ -1,6 +1,6 @@
-"""Edge-triggered readiness by an epoll inside Trio's; the bell is an eventfd in it.
+"""Edge-triggered readiness by an epoll inside Trio's; `ring` writes to an eventfd in it.
 
-The bell is never read: each write to an eventfd is a new edge, and 64 bits do not overflow.
+The eventfd (`bell`) is never read: each write to it is a new edge, and 64 bits do not overflow.
 """
 
 import errno

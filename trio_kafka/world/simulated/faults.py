@@ -1,4 +1,4 @@
-"""Faults of calls at the seam, by rule: a disk that fails or slows down, a connection that breaks.
+"""Faults of calls to the world, by rule: a disk that fails or slows down, a connection that breaks.
 
 The first rule that matches a call applies; others that match count it as seen. All randomness comes
 from the seed of the run.

@@ -27,7 +27,7 @@ _PLENTY: Final = 1 << 40
 class SimulatedRun:
     """State of one run of Trio.
 
-    fault: asked before each call at the seam with machine, call and target (a path or an address):
+    fault: asked before each call to the world with machine, call and target (a path or an address):
         an OSError is raised by the call (a ConnectionError also resets the connection), a number
         is seconds that the call takes (World's own clock only), None lets it pass. The default asks
         `faults`, the rules.
@@ -145,7 +145,7 @@ class DiskMachine(Protocol):
     locks: dict[str, object]
 
     def call(self, call: str, target: str, data: object = None) -> None:
-        """Pass a call at the seam: check that the machine is alive, trace, apply faults."""
+        """Pass a call to the world: check that the machine is alive, trace, apply faults."""
 
     async def call_in_thread(self, call: str, target: str, data: object = None) -> None:
         """Pass a call of a thread: a slow one delays no other task."""
@@ -211,7 +211,7 @@ class Machine:
     _next_key: int = field(default=3, init=False)
 
     def call(self, call: str, target: str, data: object = None) -> None:
-        """Pass a call at the seam: check that the machine is alive, trace, apply faults."""
+        """Pass a call to the world: check that the machine is alive, trace, apply faults."""
         if seconds := self._judge(call, target, data):
             self.universe.skip(seconds)
 

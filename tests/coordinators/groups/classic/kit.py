@@ -6,21 +6,23 @@ from typing import Any
 
 from attrs import define
 
-from trio_kafka.coordinators.effects import Ticket
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.requests import heartbeat, join, leave, sync
+from trio_kafka.coordinators.groups.classic.joining import join
+from trio_kafka.coordinators.groups.classic.session import heartbeat, leave
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
+from trio_kafka.coordinators.groups.classic.syncing import sync
 from trio_kafka.coordinators.groups.classic.values import (
-    Beating,
+    ClassicHeartbeat,
     GroupProtocol,
-    Joined,
-    Joining,
-    Leaving,
-    Synced,
-    Syncing,
+    Join,
+    JoinAnswer,
+    LeavingMember,
+    Sync,
+    SyncAnswer,
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.effects import Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.testing.machines import MachineDriver
 
@@ -58,19 +60,19 @@ class Asked:
         return self.driver.answers.get(self.ticket)
 
     @property
-    def joined(self) -> Joined:
-        assert isinstance(self.answer, Joined), self.answer
+    def joined(self) -> JoinAnswer:
+        assert isinstance(self.answer, JoinAnswer), self.answer
         return self.answer
 
     @property
     def synced(self) -> bytes:
-        assert isinstance(self.answer, Synced), self.answer
+        assert isinstance(self.answer, SyncAnswer), self.answer
         return self.answer.assignment
 
     @property
     def code(self) -> ErrorCode:
         """The error that it is answered with."""
-        if isinstance(self.answer, Joined):
+        if isinstance(self.answer, JoinAnswer):
             return self.answer.error
         return self.answer.code if isinstance(self.answer, KafkaError) else ErrorCode.NONE
 
@@ -118,7 +120,7 @@ class ClassicKit:
         version: int = 9,
         reason: str | None = None,
     ) -> Asked:
-        joining = Joining(
+        joining = Join(
             member_id=member_id,
             instance_id=instance,
             client_id=client,
@@ -144,7 +146,7 @@ class ClassicKit:
         protocol_type: str | None = None,
         protocol_name: str | None = None,
     ) -> Asked:
-        syncing = Syncing(
+        syncing = Sync(
             member_id=member_id,
             instance_id=instance,
             generation=self.group.generation if generation is None else generation,
@@ -158,12 +160,13 @@ class ClassicKit:
         self, member_id: str, *, generation: int | None = None, instance: str | None = None
     ) -> ErrorCode:
         known = self.group.generation if generation is None else generation
-        beating = Beating(member_id, instance, known)
+        beating = ClassicHeartbeat(member_id, instance, known)
         return self._ask(lambda groups, t, now: heartbeat(GROUP, beating, groups, t, now)).code
 
-    def leave(self, *members: str | Leaving) -> list[ErrorCode] | KafkaError:
+    def leave(self, *members: str | LeavingMember) -> list[ErrorCode] | KafkaError:
         leaving = [
-            Leaving(member_id=member) if isinstance(member, str) else member for member in members
+            LeavingMember(member_id=member) if isinstance(member, str) else member
+            for member in members
         ]
         answer: list[ErrorCode] | KafkaError = self._ask(
             lambda groups, t, now: leave(GROUP, leaving, groups, t, now)

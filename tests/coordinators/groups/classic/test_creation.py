@@ -4,8 +4,8 @@ import pytest
 from attrs import define
 
 from tests.coordinators.groups.classic.kit import DELAY_MS, GROUP, ClassicKit
-from trio_kafka.coordinators.effects import CoordinatorRecord
-from trio_kafka.coordinators.groups.classic.values import Joined
+from trio_kafka.coordinators.groups.classic.values import JoinAnswer
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey, GroupMetadataValue
 from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupMetadataKey
@@ -60,7 +60,7 @@ def test_new_group_is_removed_when_its_record_is_refused(version: int) -> None:
 
     asked = kit.join(version=version)
 
-    assert asked.answer == Joined(member_id="", error=ErrorCode.NOT_COORDINATOR)
+    assert asked.answer == JoinAnswer(member_id="", error=ErrorCode.NOT_COORDINATOR)
     assert kit.state == "none"
     assert not [key for key in kit.driver.timers if GROUP in key]
     kit.wait(2 * DELAY_MS)
@@ -103,7 +103,7 @@ def test_join_with_an_unknown_member_id_creates_no_group() -> None:
 
 def test_joining_a_group_with_only_offsets_writes_no_record() -> None:
     kit = ClassicKit()
-    kit.driver.machine.known(GROUP)
+    kit.driver.machine.group_or_simple(GROUP)
 
     kit.join(version=3)
 

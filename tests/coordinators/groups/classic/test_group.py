@@ -14,7 +14,11 @@ from tests.coordinators.groups.classic.kit import (
 )
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.transition import end_group
-from trio_kafka.coordinators.groups.classic.values import Described, DescribedMember, GroupProtocol
+from trio_kafka.coordinators.groups.classic.values import (
+    GroupDescription,
+    GroupProtocol,
+    MemberDescription,
+)
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
 
@@ -164,7 +168,7 @@ def test_group_of_another_protocol_type_has_no_known_subscriptions() -> None:
 
 def test_retention_of_offsets_begins_when_the_last_member_leaves() -> None:
     kit = ClassicKit()
-    kit.driver.machine.known(GROUP)
+    kit.driver.machine.group_or_simple(GROUP)
     assert kit.group.offsets_kept_since(5) == 5
     [member] = kit.completing(1)
     assert kit.group.offsets_kept_since(5) is None
@@ -192,11 +196,11 @@ def test_a_tombstone_has_the_groups_key() -> None:
 def test_member_metadata_and_assignments_are_described_only_in_a_stable_group() -> None:
     kit = ClassicKit()
     [member] = kit.completing(1)
-    before = kit.group.described()
+    before = kit.group.description()
     kit.settle([member])
 
-    def seen(metadata: bytes, assignment: bytes) -> tuple[DescribedMember, ...]:
-        one = DescribedMember(
+    def seen(metadata: bytes, assignment: bytes) -> tuple[MemberDescription, ...]:
+        one = MemberDescription(
             member_id=member,
             instance_id=None,
             client_id="client",
@@ -206,13 +210,13 @@ def test_member_metadata_and_assignments_are_described_only_in_a_stable_group() 
         )
         return (one,)
 
-    assert before == Described(
+    assert before == GroupDescription(
         state="CompletingRebalance",
         protocol_type="consumer",
         protocol_name="",
         members=seen(b"", b""),
     )
-    assert kit.group.described() == Described(
+    assert kit.group.description() == GroupDescription(
         state="Stable",
         protocol_type="consumer",
         protocol_name="range",

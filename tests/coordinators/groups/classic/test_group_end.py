@@ -2,7 +2,7 @@
 
 from tests.coordinators.groups.classic.kit import GROUP, ClassicKit
 from trio_kafka.coordinators.groups.classic.transition import end_group
-from trio_kafka.coordinators.groups.classic.values import Joined
+from trio_kafka.coordinators.groups.classic.values import JoinAnswer
 from trio_kafka.errors import ErrorCode
 
 
@@ -20,7 +20,7 @@ def test_waiting_joins_are_answered_with_the_error_when_the_group_ends() -> None
 
     end(kit)
 
-    assert asked.answer == Joined(member_id=leader, error=ErrorCode.REBALANCE_IN_PROGRESS)
+    assert asked.answer == JoinAnswer(member_id=leader, error=ErrorCode.REBALANCE_IN_PROGRESS)
     assert kit.state == "Dead"
     assert not [key for key in kit.driver.timers if GROUP in key]
 

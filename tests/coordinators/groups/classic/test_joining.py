@@ -15,7 +15,7 @@ from tests.coordinators.groups.classic.kit import (
 )
 from trio_kafka.coordinators.groups.classic.joining import NEW_MEMBER_TIMEOUT_MS
 from trio_kafka.coordinators.groups.classic.transition import end_group
-from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joined, JoinedMember
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, JoinAnswer, JoinedMember
 from trio_kafka.errors import ErrorCode
 
 
@@ -24,7 +24,7 @@ def test_first_join_of_a_new_member_is_answered_with_a_member_id_to_join_with() 
 
     asked = kit.join(client="app")
 
-    assert asked.answer == Joined(member_id="app-1", error=ErrorCode.MEMBER_ID_REQUIRED)
+    assert asked.answer == JoinAnswer(member_id="app-1", error=ErrorCode.MEMBER_ID_REQUIRED)
     assert kit.state == "Empty"
     assert kit.group.membership.pending == {"app-1"}
 
@@ -56,7 +56,7 @@ def test_only_the_leader_receives_the_member_list() -> None:
 
     leader = first.joined.member_id
     told = [JoinedMember(one.joined.member_id, None, RANGE[0].metadata) for one in (first, second)]
-    assert first.joined == Joined(
+    assert first.joined == JoinAnswer(
         member_id=leader,
         generation=1,
         protocol_type="consumer",
@@ -130,10 +130,14 @@ def test_without_an_initial_delay_the_first_rebalance_ends_at_once() -> None:
 def test_join_with_an_unknown_member_id_is_refused() -> None:
     kit = ClassicKit()
 
-    assert kit.join("ghost").answer == Joined(member_id="ghost", error=ErrorCode.UNKNOWN_MEMBER_ID)
+    assert kit.join("ghost").answer == JoinAnswer(
+        member_id="ghost", error=ErrorCode.UNKNOWN_MEMBER_ID
+    )
     assert kit.state == "none"
     kit.stable(1)
-    assert kit.join("ghost").answer == Joined(member_id="ghost", error=ErrorCode.UNKNOWN_MEMBER_ID)
+    assert kit.join("ghost").answer == JoinAnswer(
+        member_id="ghost", error=ErrorCode.UNKNOWN_MEMBER_ID
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,7 +152,7 @@ def test_join_without_a_common_protocol_is_refused(
 
     asked = kit.join(protocol_type=protocol_type, protocols=protocols)
 
-    assert asked.answer == Joined(member_id="", error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    assert asked.answer == JoinAnswer(member_id="", error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 
 @pytest.mark.parametrize(("protocol_type", "protocols"), [("", RANGE), ("consumer", ())])
@@ -260,7 +264,7 @@ def test_second_join_of_a_waiting_member_refuses_the_first_join() -> None:
 
     again = kit.join(first)
 
-    assert lost.answer == Joined(member_id=first, error=ErrorCode.REBALANCE_IN_PROGRESS)
+    assert lost.answer == JoinAnswer(member_id=first, error=ErrorCode.REBALANCE_IN_PROGRESS)
     assert again.waits
     kit.join(second)
     assert again.joined.generation == 2
@@ -277,7 +281,7 @@ def test_waiting_join_of_a_new_member_is_refused_after_five_minutes() -> None:
         assert kit.beat(old) is ErrorCode.REBALANCE_IN_PROGRESS
         kit.wait(5000)
 
-    assert new.answer == Joined(member_id="", error=ErrorCode.UNKNOWN_MEMBER_ID)
+    assert new.answer == JoinAnswer(member_id="", error=ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 def test_rebalance_waits_for_a_pending_member_id() -> None:
@@ -319,7 +323,7 @@ def test_full_group_refuses_new_members() -> None:
 
     asked = kit.join()
 
-    assert asked.answer == Joined(member_id="", error=ErrorCode.GROUP_MAX_SIZE_REACHED)
+    assert asked.answer == JoinAnswer(member_id="", error=ErrorCode.GROUP_MAX_SIZE_REACHED)
     assert kit.join(members[1]).code is ErrorCode.NONE
     assert kit.state == "Stable"
 
@@ -332,7 +336,7 @@ def test_full_group_refuses_a_late_old_member_when_enough_joins_wait() -> None:
 
     late = kit.join(second)
 
-    assert late.answer == Joined(member_id="", error=ErrorCode.GROUP_MAX_SIZE_REACHED)
+    assert late.answer == JoinAnswer(member_id="", error=ErrorCode.GROUP_MAX_SIZE_REACHED)
     assert second not in kit.group.membership
     assert kit.state == "CompletingRebalance"
 
@@ -352,7 +356,7 @@ def test_join_of_a_dead_group_is_refused() -> None:
     kit.driver.apply(lambda _, now_ms: end_group(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
 
     assert kit.join().code is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert kit.join(member).answer == Joined(
+    assert kit.join(member).answer == JoinAnswer(
         member_id=member, error=ErrorCode.COORDINATOR_NOT_AVAILABLE
     )
 

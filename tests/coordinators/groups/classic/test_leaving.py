@@ -2,7 +2,7 @@
 
 from tests.coordinators.groups.classic.kit import DELAY_MS, GROUP, ClassicKit
 from trio_kafka.coordinators.groups.classic.transition import end_group
-from trio_kafka.coordinators.groups.classic.values import Joined, Leaving
+from trio_kafka.coordinators.groups.classic.values import JoinAnswer, LeavingMember
 from trio_kafka.errors import ErrorCode, KafkaError
 
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
@@ -53,10 +53,10 @@ def test_many_members_leave_with_one_rebalance_and_an_answer_each() -> None:
     answer = kit.leave(
         first,
         "ghost",
-        Leaving(member_id="", instance_id="i"),
-        Leaving(member_id="", instance_id="other"),
-        Leaving(member_id=second, instance_id="i"),
-        Leaving(member_id=""),
+        LeavingMember(member_id="", instance_id="i"),
+        LeavingMember(member_id="", instance_id="other"),
+        LeavingMember(member_id=second, instance_id="i"),
+        LeavingMember(member_id=""),
         first,
     )
 
@@ -72,8 +72,10 @@ def test_static_member_that_leaves_under_its_old_id_is_fenced() -> None:
     old = kit.stable_static("i")
     new = kit.join(instance="i").joined.member_id
 
-    assert kit.leave(Leaving(member_id=old, instance_id="i")) == [ErrorCode.FENCED_INSTANCE_ID]
-    assert kit.leave(Leaving(member_id=new, instance_id="i")) == [NONE]
+    assert kit.leave(LeavingMember(member_id=old, instance_id="i")) == [
+        ErrorCode.FENCED_INSTANCE_ID
+    ]
+    assert kit.leave(LeavingMember(member_id=new, instance_id="i")) == [NONE]
     assert kit.state == "Empty"
 
 
@@ -96,7 +98,7 @@ def test_waiting_join_of_a_leaving_member_is_refused() -> None:
 
     kit.leave(leader)
 
-    assert asked.answer == Joined(member_id="", error=UNKNOWN)
+    assert asked.answer == JoinAnswer(member_id="", error=UNKNOWN)
     assert kit.join(follower).joined.generation == 2
 
 

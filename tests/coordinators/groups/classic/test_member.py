@@ -3,6 +3,7 @@
 import pytest
 
 from tests.coordinators.groups.classic.test_membership import member
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, JoinedMember
 
 
@@ -11,9 +12,11 @@ def test_member_has_separate_metadata_for_each_protocol() -> None:
     one.protocols = (GroupProtocol("a", b"1"), GroupProtocol("b", b"2"))
 
     assert (one.metadata("a"), one.metadata("b")) == (b"1", b"2")
-    assert one.told("b") == JoinedMember("m", None, b"2")
-    assert one.described("b").metadata == b"2"
-    assert one.described(None).metadata == b""
+    group = ClassicGroup(group_id="g", since_ms=None, protocol_name="b")
+    group.add(one)
+    assert group.joined_members() == (JoinedMember("m", None, b"2"),)
+    assert one.description("b").metadata == b"2"
+    assert one.description(None).metadata == b""
     with pytest.raises(LookupError, match="m does not know the protocol c"):
         one.metadata("c")
 
@@ -27,7 +30,7 @@ def test_member_votes_for_its_first_protocol_among_the_candidates() -> None:
 
 def test_member_with_a_waiting_request_counts_as_alive_unless_new() -> None:
     silent, joins, syncs, new = (member(name, "a") for name in "abcd")
-    joins.joining = syncs.syncing = new.joining = "ticket"
+    joins.join_ticket = syncs.sync_ticket = new.join_ticket = "ticket"
     new.is_new = True
 
     assert [one.is_heard for one in (silent, joins, syncs, new)] == [False, True, True, False]
@@ -45,9 +48,9 @@ def test_figures_of_a_member_name_the_request_that_waits() -> None:
         "assigned_bytes": 0,
         "waits": None,
     }
-    one.syncing, one.assignment = "ticket", b"123"
+    one.sync_ticket, one.assignment = "ticket", b"123"
     assert (one.figures()["waits"], one.figures()["assigned_bytes"]) == ("sync", 3)
-    one.joining = "ticket"
+    one.join_ticket = "ticket"
     assert one.figures()["waits"] == "join"
 
 

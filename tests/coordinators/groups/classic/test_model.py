@@ -13,7 +13,7 @@ from tests.coordinators.groups.classic.kit import (
     ClassicKit,
 )
 from tests.coordinators.groups.classic.model import Model, One
-from trio_kafka.coordinators.groups.classic.group import ClassicState
+from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.errors import ErrorCode, KafkaError
 
 MAX_SIZE = 4
@@ -56,7 +56,7 @@ class Groups(RuleBasedStateMachine):
     @rule(member=ids, said=says, session_ms=sessions, rebalance_ms=rebalances)
     def join(self, member: str, said: str, session_ms: int, rebalance_ms: int) -> None:
         one = One(session_ms, rebalance_ms, said, None)
-        known = self.kit.group.membership.get(member)
+        known = self.kit.group.membership.by_id.get(member)
         instance = known.instance_id if known else None
 
         asked = self.kit.join(
@@ -160,8 +160,12 @@ class Groups(RuleBasedStateMachine):
     @invariant()
     def each_request_waits_where_it_should(self) -> None:
         group = self.kit.group
-        joins = [member.joining for member in group.membership if member.joining is not None]
-        syncs = [member.syncing for member in group.membership if member.syncing is not None]
+        joins = [
+            member.join_ticket for member in group.membership if member.join_ticket is not None
+        ]
+        syncs = [
+            member.sync_ticket for member in group.membership if member.sync_ticket is not None
+        ]
         self.waiting = [asked for asked in self.waiting if asked.waits]
         assert {asked.ticket for asked in self.waiting} == {*joins, *syncs}
         assert len(self.waiting) == len(joins) + len(syncs)
@@ -179,7 +183,7 @@ class Groups(RuleBasedStateMachine):
             assert [vars_of(member) for member in again.members()] == [
                 vars_of(member) for member in before.membership
             ]
-            assert again.described() == before.described()  # type: ignore[attr-defined]
+            assert again.description() == before.description()  # type: ignore[attr-defined]
 
     def teardown(self) -> None:
         """Whatever has come, nobody waits for ever."""

@@ -11,12 +11,17 @@ from tests.coordinators.groups.classic.kit import (
     ClassicKit,
     subscription,
 )
-from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.classic.group import JOIN, REMEMBERED, ClassicGroup
-from trio_kafka.coordinators.groups.classic.requests import join, sync
-from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joining, Syncing
-from trio_kafka.coordinators.groups.groups import Event
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.coordinators.groups.classic.joining import join
+from trio_kafka.coordinators.groups.classic.rebalance import prepare_or_complete
+from trio_kafka.coordinators.groups.classic.states import ClassicState
+from trio_kafka.coordinators.groups.classic.syncing import sync
+from trio_kafka.coordinators.groups.classic.transition import Transition
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Join, Sync
+from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS
+from trio_kafka.coordinators.shards.effects import Effects
+from trio_kafka.coordinators.shards.protocols import Event
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.scheduling.chunked_work import step
 
 
@@ -118,6 +123,13 @@ def test_late_join_and_sync_timers_do_not_change_a_stable_group() -> None:
 MANY = 2000
 
 
+def test_change_of_members_in_a_state_without_members_raises_an_invariant_error() -> None:
+    group = ClassicGroup(group_id="g", phase=ClassicState.DEAD, since_ms=1)
+
+    with pytest.raises(InvariantError, match="MEMBERS_CHANGE in state Dead"):
+        prepare_or_complete(Transition(group, DEFAULT_GROUP_SETTINGS, 2), "a member is lost")
+
+
 def taken_in_steps(kit: ClassicKit, event: Event) -> tuple[Effects, list[int]]:
     """Perform an event that must pause; its effects, and how many joins each step had answered."""
     steps = event(kit.driver.machine, "mine", kit.driver.now_ms)
@@ -151,7 +163,7 @@ def test_generation_with_many_members_begins_in_steps() -> None:
     kit = ClassicKit(max_size=MANY)
     members = large_group(kit)
     assert kit.group.topics == frozenset(f"t{number}" for number in range(MANY))
-    last = Joining(
+    last = Join(
         member_id=members[0],
         client_id="client",
         client_host="/127.0.0.1",
@@ -183,7 +195,7 @@ def test_generation_with_many_members_is_stored_in_steps() -> None:
     kit = ClassicKit(max_size=MANY)
     members = large_group(kit)
     given = {member: member.encode() for member in members}
-    syncing = Syncing(member_id=members[0], generation=1, assignments=given)
+    syncing = Sync(member_id=members[0], generation=1, assignments=given)
 
     _, done = taken_in_steps(kit, partial(sync, GROUP, syncing))
 

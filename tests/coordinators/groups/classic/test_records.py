@@ -3,15 +3,16 @@
 import pytest
 
 from tests.coordinators.groups.classic.kit import BOTH, subscription
-from trio_kafka.coordinators.groups.classic.group import ClassicGroup, ClassicState
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.records import (
     group_record,
     stored_group,
     subscribed_topics,
 )
+from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
-from trio_kafka.coordinators.stored import decode_record, encode_record
+from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataValue, MemberMetadata
 from trio_kafka.scheduling.chunked_work import whole
 
@@ -43,8 +44,8 @@ def a_group(*metadata: bytes, protocol_type: str = "consumer") -> ClassicGroup:
 def test_group_is_restored_from_its_record() -> None:
     group = a_group(subscription("a"), subscription("b", "c"))
 
-    record = decode_record(
-        *encode_record(whole(group_record(group, {"m0": b"zero", "m1": b"one"})))
+    record = GROUP_RECORDS.decode(
+        *GROUP_RECORDS.encode(whole(group_record(group, {"m0": b"zero", "m1": b"one"})))
     )
     again = stored_group("g", record.value)
 
@@ -64,7 +65,7 @@ def test_group_is_restored_from_its_record() -> None:
 def test_empty_group_is_restored_as_empty() -> None:
     group = ClassicGroup(group_id="g", since_ms=99)
 
-    record = decode_record(*encode_record(whole(group_record(group, {}))))
+    record = GROUP_RECORDS.decode(*GROUP_RECORDS.encode(whole(group_record(group, {}))))
     again = stored_group("g", record.value)
 
     assert again.is_simple
@@ -72,7 +73,7 @@ def test_empty_group_is_restored_as_empty() -> None:
 
 
 def test_group_record_has_the_version_that_kafka_writes() -> None:
-    key, value = encode_record(whole(group_record(a_group(subscription("a")), {})))
+    key, value = GROUP_RECORDS.encode(whole(group_record(a_group(subscription("a")), {})))
 
     assert key == b"\x00\x02\x00\x01g"
     assert value is not None

@@ -5,8 +5,8 @@ from typing import Any
 from attrs import define, field
 
 from tests.coordinators.groups.classic.kit import GROUP, ClassicKit
-from trio_kafka.coordinators.effects import Effects, Ticket
-from trio_kafka.coordinators.groups.classic.values import Beating, Joined, Joining, Syncing
+from trio_kafka.coordinators.groups.classic.values import ClassicHeartbeat, Join, JoinAnswer, Sync
+from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 
 
@@ -60,13 +60,15 @@ def test_classic_requests_to_another_group_type_reach_its_adapter() -> None:
     kit.beat("m", generation=1)
     kit.leave("m")
 
-    assert [type(asked) for asked in adapter.asked] == [Joining, Syncing, Beating, list]
+    assert [type(asked) for asked in adapter.asked] == [Join, Sync, ClassicHeartbeat, list]
 
 
 def test_classic_requests_to_a_group_type_without_an_adapter_are_refused() -> None:
     kit = kit_with(ClosedGroup())
 
-    assert kit.join().answer == Joined(member_id="", error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    assert kit.join().answer == JoinAnswer(
+        member_id="", error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    )
     assert kit.sync("m", generation=1).code is ErrorCode.UNKNOWN_MEMBER_ID
     assert kit.beat("m", generation=1) is ErrorCode.UNKNOWN_MEMBER_ID
     left = kit.leave("m")

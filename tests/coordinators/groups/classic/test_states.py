@@ -12,7 +12,12 @@ from tests.coordinators.groups.classic.kit import (
     SESSION_MS,
     ClassicKit,
 )
-from trio_kafka.coordinators.groups.classic.group import PREVIOUS, ClassicGroup, ClassicState
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.classic.states import (
+    TRANSITIONS,
+    ClassicState,
+    GroupEvent,
+)
 from trio_kafka.coordinators.groups.classic.transition import end_group
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 
@@ -199,21 +204,37 @@ def test_every_transition_of_the_state_table_has_a_test_case() -> None:
     """Those through PreparingRebalance show two, and Dead may be entered twice."""
     names = {"empty": EMPTY, "preparing": PREPARING, "completing": COMPLETING, "stable": STABLE}
     shown = {(names[start.__name__], target) for start, _, target in WAYS}
-    table = {(one.value, state.value) for state, before in PREVIOUS.items() for one in before}
+    table = {(before.value, after.value) for (before, _), after in TRANSITIONS.items()}
 
     assert table - {(DEAD, DEAD)} <= shown
 
 
-@pytest.mark.parametrize(("before", "after"), list(product(ClassicState, repeat=2)))
-def test_transition_outside_the_state_table_raises_an_invariant_error(
-    before: ClassicState, after: ClassicState
+@pytest.mark.parametrize(("before", "event"), list(product(ClassicState, GroupEvent)))
+def test_event_outside_the_state_table_raises_an_invariant_error(
+    before: ClassicState, event: GroupEvent
 ) -> None:
     group = ClassicGroup(group_id="g", phase=before, since_ms=1)
+    after = TRANSITIONS.get((before, event))
 
-    if before in PREVIOUS[after]:
-        group.enter(after, 2)
+    if after is not None:
+        group.change_state(event, 2)
         assert (group.phase, group.before, group.since_ms) == (after, before, 2)
     else:
-        with pytest.raises(InvariantError, match="group g"):
-            group.enter(after, 2)
+        with pytest.raises(InvariantError, match=f"group g: event {event.name}"):
+            group.change_state(event, 2)
         assert (group.phase, group.since_ms) == (before, 1)
+
+
+def test_state_table_allows_the_changes_of_state_that_kafka_allows() -> None:
+    """Source: ClassicGroupState of Apache Kafka 4.4.0, valid previous states."""
+    before: dict[str, set[str]] = {state.value: set() for state in ClassicState}
+    for (state, _), after in TRANSITIONS.items():
+        before[after.value].add(state.value)
+
+    assert before == {
+        EMPTY: {PREPARING},
+        PREPARING: {STABLE, COMPLETING, EMPTY},
+        COMPLETING: {PREPARING},
+        STABLE: {COMPLETING},
+        DEAD: {EMPTY, PREPARING, COMPLETING, STABLE, DEAD},
+    }

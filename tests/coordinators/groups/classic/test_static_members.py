@@ -12,7 +12,7 @@ from tests.coordinators.groups.classic.kit import (
     SESSION_MS,
     ClassicKit,
 )
-from trio_kafka.coordinators.groups.classic.values import Joined
+from trio_kafka.coordinators.groups.classic.values import JoinAnswer
 from trio_kafka.errors import ErrorCode, KafkaError
 
 
@@ -78,7 +78,7 @@ def test_requests_under_the_old_id_of_a_static_member_are_fenced() -> None:
 
     assert kit.beat(old, instance="i") is ErrorCode.FENCED_INSTANCE_ID
     assert kit.sync(old, instance="i").code is ErrorCode.FENCED_INSTANCE_ID
-    assert kit.join(old, instance="i").answer == Joined(
+    assert kit.join(old, instance="i").answer == JoinAnswer(
         member_id=old, error=ErrorCode.FENCED_INSTANCE_ID
     )
     assert kit.beat(old) is ErrorCode.UNKNOWN_MEMBER_ID
@@ -92,7 +92,7 @@ def test_waiting_join_under_the_old_id_of_a_static_member_is_fenced() -> None:
 
     again = kit.join(instance="i")
 
-    assert lost.answer == Joined(member_id=old, error=ErrorCode.FENCED_INSTANCE_ID)
+    assert lost.answer == JoinAnswer(member_id=old, error=ErrorCode.FENCED_INSTANCE_ID)
     kit.wait(DELAY_MS)
     assert again.joined.generation == 1
 
@@ -165,7 +165,7 @@ def test_static_member_keeps_its_old_id_when_the_record_is_refused() -> None:
 
     back = kit.join(instance="i", protocols=RANGE, session_ms=SESSION_MS)
 
-    assert back.answer == Joined(
+    assert back.answer == JoinAnswer(
         member_id="",
         error=ErrorCode.COORDINATOR_NOT_AVAILABLE,
         generation=1,

@@ -3,12 +3,12 @@
 import pytest
 
 from tests.coordinators.groups.classic.kit import GROUP, SESSION_MS, ClassicKit
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offsets import EXPIRY
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
 from trio_kafka.testing.machines import MachineDriver

@@ -12,7 +12,7 @@ from tests.coordinators.groups.classic.kit import (
     ClassicKit,
 )
 from trio_kafka.coordinators.groups.classic.transition import end_group
-from trio_kafka.coordinators.groups.classic.values import Synced
+from trio_kafka.coordinators.groups.classic.values import SyncAnswer
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataValue
 
@@ -25,7 +25,9 @@ def test_sync_of_a_follower_waits_for_the_assignment_of_the_leader() -> None:
 
     own = kit.sync(leader, {leader: b"one", follower: b"two"})
 
-    assert own.answer == Synced(protocol_type="consumer", protocol_name="range", assignment=b"one")
+    assert own.answer == SyncAnswer(
+        protocol_type="consumer", protocol_name="range", assignment=b"one"
+    )
     assert waiting.synced == b"two"
     assert kit.state == "Stable"
 

@@ -1,10 +1,10 @@
 """What one event does to one group."""
 
 from tests.coordinators.groups.classic.kit import GROUP, RANGE, SESSION_MS, ClassicKit
-from trio_kafka.coordinators.effects import CancelTimer, SetTimer
 from trio_kafka.coordinators.groups.classic.transition import Transition
-from trio_kafka.coordinators.groups.classic.values import Joined
+from trio_kafka.coordinators.groups.classic.values import JoinAnswer
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS
+from trio_kafka.coordinators.shards.effects import CancelTimer, SetTimer
 from trio_kafka.errors import ErrorCode, KafkaError
 
 
@@ -18,7 +18,7 @@ def test_a_join_is_answered_once() -> None:
     kit.join(instance="i")
     transition = act_on(kit)
     [_, waiting] = kit.group.membership
-    joined = Joined(member_id="i", error=ErrorCode.FENCED_INSTANCE_ID)
+    joined = JoinAnswer(member_id="i", error=ErrorCode.FENCED_INSTANCE_ID)
 
     transition.answer_join(waiting, joined)
     transition.answer_join(waiting, joined)

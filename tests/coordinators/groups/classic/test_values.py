@@ -1,11 +1,11 @@
 """What clients ask, as values."""
 
-from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joined, Joining
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Join, JoinAnswer
 from trio_kafka.errors import ErrorCode
 
 
-def joining(instance_id: str | None) -> Joining:
-    return Joining(
+def joining(instance_id: str | None) -> Join:
+    return Join(
         member_id="",
         instance_id=instance_id,
         client_id="app",
@@ -24,6 +24,6 @@ def test_new_member_id_begins_with_the_client_id_or_instance_id() -> None:
 
 
 def test_refused_join_has_no_generation_leader_or_members() -> None:
-    refused = Joined(member_id="m", error=ErrorCode.UNKNOWN_MEMBER_ID)
+    refused = JoinAnswer(member_id="m", error=ErrorCode.UNKNOWN_MEMBER_ID)
 
     assert (refused.generation, refused.leader, refused.members) == (-1, "", ())

@@ -5,19 +5,21 @@ from typing import Any
 from attrs import define, field
 
 from tests.coordinators.groups.consumer.kit import GROUP, REBALANCE_MS, Scene
-from trio_kafka.coordinators.effects import Ticket
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.requests import heartbeat, join, leave, sync
+from trio_kafka.coordinators.groups.classic.joining import join
+from trio_kafka.coordinators.groups.classic.session import heartbeat, leave
+from trio_kafka.coordinators.groups.classic.syncing import sync
 from trio_kafka.coordinators.groups.classic.values import (
-    Beating,
+    ClassicHeartbeat,
     GroupProtocol,
-    Joined,
-    Joining,
-    Leaving,
-    Synced,
-    Syncing,
+    Join,
+    JoinAnswer,
+    LeavingMember,
+    Sync,
+    SyncAnswer,
 )
 from trio_kafka.coordinators.groups.consumer.embedded_protocol import read_assignment
+from trio_kafka.coordinators.shards.effects import Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.stored.consumer_protocol import (
@@ -70,15 +72,15 @@ class Member:
             "protocols": protocols(self.topics, self.has, self.names),
             "fresh": "fresh",
         }
-        joining = Joining(**given | said)
+        joining = Join(**given | said)
         return self.scene.driver.submit(
             lambda groups, ticket, now_ms: join(GROUP, joining, groups, ticket, now_ms)
         )
 
-    def join(self, **said: Any) -> Joined:
+    def join(self, **said: Any) -> JoinAnswer:
         """Joins at once, in a consumer group. Raises KafkaError."""
         joined = self.answer(self.ask_join(**said))
-        assert isinstance(joined, Joined)
+        assert isinstance(joined, JoinAnswer)
         if joined.error is not ErrorCode.NONE:
             raise KafkaError(joined.error)
         self.member_id, self.generation = joined.member_id, joined.generation
@@ -99,17 +101,17 @@ class Member:
             "protocol_name": "range",
             "assignments": assignments or {},
         }
-        syncing = Syncing(**given | said)
+        syncing = Sync(**given | said)
         return self.scene.driver.submit(
             lambda groups, ticket, now_ms: sync(GROUP, syncing, groups, ticket, now_ms)
         )
 
     def sync(self, **said: Any) -> Owned:
         synced = self.answer(self.ask_sync(**said))
-        assert isinstance(synced, Synced)
+        assert isinstance(synced, SyncAnswer)
         return self.take(synced)
 
-    def take(self, synced: Synced) -> Owned:
+    def take(self, synced: SyncAnswer) -> Owned:
         found = read_assignment(synced.assignment)
         self.has = {one.topic: one.partitions for one in found.assigned_partitions}
         return self.has
@@ -121,7 +123,7 @@ class Member:
             "instance_id": self.instance,
             "generation": self.generation,
         }
-        beating = Beating(**given | said)
+        beating = ClassicHeartbeat(**given | said)
         ticket = self.scene.driver.submit(
             lambda groups, ticket, now_ms: heartbeat(GROUP, beating, groups, ticket, now_ms)
         )
@@ -133,8 +135,8 @@ class Member:
             raise answer
         return answer.code
 
-    def leave(self, *others: Leaving) -> list[ErrorCode]:
-        members = others or (Leaving(member_id=self.member_id, instance_id=self.instance),)
+    def leave(self, *others: LeavingMember) -> list[ErrorCode]:
+        members = others or (LeavingMember(member_id=self.member_id, instance_id=self.instance),)
         found: list[ErrorCode] = self.scene.driver.ask(
             lambda groups, ticket, now_ms: leave(GROUP, members, groups, ticket, now_ms)
         )

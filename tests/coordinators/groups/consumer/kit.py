@@ -10,7 +10,6 @@ from attrs import field
 
 from tests.metadata.kit import replay_all
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
@@ -26,6 +25,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.effects import TimerKey
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import BrokerRegistration, MetadataImage

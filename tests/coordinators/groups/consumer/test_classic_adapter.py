@@ -16,7 +16,7 @@ from tests.coordinators.groups.consumer.kit import (
     Scene,
     refusal,
 )
-from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Leaving
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, LeavingMember
 from trio_kafka.coordinators.groups.consumer.member import MemberState
 from trio_kafka.coordinators.groups.consumer.transition import JOIN, SESSION, SYNC
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -245,11 +245,11 @@ def test_members_that_leave_in_a_single_request_get_separate_answers() -> None:
     one.join()
 
     told = one.leave(
-        Leaving(member_id="x"),
-        Leaving(member_id="", instance_id="j"),
-        Leaving(member_id="x", instance_id="i"),
-        Leaving(member_id="", instance_id="i"),
-        Leaving(member_id="fresh", instance_id="i"),
+        LeavingMember(member_id="x"),
+        LeavingMember(member_id="", instance_id="j"),
+        LeavingMember(member_id="x", instance_id="i"),
+        LeavingMember(member_id="", instance_id="i"),
+        LeavingMember(member_id="fresh", instance_id="i"),
     )
 
     assert told == [
@@ -266,7 +266,7 @@ def test_leave_request_of_unknown_members_writes_no_record() -> None:
     scene = scene_with_new()
     written = len(scene.driver.log)
 
-    assert Member(scene, ["a"]).leave(Leaving(member_id="x")) == [UNKNOWN]
+    assert Member(scene, ["a"]).leave(LeavingMember(member_id="x")) == [UNKNOWN]
 
     assert len(scene.driver.log) == written
 

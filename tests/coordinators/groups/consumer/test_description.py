@@ -53,7 +53,7 @@ def test_description_omits_deleted_topics_and_marks_classic_members() -> None:
 
 def test_describing_an_unknown_or_other_group_type_raises_group_id_not_found() -> None:
     scene = Scene()
-    scene.driver.machine.known("simple")
+    scene.driver.machine.group_or_simple("simple")
 
     with refusal(ErrorCode.GROUP_ID_NOT_FOUND, "Group x not found."):
         described(scene, "x")

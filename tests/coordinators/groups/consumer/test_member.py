@@ -15,7 +15,7 @@ from trio_kafka.coordinators.groups.consumer.member import (
     since,
 )
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat
-from trio_kafka.coordinators.stored import decode_record, encode_record
+from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.stored.groups.consumer import (
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -45,7 +45,7 @@ SAYS: dict[str, Any] = {"group_id": "g", "member_id": "m", "epoch": 5}
 
 def heard(member: Member, **said: Any) -> Member:
     given = {"client_id": "c", "client_host": "/h"} | said
-    return member.heard(Heartbeat(**SAYS, **given))
+    return member.with_heartbeat(Heartbeat(**SAYS, **given))
 
 
 def same(one: Member, other: Member) -> bool:
@@ -57,12 +57,12 @@ def test_member_is_restored_completely_from_its_records(member: Member) -> None:
     (_, subscription), (_, assignment) = (
         (record.key, record.value)
         for record in (
-            decode_record(*encode_record(record))
+            GROUP_RECORDS.decode(*GROUP_RECORDS.encode(record))
             for record in (records.subscription("g", member), records.assignment("g", member))
         )
     )
 
-    again = Member(member_id="m").described(subscription).placed(assignment)
+    again = Member(member_id="m").with_subscription(subscription).with_assignment(assignment)
 
     assert same(again, member)
 
@@ -139,7 +139,7 @@ def test_partitions_without_assignment_epochs_get_the_member_epoch() -> None:
         ],
     )
 
-    member = Member(member_id="m").placed(value)
+    member = Member(member_id="m").with_assignment(value)
 
     assert (member.assigned, member.revoking) == ({A: {1: 5, 2: 5}}, {A: {3: 5}})
 
@@ -153,7 +153,7 @@ def test_unknown_state_number_is_read_as_the_unknown_state() -> None:
         assigned_partitions=[],
         partitions_pending_revocation=[],
     )
-    assert Member(member_id="m").placed(value).state is MemberState.UNKNOWN
+    assert Member(member_id="m").with_assignment(value).state is MemberState.UNKNOWN
 
 
 def test_left_member_owns_nothing_and_a_renamed_member_starts_at_epoch_zero() -> None:

@@ -1,8 +1,8 @@
 """Steps that members of both protocols take: static members come back, epochs are planned."""
 
 from tests.coordinators.groups.consumer.kit import GROUP, UNKNOWN, Scene, refusal, topic_id
-from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.groups.consumer.member_steps import Plan, Target
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.stored.groups.consumer import (
     ConsumerGroupCurrentMemberAssignmentKey,

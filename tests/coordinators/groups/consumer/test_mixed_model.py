@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tests.coordinators.groups.consumer.classic import Member, Owned, assignment
 from tests.coordinators.groups.consumer.kit import GROUP, Scene
 from tests.coordinators.groups.consumer.model import Consumer, Partition
-from trio_kafka.coordinators.effects import Ticket
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.values import Joined, JoinedMember
+from trio_kafka.coordinators.groups.classic.values import JoinAnswer, JoinedMember
 from trio_kafka.coordinators.groups.consumer.embedded_protocol import read_subscription
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
+from trio_kafka.coordinators.shards.effects import Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 
 pytestmark = pytest.mark.slow
@@ -114,7 +114,7 @@ class ClassicConsumer:
 
     def _joined(self, ticket: Ticket) -> None:
         told = self.member.answer(ticket)
-        assert isinstance(told, Joined)
+        assert isinstance(told, JoinAnswer)
         if told.error is ErrorCode.MEMBER_ID_REQUIRED:
             self.member.member_id, self.joins = told.member_id, True
             return

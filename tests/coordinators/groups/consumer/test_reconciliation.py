@@ -34,7 +34,7 @@ def goal(epoch: int, partitions: dict[TopicId, set[int]], **said: Any) -> Goal:
     """taken: what others own."""
     taken = said.pop("taken", ())
     given: dict[str, Any] = {
-        "wanted": {A, B},
+        "subscribed": {A, B},
         "resubscribed": False,
         "is_free": lambda topic, number: (topic, number) not in taken,
         "owned": None,
@@ -159,7 +159,7 @@ def test_waiting_member_may_have_to_revoke_partitions() -> None:
 def test_partitions_of_unsubscribed_topics_are_not_assigned(state: MemberState) -> None:
     one = member(state, 10, {})
 
-    two = reconcile(one, goal(11, {A: {0}, B: {0}}, wanted={A}, owned=[]))
+    two = reconcile(one, goal(11, {A: {0}, B: {0}}, subscribed={A}, owned=[]))
 
     assert two.assigned == {A: {0: 11}}
 
@@ -167,7 +167,7 @@ def test_partitions_of_unsubscribed_topics_are_not_assigned(state: MemberState) 
 def test_unsubscribed_topics_are_revoked_even_under_an_old_target() -> None:
     one = member(STABLE, 10, {A: {0: 3}, B: {0: 4}})
 
-    two = reconcile(one, goal(10, {A: {0}, B: {0}}, wanted={A}, resubscribed=True))
+    two = reconcile(one, goal(10, {A: {0}, B: {0}}, subscribed={A}, resubscribed=True))
 
     assert (two.epoch, two.state) == (10, UNREVOKED)
     assert (two.assigned, two.revoking) == ({A: {0: 3}}, {B: {0: 4}})
@@ -177,7 +177,7 @@ def test_unsubscribed_topic_is_added_to_the_partitions_to_be_revoked() -> None:
     one = member(UNREVOKED, 10, {A: {0: 3}, B: {0: 4}}, {A: {1: 3}})
 
     two = reconcile(
-        one, goal(11, {A: {0}, B: {0}}, wanted={A}, resubscribed=True, owned=owns(A, 0, 1))
+        one, goal(11, {A: {0}, B: {0}}, subscribed={A}, resubscribed=True, owned=owns(A, 0, 1))
     )
 
     assert (two.state, two.assigned) == (UNREVOKED, {A: {0: 3}})
@@ -187,7 +187,7 @@ def test_unsubscribed_topic_is_added_to_the_partitions_to_be_revoked() -> None:
 def test_unsubscribed_topic_that_is_not_owned_is_removed_at_once() -> None:
     one = member(STABLE, 10, {A: {0: 3}, B: {0: 4}})
 
-    two = reconcile(one, goal(10, {A: {0}}, wanted={A}, resubscribed=True, owned=owns(A, 0)))
+    two = reconcile(one, goal(10, {A: {0}}, subscribed={A}, resubscribed=True, owned=owns(A, 0)))
 
     assert (two.epoch, two.state, two.assigned) == (10, STABLE, {A: {0: 3}})
 
@@ -203,7 +203,7 @@ def test_partition_revoked_in_advance_is_removed_at_once() -> None:
 def test_changed_subscription_without_affected_partitions_changes_nothing() -> None:
     one = member(STABLE, 10, {A: {0: 3}})
 
-    assert reconcile(one, goal(10, {A: {0}}, wanted={A}, resubscribed=True)) is one
+    assert reconcile(one, goal(10, {A: {0}}, subscribed={A}, resubscribed=True)) is one
 
 
 def test_member_in_an_unknown_state_is_fenced_while_owning_partitions() -> None:

@@ -3,7 +3,7 @@
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.member import ClassicSide, Member, MemberState
-from trio_kafka.coordinators.stored import encode_record
+from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
 from trio_kafka.model import TopicId
 
 A, B = TopicId(b"a" * 16), TopicId(b"b" * 16)
@@ -22,11 +22,11 @@ MEMBER = Member(
 
 
 def value_of(record: records.CoordinatorRecord) -> bytes | None:
-    return encode_record(record)[1]
+    return GROUP_RECORDS.encode(record)[1]
 
 
 def test_group_epoch_record_has_the_metadata_hash_as_a_tagged_field() -> None:
-    key, value = encode_record(records.group_epoch("g", 7, -2))
+    key, value = GROUP_RECORDS.encode(records.group_epoch("g", 7, -2))
 
     assert key == b"\x00\x03\x00\x01g"
     assert value == b"\x00\x00\x00\x00\x00\x07\x01\x00\x08" + b"\xff" * 7 + b"\xfe"
@@ -34,7 +34,7 @@ def test_group_epoch_record_has_the_metadata_hash_as_a_tagged_field() -> None:
 
 
 def test_subscription_record_has_sorted_topics_and_an_empty_expression() -> None:
-    key, value = encode_record(records.subscription("g", MEMBER))
+    key, value = GROUP_RECORDS.encode(records.subscription("g", MEMBER))
 
     assert key == b"\x00\x05\x00\x01g\x00\x01m"
     assert value == (
@@ -54,7 +54,7 @@ def test_subscription_record_of_a_classic_member_has_protocols_as_a_tagged_field
 def test_assignment_record_has_sorted_partitions_with_their_epochs() -> None:
     record = records.assignment("g", MEMBER)
 
-    assert encode_record(record)[0] == b"\x00\x08\x00\x01g\x00\x01m"
+    assert GROUP_RECORDS.encode(record)[0] == b"\x00\x08\x00\x01g\x00\x01m"
     assert (record.value.member_epoch, record.value.previous_member_epoch) == (3, 2)
     assert record.value.state == 1
     assert [
@@ -67,19 +67,19 @@ def test_assignment_record_has_sorted_partitions_with_their_epochs() -> None:
 def test_target_record_has_sorted_partitions() -> None:
     record = records.target("g", "m", {B: {2, 0}, A: {1}})
 
-    assert encode_record(record)[0] == b"\x00\x07\x00\x01g\x00\x01m"
+    assert GROUP_RECORDS.encode(record)[0] == b"\x00\x07\x00\x01g\x00\x01m"
     assert [(one.topic_id, one.partitions) for one in record.value.topic_partitions] == [
         (A, [1]),
         (B, [0, 2]),
     ]
-    assert encode_record(records.target_epoch("g", 4, 0)) == (
+    assert GROUP_RECORDS.encode(records.target_epoch("g", 4, 0)) == (
         b"\x00\x06\x00\x01g",
         b"\x00\x00\x00\x00\x00\x04\x00",
     )
 
 
 def test_expression_record_has_sorted_topics() -> None:
-    key, value = encode_record(records.expression("g", "x", {"b", "a"}, 5, 6))
+    key, value = GROUP_RECORDS.encode(records.expression("g", "x", {"b", "a"}, 5, 6))
 
     assert key == b"\x00\x10\x00\x01g\x00\x01x"
     assert value == b"\x00\x00\x03\x02a\x02b" + (5).to_bytes(8) + (6).to_bytes(8) + b"\x00"
@@ -89,12 +89,12 @@ def test_expression_record_has_sorted_topics() -> None:
 def test_tombstones_of_a_group_are_in_the_order_that_replay_needs() -> None:
     ended = records.no_group("g", ["m", "n"], ["x"])
 
-    assert [encode_record(one)[0][1] for one in ended] == [8, 8, 7, 7, 6, 5, 5, 16, 4, 3]
+    assert [GROUP_RECORDS.encode(one)[0][1] for one in ended] == [8, 8, 7, 7, 6, 5, 5, 16, 4, 3]
     assert all(one.value is None for one in ended)
-    assert [encode_record(one)[0][1] for one in records.no_member("g", "m")] == [8, 7, 5]
+    assert [GROUP_RECORDS.encode(one)[0][1] for one in records.no_member("g", "m")] == [8, 7, 5]
 
 
 def test_migrated_group_is_written_with_all_its_records() -> None:
     written = records.whole_group("g", {MEMBER: {A: {1}}}, 3, 9)
 
-    assert [encode_record(one)[0][1] for one in written] == [5, 3, 7, 6, 8]
+    assert [GROUP_RECORDS.encode(one)[0][1] for one in written] == [5, 3, 7, 6, 8]

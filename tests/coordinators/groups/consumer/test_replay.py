@@ -6,9 +6,9 @@ import pytest
 
 from tests.coordinators.groups.consumer.classic import Member, stable_classic
 from tests.coordinators.groups.consumer.kit import GROUP, Scene, topic_id
-from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.member import Member as One
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord
 from trio_kafka.protocol.stored.groups.consumer import (
     ConsumerGroupPartitionMetadataKey,
     ConsumerGroupTargetAssignmentMetadataKey,

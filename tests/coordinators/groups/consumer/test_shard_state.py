@@ -16,7 +16,7 @@ def test_shard_without_consumer_groups_raises_unsupported_version() -> None:
 
 def test_lookup_of_an_unknown_or_other_group_type_raises_group_id_not_found() -> None:
     scene = Scene({"a": 1})
-    scene.driver.machine.known("simple")
+    scene.driver.machine.group_or_simple("simple")
 
     with refusal(ErrorCode.GROUP_ID_NOT_FOUND, "Group x not found."):
         scene.state.existing("x")

@@ -22,7 +22,7 @@ def test_heartbeat_does_not_replace_a_group_of_another_type() -> None:
 
 def test_group_with_only_offsets_becomes_a_consumer_group_by_a_heartbeat() -> None:
     scene = Scene({"a": 1})
-    scene.driver.machine.known(GROUP)
+    scene.driver.machine.group_or_simple(GROUP)
 
     assert scene.join("m1", "a").epoch == 2
     assert scene.group.type == "consumer"
@@ -86,7 +86,7 @@ def test_timers_of_a_removed_group_have_no_effect() -> None:
 
 def test_loading_sets_session_timers_only_for_consumer_groups() -> None:
     scene = Scene({"a": 1})
-    scene.driver.machine.known("simple")
+    scene.driver.machine.group_or_simple("simple")
     scene.join("m1", "a")
 
     assert [key for key in scene.driver.reload().timers if key[0] == SESSION] == [

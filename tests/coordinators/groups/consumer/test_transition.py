@@ -1,7 +1,6 @@
 """One event's effects on one group."""
 
 from tests.coordinators.groups.consumer.kit import GROUP, SESSION_MS, Scene
-from trio_kafka.coordinators.effects import CancelTimer, SetTimer
 from trio_kafka.coordinators.groups.consumer.member import Member, MemberState
 from trio_kafka.coordinators.groups.consumer.records import group_epoch
 from trio_kafka.coordinators.groups.consumer.transition import (
@@ -11,6 +10,7 @@ from trio_kafka.coordinators.groups.consumer.transition import (
     SYNC,
     Transition,
 )
+from trio_kafka.coordinators.shards.effects import CancelTimer, SetTimer
 from trio_kafka.scheduling.chunked_work import whole
 
 MEMBER = Member(member_id="m", epoch=3, rebalance_timeout_ms=7)

@@ -1,30 +1,40 @@
 """Classic group: its state, its members and the checks of requests.
 
-The requests are handled in `joining`, `syncing`, `session` and `leaving`; `rebalance` has what they
-share. Much of this state is in no record: pending requests, all supported protocols, the generation
-that is being prepared. So a group's own records are replayed only while it is loaded. Source:
-ClassicGroup of Apache Kafka 4.4.0.
+How it works. `states` has the table of states. A change of members (`rebalance.prepare`) makes all
+members join: their JoinGroups wait as tickets on the members. When all have joined, or the time is
+over, the next generation begins (`rebalance.complete`): members that have not joined are removed,
+and the joins are answered, that of the leader with all members. SyncGroups wait until the leader
+has sent assignments and their record is committed (`syncing`); then the group is stable. Each
+member has a timer, which its heartbeats, commits and answers renew (`session`). Pending requests,
+all supported protocols and the generation that is being prepared are in no record. So a group's own
+records are replayed only while it is loaded. Source: ClassicGroup of Apache Kafka 4.4.0.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from enum import Enum
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-from attrs import field
+from attrs import Factory, field
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, SetTimer, TimerKey
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.membership import Membership
+from trio_kafka.coordinators.groups.classic.states import (
+    TRANSITIONS,
+    WITH_GENERATION,
+    ClassicState,
+    GroupEvent,
+)
 from trio_kafka.coordinators.groups.classic.values import (
-    Described,
+    GroupDescription,
     GroupProtocol,
     JoinedMember,
 )
 from trio_kafka.coordinators.groups.offset_values import TopicOffsets
 from trio_kafka.coordinators.groups.protocols import GroupType
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, SetTimer, TimerKey
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.introspect.tree import Figures
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
 
 CONSUMER: Final = "consumer"  # the protocol type of consumers
@@ -32,30 +42,6 @@ SESSION: Final = "classic-session"  # removes a member or a pending id
 JOIN: Final = "classic-join"  # ends the wait for joins
 SYNC: Final = "classic-sync"  # ends the wait for syncs
 REMEMBERED: Final = 8  # rebalances that are shown
-
-
-class ClassicState(Enum):
-    """State of a classic group. The value is the text that Kafka's tools print."""
-
-    EMPTY = "Empty"  # no members; kept while it has offsets
-    PREPARING_REBALANCE = "PreparingRebalance"  # members must join; joins are pending
-    COMPLETING_REBALANCE = (
-        "CompletingRebalance"  # members know their generation; the leader assigns
-    )
-    STABLE = "Stable"  # every member has its assignment
-    DEAD = "Dead"  # deleted or converted
-
-
-PREVIOUS: Final[Mapping[ClassicState, frozenset[ClassicState]]] = {
-    ClassicState.EMPTY: frozenset({ClassicState.PREPARING_REBALANCE}),
-    ClassicState.PREPARING_REBALANCE: frozenset(
-        {ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE, ClassicState.EMPTY}
-    ),
-    ClassicState.COMPLETING_REBALANCE: frozenset({ClassicState.PREPARING_REBALANCE}),
-    ClassicState.STABLE: frozenset({ClassicState.COMPLETING_REBALANCE}),
-    ClassicState.DEAD: frozenset(ClassicState),
-}
-"""From which states one is entered."""
 
 
 @frozen
@@ -84,7 +70,7 @@ class ClassicGroup:
 
     syncs_due: members that joined this generation and have not synced yet.
     topics: topics that the members subscribe to; None if their metadata are of an unknown protocol.
-    newcomers: members joined during the initial delay.
+    newcomers: members joined during the initial delay. join_timer, sync_timer: keys.
     """
 
     group_id: str
@@ -101,6 +87,12 @@ class ClassicGroup:
     initial: InitialDelay | None = None
     newcomers: bool = False
     rebalances: deque[Rebalance] = field(factory=lambda: deque(maxlen=REMEMBERED))
+    join_timer: TimerKey = field(
+        default=Factory(lambda self: (JOIN, self.group_id), takes_self=True), init=False
+    )
+    sync_timer: TimerKey = field(
+        default=Factory(lambda self: (SYNC, self.group_id), takes_self=True), init=False
+    )
 
     @property
     def type(self) -> GroupType:
@@ -127,14 +119,6 @@ class ClassicGroup:
     def session_timer(self, member_id: str) -> TimerKey:
         return (SESSION, self.group_id, member_id)
 
-    @property
-    def join_timer(self) -> TimerKey:
-        return (JOIN, self.group_id)
-
-    @property
-    def sync_timer(self) -> TimerKey:
-        return (SYNC, self.group_id)
-
     def timers(self) -> list[TimerKey]:
         """Keys of all timers that may be set."""
         ids = [*self.membership.pending, *(member.member_id for member in self.membership)]
@@ -142,15 +126,17 @@ class ClassicGroup:
 
     # Changes
 
-    def enter(self, phase: ClassicState, now_ms: int) -> None:
-        """Enter a state. InvariantError unless the current one allows it."""
-        if self.phase not in PREVIOUS[phase]:
-            raise InvariantError(f"group {self.group_id}: from {self.phase} to {phase}")
-        self.before, self.phase, self.since_ms = self.phase, phase, now_ms
+    def change_state(self, event: GroupEvent, now_ms: int) -> None:
+        """Enter the state after an event. Raises InvariantError if it cannot happen now."""
+        state = TRANSITIONS.get((self.phase, event))
+        if state is None:
+            text = f"group {self.group_id}: event {event.name} in state {self.state}"
+            raise InvariantError(text)
+        self.before, self.phase, self.since_ms = self.phase, state, now_ms
 
     def add(self, member: Member) -> None:
         """Add a member. The first one leads, and sets the group's protocol type."""
-        if not self.membership:
+        if not self.membership.by_id:
             self.protocol_type = member.protocol_type
         if self.leader is None:
             self.leader = member.member_id
@@ -182,18 +168,25 @@ class ClassicGroup:
         if phase is ClassicState.PREPARING_REBALANCE:
             if membership.joined < max_size:
                 return True
-            member = membership.get(member_id)
-            return member is not None and member.joining is not None
-        if phase in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE):
+            member = membership.by_id.get(member_id)
+            return member is not None and member.join_ticket is not None
+        if phase in WITH_GENERATION:
             return len(membership) < max_size or member_id in membership
         return True
 
     def leads(self, member_id: str) -> bool:
         return self.leader == member_id
 
-    def told(self) -> tuple[JoinedMember, ...]:
+    def joined_members(self) -> tuple[JoinedMember, ...]:
         """Return all members, as the leader sees them."""
-        return tuple(member.told(self.protocol_name) for member in self.membership)
+        protocol = self.protocol_name
+        members = self.membership.by_id.values()
+        return tuple(
+            [
+                JoinedMember(member.member_id, member.instance_id, member.metadata(protocol))
+                for member in members
+            ]
+        )
 
     # Checks
 
@@ -207,7 +200,7 @@ class ClassicGroup:
                 raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
             if current != member_id:
                 raise KafkaError(ErrorCode.FENCED_INSTANCE_ID)
-        member = self.membership.get(member_id)
+        member = self.membership.by_id.get(member_id)
         if member is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         return member
@@ -276,26 +269,26 @@ class ClassicGroup:
             return commit_ms
         if self.is_empty:
             return commit_ms if self.since_ms is None else self.since_ms
-        known = self.protocol_type == CONSUMER and self.topics is not None
-        return commit_ms if known and self.phase is ClassicState.STABLE else None
+        knows_topics = self.protocol_type == CONSUMER and self.topics is not None
+        return commit_ms if knows_topics and self.phase is ClassicState.STABLE else None
 
     def tombstones(self) -> list[CoordinatorRecord]:
         return [CoordinatorRecord(GroupMetadataKey(self.group_id))]
 
     # Inspection
 
-    def described(self) -> Described:
+    def description(self) -> GroupDescription:
         """Return the group for DescribeGroups."""
         protocol = self.protocol_name if self.phase is ClassicState.STABLE else None
-        return Described(
+        return GroupDescription(
             state=self.state,
             protocol_type=self.protocol_type,
             protocol_name=protocol or "",
-            members=tuple(member.described(protocol) for member in self.membership),
+            members=tuple(member.description(protocol) for member in self.membership),
         )
 
-    def describe(self) -> Mapping[str, Any]:
-        found: dict[str, Any] = {
+    def describe(self) -> Figures:
+        figures: dict[str, int | str | None] = {
             "state": self.state,
             "since_ms": self.since_ms,
             "generation": self.generation,
@@ -306,6 +299,7 @@ class ClassicGroup:
             "pending": len(self.membership.pending),
             "syncs_due": len(self.syncs_due),
         }
-        for number, one in enumerate(reversed(self.rebalances), 1):  # newest first
-            found[f"rebalance {number}"] = f"{one.at_ms}, after {one.generation}: {one.cause}"
-        return found
+        for number, rebalance in enumerate(reversed(self.rebalances), 1):  # newest first
+            text = f"{rebalance.at_ms}, after {rebalance.generation}: {rebalance.cause}"
+            figures[f"rebalance {number}"] = text
+        return figures

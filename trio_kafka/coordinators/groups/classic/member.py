@@ -3,12 +3,11 @@
 from collections.abc import Container
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import Ticket
 from trio_kafka.coordinators.groups.classic.values import (
-    DescribedMember,
     GroupProtocol,
-    JoinedMember,
+    MemberDescription,
 )
+from trio_kafka.coordinators.shards.effects import Ticket
 from trio_kafka.introspect.tree import Figures
 
 NO_ASSIGNMENT = b""
@@ -16,7 +15,7 @@ NO_ASSIGNMENT = b""
 
 @define(eq=False, kw_only=True)
 class Member:
-    """joining, syncing: tickets of its pending requests. is_new: it has no generation yet, so it
+    """join_ticket, sync_ticket: its pending requests. is_new: it has no generation yet, so it
     sends no heartbeats, and its session runs even while a request is pending.
     """
 
@@ -29,8 +28,8 @@ class Member:
     protocol_type: str
     protocols: tuple[GroupProtocol, ...]
     assignment: bytes = NO_ASSIGNMENT
-    joining: Ticket | None = None
-    syncing: Ticket | None = None
+    join_ticket: Ticket | None = None
+    sync_ticket: Ticket | None = None
     is_new: bool = False
 
     @property
@@ -40,7 +39,7 @@ class Member:
     @property
     def is_heard(self) -> bool:
         """True while a request is pending: the client sends nothing else meanwhile."""
-        return not self.is_new and (self.joining is not None or self.syncing is not None)
+        return not self.is_new and (self.join_ticket is not None or self.sync_ticket is not None)
 
     def metadata(self, protocol: str | None) -> bytes:
         """Return the metadata for a protocol. Raises LookupError if the member does not
@@ -58,13 +57,15 @@ class Member:
                 return name
         raise LookupError(f"{self.member_id} knows none of {candidates}")
 
-    def told(self, protocol: str | None) -> JoinedMember:
-        """Return the member as the leader sees it."""
-        return JoinedMember(self.member_id, self.instance_id, self.metadata(protocol))
-
     def figures(self) -> Figures:
         """Figures for the tree."""
-        waits = "join" if self.joining is not None else "sync" if self.syncing is not None else None
+        waits = (
+            "join"
+            if self.join_ticket is not None
+            else "sync"
+            if self.sync_ticket is not None
+            else None
+        )
         return {
             "instance": self.instance_id,
             "client": self.client_id,
@@ -76,9 +77,9 @@ class Member:
             "waits": waits,
         }
 
-    def described(self, protocol: str | None) -> DescribedMember:
+    def description(self, protocol: str | None) -> MemberDescription:
         """Return the member for DescribeGroups. protocol: None if the group has none in force."""
-        return DescribedMember(
+        return MemberDescription(
             member_id=self.member_id,
             instance_id=self.instance_id,
             client_id=self.client_id,

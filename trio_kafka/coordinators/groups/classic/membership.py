@@ -5,42 +5,43 @@ Invariant: while there are members, all of them support at least one common prot
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
+from typing import Final
 
 from attrs import evolve
 
-from trio_kafka.coordinators.effects import Ticket
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
+from trio_kafka.coordinators.shards.effects import Ticket
+
+_rebalance_timeout_ms: Final = attrgetter("rebalance_timeout_ms")
 
 
 class Membership:
     """Members in the order in which they joined.
 
-    pending: ids given to clients that have not joined with them yet. joined: members with a pending
-    join.
+    by_id: changed by `add`, `remove` and `rename` only. pending: ids given to clients that have not
+    joined with them yet. joined: members with a pending join.
     """
 
     def __init__(self) -> None:
-        self._members: dict[str, Member] = {}
+        self.by_id: dict[str, Member] = {}
         self._instances: dict[str, str] = {}  # instance id -> member id
         self._speakers: Counter[str] = Counter()  # members by protocol
         self.pending: set[str] = set()
         self.joined = 0
 
     def __len__(self) -> int:
-        return len(self._members)
+        return len(self.by_id)
 
     def __iter__(self) -> Iterator[Member]:
-        return iter(self._members.values())
+        return iter(self.by_id.values())
 
     def __contains__(self, member_id: str) -> bool:
-        return member_id in self._members
+        return member_id in self.by_id
 
     def __getitem__(self, member_id: str) -> Member:
-        return self._members[member_id]
-
-    def get(self, member_id: str | None) -> Member | None:
-        return None if member_id is None else self._members.get(member_id)
+        return self.by_id[member_id]
 
     def of_instance(self, instance_id: str) -> str | None:
         """Return the id of the member that has this instance id."""
@@ -49,30 +50,31 @@ class Membership:
     @property
     def all_joined(self) -> bool:
         """True if every member has a pending join, and no id is pending."""
-        return self.joined == len(self._members) and not self.pending
+        return self.joined == len(self.by_id) and not self.pending
 
     @property
     def rebalance_timeout_ms(self) -> int:
         """Longest rebalance timeout of the members."""
-        return max((member.rebalance_timeout_ms for member in self), default=0)
+        return max(map(_rebalance_timeout_ms, self.by_id.values()), default=0)
 
     # Changes
 
     def add(self, member: Member) -> None:
-        self._members[member.member_id] = member
+        self.by_id[member.member_id] = member
         if member.instance_id is not None:
             self._instances[member.instance_id] = member.member_id
         self._count(member.protocols, 1)
+        self.joined += member.join_ticket is not None
         self.pending.discard(member.member_id)
 
     def remove(self, member_id: str) -> None:
         """Remove a member or a pending id, if there is one."""
         self.pending.discard(member_id)
-        member = self._members.pop(member_id, None)
+        member = self.by_id.pop(member_id, None)
         if member is None:
             return
         self._count(member.protocols, -1)
-        if member.joining is not None:
+        if member.join_ticket is not None:
             self.joined -= 1
         if member.instance_id is not None and self.of_instance(member.instance_id) == member_id:
             del self._instances[member.instance_id]
@@ -81,16 +83,15 @@ class Membership:
         """Return a static member under its new id. None of its requests may be pending."""
         renamed = evolve(member, member_id=member_id)
         # At the same place: the order of joining stays.
-        self._members = {
-            one.member_id: one for one in (renamed if each is member else each for each in self)
-        }
+        members = [renamed if other is member else other for other in self]
+        self.by_id = {other.member_id: other for other in members}
         if member.instance_id is not None:
             self._instances[member.instance_id] = member_id
         return renamed
 
     def set_join(self, member: Member, ticket: Ticket | None) -> Ticket | None:
         """Set the ticket of a pending join, or None; return the previous one."""
-        before, member.joining = member.joining, ticket
+        before, member.join_ticket = member.join_ticket, ticket
         self.joined += (ticket is not None) - (before is not None)
         return before
 
@@ -102,7 +103,7 @@ class Membership:
             self._count(protocols, 1)
 
     def _count(self, protocols: tuple[GroupProtocol, ...], by: int) -> None:
-        for name in {name for name, _ in protocols}:  # a name may occur twice
+        for name in dict(protocols):  # a name may occur twice
             self._speakers[name] += by
             if not self._speakers[name]:
                 del self._speakers[name]
@@ -111,7 +112,7 @@ class Membership:
 
     def agrees(self, protocols: Iterable[GroupProtocol]) -> bool:
         """Return whether all members support one of these protocols."""
-        size, speakers = len(self._members), self._speakers
+        size, speakers = len(self.by_id), self._speakers
         for name, _ in protocols:  # noqa: SIM110 - a generator for each join costs more
             if speakers.get(name, 0) == size:
                 return True
@@ -119,7 +120,7 @@ class Membership:
 
     def elected_protocol(self) -> str:
         """Return the common protocol that most members prefer."""
-        size = len(self._members)
+        size = len(self.by_id)
         candidates = {name for name, count in self._speakers.items() if count == size}
         if len(candidates) == 1:
             return candidates.pop()

@@ -7,55 +7,59 @@ of Apache Kafka 4.4.0.
 
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.group import (
-    PREVIOUS,
-    ClassicState,
-    InitialDelay,
-    Rebalance,
-)
+from trio_kafka.coordinators.groups.classic.group import InitialDelay, Rebalance
 from trio_kafka.coordinators.groups.classic.records import (
     group_record,
     subscribed_topics,
 )
+from trio_kafka.coordinators.groups.classic.states import (
+    WITH_GENERATION,
+    ClassicState,
+    GroupEvent,
+)
 from trio_kafka.coordinators.groups.classic.transition import Transition
+from trio_kafka.coordinators.shards.effects import CancelTimer, SetTimer
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
 A_STEP: Final = 100  # members answered in one step: 0.4 ms
-_CAN_REBALANCE: Final = PREVIOUS[ClassicState.PREPARING_REBALANCE]
 _logger: Final = get_logger(__name__)
 
 
 def prepare_or_complete(transition: Transition, cause: str) -> None:
-    """Start a rebalance after a change of members, or continue the current one."""
-    if transition.group.phase in _CAN_REBALANCE:
-        prepare(transition, cause)
-    else:
+    """Start a rebalance after a change of members, or continue the current one.
+
+    Raises InvariantError in a state whose members cannot change.
+    """
+    if transition.group.phase is ClassicState.PREPARING_REBALANCE:
         complete_if_joined(transition)
+    else:
+        prepare(transition, cause)
 
 
 def prepare(transition: Transition, cause: str) -> None:
     """Ask all members to join; from Empty, Stable or CompletingRebalance."""
     group, settings = transition.group, transition.settings
+    timers = transition.effects.timers
     if group.phase is ClassicState.COMPLETING_REBALANCE:
         transition.clear_assignments(ErrorCode.REBALANCE_IN_PROGRESS)
     group.syncs_due.clear()
-    transition.effects.cancel_timer(group.sync_timer)
+    timers.append(CancelTimer(group.sync_timer))
     group.initial, group.newcomers = None, False
     if group.phase is ClassicState.EMPTY:
         delay_ms = settings.initial_rebalance_delay_ms
         left_ms = max(group.membership.rebalance_timeout_ms - delay_ms, 0)
         group.initial = InitialDelay(delay_ms, left_ms)
-    group.enter(ClassicState.PREPARING_REBALANCE, transition.now_ms)
+    group.change_state(GroupEvent.MEMBERS_CHANGE, transition.now_ms)
     group.rebalances.append(Rebalance(transition.now_ms, group.generation, cause))
     _logger.info("rebalance started", group=group.group_id, after=group.generation, cause=cause)
     if group.initial is not None:
-        transition.effects.set_timer(group.join_timer, group.initial.delay_ms)
+        timers.append(SetTimer(group.join_timer, group.initial.delay_ms))
     elif group.membership.all_joined:
         complete(transition)
     else:
-        transition.effects.set_timer(group.join_timer, group.membership.rebalance_timeout_ms)
+        timers.append(SetTimer(group.join_timer, group.membership.rebalance_timeout_ms))
 
 
 def complete_if_joined(transition: Transition) -> None:
@@ -79,7 +83,7 @@ def join_timed_out(transition: Transition) -> None:
     group.newcomers = False
     delay_ms = min(transition.settings.initial_rebalance_delay_ms, initial.left_ms)
     group.initial = InitialDelay(delay_ms, max(initial.left_ms - initial.delay_ms, 0))
-    transition.effects.set_timer(group.join_timer, delay_ms)
+    transition.effects.timers.append(SetTimer(group.join_timer, delay_ms))
 
 
 def complete(transition: Transition) -> None:
@@ -89,26 +93,29 @@ def complete(transition: Transition) -> None:
     With many members this becomes the `rest` of the event. If only static members are left and none
     has joined, they get the rebalance timeout again.
     """
-    group = transition.group
-    transition.effects.cancel_timer(group.join_timer)
-    _remove_who_has_not_joined(transition)
-    if group.membership and not _has_joined_leader(transition):
+    group, timers = transition.group, transition.effects.timers
+    membership = group.membership
+    timers.append(CancelTimer(group.join_timer))
+    if membership.joined < len(membership.by_id):
+        _remove_late_members(transition)
+    if membership.by_id and not _has_joined_leader(transition):
         _logger.warning("rebalance extended: no member has joined", group=group.group_id)
-        transition.effects.set_timer(group.join_timer, group.membership.rebalance_timeout_ms)
+        timers.append(SetTimer(group.join_timer, membership.rebalance_timeout_ms))
         return
     group.initial = None
     group.generation += 1
     group.syncs_due.clear()
-    if len(group.membership) > A_STEP:
+    if len(membership.by_id) > A_STEP:
         transition.rest = _begin_generation(transition)
-    elif group.membership:
+    elif membership.by_id:
         whole(_begin_generation(transition))
     else:
         _begin_empty(transition)
 
 
-def _remove_who_has_not_joined(transition: Transition) -> None:
-    late = [member for member in transition.group.membership if member.joining is None]
+def _remove_late_members(transition: Transition) -> None:
+    """Remove the members that have not joined, but not static ones."""
+    late = [member for member in transition.group.membership if member.join_ticket is None]
     for member in late:
         if not member.is_static:
             transition.group.remove(member.member_id)
@@ -125,13 +132,14 @@ def _has_joined_leader(transition: Transition) -> bool:
     otherwise.
     """
     group = transition.group
-    leader = group.membership.get(group.leader)
-    if leader is not None and leader.joining is not None:
+    members = group.membership.by_id
+    leader = None if group.leader is None else members.get(group.leader)
+    if leader is not None and leader.join_ticket is not None:
         return True
-    joined = next((member for member in group.membership if member.joining is not None), None)
-    if joined is None:
+    successor = next((each for each in members.values() if each.join_ticket is not None), None)
+    if successor is None:
         return False
-    group.leader = joined.member_id
+    group.leader = successor.member_id
     return True
 
 
@@ -140,20 +148,21 @@ def _begin_generation(transition: Transition) -> Steps[None]:
     group = transition.group
     group.protocol_name = group.membership.elected_protocol()
     group.topics = yield from subscribed_topics(group)
-    group.enter(ClassicState.COMPLETING_REBALANCE, transition.now_ms)
-    for number, member in enumerate(group.membership, 1):
+    group.change_state(GroupEvent.GENERATION_BEGINS, transition.now_ms)
+    for number, member in enumerate(group.membership.by_id.values(), 1):
         transition.answer_join(member, transition.current(member.member_id))
         transition.renew_session(member)
         member.is_new = False
         group.syncs_due.add(member.member_id)
         if not number % A_STEP:
             yield
-    transition.effects.set_timer(group.sync_timer, group.membership.rebalance_timeout_ms)
+    timeout_ms = group.membership.rebalance_timeout_ms
+    transition.effects.timers.append(SetTimer(group.sync_timer, timeout_ms))
     _logger.info(
         "generation started",
         group=group.group_id,
         generation=group.generation,
-        members=len(group.membership),
+        members=len(group.membership.by_id),
     )
 
 
@@ -164,7 +173,7 @@ def _begin_empty(transition: Transition) -> None:
     group = transition.group
     group.protocol_name = None
     group.topics = whole(subscribed_topics(group))
-    group.enter(ClassicState.EMPTY, transition.now_ms)
+    group.change_state(GroupEvent.MEMBERS_ARE_GONE, transition.now_ms)
     transition.effects.records.append(whole(group_record(group, {})))
     transition.effects.replays = False
     _logger.info("group emptied", group=group.group_id, generation=group.generation)
@@ -173,12 +182,11 @@ def _begin_empty(transition: Transition) -> None:
 def sync_timed_out(transition: Transition) -> None:
     """Remove the members that have not synced in time."""
     group = transition.group
-    working = group.phase in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE)
-    if not working or not group.syncs_due:
+    if group.phase not in WITH_GENERATION or not group.syncs_due:
         return
     late = sorted(group.syncs_due)
     for member_id in late:
-        member = group.membership.get(member_id)
+        member = group.membership.by_id.get(member_id)
         if member is not None:
             transition.answer_sync(member, KafkaError(ErrorCode.UNKNOWN_MEMBER_ID))
         group.remove(member_id)

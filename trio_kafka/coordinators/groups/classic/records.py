@@ -6,11 +6,12 @@ Source: GroupMetadataValue; ConsumerProtocolSubscription, whose later versions b
 from struct import Struct
 from typing import Final
 
-from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.groups.bounded_decode import decode
-from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup, ClassicState
+from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import Member
+from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
@@ -41,14 +42,14 @@ def group_record(group: ClassicGroup, assignments: dict[str, bytes]) -> Steps[Co
     for member in group.membership:
         members.append(
             MemberMetadata(
-                member.member_id,
-                member.instance_id,
-                member.client_id,
-                member.client_host,
-                member.rebalance_timeout_ms,
-                member.session_timeout_ms,
-                member.metadata(group.protocol_name),
-                assignments.get(member.member_id, b""),
+                member_id=member.member_id,
+                group_instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                rebalance_timeout=member.rebalance_timeout_ms,
+                session_timeout=member.session_timeout_ms,
+                subscription=member.metadata(group.protocol_name),
+                assignment=assignments.get(member.member_id, b""),
             )
         )
         if not len(members) % _A_STEP:
@@ -95,17 +96,17 @@ def subscribed_topics(group: ClassicGroup) -> Steps[frozenset[str] | None]:
     """Return the topics that consumers subscribe to; None for other or unreadable protocols."""
     if group.protocol_type != CONSUMER:
         return None
-    if not group.membership:
+    if not group.membership.by_id:
         return frozenset()
     if group.protocol_name is None:
         return None
     topics: set[str] = set()
-    said: set[bytes] = set()  # most members have equal metadata
+    decoded: set[bytes] = set()  # most members have equal metadata
     try:
-        for number, member in enumerate(group.membership, 1):
+        for number, member in enumerate(group.membership.by_id.values(), 1):
             metadata = member.metadata(group.protocol_name)
-            if metadata not in said:
-                said.add(metadata)
+            if metadata not in decoded:
+                decoded.add(metadata)
                 topics.update(_topics(metadata))
             if not number % _A_STEP:
                 yield

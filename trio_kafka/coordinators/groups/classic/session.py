@@ -5,32 +5,46 @@ or an administrator removes them (KIP-345).
 from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
-from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup, ClassicState
+from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup
 from trio_kafka.coordinators.groups.classic.rebalance import (
     complete,
     complete_if_joined,
-    prepare_or_complete,
+    prepare,
 )
+from trio_kafka.coordinators.groups.classic.requests import required_adapter
+from trio_kafka.coordinators.groups.classic.states import WITH_GENERATION, ClassicState
 from trio_kafka.coordinators.groups.classic.transition import Transition
-from trio_kafka.coordinators.groups.classic.values import NO_MEMBER_ID, Beating, Leaving
+from trio_kafka.coordinators.groups.classic.values import (
+    NO_MEMBER_ID,
+    NO_REASON,
+    ClassicHeartbeat,
+    LeavingMember,
+)
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.shards.effects import Effects, SetTimer, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.scheduling.chunked_work import Steps
 
 _logger: Final = get_logger(__name__)
 
 
-def heartbeat(group: ClassicGroup, beating: Beating, ticket: Ticket) -> Effects:
+def heartbeat(
+    group_id: str, request: ClassicHeartbeat, groups: Groups, ticket: Ticket, now_ms: int
+) -> Effects | Steps[Effects]:
     """Renew a member's session; answer with None. REBALANCE_IN_PROGRESS is answered, not raised:
     the member is alive and must join.
 
     Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
     """
-    phase, member_id = group.phase, beating.member_id
+    group = groups.by_id.get(group_id)
+    if not isinstance(group, ClassicGroup):
+        return required_adapter(groups, group_id).heartbeat(group, request, ticket, now_ms)
+    phase, member_id = group.phase, request.member_id
     if phase is ClassicState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    member = group.validate_member(member_id, beating.instance_id)
-    group.validate_generation(beating.generation)
+    member = group.validate_member(member_id, request.instance_id)
+    group.validate_generation(request.generation)
     joins = phase is ClassicState.PREPARING_REBALANCE
     answer = KafkaError(ErrorCode.REBALANCE_IN_PROGRESS) if joins else None
     timer = SetTimer((SESSION, group.group_id, member_id), member.session_timeout_ms)
@@ -42,17 +56,17 @@ def session_timed_out(transition: Transition, member_id: str) -> None:
     group = transition.group
     if member_id in group.membership.pending:
         group.remove(member_id)
-        go_on(transition)
+        complete_without_delay(transition)
         return
-    member = group.membership.get(member_id)
+    member = group.membership.by_id.get(member_id)
     if member is None or member.is_heard:
         return  # its session starts again with the answer
     _logger.info("member session expired", group=group.group_id, member=member_id)
     remove(transition, member_id)
-    if group.phase in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
-        prepare_or_complete(transition, f"session of member {member_id} expired")
+    if group.phase in WITH_GENERATION:
+        prepare(transition, f"session of member {member_id} expired")
     else:
-        go_on(transition)
+        complete_without_delay(transition)
 
 
 def remove(transition: Transition, member_id: str) -> None:
@@ -66,36 +80,45 @@ def remove(transition: Transition, member_id: str) -> None:
     transition.cancel_timers(member_id)
 
 
-def go_on(transition: Transition) -> None:
-    """Complete the rebalance if no member is missing any more."""
+def complete_without_delay(transition: Transition) -> None:
+    """Begin the next generation if no member is missing any more, also during the first delay."""
     group = transition.group
     if group.phase is ClassicState.PREPARING_REBALANCE and group.membership.all_joined:
         complete(transition)
 
 
-def leave(transition: Transition, members: Sequence[Leaving], ticket: Ticket) -> Effects:
-    """Remove members; answer with an ErrorCode for each: NONE, UNKNOWN_MEMBER_ID,
-    FENCED_INSTANCE_ID.
+def leave(
+    group_id: str,
+    members: Sequence[LeavingMember],
+    groups: Groups,
+    ticket: Ticket,
+    now_ms: int,
+) -> Effects | Steps[Effects]:
+    """Remove members; answer with an ErrorCode for each, in the order of the request: NONE,
+    UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
     """
-    group = transition.group
+    group = groups.by_id.get(group_id)
+    if not isinstance(group, ClassicGroup):
+        return required_adapter(groups, group_id).leave(group, members, ticket, now_ms)
     if group.phase is ClassicState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    found, left = [], list[str]()
+    transition = Transition(group, groups.own_settings.get(group_id, groups.settings), now_ms)
+    codes, left_ids = list[ErrorCode](), list[str]()
     for leaving in members:
         try:
-            left.append(_leave(transition, leaving))
-            found.append(ErrorCode.NONE)
+            left_ids.append(_leave(transition, leaving))
+            codes.append(ErrorCode.NONE)
         except KafkaError as error:
-            found.append(error.code)
-    transition.effects.answer(ticket, found)
-    if left and group.phase in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
-        prepare_or_complete(transition, f"members have left: {', '.join(left)}")
-    elif left:
+            codes.append(error.code)
+    transition.effects.answer(ticket, codes)
+    if left_ids and group.phase in WITH_GENERATION:
+        prepare(transition, f"members have left: {', '.join(left_ids)}")
+    elif left_ids:
         complete_if_joined(transition)
-    return transition.effects
+    return transition.done
 
 
-def _leave(transition: Transition, leaving: Leaving) -> str:
+def _leave(transition: Transition, leaving: LeavingMember) -> str:
     """Remove one member, and return its id."""
     group, member_id = transition.group, leaving.member_id
     if member_id == NO_MEMBER_ID:
@@ -115,6 +138,6 @@ def _leave(transition: Transition, leaving: Leaving) -> str:
         "member left",
         group=group.group_id,
         member=member_id,
-        reason=leaving.reason or "not provided",
+        reason=leaving.reason or NO_REASON,
     )
     return member_id

@@ -10,18 +10,18 @@ from typing import Final
 
 from attrs import evolve
 
-from trio_kafka.coordinators.effects import Effects, Ticket
-from trio_kafka.coordinators.groups.classic.group import ClassicState
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.rebalance import complete_if_joined, prepare
 from trio_kafka.coordinators.groups.classic.records import group_record
+from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import (
     NO_MEMBER_ID,
     GroupProtocol,
-    Joined,
-    Joining,
+    Join,
+    JoinAnswer,
 )
+from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import whole
@@ -30,36 +30,36 @@ _logger: Final = get_logger(__name__)
 
 
 def replace_static_member(
-    transition: Transition, joining: Joining, old_id: str, ticket: Ticket
+    transition: Transition, request: Join, old_id: str, ticket: Ticket
 ) -> None:
-    """Give the member `old_id` the new id of `joining`."""
+    """Give the member `old_id` the new id of `request`."""
     group = transition.group
     _logger.info(
         "static member replaced",
         group=group.group_id,
-        instance=joining.instance_id,
+        instance=request.instance_id,
         before=old_id,
-        now=joining.new_member_id,
+        now=request.new_member_id,
     )
     leader_before = group.leader
     old = group.membership[old_id]
-    member = _rename(transition, old, joining.new_member_id)
+    member = _rename(transition, old, request.new_member_id)
     if group.phase is not ClassicState.STABLE:
-        transition.park_join(member, joining, ticket)
+        transition.park_join(member, request, ticket)
         if group.phase is ClassicState.COMPLETING_REBALANCE:
             # The leader may have assigned to the old id.
-            prepare(transition, f"static member {joining.instance_id} is back during the rebalance")
+            prepare(transition, f"static member {request.instance_id} is back during the rebalance")
         else:
             complete_if_joined(transition)
         return
-    said = old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms
-    transition.restate(member, joining)
+    before = old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms
+    transition.restate(member, request)
     if group.membership.elected_protocol() == group.protocol_name:
-        answer = _answer(transition, joining, leader_before)
-        _store(transition, ticket, answer, _undo(member, old_id, said))
+        answer = _answer(transition, request, leader_before)
+        _store(transition, ticket, answer, _undo(member, old_id, before))
     else:
         group.membership.set_join(member, ticket)
-        prepare(transition, f"with static member {joining.instance_id} another protocol is chosen")
+        prepare(transition, f"with static member {request.instance_id} another protocol is chosen")
 
 
 def _rename(transition: Transition, member: Member, new_id: str) -> Member:
@@ -77,19 +77,19 @@ def _rename(transition: Transition, member: Member, new_id: str) -> Member:
     return renamed
 
 
-def _answer(transition: Transition, joining: Joining, leader_before: str | None) -> Joined:
+def _answer(transition: Transition, request: Join, leader_before: str | None) -> JoinAnswer:
     """Return the current generation. In old versions a leader is given its old id as the leader's,
     so that it acts as a follower and does not assign again.
     """
-    current = transition.current(joining.new_member_id)
-    if joining.skips_assignment:
-        leads = transition.group.leads(joining.new_member_id)
+    current = transition.current(request.new_member_id)
+    if request.skips_assignment:
+        leads = transition.group.leads(request.new_member_id)
         return evolve(current, skip_assignment=leads)
     return evolve(current, leader=leader_before or "", members=())
 
 
 def _store(
-    transition: Transition, ticket: Ticket, answer: Joined, undo: Callable[[Transition], None]
+    transition: Transition, ticket: Ticket, answer: JoinAnswer, undo: Callable[[Transition], None]
 ) -> None:
     """Store the new id and the new metadata; the group stays as it is."""
     group, effects, later = transition.group, transition.effects, transition.later
@@ -97,7 +97,7 @@ def _store(
     def refused(error: KafkaError, now_ms: int) -> Effects:
         transition = later(now_ms)
         undo(transition)
-        told = evolve(
+        refusal = evolve(
             answer,
             member_id=NO_MEMBER_ID,
             leader=group.leader or "",
@@ -105,19 +105,19 @@ def _store(
             skip_assignment=False,
             error=error.code,
         )
-        return transition.effects.answer(ticket, told)
+        return transition.effects.answer(ticket, refusal)
 
-    assignments = {one.member_id: one.assignment for one in group.membership}
+    assignments = {each.member_id: each.assignment for each in group.membership}
     effects.records.append(whole(group_record(group, assignments)))
     effects.replays, effects.refused = False, refused
     effects.answer(ticket, answer)
 
 
 def _undo(
-    member: Member, old_id: str, said: tuple[tuple[GroupProtocol, ...], int, int]
+    member: Member, old_id: str, before: tuple[tuple[GroupProtocol, ...], int, int]
 ) -> Callable[[Transition], None]:
     """Return a function that restores the member. Clients with the old id stay fenced."""
-    protocols, rebalance_timeout_ms, session_timeout_ms = said
+    protocols, rebalance_timeout_ms, session_timeout_ms = before
 
     def undo(transition: Transition) -> None:
         transition.group.membership.set_protocols(member, protocols)

@@ -1,15 +1,15 @@
 """Submachine of classic groups: replay and timers."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
-from trio_kafka.coordinators.effects import Effects, TimerKey
 from trio_kafka.coordinators.groups.classic import rebalance, session
 from trio_kafka.coordinators.groups.classic.group import JOIN, SESSION, SYNC, ClassicGroup
 from trio_kafka.coordinators.groups.classic.records import stored_group
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.protocols import GroupType, Replay
+from trio_kafka.coordinators.shards.effects import Effects, TimerKey
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey, GroupMetadataValue
 from trio_kafka.scheduling.chunked_work import Steps
@@ -33,7 +33,7 @@ class ClassicGroups:
 
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
-        self.replays: Mapping[type[Any], Replay] = {GroupMetadataKey: self._replay}
+        self.replays: Mapping[type, Replay] = {GroupMetadataKey: self._replay}
         self.timers = frozenset({SESSION, JOIN, SYNC})
 
     def _replay(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:
@@ -74,7 +74,9 @@ class ClassicGroups:
         group = self._groups.by_id.get(str(group_id))
         if not isinstance(group, ClassicGroup):
             return Effects()  # deleted or converted meanwhile
-        transition = Transition(group, self._groups.settings_of(group.group_id), now_ms)
+        groups = self._groups
+        settings = groups.own_settings.get(group.group_id, groups.settings)
+        transition = Transition(group, settings, now_ms)
         if name == SESSION:
             session.session_timed_out(transition, str(rest[0]))
         else:

@@ -6,11 +6,12 @@ from functools import partial
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
-from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup, ClassicState
+from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import NO_ASSIGNMENT, Member
-from trio_kafka.coordinators.groups.classic.values import Joined, Joining, Synced
+from trio_kafka.coordinators.groups.classic.states import GroupEvent
+from trio_kafka.coordinators.groups.classic.values import Join, JoinAnswer, SyncAnswer
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
+from trio_kafka.coordinators.shards.effects import Effects, SetTimer, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.scheduling.chunked_work import Steps
 
@@ -56,72 +57,72 @@ class Transition:
         """Cancel the member's session."""
         self.effects.cancel_timer(self.group.session_timer(member_id))
 
-    def restate(self, member: Member, joining: Joining) -> None:
+    def restate(self, member: Member, request: Join) -> None:
         """Take over the protocols and timeouts of this join."""
-        self.group.membership.set_protocols(member, joining.protocols)
-        member.rebalance_timeout_ms = joining.rebalance_timeout_ms
-        member.session_timeout_ms = joining.session_timeout_ms
+        self.group.membership.set_protocols(member, request.protocols)
+        member.rebalance_timeout_ms = request.rebalance_timeout_ms
+        member.session_timeout_ms = request.session_timeout_ms
 
-    def park_join(self, member: Member, joining: Joining, ticket: Ticket) -> None:
+    def park_join(self, member: Member, request: Join, ticket: Ticket) -> None:
         """Keep the join of a known member pending. An earlier join of the member is refused."""
-        self.restate(member, joining)
-        if member.joining is not None:
+        self.restate(member, request)
+        if member.join_ticket is not None:
             self.refuse_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
         self.group.membership.set_join(member, ticket)
 
-    def answer_join(self, member: Member, joined: Joined) -> None:
+    def answer_join(self, member: Member, answer: JoinAnswer) -> None:
         """Answer the pending join, if there is one."""
         ticket = self.group.membership.set_join(member, None)
         if ticket is not None:
-            self.effects.answer(ticket, joined)
+            self.effects.answers.append((ticket, answer))
 
     def refuse_join(self, member: Member, error: ErrorCode, member_id: str) -> None:
         """Refuse the pending join, if there is one. member_id: the id that the client continues
         with.
         """
-        if member.joining is not None:
-            self.answer_join(member, Joined(member_id=member_id, error=error))
+        if member.join_ticket is not None:
+            self.answer_join(member, JoinAnswer(member_id, error))
 
-    def answer_sync(self, member: Member, answer: Synced | KafkaError) -> bool:
+    def answer_sync(self, member: Member, answer: SyncAnswer | KafkaError) -> bool:
         """Answer the pending sync; return False if there is none."""
-        ticket, member.syncing = member.syncing, None
+        ticket, member.sync_ticket = member.sync_ticket, None
         if ticket is None:
             return False
         self.effects.answer(ticket, answer)
         return True
 
-    def synced(self, assignment: bytes) -> Synced:
+    def sync_answer(self, assignment: bytes) -> SyncAnswer:
         """Return the answer to a sync."""
         group = self.group
-        return Synced(group.protocol_type or None, group.protocol_name, assignment)
+        return SyncAnswer(group.protocol_type or None, group.protocol_name, assignment)
 
     def assign_all(self, assignments: Mapping[str, bytes]) -> None:
         """Give every member its assignment, and restart the session of members that
         waited for it.
         """
-        for member in self.group.membership:
+        for member in self.group.membership.by_id.values():
             member.assignment = assignments.get(member.member_id, NO_ASSIGNMENT)
-            if self.answer_sync(member, self.synced(member.assignment)):
+            if self.answer_sync(member, self.sync_answer(member.assignment)):
                 self.renew_session(member)
 
     def clear_assignments(self, error: ErrorCode) -> None:
         """Remove all assignments, and answer pending syncs with the error."""
-        for member in self.group.membership:
+        for member in self.group.membership.by_id.values():
             member.assignment = NO_ASSIGNMENT
             if self.answer_sync(member, KafkaError(error)):
                 self.renew_session(member)
 
-    def current(self, member_id: str) -> Joined:
+    def current(self, member_id: str) -> JoinAnswer:
         """Return the current generation as the answer to a join. The leader gets all members."""
         group = self.group
-        return Joined(
-            member_id,
-            ErrorCode.NONE,
-            group.generation,
-            group.protocol_type or None,
-            group.protocol_name,
-            group.leader or "",
-            group.told() if group.leads(member_id) else (),
+        leads = group.leader == member_id
+        return JoinAnswer(
+            member_id=member_id,
+            generation=group.generation,
+            protocol_type=group.protocol_type or None,
+            protocol_name=group.protocol_name,
+            leader=group.leader or "",
+            members=group.joined_members() if leads else (),
         )
 
 
@@ -136,5 +137,5 @@ def end_group(group: ClassicGroup, error: ErrorCode, now_ms: int) -> Effects:
         transition.answer_sync(member, KafkaError(error))
     for key in group.timers():
         transition.effects.cancel_timer(key)
-    group.enter(ClassicState.DEAD, now_ms)
+    group.change_state(GroupEvent.END, now_ms)
     return transition.effects

@@ -13,6 +13,7 @@ from trio_kafka.errors import ErrorCode
 
 NO_MEMBER_ID = ""  # a client that has not joined, or a member that an administrator removes
 NO_GENERATION = -1
+NO_REASON = "not provided"
 
 
 class GroupProtocol(NamedTuple):
@@ -22,11 +23,8 @@ class GroupProtocol(NamedTuple):
     metadata: bytes
 
 
-# Made by position for each request: by keyword it takes three times as long.
-
-
 @define
-class Joining:
+class Join:
     """JoinGroup. Times in ms.
 
     member_id: empty if the client has none yet. protocols: in the order of preference. fresh:
@@ -53,8 +51,8 @@ class Joining:
     @property
     def new_member_id(self) -> str:
         """Id of a new member; it begins with a name that the operator knows."""
-        known = self.client_id if self.instance_id is None else self.instance_id
-        return f"{known}-{self.fresh}"
+        prefix = self.client_id if self.instance_id is None else self.instance_id
+        return f"{prefix}-{self.fresh}"
 
 
 @define
@@ -67,7 +65,7 @@ class JoinedMember:
 
 
 @define
-class Joined:
+class JoinAnswer:
     """Answer to JoinGroup. Errors that come with a member id are values too."""
 
     member_id: str
@@ -81,7 +79,7 @@ class Joined:
 
 
 @define
-class Syncing:
+class Sync:
     """SyncGroup. assignments: by member id, from the leader alone. None: not sent."""
 
     member_id: str
@@ -93,7 +91,7 @@ class Syncing:
 
 
 @define
-class Synced:
+class SyncAnswer:
     """The answer to SyncGroup."""
 
     protocol_type: str | None
@@ -102,7 +100,7 @@ class Synced:
 
 
 @define
-class Beating:
+class ClassicHeartbeat:
     """Heartbeat."""
 
     member_id: str
@@ -111,7 +109,7 @@ class Beating:
 
 
 @frozen(kw_only=True)
-class Leaving:
+class LeavingMember:
     """One member of LeaveGroup; without a member id it is named by its instance id (KIP-345)."""
 
     member_id: str
@@ -120,7 +118,7 @@ class Leaving:
 
 
 @frozen(kw_only=True)
-class DescribedMember:
+class MemberDescription:
     """A member, for tools. metadata: empty unless the group is stable."""
 
     member_id: str
@@ -132,10 +130,10 @@ class DescribedMember:
 
 
 @frozen(kw_only=True)
-class Described:
+class GroupDescription:
     """A group, for tools. protocol_name: empty unless the group is stable."""
 
     state: str
     protocol_type: str
     protocol_name: str
-    members: tuple[DescribedMember, ...]
+    members: tuple[MemberDescription, ...]

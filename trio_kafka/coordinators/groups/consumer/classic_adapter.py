@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic.group import CONSUMER
 from trio_kafka.coordinators.groups.classic.values import (
     NO_MEMBER_ID,
-    Beating,
-    Joined,
-    Joining,
-    Leaving,
-    Synced,
-    Syncing,
+    ClassicHeartbeat,
+    Join,
+    JoinAnswer,
+    LeavingMember,
+    Sync,
+    SyncAnswer,
 )
 from trio_kafka.coordinators.groups.consumer import records, topic_regexes
 from trio_kafka.coordinators.groups.consumer.downgrade import can_replace_classic, downgrade
@@ -47,6 +46,7 @@ from trio_kafka.coordinators.groups.consumer.member_steps import (
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.transition import SYNC, Transition
 from trio_kafka.coordinators.groups.consumer.values import SAME
+from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
@@ -66,48 +66,48 @@ class ClassicMemberAdapter:
     def join(
         self,
         group: ConsumerGroup,
-        joining: Joining,
+        request: Join,
         ticket: Ticket,
         now_ms: int,
     ) -> Effects | Steps[Effects]:
-        """Join the group; answer with Joined at once: there is no leader, and no other member to
-        wait for.
+        """Join the group; answer with JoinAnswer at once: there is no leader, and no other member
+        to wait for.
 
         Raises KafkaError: INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,
         FENCED_INSTANCE_ID.
         """
         transition = Transition.begin(self.state, group, now_ms)
         _check_migration(transition)
-        member_id = joining.member_id or joining.fresh
-        check_room(transition, member_id, joining.instance_id)
-        _check_protocols(group, joining, member_id)
-        if not joining.member_id and joining.instance_id is None and joining.asks_for_id:
+        member_id = request.member_id or request.fresh
+        check_room(transition, member_id, request.instance_id)
+        _check_protocols(group, request, member_id)
+        if not request.member_id and request.instance_id is None and request.asks_for_id:
             error = ErrorCode.MEMBER_ID_REQUIRED
-            return transition.effects.answer(ticket, Joined(member_id=member_id, error=error))
+            return transition.effects.answer(ticket, JoinAnswer(member_id=member_id, error=error))
         try:
-            subscription = read_subscription(joining.protocols[0].metadata)
+            subscription = read_subscription(request.protocols[0].metadata)
         except DecodeError as error:
             message = "Malformed embedded consumer protocol in subscription deserialization."
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, message) from error
-        before = _subscribed(transition, joining, member_id)
-        return _join(transition, joining, subscription, before, ticket)
+        before = _subscribed(transition, request, member_id)
+        return _join(transition, request, subscription, before, ticket)
 
     def sync(
         self,
         group: ConsumerGroup,
-        syncing: Syncing,
+        request: Sync,
         ticket: Ticket,
         now_ms: int,
     ) -> Effects:
-        """Answer with Synced and the member's assignment.
+        """Answer with SyncAnswer and the member's assignment.
 
         Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
         INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
         """
         transition = Transition.begin(self.state, group, now_ms)
-        member, side = _classic_member(group, syncing.member_id, syncing.instance_id)
-        _check_generation(member, syncing.generation)
-        _check_protocol(member, side, syncing)
+        member, side = _classic_member(group, request.member_id, request.instance_id)
+        _check_generation(member, request.generation)
+        _check_protocol(member, side, request)
         if group.epoch > member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
             transition.await_join(member)
             error = KafkaError(
@@ -123,9 +123,9 @@ class ClassicMemberAdapter:
             version_of(side.protocols[0].metadata),
             self.state.image,
         )
-        synced = Synced(
-            protocol_type=syncing.protocol_type,
-            protocol_name=syncing.protocol_name,
+        synced = SyncAnswer(
+            protocol_type=request.protocol_type,
+            protocol_name=request.protocol_name,
             assignment=assignment,
         )
         return transition.effects.answer(ticket, synced)
@@ -133,7 +133,7 @@ class ClassicMemberAdapter:
     def heartbeat(
         self,
         group: ConsumerGroup,
-        beating: Beating,
+        request: ClassicHeartbeat,
         ticket: Ticket,
         now_ms: int,
     ) -> Effects:
@@ -143,8 +143,8 @@ class ClassicMemberAdapter:
         Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
         """
         transition = Transition.begin(self.state, group, now_ms)
-        member, side = _classic_member(group, beating.member_id, beating.instance_id)
-        _check_generation(member, beating.generation)
+        member, side = _classic_member(group, request.member_id, request.instance_id)
+        _check_generation(member, request.generation)
         transition.renew_session(member.member_id, side.session_timeout_ms)
         if member.epoch >= group.epoch and not _can_go_on(group, member):
             return transition.effects.answer(ticket, None)
@@ -154,24 +154,24 @@ class ClassicMemberAdapter:
     def leave(
         self,
         group: ConsumerGroup,
-        members: Sequence[Leaving],
+        members: Sequence[LeavingMember],
         ticket: Ticket,
         now_ms: int,
     ) -> Effects | Steps[Effects]:
         """Remove members; answer with an ErrorCode for each: NONE, UNKNOWN_MEMBER_ID,
         FENCED_INSTANCE_ID.
         """
-        found: list[ErrorCode] = []
+        codes: list[ErrorCode] = []
         leaving: dict[str, Member] = {}
-        for one in members:
+        for request in members:
             try:
-                member = _leaving(group, one)
+                member = _leaving(group, request)
                 leaving[member.member_id] = member
-                found.append(ErrorCode.NONE)
+                codes.append(ErrorCode.NONE)
             except KafkaError as error:
-                found.append(error.code)
+                codes.append(error.code)
         return remove(
-            Transition.begin(self.state, group, now_ms), list(leaving.values()), ticket, found
+            Transition.begin(self.state, group, now_ms), list(leaving.values()), ticket, codes
         )
 
 
@@ -187,20 +187,20 @@ def _can_go_on(group: ConsumerGroup, member: Member) -> bool:
 
 def _join(
     transition: Transition,
-    joining: Joining,
+    request: Join,
     subscription: ConsumerProtocolSubscription,
     before: Member,
     ticket: Ticket,
 ) -> Steps[Effects]:
-    group, after = transition.group, _heard(before, joining, subscription)
+    group, after = transition.group, _heard(before, request, subscription)
     if after is not before:
         transition.write(records.subscription(group.group_id, after))
     renamed = before.topics != after.topics
-    regex = topic_regexes.update(transition, before, after, joining.may_describe)
+    regex = topic_regexes.update(transition, before, after, request.may_describe)
     bump = renamed or regex is not topic_regexes.Change.NONE
     plan = yield from refresh_epoch_plan(transition, before, after, bump=bump)
     owned = owned_partitions(subscription, transition.state.image)
-    replaced = group.static_member(joining.instance_id)
+    replaced = group.static_member(request.instance_id)
     cause: str | None
     if replaced is not None and can_replace_classic(transition, replaced):
         reached, cause = after, "stale assignment"
@@ -208,7 +208,7 @@ def _join(
             last = Target(group.assignment_epoch, group.target_of(after))
             reached = advance(transition, after, last, resubscribed=False, owned=owned)
             cause = None
-        transition.effects.answer(ticket, _joined(joining, reached))
+        transition.effects.answer(ticket, _joined(request, reached))
         # No member speaks KIP-848 any more.
         return downgrade(transition, replaced=replaced, joining=reached, cause=cause)
     target = yield from target_for(transition, plan, after)
@@ -218,43 +218,43 @@ def _join(
         """Start the member's session and its timer to sync. No timer runs before the commit."""
         later = Transition.begin(transition.state, group, now_ms)
         later.joined(reached.member_id)
-        later.renew_session(reached.member_id, joining.session_timeout_ms)
+        later.renew_session(reached.member_id, request.session_timeout_ms)
         key = later.key(SYNC, reached.member_id)
-        return later.effects.set_timer(key, joining.rebalance_timeout_ms)
+        return later.effects.set_timer(key, request.rebalance_timeout_ms)
 
     transition.effects.committed = committed
-    return transition.effects.answer(ticket, _joined(joining, reached))
+    return transition.effects.answer(ticket, _joined(request, reached))
 
 
-def _joined(joining: Joining, member: Member) -> Joined:
-    return Joined(
+def _joined(request: Join, member: Member) -> JoinAnswer:
+    return JoinAnswer(
         member_id=member.member_id,
         generation=member.epoch,
         protocol_type=CONSUMER,
-        protocol_name=joining.protocols[0].name,
+        protocol_name=request.protocols[0].name,
     )
 
 
-def _subscribed(transition: Transition, joining: Joining, member_id: str) -> Member:
-    group, instance_id = transition.group, joining.instance_id
+def _subscribed(transition: Transition, request: Join, member_id: str) -> Member:
+    group, instance_id = transition.group, request.instance_id
     if instance_id is None:
         return group.by_id.get(member_id) or Member(member_id=member_id)
-    if joining.member_id == NO_MEMBER_ID:
+    if request.member_id == NO_MEMBER_ID:
         return static_member(transition, instance_id, member_id, is_classic=True)
     return group.validated_member(member_id, instance_id)
 
 
-def _heard(before: Member, joining: Joining, subscription: ConsumerProtocolSubscription) -> Member:
-    timeout_ms = joining.rebalance_timeout_ms
+def _heard(before: Member, request: Join, subscription: ConsumerProtocolSubscription) -> Member:
+    timeout_ms = request.rebalance_timeout_ms
     return before.changed(
-        instance_id=joining.instance_id or before.instance_id,
+        instance_id=request.instance_id or before.instance_id,
         rack_id=subscription.rack_id or before.rack_id,
         rebalance_timeout_ms=before.rebalance_timeout_ms if timeout_ms == SAME else timeout_ms,
         topics=tuple(sorted(set(subscription.topics))),
         regex="",
-        client_id=joining.client_id,
-        client_host=joining.client_host,
-        classic=ClassicSide(joining.session_timeout_ms, joining.protocols),
+        client_id=request.client_id,
+        client_host=request.client_host,
+        classic=ClassicSide(request.session_timeout_ms, request.protocols),
     )
 
 
@@ -270,13 +270,13 @@ def _check_migration(transition: Transition) -> None:
         )
 
 
-def _check_protocols(group: ConsumerGroup, joining: Joining, member_id: str) -> None:
+def _check_protocols(group: ConsumerGroup, request: Join, member_id: str) -> None:
     """Raise KafkaError unless all classic members support one of its protocols."""
-    common = {name for name, _ in joining.protocols}
+    common = {name for name, _ in request.protocols}
     for member in group.by_id.values():
         if member.classic is not None:
             common.intersection_update(name for name, _ in member.classic.protocols)
-    if joining.protocol_type != CONSUMER or not common:
+    if request.protocol_type != CONSUMER or not common:
         raise KafkaError(
             ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
             f"Member {member_id}'s protocols are not supported.",
@@ -309,16 +309,16 @@ def _check_generation(member: Member, generation: int) -> None:
         )
 
 
-def _check_protocol(member: Member, side: ClassicSide, syncing: Syncing) -> None:
+def _check_protocol(member: Member, side: ClassicSide, request: Sync) -> None:
     name = side.protocols[0].name
-    if syncing.protocol_type not in (None, CONSUMER):
+    if request.protocol_type not in (None, CONSUMER):
         text = (
-            f"The protocol type {syncing.protocol_type} from member {member.member_id} request is "
+            f"The protocol type {request.protocol_type} from member {member.member_id} request is "
             f"not equal to the group protocol type {CONSUMER}."
         )
-    elif syncing.protocol_name not in (None, name):
+    elif request.protocol_name not in (None, name):
         text = (
-            f"The protocol name {syncing.protocol_name} from member {member.member_id} request is "
+            f"The protocol name {request.protocol_name} from member {member.member_id} request is "
             f"not equal to the protocol name {name} returned in the join response."
         )
     else:
@@ -326,7 +326,7 @@ def _check_protocol(member: Member, side: ClassicSide, syncing: Syncing) -> None
     raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, text)
 
 
-def _leaving(group: ConsumerGroup, one: Leaving) -> Member:
-    static = group.static_member(one.instance_id)
-    member_id = one.member_id or ("" if static is None else static.member_id)
-    return group.validated_member(member_id, one.instance_id)
+def _leaving(group: ConsumerGroup, request: LeavingMember) -> Member:
+    static = group.static_member(request.instance_id)
+    member_id = request.member_id or ("" if static is None else static.member_id)
+    return group.validated_member(member_id, request.instance_id)

@@ -1,6 +1,5 @@
 """Description of a consumer group for tools. Source: ConsumerGroup.asDescribedGroup."""
 
-from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.member import Member
@@ -13,6 +12,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
     DescribedTopic,
 )
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.scheduling.chunked_work import Steps
 

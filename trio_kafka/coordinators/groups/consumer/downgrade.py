@@ -7,16 +7,17 @@ Source: convertToClassicGroup, ClassicGroup.fromConsumerGroup of Apache Kafka 4.
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.classic import rebalance
-from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup, ClassicState
+from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import Member as ClassicMember
 from trio_kafka.coordinators.groups.classic.records import group_record, subscribed_topics
+from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.transition import Transition as ClassicTransition
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.embedded_protocol import version_of, write_assignment
 from trio_kafka.coordinators.groups.consumer.member import Member
 from trio_kafka.coordinators.groups.consumer.transition import Transition
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.protocol.errors import DecodeError
@@ -29,12 +30,12 @@ _logger: Final = get_logger(__name__)
 def can_go_on_classic(transition: Transition, leaving: Collection[Member]) -> bool:
     """Return whether the group can be downgraded without these members."""
     group, settings = transition.group, transition.settings
-    left = len(group.by_id) - len(leaving)
+    remaining = len(group.by_id) - len(leaving)
     return (
         group.all_classic_without(leaving)
-        and left > 0
+        and remaining > 0
         and settings.consumer_migration_policy in DOWNGRADES
-        and left <= settings.max_size
+        and remaining <= settings.max_size
     )
 
 
@@ -65,10 +66,11 @@ def downgrade(
     Raises KafkaError(GROUP_ID_NOT_FOUND) if a member's metadata cannot be read.
     """
     group, state = transition.group, transition.state
-    gone = {member.member_id for member in leaving}
-    members = [one for one in group.by_id.values() if one.member_id not in gone]
+    leaving_ids = {member.member_id for member in leaving}
+    members = [member for member in group.by_id.values() if member.member_id not in leaving_ids]
     if joining is not None and replaced is not None:
-        members = [one for one in members if one.member_id != replaced.member_id] + [joining]
+        members = [member for member in members if member.member_id != replaced.member_id]
+        members.append(joining)
     classic = ClassicGroup(
         group_id=group.group_id,
         phase=ClassicState.STABLE,
@@ -82,18 +84,18 @@ def downgrade(
     classic.protocol_name = classic.membership.elected_protocol()
     classic.topics = whole(subscribed_topics(classic))
     try:
-        for one in classic.membership:
-            old = replaced if joining is not None and one.member_id == joining.member_id else None
-            _give(transition, classic, one, one.member_id if old is None else old.member_id)
+        for each in classic.membership:
+            takes_over = joining is not None and each.member_id == joining.member_id
+            old = replaced if takes_over else None
+            _give(transition, classic, each, each.member_id if old is None else old.member_id)
     except DecodeError as error:
         raise KafkaError(
             ErrorCode.GROUP_ID_NOT_FOUND,
             f"Cannot downgrade the classic group {group.group_id}: {error}.",
         ) from error
     transition.write(*_tombstones(transition, replaced, joining))
-    transition.write(
-        whole(group_record(classic, {one.member_id: one.assignment for one in classic.membership}))
-    )
+    assignments = {each.member_id: each.assignment for each in classic.membership}
+    transition.write(whole(group_record(classic, assignments)))
     for member in group.by_id.values():
         transition.cancel_timers(member.member_id)
     state.searches.pop(group.group_id, None)
@@ -105,8 +107,8 @@ def downgrade(
 def _rebalanced(transition: Transition, classic: ClassicGroup, cause: str | None) -> Effects:
     group, state = transition.group, transition.state
     later = ClassicTransition(classic, transition.settings, transition.now_ms, transition.effects)
-    for one in classic.membership:
-        later.renew_session(one)
+    for member in classic.membership:
+        later.renew_session(member)
     if cause is not None:
         rebalance.prepare(
             later, f"Downgrade group {group.group_id} from consumer to classic for {cause}."
@@ -146,11 +148,11 @@ def _classic_member(member: Member) -> ClassicMember:
 
 
 def _give(
-    transition: Transition, classic: ClassicGroup, member: ClassicMember, of_member: str
+    transition: Transition, classic: ClassicGroup, member: ClassicMember, target_id: str
 ) -> None:
     """Set the assignment to the target, in the version that the member speaks."""
     version = version_of(member.metadata(classic.protocol_name))
-    target = transition.group.targets.get(of_member, {})
+    target = transition.group.targets.get(target_id, {})
     member.assignment = write_assignment(target, version, transition.state.image)
 
 
@@ -163,5 +165,6 @@ def _tombstones(
     group = transition.group
     ids = list(group.by_id)
     if replaced is not None and joining is not None:
-        ids = [joining.member_id if one == replaced.member_id else one for one in ids]
+        old_id, new_id = replaced.member_id, joining.member_id
+        ids = [new_id if member_id == old_id else member_id for member_id in ids]
     return records.no_group(group.group_id, ids, sorted(group.subscriptions.resolved))

@@ -61,21 +61,21 @@ def owned_partitions(
     subscription: ConsumerProtocolSubscription, image: MetadataImage
 ) -> list[OwnedTopic]:
     """Return the partitions that a member says it owns, by topic id, without deleted topics."""
-    found = []
+    partitions_by_topic = []
     for owned in subscription.owned_partitions:
         topic = image.topics.get(owned.topic)
         if topic is not None:
-            found.append(OwnedTopic(topic.id, owned.partitions))
-    return found
+            partitions_by_topic.append(OwnedTopic(topic.id, owned.partitions))
+    return partitions_by_topic
 
 
 def assigned_partitions(
     assignment: ConsumerProtocolAssignment, image: MetadataImage
 ) -> dict[TopicId, frozenset[int]]:
     """Return the partitions of an assignment, by topic id, without deleted topics."""
-    found: dict[TopicId, frozenset[int]] = {}
-    for given in assignment.assigned_partitions:
-        topic = image.topics.get(given.topic)
-        if topic is not None and given.partitions:
-            found[topic.id] = frozenset(given.partitions)
-    return found
+    partitions_by_topic: dict[TopicId, frozenset[int]] = {}
+    for assigned in assignment.assigned_partitions:
+        topic = image.topics.get(assigned.topic)
+        if topic is not None and assigned.partitions:
+            partitions_by_topic[topic.id] = frozenset(assigned.partitions)
+    return partitions_by_topic

@@ -1,16 +1,21 @@
 """Consumer group: its state, as its records say it, and queries of that state.
 
-The state changes only by replay. What is in no record (the time of the next refresh) may be lost.
-Source: ModernGroup, ConsumerGroup of Apache Kafka 4.4.0.
+How it works. Members send heartbeats; each is one event (`heartbeat`), which only returns records.
+The state changes when they are replayed. A change of members, subscriptions or topics increases the
+group's epoch. The first heartbeat after that computes a target assignment for all members
+(`target_assignment`); an assignor that takes long works in steps. Each later heartbeat moves its
+member one step to the target (`reconciliation`): it revokes, confirms, then gets partitions that no
+other member owns any more. `epochs` has the owners. The state that tools see is no field: it
+follows from epochs and members (`state`). What is in no record, such as the time of the next
+refresh, may be lost. Source: ModernGroup, ConsumerGroup of Apache Kafka 4.4.0.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, Final
+from collections.abc import Iterable, Sequence, Set
+from typing import Final
 
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.consumer import records, validation
 from trio_kafka.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Partitions
 from trio_kafka.coordinators.groups.consumer.member import Member, Owned
@@ -20,7 +25,9 @@ from trio_kafka.coordinators.groups.consumer.subscriptions import (
 )
 from trio_kafka.coordinators.groups.offset_values import TopicOffsets
 from trio_kafka.coordinators.groups.protocols import GroupType
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Figures
 from trio_kafka.model import TopicId
 
 FIRST_EPOCH: Final = 1
@@ -122,7 +129,7 @@ class ConsumerGroup:
     def tombstones(self) -> list[CoordinatorRecord]:
         return records.no_group(self.group_id, self.by_id, sorted(self.subscriptions.resolved))
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Figures:
         return {
             "type": self.type,
             "state": self.state,
@@ -137,13 +144,13 @@ class ConsumerGroup:
 
     def member(self, member_id: str) -> Member:
         """Return a member. Raises KafkaError(UNKNOWN_MEMBER_ID)."""
-        found = self.by_id.get(member_id)
-        if found is None:
+        member = self.by_id.get(member_id)
+        if member is None:
             raise KafkaError(
                 ErrorCode.UNKNOWN_MEMBER_ID,
                 f"Member {member_id} is not a member of group {self.group_id}.",
             )
-        return found
+        return member
 
     def static_member(self, instance_id: str | None) -> Member | None:
         """Return the member with this instance id."""
@@ -185,19 +192,19 @@ class ConsumerGroup:
     @property
     def classic(self) -> int:
         """Number of members that speak the classic protocol."""
-        return sum(one.classic is not None for one in self.by_id.values())
+        return sum(member.classic is not None for member in self.by_id.values())
 
     def all_classic_without(self, members: Iterable[Member]) -> bool:
         """Return whether all other members speak the classic protocol."""
-        those = {one.member_id for one in members}
-        others = (one for one in self.by_id.values() if one.member_id not in those)
-        return all(one.classic is not None for one in others)
+        excluded = {member.member_id for member in members}
+        others = (member for member in self.by_id.values() if member.member_id not in excluded)
+        return all(member.classic is not None for member in others)
 
     def waits_for_others(self, member: Member) -> bool:
         """Return whether another member still owns a partition of the member's target."""
         for topic, numbers in self.targets.get(member.member_id, NO_PARTITIONS).items():
             has = member.assigned.get(topic, {})
-            if any(one not in has and not self.is_free(topic, one) for one in numbers):
+            if any(number not in has and not self.is_free(topic, number) for number in numbers):
                 return True
         return False
 

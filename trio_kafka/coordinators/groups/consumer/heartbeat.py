@@ -8,7 +8,6 @@ Apache Kafka 4.4.0.
 
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer import records, topic_regexes, validation
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
@@ -38,6 +37,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offsets import schedule_expiry
+from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
@@ -45,7 +45,7 @@ _logger: Final = get_logger(__name__)
 
 
 def heartbeat(
-    asked: Heartbeat, groups: Groups, ticket: Ticket, now_ms: int
+    request: Heartbeat, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
     """Handle a heartbeat that has passed `validation.check_heartbeat`; answer with HeartbeatAnswer.
 
@@ -54,36 +54,38 @@ def heartbeat(
     UNKNOWN_SERVER_ERROR.
     """
     state = ConsumerShardState.of(groups)
-    if asked.epoch < JOIN_EPOCH:
-        return leave(Transition.begin(state, state.existing(asked.group_id), now_ms), asked, ticket)
-    if asked.epoch == JOIN_EPOCH:
-        transition = open_group(state, asked.group_id, now_ms)
+    if request.epoch < JOIN_EPOCH:
+        return leave(
+            Transition.begin(state, state.existing(request.group_id), now_ms), request, ticket
+        )
+    if request.epoch == JOIN_EPOCH:
+        transition = open_group(state, request.group_id, now_ms)
     else:
         transition = Transition.begin(
-            state, state.existing(asked.group_id, "Consumer group"), now_ms
+            state, state.existing(request.group_id, "Consumer group"), now_ms
         )
-    check_room(transition, asked.member_id, asked.instance_id)
-    before = _subscribed(transition, asked)
-    after = before.heard(asked)
+    check_room(transition, request.member_id, request.instance_id)
+    before = _subscribed(transition, request)
+    after = before.with_heartbeat(request)
     if after.regex:
         topic_regexes.check(transition, after.regex)
     if after is not before or transition.effects.records or not _is_assigned(transition):
-        return _change(transition, asked, before, after, ticket)
+        return _change(transition, request, before, after, ticket)
     group = transition.group
     target = Target(group.assignment_epoch, group.target_of(before))
-    reached = advance(transition, before, target, resubscribed=False, owned=asked.owned)
-    return _reached(transition, asked, before, reached, ticket)
+    reached = advance(transition, before, target, resubscribed=False, owned=request.owned)
+    return _reached(transition, request, before, reached, ticket)
 
 
-def _subscribed(transition: Transition, asked: Heartbeat) -> Member:
+def _subscribed(transition: Transition, request: Heartbeat) -> Member:
     """Return the member as it is, or a new one."""
-    group, member_id = transition.group, asked.member_id or asked.fresh
-    if asked.epoch != JOIN_EPOCH:
-        member = group.validated_member(member_id, asked.instance_id)
-        validation.check_heartbeat_epoch(member, asked.epoch, asked.owned)
+    group, member_id = transition.group, request.member_id or request.fresh
+    if request.epoch != JOIN_EPOCH:
+        member = group.validated_member(member_id, request.instance_id)
+        validation.check_heartbeat_epoch(member, request.epoch, request.owned)
         return member
-    if asked.instance_id is not None:
-        return static_member(transition, asked.instance_id, member_id, is_classic=False)
+    if request.instance_id is not None:
+        return static_member(transition, request.instance_id, member_id, is_classic=False)
     _logger.info("member joined", group=group.group_id, member=member_id)
     return group.by_id.get(member_id) or Member(member_id=member_id)
 
@@ -102,12 +104,12 @@ def _is_assigned(transition: Transition) -> bool:
 
 
 def _change(
-    transition: Transition, asked: Heartbeat, before: Member, after: Member, ticket: Ticket
+    transition: Transition, request: Heartbeat, before: Member, after: Member, ticket: Ticket
 ) -> Steps[Effects]:
     group_id = transition.group.group_id
     if after is not before:
         transition.write(records.subscription(group_id, after))
-    regex = topic_regexes.update(transition, before, after, asked.may_describe)
+    regex = topic_regexes.update(transition, before, after, request.may_describe)
     renamed = before.topics != after.topics
     bump = renamed or regex is topic_regexes.Change.RESOLVED
     if not bump and before.assignor != after.assignor:
@@ -115,17 +117,17 @@ def _change(
     plan = yield from refresh_epoch_plan(transition, before, after, bump=bump)
     target = yield from target_for(transition, plan, after)
     resubscribed = renamed or regex is not topic_regexes.Change.NONE
-    reached = advance(transition, after, target, resubscribed=resubscribed, owned=asked.owned)
+    reached = advance(transition, after, target, resubscribed=resubscribed, owned=request.owned)
     seal(transition)
-    return _reached(transition, asked, before, reached, ticket)
+    return _reached(transition, request, before, reached, ticket)
 
 
 def _reached(
-    transition: Transition, asked: Heartbeat, before: Member, reached: Member, ticket: Ticket
+    transition: Transition, request: Heartbeat, before: Member, reached: Member, ticket: Ticket
 ) -> Effects:
     """Renew the session and answer. The answer has the assignment if it is new or was asked for."""
     transition.renew_session(reached.member_id)
-    tells = _wants_all(asked) or not same_partitions(before.assigned, reached.assigned)
+    tells = _wants_all(request) or not same_partitions(before.assigned, reached.assigned)
     answer = HeartbeatAnswer(
         reached.member_id,
         reached.epoch,
@@ -135,14 +137,14 @@ def _reached(
     return transition.effects.answer(ticket, answer)
 
 
-def _wants_all(asked: Heartbeat) -> bool:
+def _wants_all(request: Heartbeat) -> bool:
     """Return whether the client may not know its assignment: it joins, or sends all fields as after
     an error.
     """
-    return asked.epoch == JOIN_EPOCH or (
-        asked.rebalance_timeout_ms != SAME
-        and (asked.topics is not None or asked.regex is not None)
-        and asked.owned is not None
+    return request.epoch == JOIN_EPOCH or (
+        request.rebalance_timeout_ms != SAME
+        and (request.topics is not None or request.regex is not None)
+        and request.owned is not None
     )
 
 
@@ -153,19 +155,19 @@ def open_group(state: ConsumerShardState, group_id: str, now_ms: int) -> Transit
     in `groups` before the replay of its records.
     Raises KafkaError(GROUP_ID_NOT_FOUND).
     """
-    found = state.groups.by_id.get(group_id)
-    if isinstance(found, ConsumerGroup):
-        return Transition.begin(state, found, now_ms)
-    if found is None:
+    group = state.groups.by_id.get(group_id)
+    if isinstance(group, ConsumerGroup):
+        return Transition.begin(state, group, now_ms)
+    if group is None:
         transition = Transition.begin(state, state.new(group_id), now_ms)
         schedule_expiry(transition.effects, state.groups.settings)
         return transition
-    if not isinstance(found, ClassicGroup):
+    if not isinstance(group, ClassicGroup):
         return Transition.begin(state, state.existing(group_id), now_ms)
-    if not found.is_empty:
-        return upgrade(state, found, now_ms)
+    if not group.is_empty:
+        return upgrade(state, group, now_ms)
     transition = Transition.begin(state, state.new(group_id), now_ms)
-    transition.write(*found.tombstones())
-    for key in found.timers():
+    transition.write(*group.tombstones())
+    for key in group.timers():
         transition.effects.cancel_timer(key)
     return transition

@@ -5,11 +5,10 @@ Source: consumerGroupLeave, consumerGroupFenceMembers of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from attrs import evolve
 
-from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.downgrade import can_go_on_classic, downgrade
 from trio_kafka.coordinators.groups.consumer.member import NOTHING, Member
@@ -19,6 +18,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
     Heartbeat,
     HeartbeatAnswer,
 )
+from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
@@ -26,14 +26,14 @@ NOBODY: Final = None  # no ticket: no request
 _logger: Final = get_logger(__name__)
 
 
-def leave(transition: Transition, asked: Heartbeat, ticket: Ticket) -> Effects | Steps[Effects]:
+def leave(transition: Transition, request: Heartbeat, ticket: Ticket) -> Effects | Steps[Effects]:
     """Remove a member; answer with a HeartbeatAnswer with the epoch of the request.
 
     Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
     """
-    group, answer = transition.group, HeartbeatAnswer(asked.member_id, asked.epoch)
-    member = group.validated_member(asked.member_id, asked.instance_id)
-    if asked.instance_id is not None and asked.epoch == LEAVE_STATIC_EPOCH:
+    group, answer = transition.group, HeartbeatAnswer(request.member_id, request.epoch)
+    member = group.validated_member(request.member_id, request.instance_id)
+    if request.instance_id is not None and request.epoch == LEAVE_STATIC_EPOCH:
         return _leave_for_a_while(transition, member).answer(ticket, answer)
     _log(transition, member, "it left")
     return remove(transition, [member], ticket, answer)
@@ -57,7 +57,7 @@ def fence(transition: Transition, member_id: str, reason: str) -> Effects | Step
 
 
 def remove(
-    transition: Transition, members: Sequence[Member], ticket: Ticket, answer: Any
+    transition: Transition, members: Sequence[Member], ticket: Ticket, answer: object
 ) -> Steps[Effects]:
     """Remove members. The next heartbeat computes a new target assignment."""
     group = transition.group
@@ -72,8 +72,8 @@ def remove(
     unused = _unused_expressions(transition, members)
     for regex in unused:
         transition.write(records.no_expression(group.group_id, regex))
-    left = group.subscriptions.topics_without(members, unused)
-    epoch = transition.bump((yield from transition.metadata_hash(left)))
+    remaining = group.subscriptions.topics_without(members, unused)
+    epoch = transition.bump((yield from transition.metadata_hash(remaining)))
     if len(members) == len(group.by_id):
         # The next group need not wait for the interval of an assignment without members.
         transition.write(records.target_epoch(group.group_id, epoch, 0))
@@ -87,8 +87,8 @@ def _unused_expressions(transition: Transition, members: Sequence[Member]) -> li
     for member in members:
         if member.regex:
             counts[member.regex] = counts.get(member.regex, 0) + 1
-    known = transition.group.subscriptions.regexes
-    return [regex for regex, count in counts.items() if known.get(regex) == count]
+    counted = transition.group.subscriptions.regexes
+    return [regex for regex, count in counts.items() if counted.get(regex) == count]
 
 
 def _log(transition: Transition, member: Member, reason: str) -> None:

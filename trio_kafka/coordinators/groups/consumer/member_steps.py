@@ -11,7 +11,11 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.member import Member
 from trio_kafka.coordinators.groups.consumer.reconciliation import Goal, reconcile
 from trio_kafka.coordinators.groups.consumer.subscriptions import homogeneous
-from trio_kafka.coordinators.groups.consumer.target_assignment import assign, may_assign, wanted
+from trio_kafka.coordinators.groups.consumer.target_assignment import (
+    assign,
+    may_assign,
+    subscribed_topic_ids,
+)
 from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.coordinators.groups.consumer.values import OwnedTopic
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -117,7 +121,7 @@ def advance(
     """Return the member after its next step."""
     if not resubscribed and member.is_reconciled(target.epoch):
         return member
-    topics, is_free = wanted(transition, member), transition.group.is_free
+    topics, is_free = subscribed_topic_ids(transition, member), transition.group.is_free
     goal = Goal(target.epoch, target.partitions, topics, resubscribed, is_free, owned)
     reached = reconcile(member, goal)
     if reached is not member:

@@ -20,7 +20,9 @@ _TWO_BIG: Final = Struct(">2Q")
 _A_STEP: Final = 1000  # partitions in one step
 
 
-def metadata_hash(names: Iterable[str], image: MetadataImage, known: dict[str, int]) -> Steps[int]:
+def metadata_hash(
+    names: Iterable[str], image: MetadataImage, hashes_by_name: dict[str, int]
+) -> Steps[int]:
     """Return the hash of the existing topics of these names, as a signed int64; 0 if none exists.
 
     known: cached hashes of topics; the caller removes them when a topic changes.
@@ -29,9 +31,9 @@ def metadata_hash(names: Iterable[str], image: MetadataImage, known: dict[str, i
     for name in sorted(names):
         topic = image.topics.get(name)
         if topic is not None:
-            if name not in known:
-                known[name] = yield from topic_hash(topic, image)
-            hashes.append(known[name])
+            if name not in hashes_by_name:
+                hashes_by_name[name] = yield from topic_hash(topic, image)
+            hashes.append(hashes_by_name[name])
     if not hashes:
         return 0
     return _signed((yield from xxh3_64(pack(f"<{len(hashes)}q", *hashes))))

@@ -21,14 +21,14 @@ _NONE: Mapping[int, int] = {}
 class Goal:
     """Target of a step. Never changed.
 
-    epoch, partitions: of the target. wanted: ids of existing topics that it subscribes to.
+    epoch, partitions: of the target. subscribed: ids of existing topics that it subscribes to.
     resubscribed: the subscription has changed with this heartbeat. is_free: whether a partition has
     no owner. owned: partitions that the member says it owns; None: not sent.
     """
 
     epoch: int
     partitions: Partitions
-    wanted: Container[TopicId]
+    subscribed: Container[TopicId]
     resubscribed: bool
     is_free: Callable[[TopicId, int], bool]
     owned: Sequence[OwnedTopic] | None
@@ -58,7 +58,7 @@ def reconcile(member: Member, goal: Goal) -> Member:
             return _next(member, goal, goal.epoch)
     if not stays:
         return _next(member, goal, member.epoch)
-    return _only_wanted(member, goal) if goal.resubscribed else member
+    return _only_subscribed(member, goal) if goal.resubscribed else member
 
 
 def _next(member: Member, goal: Goal, epoch: int) -> Member:
@@ -69,7 +69,7 @@ def _next(member: Member, goal: Goal, epoch: int) -> Member:
     waits = False
     for topic in {**goal.partitions, **member.assigned}:
         # An unsubscribed topic is given up, even if the target has it.
-        shall = goal.partitions.get(topic, ()) if topic in goal.wanted else ()
+        shall = goal.partitions.get(topic, ()) if topic in goal.subscribed else ()
         has = member.assigned.get(topic, _NONE)
         if has and has.keys() == shall:  # nearly always
             keeps[topic] = has
@@ -98,16 +98,18 @@ def _next(member: Member, goal: Goal, epoch: int) -> Member:
     return _unless_same(member, member.moved(state, goal.epoch, assigned, NOTHING))
 
 
-def _only_wanted(member: Member, goal: Goal) -> Member:
+def _only_subscribed(member: Member, goal: Goal) -> Member:
     """Return the member without unsubscribed topics; the target is not considered."""
-    unwanted = {
-        topic: numbers for topic, numbers in member.assigned.items() if topic not in goal.wanted
+    unsubscribed = {
+        topic: numbers for topic, numbers in member.assigned.items() if topic not in goal.subscribed
     }
-    if not unwanted:
+    if not unsubscribed:
         return member
-    keeps = {topic: member.assigned[topic] for topic in member.assigned if topic not in unwanted}
+    keeps = {
+        topic: member.assigned[topic] for topic in member.assigned if topic not in unsubscribed
+    }
     returns: dict[TopicId, Mapping[int, int]] = dict(member.revoking)
-    for topic, numbers in unwanted.items():
+    for topic, numbers in unsubscribed.items():
         returns[topic] = {**returns.get(topic, _NONE), **numbers}
     if _owns(goal.owned, returns):
         return member.moved(MemberState.UNREVOKED_PARTITIONS, member.epoch, keeps, returns)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.member import Member, Owned
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord
 from trio_kafka.protocol.stored.groups import consumer as stored
 from trio_kafka.protocol.structs.cluster import TopicPartitions
 
@@ -90,11 +90,11 @@ def assignment(group_id: str, member: Member) -> CoordinatorRecord:
 
 
 def _stored(owned: Owned) -> list[stored.CurrentTopicPartitions]:
-    found: list[stored.CurrentTopicPartitions] = []
+    topics: list[stored.CurrentTopicPartitions] = []
     for topic in sorted(owned):
         epochs = dict(sorted(owned[topic].items()))
-        found.append(stored.CurrentTopicPartitions(topic, list(epochs), list(epochs.values())))
-    return found
+        topics.append(stored.CurrentTopicPartitions(topic, list(epochs), list(epochs.values())))
+    return topics
 
 
 def expression(
@@ -132,7 +132,8 @@ def no_group(
     """Return the records that delete a group and its members, in the order that replay needs."""
     ids = list(member_ids)
     assignments, targets, members = (
-        [CoordinatorRecord(key_class(group_id, one)) for one in ids] for key_class in _OF_MEMBER
+        [CoordinatorRecord(key_class(group_id, member_id)) for member_id in ids]
+        for key_class in _OF_MEMBER
     )
     return [
         *assignments,

@@ -50,14 +50,14 @@ def rejection(regex: str, reason: str) -> KafkaError:
 
 def _check_size(regex: str) -> None:
     """Raise KafkaError for an expression that is too large. Escaped operators count, too."""
-    for count, most, what in (
+    for count, most, unit in (
         (len(regex), _MAX_LENGTH, "characters"),
         (sum(map(regex.count, "?*+(")), _MAX_OPERATORS, "operators and groups"),
         (regex.count("{"), _MAX_COUNTED, "counted repetitions"),
         (regex.count(r"\p") + regex.count(r"\P"), _MAX_UNICODE_CLASSES, "Unicode classes"),
     ):
         if count > most:
-            raise rejection(regex, f"it has {count} {what}, expected at most {most}")
+            raise rejection(regex, f"it has {count} {unit}, expected at most {most}")
 
 
 def shown(regex: str) -> str:

@@ -5,7 +5,7 @@ known by the topics that were searched, so later searches look only at new names
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from attrs import field
 
@@ -14,7 +14,7 @@ from trio_kafka.coordinators.groups.consumer.regex_pattern import compiled
 from trio_kafka.errors import KafkaError
 from trio_kafka.scheduling.chunked_work import Steps
 
-TopicsByName: TypeAlias = Mapping[str, Any]
+TopicsByName: TypeAlias = Mapping[str, object]
 
 
 @frozen
@@ -55,18 +55,20 @@ class Searches(Protocol):
         """Return the error of an expression that took too long."""
 
 
-def matching(regex: str, topics: TopicsByName, known: Matches | None) -> Steps[Matches]:
+def matching(regex: str, topics: TopicsByName, earlier: Matches | None) -> Steps[Matches]:
     """Match an expression with the topics, one name in a step.
 
     known: matches of an earlier search, whose names are not matched again.
     Raises KafkaError(INVALID_REGULAR_EXPRESSION).
     """
-    if known is not None and known.topics is topics:
-        return known
+    if earlier is not None and earlier.topics is topics:
+        return earlier
     fullmatch = compiled(regex).fullmatch
     yield
     names: set[str] = set()
-    searched, matched = ({}, frozenset[str]()) if known is None else (known.topics, known.names)
+    searched, matched = (
+        ({}, frozenset[str]()) if earlier is None else (earlier.topics, earlier.names)
+    )
     for name in topics:
         if (name in matched) if name in searched else fullmatch(name):
             names.add(name)

@@ -23,12 +23,12 @@ Apply: TypeAlias = Callable[[ConsumerGroup, Any, Any], None]
 _logger: Final = get_logger(__name__)
 
 
-def replays(state: ConsumerShardState) -> Mapping[type[Any], Replay]:
+def replays(state: ConsumerShardState) -> Mapping[type, Replay]:
     """Return the functions that replay records, by class of key."""
-    found: dict[type[Any], Replay] = {
+    replays_of_topics: dict[type, Replay] = {
         key_class: partial(_replay, state, apply) for key_class, apply in _APPLY.items()
     }
-    return {**found, stored.ConsumerGroupMetadataKey: partial(_replay_epoch, state)}
+    return {**replays_of_topics, stored.ConsumerGroupMetadataKey: partial(_replay_epoch, state)}
 
 
 def _replay(state: ConsumerShardState, apply: Apply, key: Any, value: Any) -> None:
@@ -42,14 +42,14 @@ def _group(state: ConsumerShardState, group_id: str, value: object) -> ConsumerG
     offsets.
     """
     by_id = state.groups.by_id
-    found = by_id.get(group_id)
-    if isinstance(found, ConsumerGroup):
-        return found
+    group = by_id.get(group_id)
+    if isinstance(group, ConsumerGroup):
+        return group
     if value is None:
         return None
-    if found is not None and not (isinstance(found, ClassicGroup) and found.is_simple):
+    if group is not None and not (isinstance(group, ClassicGroup) and group.is_simple):
         _logger.warning(
-            "record skipped: the group has another type", group=group_id, type=found.type
+            "record skipped: the group has another type", group=group_id, type=group.type
         )
         return None
     group = by_id[group_id] = state.new(group_id)
@@ -82,7 +82,7 @@ def _member(
     member_id = key.member_id
     if value is not None:
         member = group.by_id.get(member_id) or Member(member_id=member_id)
-        group.put(member.described(value))
+        group.put(member.with_subscription(value))
     elif member_id in group.by_id:
         group.drop(member_id)
 
@@ -121,7 +121,7 @@ def _assignment(
 ) -> None:
     member = group.by_id.get(key.member_id)
     if value is not None:
-        group.put((member or Member(member_id=key.member_id)).placed(value))
+        group.put((member or Member(member_id=key.member_id)).with_assignment(value))
     elif member is not None:
         group.put(member.left())
 
@@ -131,13 +131,13 @@ def _expression(
     key: stored.ConsumerGroupRegularExpressionKey,
     value: stored.ConsumerGroupRegularExpressionValue | None,
 ) -> None:
-    found = None
+    resolved = None
     if value is not None:
-        found = Resolved(frozenset(value.topics), value.version, value.timestamp)
-    group.subscriptions.resolve(key.regular_expression, found)
+        resolved = Resolved(frozenset(value.topics), value.version, value.timestamp)
+    group.subscriptions.resolve(key.regular_expression, resolved)
 
 
-_APPLY: Final[Mapping[type[Any], Apply]] = {
+_APPLY: Final[Mapping[type, Apply]] = {
     stored.ConsumerGroupPartitionMetadataKey: _subscription_metadata,
     stored.ConsumerGroupMemberMetadataKey: _member,
     stored.ConsumerGroupTargetAssignmentMetadataKey: _target_epoch,

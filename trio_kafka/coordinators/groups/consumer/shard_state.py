@@ -5,12 +5,12 @@ from typing import Self
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.regex_search import Search, Searches
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.effects import TimerKey
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import TopicId
@@ -39,8 +39,8 @@ class ConsumerShardState:
     @classmethod
     def of(cls, groups: Groups) -> Self:
         """Return the state of a shard. Raises KafkaError(UNSUPPORTED_VERSION) if it has none."""
-        for one in groups.submachines:
-            state = getattr(one, "state", None)
+        for submachine in groups.submachines:
+            state = getattr(submachine, "state", None)
             if isinstance(state, cls):
                 return state
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
@@ -52,15 +52,15 @@ class ConsumerShardState:
     def settings_of(self, group_id: str) -> GroupSettings:
         return self.groups.settings_of(group_id)
 
-    def existing(self, group_id: str, what: str = "Group") -> ConsumerGroup:
+    def existing(self, group_id: str, noun: str = "Group") -> ConsumerGroup:
         """Return the consumer group. Raises KafkaError(GROUP_ID_NOT_FOUND)."""
-        found = self.groups.by_id.get(group_id)
-        if found is None:
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"{what} {group_id} not found.")
-        if not isinstance(found, ConsumerGroup):
+        group = self.groups.by_id.get(group_id)
+        if group is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"{noun} {group_id} not found.")
+        if not isinstance(group, ConsumerGroup):
             message = f"Group {group_id} is not a consumer group."
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, message)
-        return found
+        return group
 
     def new(self, group_id: str) -> ConsumerGroup:
         """Return a new group that is not in `groups` yet."""

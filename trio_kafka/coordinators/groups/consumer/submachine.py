@@ -6,7 +6,6 @@ Source: GroupMetadataManager of Apache Kafka 4.4.0.
 from collections.abc import Callable
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects, TimerKey
 from trio_kafka.coordinators.groups.consumer import topic_regexes
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.classic_adapter import ClassicMemberAdapter
@@ -26,6 +25,7 @@ from trio_kafka.coordinators.groups.consumer.transition import (
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.protocols import GroupType
+from trio_kafka.coordinators.shards.effects import Effects, TimerKey
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.delta import MetadataDelta

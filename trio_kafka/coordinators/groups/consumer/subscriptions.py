@@ -60,12 +60,12 @@ class Subscriptions:
             add_one(self.regexes, old_regex, -1)
             add_one(self.regexes, new_regex, 1)
 
-    def resolve(self, regex: str, found: Resolved | None) -> None:
+    def resolve(self, regex: str, resolved: Resolved | None) -> None:
         """Set the matches of an expression; None: no member subscribes by it any more."""
         before = self.resolved.pop(regex, None)
-        if found is not None:
-            self.resolved[regex] = found
-            self._count(found.topics, 0, 1)
+        if resolved is not None:
+            self.resolved[regex] = resolved
+            self._count(resolved.topics, 0, 1)
         if before is not None:
             self._count(before.topics, 0, -1)
 
@@ -102,10 +102,10 @@ class Subscriptions:
             self._forget(counts, regex)
         return counts
 
-    def topics_if_resolved(self, found: Mapping[str, Resolved]) -> Counts:
+    def topics_if_resolved(self, by_regex: Mapping[str, Resolved]) -> Counts:
         """Return the counts after expressions get these matches."""
         counts = dict(self.topics)
-        for regex, resolved in found.items():
+        for regex, resolved in by_regex.items():
             self._forget(counts, regex)
             for topic in resolved.topics:
                 add(counts, topic, 0, 1)
@@ -137,12 +137,12 @@ class Subscriptions:
     @property
     def refreshed_ms(self) -> int:
         """Time of the last search for expressions."""
-        return max((one.timestamp_ms for one in self.resolved.values()), default=_NEVER)
+        return max((resolved.timestamp_ms for resolved in self.resolved.values()), default=_NEVER)
 
     @property
     def version(self) -> int:
         """Oldest metadata version of the resolved expressions."""
-        return min((one.version for one in self.resolved.values()), default=0)
+        return min((resolved.version for resolved in self.resolved.values()), default=0)
 
 
 def homogeneous(regexes: Mapping[str, int], topics: Counts, members: int) -> bool:
@@ -168,8 +168,8 @@ def add_one(counts: dict[str, int], name: str | None, number: int) -> None:
     """Add to the count of a name; remove it if none is left. An empty name is not counted."""
     if not name:
         return
-    left = counts.get(name, 0) + number
-    if left > 0:
-        counts[name] = left
+    count = counts.get(name, 0) + number
+    if count > 0:
+        counts[name] = count
     else:
         counts.pop(name, None)

@@ -34,7 +34,7 @@ _logger: Final = get_logger(__name__)
 def preferred_assignor(transition: Transition, changed: Member | None = None) -> str:
     """Return the assignor that most members ask for, after a change of one member."""
     members = transition.group.by_id if changed is None else _members(transition, changed)
-    counts = Counter(one.assignor for one in members.values() if one.assignor)
+    counts = Counter(member.assignor for member in members.values() if member.assignor)
     return transition.state.assignors.preferred(counts)
 
 
@@ -61,7 +61,7 @@ def assign(
     members = _members(transition, after)
     spec = yield from _spec(transition, members, homogeneous=homogeneous)
     try:
-        found = yield from _ask(transition, name, spec)
+        assignment = yield from _ask(transition, name, spec)
     except AssignorError as error:
         message = f"Failed to compute a new target assignment for epoch {epoch}: {error}"
         _logger.warning(
@@ -69,7 +69,7 @@ def assign(
         )
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, message) from error
     for number, member_id in enumerate(members, 1):
-        partitions = found.get(member_id, NO_PARTITIONS)
+        partitions = assignment.get(member_id, NO_PARTITIONS)
         if partitions != _target(transition, members[member_id]):
             transition.write(records.target(group.group_id, member_id, partitions))
         if number % _A_STEP == 0:
@@ -78,7 +78,7 @@ def assign(
     _logger.info(
         "group assigned", group=group.group_id, epoch=epoch, assignor=name, members=len(members)
     )
-    return found.get(after.member_id, NO_PARTITIONS)
+    return assignment.get(after.member_id, NO_PARTITIONS)
 
 
 def _members(transition: Transition, changed: Member) -> dict[str, Member]:
@@ -94,11 +94,11 @@ def _members(transition: Transition, changed: Member) -> dict[str, Member]:
 def _target(transition: Transition, member: Member) -> Partitions | None:
     """Return the recorded target of a member, or None."""
     group = transition.group
-    found = group.targets.get(member.member_id)
-    if found is None and member.member_id not in group.by_id:
+    target = group.targets.get(member.member_id)
+    if target is None and member.member_id not in group.by_id:
         replaced = group.static_member(member.instance_id)
-        found = None if replaced is None else group.targets.get(replaced.member_id)
-    return found
+        target = None if replaced is None else group.targets.get(replaced.member_id)
+    return target
 
 
 def existing(transition: Transition, member: Member) -> Iterator[tuple[TopicId, int]]:
@@ -110,7 +110,7 @@ def existing(transition: Transition, member: Member) -> Iterator[tuple[TopicId, 
             yield topic.id, len(topic.partitions)
 
 
-def wanted(transition: Transition, member: Member) -> set[TopicId]:
+def subscribed_topic_ids(transition: Transition, member: Member) -> set[TopicId]:
     """Return the ids of the existing topics of a subscription."""
     return {topic for topic, _ in existing(transition, member)}
 
@@ -118,7 +118,7 @@ def wanted(transition: Transition, member: Member) -> set[TopicId]:
 def _spec(
     transition: Transition, members: Mapping[str, Member], *, homogeneous: bool
 ) -> Steps[GroupSpec]:
-    found: dict[str, MemberSpec] = {}
+    members_by_id: dict[str, MemberSpec] = {}
     owners: dict[TopicId, dict[int, str]] = {}
     # Members of equal subscriptions share one mapping.
     topics: dict[tuple[tuple[str, ...], str], Mapping[TopicId, int]] = {}
@@ -129,7 +129,7 @@ def _spec(
         subscription = (member.topics, member.regex)
         if subscription not in topics:
             topics[subscription] = dict(existing(transition, member))
-        found[member_id] = MemberSpec(
+        members_by_id[member_id] = MemberSpec(
             topics=topics[subscription],
             assigned=assigned,
             instance_id=member.instance_id,
@@ -137,7 +137,7 @@ def _spec(
         )
         yield  # its last target may be large
     return GroupSpec(
-        members=found,
+        members=members_by_id,
         homogeneous=homogeneous,
         owners=owners,
         racks=partial(_racks, transition.state.image),
@@ -149,7 +149,7 @@ def _racks(image: MetadataImage, topic_id: TopicId, partition: int) -> frozenset
     topic = image.topic(topic_id)
     state = None if topic is None else topic.partitions.get(partition)
     brokers = () if state is None else map(image.brokers.get, state.replicas)
-    return frozenset(one.rack for one in brokers if one is not None and one.rack)
+    return frozenset(broker.rack for broker in brokers if broker is not None and broker.rack)
 
 
 def _ask(transition: Transition, name: str, spec: GroupSpec) -> Steps[GroupAssignment]:
@@ -159,8 +159,8 @@ def _ask(transition: Transition, name: str, spec: GroupSpec) -> Steps[GroupAssig
         return (yield from steps) if isgenerator(steps) else steps  # type: ignore[return-value]
     try:
         answer = assignor.assign(spec)
-        found = (yield from answer) if isgenerator(answer) else answer
-        return (yield from _checked(found, spec))  # type: ignore[arg-type]
+        assignment = (yield from answer) if isgenerator(answer) else answer
+        return (yield from _checked(assignment, spec))  # type: ignore[arg-type]
     except AssignorError:
         raise
     except Exception as error:
@@ -168,13 +168,13 @@ def _ask(transition: Transition, name: str, spec: GroupSpec) -> Steps[GroupAssig
         raise AssignorError(f"{type(error).__name__}: {error}") from error
 
 
-def _checked(found: GroupAssignment, spec: GroupSpec) -> Steps[GroupAssignment]:
+def _checked(assignment: GroupAssignment, spec: GroupSpec) -> Steps[GroupAssignment]:
     """Return a plugin's assignment after checks: known members, subscribed topics, existing
     partitions, none assigned twice.
     """
-    taken: set[tuple[TopicId, int]] = set()
+    assigned: set[tuple[TopicId, int]] = set()
     clean: dict[str, Partitions] = {}
-    for member_id, partitions in found.items():
+    for member_id, partitions in assignment.items():
         if member_id not in spec.members:
             raise AssignorError(f"member {member_id} does not exist")
         sizes = spec.members[member_id].topics
@@ -185,9 +185,9 @@ def _checked(found: GroupAssignment, spec: GroupSpec) -> Steps[GroupAssignment]:
                     raise AssignorError(
                         f"{member_id} can have no partition {number} of {topic.hex()}"
                     )
-                if (topic, number) in taken:
+                if (topic, number) in assigned:
                     raise AssignorError(f"partition {number} of {topic.hex()} is assigned twice")
-                taken.add((topic, number))
+                assigned.add((topic, number))
             if numbers:
                 mine[topic] = frozenset(numbers)
         clean[member_id] = mine

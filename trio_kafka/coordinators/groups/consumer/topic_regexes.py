@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.member import Member
@@ -21,6 +20,7 @@ from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardSta
 from trio_kafka.coordinators.groups.consumer.subscriptions import Resolved
 from trio_kafka.coordinators.groups.consumer.transition import REGEX, Transition
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.shards.effects import Effects
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps, sorted_in_steps
 
@@ -136,17 +136,17 @@ def _take(transition: Transition, search: Search) -> Steps[Effects]:
             regex=shown(regex),
             reason=str(error),
         )
-    found = {
+    matches = {
         regex: Resolved(names, search.version, search.began_ms)
         for regex, names in search.matches.items()
         if regex in subscriptions.regexes  # a member still has it
     }
     changed = {
         regex: resolved
-        for regex, resolved in found.items()
+        for regex, resolved in matches.items()
         if _topics(subscriptions.resolved.get(regex)) != resolved.topics
     }
-    for regex, resolved in found.items():
+    for regex, resolved in matches.items():
         topics = yield from sorted_in_steps(resolved.topics)
         transition.write(
             records.expression(
@@ -160,7 +160,7 @@ def _take(transition: Transition, search: Search) -> Steps[Effects]:
     _logger.info(
         "regular expressions resolved",
         group=group.group_id,
-        regexes=[shown(regex) for regex in sorted(found)],
+        regexes=[shown(regex) for regex in sorted(matches)],
     )
     return transition.effects
 

@@ -5,7 +5,6 @@ from typing import Final, Self
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, SetTimer, TimerKey
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
@@ -14,6 +13,7 @@ from trio_kafka.coordinators.groups.consumer.metadata_hash import metadata_hash
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.subscriptions import Counts
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, SetTimer, TimerKey
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
@@ -44,8 +44,8 @@ class Transition:
         """Return the transition of an event that begins now."""
         return cls(state, group, state.settings_of(group.group_id), now_ms)
 
-    def write(self, *those: CoordinatorRecord) -> None:
-        self.effects.records += those
+    def write(self, *records: CoordinatorRecord) -> None:
+        self.effects.records += records
 
     def metadata_hash(self, topics: Counts) -> Steps[int]:
         """Return the hash of the subscribed topics as they are now."""

@@ -7,7 +7,6 @@ ConsumerGroup.fromClassicGroup.
 
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import Member as ClassicMember
 from trio_kafka.coordinators.groups.classic.transition import Transition as ClassicTransition
@@ -24,6 +23,7 @@ from trio_kafka.coordinators.groups.consumer.member import ClassicSide, Member, 
 from trio_kafka.coordinators.groups.consumer.metadata_hash import metadata_hash
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.transition import Transition
+from trio_kafka.coordinators.shards.effects import Effects
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.model import TopicId
@@ -68,7 +68,7 @@ def seal(transition: Transition) -> None:
         return
     phase, before, since_ms = classic.phase, classic.before, classic.since_ms
     farewell = end_group(classic, ErrorCode.REBALANCE_IN_PROGRESS, transition.now_ms)
-    told = [ticket for ticket, _ in farewell.answers]
+    tickets_of_classic = [ticket for ticket, _ in farewell.answers]
     transition.effects.join(farewell)
 
     def refused(error: KafkaError, now_ms: int) -> Effects:
@@ -79,7 +79,7 @@ def seal(transition: Transition) -> None:
         for member in classic.membership:
             later.renew_session(member)
         for ticket, answer in transition.effects.answers:
-            later.effects.answer(ticket, answer if ticket in told else error)
+            later.effects.answer(ticket, answer if ticket in tickets_of_classic else error)
         return later.effects
 
     transition.effects.refused = refused
@@ -107,15 +107,15 @@ def _refusal(classic: ClassicGroup, reason: str) -> KafkaError:
 def _consumer_group(state: ConsumerShardState, classic: ClassicGroup) -> ConsumerGroup:
     group = state.new(classic.group_id)
     group.epoch = group.assignment_epoch = classic.generation
-    taken: set[tuple[TopicId, int]] = set()
-    for one in classic.membership:
-        partitions = _given(state, classic, one)
-        of_member = {(topic, number) for topic, numbers in partitions.items() for number in numbers}
-        if not taken.isdisjoint(of_member):
-            raise DecodeError(f"{one.member_id} has partitions of other members")
-        taken |= of_member
-        group.targets[one.member_id] = partitions
-        group.put(_member(classic, one, partitions))
+    assigned: set[tuple[TopicId, int]] = set()
+    for member in classic.membership:
+        partitions = _given(state, classic, member)
+        owned = {(topic, number) for topic, numbers in partitions.items() for number in numbers}
+        if not assigned.isdisjoint(owned):
+            raise DecodeError(f"{member.member_id} has partitions of other members")
+        assigned |= owned
+        group.targets[member.member_id] = partitions
+        group.put(_member(classic, member, partitions))
     topics = group.subscriptions.topics
     group.metadata_hash = whole(metadata_hash(topics, state.image, state.hashes))
     return group

@@ -23,37 +23,37 @@ COMMIT_BY_EPOCH_SINCE: Final = 9  # of OffsetCommit
 TopicIdOf = Callable[[str], TopicId | None]
 
 
-def check_heartbeat(asked: Heartbeat, assignors: Collection[str]) -> None:
+def check_heartbeat(request: Heartbeat, assignors: Collection[str]) -> None:
     """Raise KafkaError for a malformed request: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR."""
-    if not asked.member_id.strip() and (
-        asked.version >= 1 or asked.epoch > 0 or asked.epoch == LEAVE_EPOCH
+    if not request.member_id.strip() and (
+        request.version >= 1 or request.epoch > 0 or request.epoch == LEAVE_EPOCH
     ):
         raise _empty("MemberId")
-    if not asked.group_id.strip():
+    if not request.group_id.strip():
         raise _empty("GroupId")
-    if asked.instance_id is not None and not asked.instance_id.strip():
+    if request.instance_id is not None and not request.instance_id.strip():
         raise _empty("InstanceId")
-    if asked.rack_id is not None and not asked.rack_id.strip():
+    if request.rack_id is not None and not request.rack_id.strip():
         raise _empty("RackId")
-    if asked.epoch == JOIN_EPOCH:
-        if asked.rebalance_timeout_ms == SAME:
+    if request.epoch == JOIN_EPOCH:
+        if request.rebalance_timeout_ms == SAME:
             raise _invalid("RebalanceTimeoutMs must be provided in first request.")
-        if asked.owned is None or asked.owned:
+        if request.owned is None or request.owned:
             raise _invalid("TopicPartitions must be empty when (re-)joining.")
-        if asked.topics is None and asked.regex is None:
+        if request.topics is None and request.regex is None:
             raise _invalid(
                 "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when "
                 "(re-)joining."
             )
-    elif asked.epoch == LEAVE_STATIC_EPOCH:
-        if asked.instance_id is None:
+    elif request.epoch == LEAVE_STATIC_EPOCH:
+        if request.instance_id is None:
             raise _invalid("InstanceId can't be null.")
-    elif asked.epoch < LEAVE_STATIC_EPOCH:
+    elif request.epoch < LEAVE_STATIC_EPOCH:
         raise _invalid("MemberEpoch is invalid.")
-    if asked.assignor is not None and asked.assignor not in assignors:
+    if request.assignor is not None and request.assignor not in assignors:
         raise KafkaError(
             ErrorCode.UNSUPPORTED_ASSIGNOR,
-            f"ServerAssignor {asked.assignor} is not supported. "
+            f"ServerAssignor {request.assignor} is not supported. "
             f"Supported assignors: {', '.join(assignors)}.",
         )
 
@@ -90,7 +90,7 @@ def _within(owned: Sequence[OwnedTopic] | None, assigned: Owned) -> bool:
     if owned is None:
         return False
     return all(
-        TopicId(topic) in assigned and all(one in assigned[TopicId(topic)] for one in numbers)
+        TopicId(topic) in assigned and all(number in assigned[TopicId(topic)] for number in numbers)
         for topic, numbers in owned
     )
 
@@ -144,15 +144,16 @@ def check_commit(
         )
     if epoch == member.epoch:
         return
-    what = "member epoch" if member.classic is None else "generation id"
+    epoch_name = "member epoch" if member.classic is None else "generation id"
     if epoch > member.epoch:
         raise _stale(
-            member, f"Received {what} {epoch} is newer than current member epoch {member.epoch}."
+            member,
+            f"Received {epoch_name} {epoch} is newer than current member epoch {member.epoch}.",
         )
     for topic, topic_id, partitions in topics:
-        known = topic_id_of(topic) if topic_id == ZERO_TOPIC_ID else TopicId(topic_id)
+        current_id = topic_id_of(topic) if topic_id == ZERO_TOPIC_ID else TopicId(topic_id)
         for partition in partitions:
-            since = None if known is None else _since(member, known, partition.partition)
+            since = None if current_id is None else _since(member, current_id, partition.partition)
             if since is None:
                 raise _stale(
                     member,
@@ -162,14 +163,14 @@ def check_commit(
             if epoch < since:
                 raise _stale(
                     member,
-                    f"Received {what} {epoch} is older than assignment epoch {since} for "
+                    f"Received {epoch_name} {epoch} is older than assignment epoch {since} for "
                     f"partition {topic}-{partition.partition}.",
                 )
 
 
 def _since(member: Member, topic: TopicId, partition: int) -> int | None:
-    found = member.assigned.get(topic, {}).get(partition)
-    return member.revoking.get(topic, {}).get(partition) if found is None else found
+    epoch = member.assigned.get(topic, {}).get(partition)
+    return member.revoking.get(topic, {}).get(partition) if epoch is None else epoch
 
 
 def check_epoch(member: Member, epoch: int) -> None:
@@ -177,10 +178,11 @@ def check_epoch(member: Member, epoch: int) -> None:
     ILLEGAL_GENERATION.
     """
     if epoch != member.epoch:
-        what = "member epoch" if member.classic is None else "generation id"
+        epoch_name = "member epoch" if member.classic is None else "generation id"
         raise _stale(
             member,
-            f"The received {what} {epoch} does not match the expected member epoch {member.epoch}.",
+            f"The received {epoch_name} {epoch} does not match the expected member epoch "
+            f"{member.epoch}.",
         )
 
 

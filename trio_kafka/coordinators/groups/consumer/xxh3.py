@@ -52,12 +52,12 @@ def xxh3_64(data: bytes) -> Steps[int]:
 
 
 def _read(data: bytes, at: int) -> int:
-    found: int = _U64.unpack_from(data, at)[0]
-    return found
+    word: int = _U64.unpack_from(data, at)[0]
+    return word
 
 
-def _fold(left: int, right: int) -> int:
-    product = left * right
+def _fold(first: int, second: int) -> int:
+    product = first * second
     return (product & _M) ^ (product >> 64)
 
 

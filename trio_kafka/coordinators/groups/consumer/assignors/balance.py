@@ -189,7 +189,9 @@ def _place_free(state: _Assignment, levels: _Levels) -> Steps[None]:
 
 def _balance(state: _Assignment, levels: _Levels) -> Steps[None]:
     """Move partitions topic by topic, until a whole round moves nothing."""
-    topics = state.in_order(topic for topic, those in state.subscribers.items() if len(those) > 1)
+    topics = state.in_order(
+        topic for topic, subscribers in state.subscribers.items() if len(subscribers) > 1
+    )
     moved_last = _NOBODY  # position of the topic with the last move
     for _ in range(_MOST_ROUNDS):
         for position, topic in enumerate(topics):
@@ -205,16 +207,16 @@ def _balance_topic(state: _Assignment, levels: _Levels, topic: TopicId) -> Steps
     if levels.begin(state.subscribers[topic]) <= 1:
         yield
         return False
-    of_member: Mapping[int, list[int]] = _group_by_owner(state.owners[topic])
+    owned: Mapping[int, list[int]] = _group_by_owner(state.owners[topic])
     moves = 0
     while not levels.is_balanced():
         giver = levels.take_high()
-        while giver != _NOBODY and not of_member.get(giver):
+        while giver != _NOBODY and not owned.get(giver):
             levels.exclude_high()
             giver = levels.take_high()
         if giver == _NOBODY:
             break
-        partition = of_member[giver].pop()
+        partition = owned[giver].pop()
         taker = levels.take_low()
         if levels.is_balanced():
             break
@@ -227,19 +229,19 @@ def _balance_topic(state: _Assignment, levels: _Levels, topic: TopicId) -> Steps
 
 
 def _group_by_owner(owners: list[int]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+    by_owner: dict[int, list[int]] = {}
     for partition, owner in enumerate(owners):
-        found.setdefault(owner, []).append(partition)
-    return found
+        by_owner.setdefault(owner, []).append(partition)
+    return by_owner
 
 
 def _by_member(state: _Assignment, member_ids: list[str]) -> Steps[GroupAssignment]:
-    found: dict[str, dict[TopicId, set[int]]] = {member_id: {} for member_id in member_ids}
+    assigned: dict[str, dict[TopicId, set[int]]] = {member_id: {} for member_id in member_ids}
     done = 0
     for topic, owners in state.owners.items():
         for partition, owner in enumerate(owners):
-            found[member_ids[owner]].setdefault(topic, set()).add(partition)
+            assigned[member_ids[owner]].setdefault(topic, set()).add(partition)
             done += 1
             if done % (2 * _A_STEP) == 0:
                 yield
-    return found
+    return assigned

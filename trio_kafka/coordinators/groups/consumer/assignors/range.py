@@ -51,7 +51,7 @@ class RangeAssignor:
                 subscribers[topic] = subscribers.get(topic, 0) + 1
                 sizes[topic] = size
         shares = {topic: _Share(*divmod(size, subscribers[topic])) for topic, size in sizes.items()}
-        found: dict[str, Partitions] = {}
+        assignment: dict[str, Partitions] = {}
         laid = 0
         for member_id in _in_order(group):
             mine: dict[TopicId, frozenset[int]] = {}
@@ -62,8 +62,8 @@ class RangeAssignor:
                 laid += 1
                 if laid % _A_STEP == 0:
                     yield
-            found[member_id] = mine
-        return found
+            assignment[member_id] = mine
+        return assignment
 
 
 def _in_order(group: GroupSpec) -> Iterable[str]:

@@ -10,7 +10,7 @@ from trio_kafka.introspect.log import get_logger
 
 UNIFORM: Final[Assignor] = UniformAssignor()
 BUILTIN: Final[tuple[Assignor, ...]] = (UNIFORM, RangeAssignor())
-_BUILTIN_NAMES: Final = frozenset(one.name for one in BUILTIN)
+_BUILTIN_NAMES: Final = frozenset(assignor.name for assignor in BUILTIN)
 # Names of Kafka's classes, which `group.consumer.assignors` accepts too.
 _CLASSES: Final = {
     "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
@@ -24,11 +24,11 @@ class Assignors:
     for several equally often.
     """
 
-    def __init__(self, wanted: Iterable[str] = ("uniform", "range")) -> None:
-        """wanted: `group.consumer.assignors`, the built-in ones to offer and the order of all. A
+    def __init__(self, names: Iterable[str] = ("uniform", "range")) -> None:
+        """names: `group.consumer.assignors`, the built-in ones to offer and the order of all. A
         plugin's assignor is added with its plugin, at the end unless it is listed.
         """
-        self._order = [_CLASSES.get(name, name) for name in wanted]
+        self._order = [_CLASSES.get(name, name) for name in names]
         self._plugged: dict[str, Assignor] = {}
         self._by_name: Mapping[str, Assignor] = {}
         self._arrange()
@@ -52,8 +52,12 @@ class Assignors:
 
         Raises ValueError for a name that is taken; then nothing has changed.
         """
-        gone = {id(assignor) for assignor in leaving}
-        plugged = {name: one for name, one in self._plugged.items() if id(one) not in gone}
+        removed = {id(assignor) for assignor in leaving}
+        plugged = {
+            name: assignor
+            for name, assignor in self._plugged.items()
+            if id(assignor) not in removed
+        }
         for assignor in coming:
             if assignor.name in plugged or assignor.name in _BUILTIN_NAMES:
                 raise ValueError(f"assignor {assignor.name} exists already: give it another name")
@@ -67,10 +71,12 @@ class Assignors:
         return max(names, key=lambda name: counts[name]) if names else self.default
 
     def _arrange(self) -> None:
-        known = {one.name: one for one in BUILTIN} | self._plugged
-        found = {name: known[name] for name in self._order if name in known}
-        found.update((name, one) for name, one in self._plugged.items() if name not in found)
-        missing = [name for name in self._order if name not in known]
+        available = {assignor.name: assignor for assignor in BUILTIN} | self._plugged
+        chosen = {name: available[name] for name in self._order if name in available}
+        chosen.update(
+            (name, assignor) for name, assignor in self._plugged.items() if name not in chosen
+        )
+        missing = [name for name in self._order if name not in available]
         if missing:
             _logger.info("assignors not found: no plugin provides them yet", names=missing)
-        self._by_name = found or {UNIFORM.name: UNIFORM}
+        self._by_name = chosen or {UNIFORM.name: UNIFORM}

@@ -57,12 +57,12 @@ def _assign_homogeneous(group: GroupSpec) -> Steps[GroupAssignment]:
         return {}
     free = yield from _free_partitions(group, topics)
     quota, extra = divmod(sum(topics.values()), len(group.members))
-    found: dict[str, Partitions] = {}
+    assignment: dict[str, Partitions] = {}
     unfilled: list[_Filling] = []
     looked_at = 0
     for number, (member_id, member) in enumerate(group.members.items()):
         room, kept = _keep(member.assigned, topics, quota + (extra > 0), free)
-        found[member_id] = kept
+        assignment[member_id] = kept
         if extra:
             # One more is for a member that has it already, as long as enough members follow.
             if room and len(group.members) - number > extra:
@@ -78,8 +78,8 @@ def _assign_homogeneous(group: GroupSpec) -> Steps[GroupAssignment]:
     yield from _fill(unfilled, free)
     for filling in unfilled:
         if filling.more:
-            found[filling.member_id] = {**filling.kept, **filling.more}
-    return found
+            assignment[filling.member_id] = {**filling.kept, **filling.more}
+    return assignment
 
 
 def _free_partitions(
@@ -90,9 +90,9 @@ def _free_partitions(
     for topic, size in topics.items():
         owners = group.owners.get(topic, {})
         for begin in range(0, size, _A_STEP):
-            some = range(begin, min(begin + _A_STEP, size))
-            free += [(topic, number) for number in some if number not in owners]
-            looked_at += len(some)
+            numbers = range(begin, min(begin + _A_STEP, size))
+            free += [(topic, number) for number in numbers if number not in owners]
+            looked_at += len(numbers)
             if looked_at >= _A_STEP:
                 looked_at = 0
                 yield

@@ -1,0 +1,94 @@
+"""Replies of shards to requests, and the wait for them."""
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+import trio
+
+from trio_kafka.attributes import define
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.pending import NO_ANSWER, Eventual
+from trio_kafka.purgatory import Delayed, Purgatory
+
+T = TypeVar("T")
+NOT_YET: Final = object()
+
+
+@define(eq=False)
+class PendingReply:
+    """The ticket of one request. answer: NOT_YET, a value or a KafkaError.
+
+    delayed: what is marked when the answer comes. soon: expected at the end of the round.
+    """
+
+    answer: Any = NOT_YET
+    delayed: Delayed[Any] | None = None
+    soon: bool = False
+
+    def give(self, answer: object) -> None:
+        """Set the answer, once, and mark the Delayed. Raises InvariantError the second time."""
+        if self.answer is not NOT_YET:
+            raise InvariantError(f"reply answered twice: first {self.answer}, then {answer}")
+        self.answer = answer
+        delayed = self.delayed
+        if delayed is not None:
+            self.delayed = None  # breaks the cycle
+            delayed.marked()
+
+    def wait(self, purgatory: Purgatory, timeout_s: float) -> Delayed[Any]:
+        """Return a Pending of the answer, which is not there yet. An error is a value. timeout_s:
+        may be infinite.
+        """
+        # No key: the reply itself marks the Delayed.
+        delayed: Delayed[Any] = Delayed(
+            (), trio.current_time() + timeout_s, self._outcome, purgatory
+        )
+        self.delayed, delayed.soon = delayed, self.soon
+        return delayed
+
+    def _outcome(self, timed_out: bool) -> Any:
+        """See `Delayed.try_complete`."""
+        answer = self.answer
+        if answer is NOT_YET:
+            return _late() if timed_out else None
+        return NO_ANSWER if answer is None else answer
+
+
+def value_or_raise(answer: T | KafkaError) -> T:
+    """Return an answer; raise a KafkaError."""
+    if isinstance(answer, KafkaError):
+        # A copy: an error that is raised itself refers to the frames that refer to it.
+        raise KafkaError(answer.code, answer.message)
+    return answer
+
+
+def wait_for_answers(
+    replies: Sequence[PendingReply], purgatory: Purgatory, timeout_s: float
+) -> Eventual[list[Any]]:
+    """Return all answers in order, errors included, or a Pending of them."""
+    answered = 0  # leading replies with an answer, not looked at again
+
+    def try_complete(timed_out: bool) -> list[Any] | None:
+        nonlocal answered
+        while answered < len(replies) and replies[answered].answer is not NOT_YET:
+            answered += 1
+        if answered < len(replies) and not timed_out:
+            return None
+        return [_late() if reply.answer is NOT_YET else reply.answer for reply in replies]
+
+    answers = try_complete(False)
+    if answers is not None:
+        return answers
+    # No key: the replies themselves mark the Delayed.
+    delayed: Delayed[list[Any]] = Delayed(
+        (), trio.current_time() + timeout_s, try_complete, purgatory
+    )
+    for reply in replies:
+        if reply.answer is NOT_YET:
+            reply.delayed = delayed
+            delayed.soon = reply.soon
+    return delayed
+
+
+def _late() -> KafkaError:
+    return KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no answer in time")

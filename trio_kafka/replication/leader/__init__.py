@@ -1,0 +1,12 @@
+"""What a leader does: appends with their acknowledgement, reads, fetch sessions, deletions."""
+
+__all__ = [
+    "append",
+    "delete_records",
+    "fetch",
+    "fetches",
+    "offsets",
+    "read",
+    "session_cache",
+    "sessions",
+]

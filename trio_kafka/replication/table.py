@@ -1,0 +1,99 @@
+"""Table of the replicas that this broker has, by name and by id of their topics.
+
+`lifecycle` fills it. A replica whose directory is broken stays in it.
+"""
+
+from typing import NoReturn
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.model import TopicId
+from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.pending_replicas import PendingReplicas
+from trio_kafka.replication.roles import Offline
+
+# Topic, by id or by name, and number of a partition.
+ReplicaKey = tuple[TopicId | str, int]
+
+
+class Replicas:
+    """Replicas of this broker. image: the metadata that they follow.
+
+    pending: those that wait for a free descriptor. node: in the tree, for what belongs to replicas.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.image = MetadataImage()
+        self.pending = PendingReplicas()
+        self.node = node.add("replica-manager", "part", self.figures)
+        self._partitions: dict[ReplicaKey, Partition] = {}  # each by its id and by its name
+        self._nodes: dict[Partition, Node] = {}
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        """Replicas of this broker."""
+        return tuple(self._nodes)
+
+    def partition(self, topic: TopicId | str, number: int) -> Partition:
+        """Return the replica on this broker, whatever its role.
+
+        Raises KafkaError: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER if
+        it has none.
+        """
+        partition = self._partitions.get((topic, number))
+        return partition if partition is not None else self._miss(topic, number)
+
+    def resolve(self, key: ReplicaKey) -> Partition:
+        """Return the replica with a key, as `partition` does."""
+        partition = self._partitions.get(key)
+        return partition if partition is not None else self._miss(*key)
+
+    def find(self, topic: TopicId | str, number: int) -> Partition | None:
+        """Return the replica on this broker, if there is one."""
+        return self._partitions.get((topic, number))
+
+    def exists(self, key: ReplicaKey) -> bool:
+        """Return whether the cluster has this partition, on any broker."""
+        topic = self.image.topic(key[0])
+        return topic is not None and key[1] in topic.partitions
+
+    def _miss(self, topic: TopicId | str, number: int) -> NoReturn:
+        image = self.image.topic(topic)
+        if image is None and not isinstance(topic, str):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        if image is None or number not in image.partitions:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        raise KafkaError(
+            ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{image.name}-{number} has no replica here"
+        )
+
+    def add(self, partition: Partition) -> None:
+        """Add a replica."""
+        topic, number = partition.at.topic, partition.at.partition
+        self._partitions[partition.topic_id, number] = partition
+        self._partitions[topic, number] = partition
+        self._nodes[partition] = self.node.add(str(partition.at), "partition", partition.figures)
+
+    def remove(self, partition: Partition) -> None:
+        """Remove a replica that was added."""
+        topic, number = partition.at.topic, partition.at.partition
+        del self._partitions[topic, number], self._partitions[partition.topic_id, number]
+        self._nodes.pop(partition).remove()
+
+    def figures(self) -> Figures:
+        """Return figures for the tree."""
+        partitions = self.partitions
+        return {
+            "partitions": len(partitions),
+            "leaders": sum(partition.is_leader for partition in partitions),
+            "offline": sum(isinstance(partition.role, Offline) for partition in partitions),
+            "late": len(self.pending),
+            "under_replicated": sum(
+                len(partition.isr) < len(partition.replicas) for partition in partitions
+            ),
+            "under_minimum": sum(
+                len(partition.isr) < partition.minimum for partition in partitions
+            ),
+            "image_offset": self.image.offset,
+        }
