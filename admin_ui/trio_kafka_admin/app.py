@@ -112,7 +112,8 @@ class AdminApp:
             render = partial(self._render_data, entry, reader, query)
         else:
             render = partial(self._render_page, entry, reader, query, place)
-        key = (reader, form, place, entry.name, query)
+        # A reload replaces pages, and the links on all of them.
+        key = (self._context.pages.generation, reader, form, place, entry.name, query)
         await send_body(scope, send, await self._renderings.get(key, render), form)
 
     def _reader(self, scope: Scope) -> BrokerReader:
