@@ -42,7 +42,7 @@ async def stop_node(node: Node, deadline_s: float) -> None:
     if failure is not None:
         _logger.error("stopping because a part failed", reason=f"{failure!r}")
     for stage in Stage:
-        if not any(stage in part.stops for part in node.parts):
+        if not any(stage in part.stops for part in node.open_parts):
             continue
         share_s = max((end - trio.current_time()) * SHARES[stage], _MIN_STEP_S)
         with node.stop.step(stage.value), trio.move_on_after(share_s) as scope:
@@ -53,7 +53,7 @@ async def stop_node(node: Node, deadline_s: float) -> None:
 
 
 async def _stop_parts(node: Node, stage: Stage) -> None:
-    stopping = [part for part in reversed(node.parts) if stage in part.stops]
+    stopping = [part for part in reversed(node.open_parts) if stage in part.stops]
     if stage is not _TOGETHER:
         for part in stopping:
             await part.stops[stage](node)
