@@ -1,7 +1,8 @@
 """Pending values: what a call returns instead of a value that is not there yet.
 
 A part returns a value or a `Pending` of it (`Eventual`), and never takes a continuation. The caller
-adds what is to be made of the value with `then`. Only the handler group completes a Pending:
+adds what is to be made of the value with `then`. Only the handler group completes a Pending; any
+other task asks by a request from within (`requests.loopback`). Kinds of Pending:
 
 - `purgatory.Delayed`: a change of state, or a deadline, gives the value.
 - `Work`: the value takes long to compute, so it is computed in slices of the loop.

@@ -98,6 +98,31 @@ async def test_part_that_settings_disable_is_not_found(world) -> None:
         assert node.get(Lamp) is None
 
 
+async def test_part_that_settings_disable_neither_serves_nor_stops(world, autojump_clock) -> None:
+    seen: list[str] = []
+
+    async def nothing(node: Node) -> Lamp | None:
+        await trio.lowlevel.checkpoint()
+        return None
+
+    async def stop(node: Node) -> None:
+        await trio.lowlevel.checkpoint()
+        seen.append("stopped")
+
+    part = Part(
+        kind=Lamp,
+        open=nothing,
+        stops=dict.fromkeys(Stage, stop),
+        serve=lambda _: seen.append("served"),
+    )
+    async with node_of(world, (part,)) as node:
+        await node.open()
+        await stop_node(node, 10)
+
+        assert node.stop.durations == {}
+    assert seen == []
+
+
 async def test_part_of_an_undeclared_class_raises_an_invariant_error(world) -> None:
     async with node_of(world, ()) as node:
         node.add(Timers, Scheduler(node.tree))  # type: ignore[arg-type]

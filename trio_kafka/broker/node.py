@@ -60,8 +60,9 @@ class Stage(Enum):
 class Part(Generic[T_co]):
     """One part of a node.
 
-    kind: class by which `node[kind]` finds it. open: makes and starts it; None: the settings switch
-    it off. stops: what it does in each stage of the stop that concerns it.
+    kind: class by which `node[kind]` finds it. open: makes and starts it. If it returns None, the
+    settings switch the part off, and neither `stops` nor `serve` is called.
+    stops: what it does in each stage of the stop that concerns it.
     step: step of the start that its time is counted to; adjacent parts share one.
     face: class by which handlers find it, `context[face]`, if not by `kind`.
     serve: called when all parts are open.
@@ -147,6 +148,11 @@ class Node:
         """Parts of its role, in the order of the start."""
         return self.roles[self.role]
 
+    @property
+    def open_parts(self) -> Sequence[Part[object]]:
+        """Parts of its role that are open: those that the settings do not switch off."""
+        return [part for part in self.parts if part.kind in self._running]
+
     def __getitem__(self, kind: type[T]) -> T:
         """Return the part of a class. KeyError names the part and the roles that have it."""
         part = self.get(kind)
@@ -177,7 +183,7 @@ class Node:
                     running = await part.open(self)
                     if running is not None:
                         self.add(part.kind, running)
-        for part in self.parts:
+        for part in self.open_parts:
             if part.serve is not None:
                 part.serve(self)
 

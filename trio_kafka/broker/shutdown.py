@@ -46,7 +46,7 @@ async def stop_node(node: Node, deadline_s: float) -> None:
         if lifecycle is not None:
             lifecycle.failure = str(failure) or type(failure).__name__
     for stage in Stage:
-        if not any(stage in part.stops for part in node.parts):
+        if not any(stage in part.stops for part in node.open_parts):
             continue
         share_s = max((end - trio.current_time()) * SHARES[stage], _MIN_STEP_S)
         with node.stop.step(stage.value), trio.move_on_after(share_s) as scope:
@@ -57,7 +57,7 @@ async def stop_node(node: Node, deadline_s: float) -> None:
 
 
 async def _stop_parts(node: Node, stage: Stage) -> None:
-    stopping = [part for part in reversed(node.parts) if stage in part.stops]
+    stopping = [part for part in reversed(node.open_parts) if stage in part.stops]
     if stage is not _TOGETHER:
         for part in stopping:
             await part.stops[stage](node)
