@@ -1,144 +1,45 @@
 """A request takes few steps: calls, files and changes of file on its way through the broker."""
 
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext
-from types import FrameType
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from attrs import define, field
 from trio.testing import MockClock
 
-from tests.apis.classic import join_request
-from tests.apis.kit import produce_request
-from tests.project.tree import ROOT
-from tests.records.kit import encode_batch
-from trio_kafka.coordinators.groups.classic import joining
-from trio_kafka.protocol.messages.k00_produce import ProduceRequest
-from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
+from tests.project.journeys import (
+    Journey,
+    join,
+    joined_before,
+    journey_of_a_join,
+    journey_of_a_produce,
+    journey_of_a_setting,
 )
-from trio_kafka.records.batch import Record
-from trio_kafka.testing.broker import ServedBroker, served_broker
-from trio_kafka.testing.scripted_client import ScriptedClient
-from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.coordinators.groups.classic import joining
 
-OWN = tuple(str(ROOT / root) for root in ("trio_kafka", "plugins"))
-WORLD = str(ROOT / "trio_kafka" / "world")  # the simulated one takes more steps than the real one
-FIRST, LAST = "Framer.received", "Writer.answer"
-VERSION = 11
-MOST_CALLS, MOST_FILES, MOST_ENTRIES = 38, 22, 28
-# A join is answered in a later pass of the loop: by a timer, then in a handler's task. So the
-# journey has the steps of those tasks, too.
-JOIN_VERSION = 9
-MOST_JOIN_CALLS, MOST_JOIN_FILES, MOST_JOIN_ENTRIES = 134, 40, 95
 MOST_FRAMES = 6
-NO_DELAY = {"group.initial.rebalance.delay.ms": "0"}
-CONFIGS_VERSION = 1
-MOST_CONFIG_CALLS, MOST_CONFIG_FILES, MOST_CONFIG_ENTRIES = 385, 76, 260
 
 
-def is_own(file: str) -> bool:
-    return file.startswith(OWN) and not file.startswith(WORLD)
-
-
-@define
-class Journey:
-    """Own functions that ran between two calls. entries: calls from another file."""
-
-    calls: list[str] = field(factory=list)
-    files: set[str] = field(factory=set)
-    entries: int = 0
-    is_running: bool = False
-
-    def profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        """See `sys.setprofile`."""
-        del argument
-        code = frame.f_code
-        if event != "call" or not is_own(code.co_filename):
-            return
-        if code.co_qualname == FIRST:
-            self.calls.clear()
-            self.files.clear()
-            self.entries, self.is_running = 0, True
-        if self.is_running:
-            self.calls.append(code.co_qualname)
-            self.files.add(code.co_filename)
-            caller = frame.f_back
-            self.entries += caller is None or caller.f_code.co_filename != code.co_filename
-        if code.co_qualname == LAST:
-            self.is_running = False
-
-
-@contextmanager
-def traced() -> Iterator[Journey]:
-    journey = Journey()
-    sys.setprofile(journey.profile)
-    try:
-        yield journey
-    finally:
-        sys.setprofile(None)
-
-
-def small_produce() -> ProduceRequest:
-    batch = memoryview(bytearray(encode_batch([Record(value=b"v")])))
-    return produce_request("t", (0, batch), acks=-1)
-
-
-def new_retention(milliseconds: int) -> IncrementalAlterConfigsRequest:
-    setting = AlterableConfig(name="retention.ms", config_operation=0, value=str(milliseconds))
-    topic = AlterConfigsResource(resource_type=2, resource_name="t", configs=[setting])
-    return IncrementalAlterConfigsRequest(resources=[topic])
-
-
-async def test_a_small_produce_takes_at_most_so_many_calls_files_and_entries(
+@pytest.mark.parametrize(
+    ("travel", "calls", "files", "entries"),
+    [
+        pytest.param(journey_of_a_produce, 38, 22, 28, id="produce"),
+        pytest.param(journey_of_a_join, 134, 40, 95, id="join"),
+        pytest.param(journey_of_a_setting, 385, 76, 260, id="changed setting"),
+    ],
+)
+async def test_a_request_takes_at_most_so_many_calls_files_and_entries(
     autojump_clock: MockClock,
+    travel: Callable[[], Awaitable[Journey]],
+    calls: int,
+    files: int,
+    entries: int,
 ) -> None:
-    async with served_broker(simulated_world()) as served, served.connect() as client:
-        await served.create_topic("t")
-        for _ in range(3):  # the first ones compile codecs
-            await client.ask(small_produce(), VERSION)
-        with traced() as journey:
-            await client.ask(small_produce(), VERSION)
+    journey = await travel()
 
-    assert len(journey.calls) <= MOST_CALLS
-    assert len(journey.files) <= MOST_FILES
-    assert journey.entries <= MOST_ENTRIES
-
-
-async def join(client: ScriptedClient, group: str, *, is_traced: bool = False) -> Journey:
-    """Join an empty group with the id that the first answer gives, the only member."""
-    first = await client.ask(join_request(JOIN_VERSION, group=group), JOIN_VERSION)
-    request = join_request(JOIN_VERSION, first.member_id, group=group)
-    with traced() if is_traced else nullcontext(Journey()) as journey:
-        answer = await client.ask(request, JOIN_VERSION)
-    assert (answer.error_code, answer.generation_id) == (0, 1)
-    return journey
-
-
-@asynccontextmanager
-async def joined_before() -> AsyncIterator[tuple[ServedBroker, ScriptedClient]]:
-    """A broker whose groups have had members: codecs are compiled, modules imported."""
-    async with served_broker(simulated_world(), NO_DELAY) as served, served.connect() as client:
-        groups = ["a", "b", "c"]
-        await served.serve_groups(*groups, "g")
-        for group in groups:
-            await join(client, group)
-        yield served, client
-
-
-async def test_join_of_one_member_takes_at_most_so_many_calls_files_and_entries(
-    autojump_clock: MockClock,
-) -> None:
-    async with joined_before() as (_, client):
-        journey = await join(client, "g", is_traced=True)
-
-    assert len(journey.calls) <= MOST_JOIN_CALLS
-    assert len(journey.files) <= MOST_JOIN_FILES
-    assert journey.entries <= MOST_JOIN_ENTRIES
+    assert len(journey.calls) <= calls
+    assert len(journey.files) <= files
+    assert journey.entries <= entries
 
 
 async def test_few_frames_lie_between_the_handler_and_the_member_that_is_added(
@@ -160,19 +61,3 @@ async def test_few_frames_lie_between_the_handler_and_the_member_that_is_added(
 
     # The frame of `_add` itself comes on top.
     assert len(frames) + 1 <= MOST_FRAMES, frames
-
-
-async def test_one_changed_topic_setting_takes_at_most_so_many_calls_files_and_entries(
-    autojump_clock: MockClock,
-) -> None:
-    """Counted in all tasks: handler, controller, metadata log and its sync, publishers, answer."""
-    async with served_broker(simulated_world()) as served, served.connect() as client:
-        await served.create_topic("t")
-        for retention_ms in range(3):  # the first ones compile codecs
-            await client.ask(new_retention(1000 + retention_ms), CONFIGS_VERSION)
-        with traced() as journey:
-            await client.ask(new_retention(2000), CONFIGS_VERSION)
-
-    assert len(journey.calls) <= MOST_CONFIG_CALLS
-    assert len(journey.files) <= MOST_CONFIG_FILES
-    assert journey.entries <= MOST_CONFIG_ENTRIES

@@ -120,14 +120,26 @@ def test_row_without_a_result_is_none(waits: Waits) -> None:
     assert waits.finished == [{"t": [None]}]
 
 
+def collected(steps: Iterator[None], pauses: list[None]) -> Any:
+    """Return the result of steps; note their pauses."""
+    while True:
+        try:
+            pauses.append(next(steps))
+        except StopIteration as end:
+            return end.value
+
+
 def test_work_in_steps_of_a_row_gives_the_result_of_the_row() -> None:
     def steps(row: int) -> Iterator[None]:
         yield
         return row * 2
 
-    answer = answer_of([("t", [1, 2])], lambda _, row: Work(steps(row)))
+    work = answer_of([("t", [1, 2])], lambda _, row: Work(steps(row)))
 
-    assert answer == {"t": [2, 4]}
+    assert isinstance(work, Work)
+    pauses = list[None]()
+    assert collected(work.steps, pauses) == {"t": [2, 4]}
+    assert len(pauses) == 1  # that of the first row was taken before
 
 
 @pytest.mark.parametrize("count", [2, 3 * MANY])

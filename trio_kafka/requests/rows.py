@@ -53,6 +53,7 @@ def rows(
     """
     answers: list[H] = []
     waits: list[Place[A]] = []
+    is_long = len(groups) > MANY or sum(map(len, map(rows_of, groups))) > MANY
     steps = _answer_rows(
         groups,
         rows_of,
@@ -60,13 +61,14 @@ def rows(
         group=group,
         refused=refused,
         permission=permission,
+        slice_rows=_A_SLICE if is_long else 2 * MANY + 1,
         answers=answers,
         waits=waits,
     )
-    if len(groups) > MANY or sum(map(len, map(rows_of, groups))) > MANY:
+    if is_long:
         return Work(_then_wait(steps, waits)).then(lambda _: answer(answers))
-    for _ in steps:
-        pass
+    for _ in steps:  # a row that is Work has paused: the rest is Work, too
+        return Work(_then_wait(steps, waits)).then(lambda _: answer(answers))
     return joined(waits).then(lambda _: answer(answers)) if waits else answer(answers)
 
 
@@ -78,17 +80,21 @@ def _answer_rows(
     group: Callable[[G, list[A]], H],
     refused: Callable[[G, R, KafkaError], A],
     permission: Callable[[G], object] | None,
+    slice_rows: int,
     answers: list[H],
     waits: list[Place[A]],
 ) -> Steps[None]:
-    """Append the answers of the groups to `answers`, and places of rows to come to `waits`."""
+    """Append the answers of the groups to `answers`, and places of rows to come to `waits`.
+
+    Pauses after `slice_rows` rows and groups, and in rows that are Work.
+    """
     done = 0
     for members in groups:
         row_answers: list[Any] = []
         denial = None if permission is None else _denial(permission, members)
         for row in rows_of(members):
             done += 1
-            if not done % _A_SLICE:
+            if not done % slice_rows:
                 yield
             if denial is not None:
                 row_answers.append(refused(members, row, denial))
@@ -104,7 +110,7 @@ def _answer_rows(
                 waits.append(Place(row_answers, len(row_answers), value, refuse))
             row_answers.append(value)
         done += 1
-        if not done % _A_SLICE:
+        if not done % slice_rows:
             yield
         answers.append(group(members, row_answers))
 
