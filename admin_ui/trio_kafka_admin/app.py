@@ -14,20 +14,31 @@ from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.plugin_host.pages import AdminPage
 from trio_kafka.security.principal import Principal
 from trio_kafka_admin.broker_reader import BrokerReader
+from trio_kafka_admin.compressed_body import CompressedBody, compress
 from trio_kafka_admin.layout import foot, head
-from trio_kafka_admin.page import Data, Place
+from trio_kafka_admin.page import Place
 from trio_kafka_admin.page_registry import PageRegistry
 from trio_kafka_admin.query import Query
+from trio_kafka_admin.renderings import Renderings
 from trio_kafka_admin.responses import (
     GUARDS,
+    PIECES_PER_TURN,
+    Form,
     is_head,
-    send_page,
+    send_body,
     send_refusal,
     send_static,
 )
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.static_files import StaticFile, read_static_files
-from trio_kafka_http.asgi_json import HttpError, InFlight, principal_of, send_json
+from trio_kafka_admin.tree_snapshots import FRESH_S
+from trio_kafka_http.asgi_json import (
+    HttpError,
+    InFlight,
+    json_pieces,
+    principal_of,
+    send_json,
+)
 
 _STATUS: Final = {
     ErrorCode.RESOURCE_NOT_FOUND: 404,
@@ -54,25 +65,15 @@ class AdminApp:
         self._readers: dict[Principal, BrokerReader] = {}
         self._registry = PageRegistry(context.pages, context.world.run_in_thread, context.name)
         self._static = static
-        self._in_flight = InFlight(context.settings.max_requests)
-        context.node.add("admin-requests", "channel", self._in_flight.figures)
+        in_flight = InFlight(context.settings.max_requests)
+        refresh_s = context.settings.refresh_ms / 1e3
+        tick_s = min(refresh_s, FRESH_S) if refresh_s else FRESH_S
+        self._renderings = Renderings[CompressedBody](in_flight, tick_s)
+        context.node.add("admin-requests", "channel", in_flight.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or send a refusal."""
         del receive
-        if self._in_flight.full:
-            await send_refusal(
-                scope,
-                send,
-                place=self._place(scope),
-                status=503,
-                message="too many requests at once",
-            )
-            return
-        with self._in_flight:
-            await self._serve(scope, send)
-
-    async def _serve(self, scope: Scope, send: Send) -> None:
         place = self._place(scope)
         try:
             await self._route(scope, send, place)
@@ -95,23 +96,36 @@ class AdminApp:
             case ["static", name] if name in self._static:
                 await send_static(scope, send, self._static[name])
             case ["api"]:
-                await self._send_data(scope, send, await self._index(place))
+                data = await self._index(place)
+                await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
             case ["api", name] if entry := await self._registry.find(name):
-                query = Query(scope["query_string"])
-                await self._send_data(
-                    scope, send, await self._registry.read(entry, self._reader(scope), query)
-                )
+                await self._send_shared(entry, "json", scope, send)
             case [name] if entry := await self._registry.find(name or await self._first()):
-                await self._show(entry, scope, send, place=place)
+                await self._send_shared(entry, "html", scope, send)
             case _:
                 raise HttpError(404, "nothing is here")
 
+    async def _send_shared(self, entry: AdminPage, form: Form, scope: Scope, send: Send) -> None:
+        """Send the rendering of a page that all its viewers share."""
+        reader, place, query = self._reader(scope), self._place(scope), scope["query_string"]
+        if form == "json":
+            render = partial(self._render_data, entry, reader, query)
+        else:
+            render = partial(self._render_page, entry, reader, query, place)
+        # A reload replaces pages, and the links on all of them.
+        key = (self._context.pages.generation, reader, form, place, entry.name, query)
+        await send_body(scope, send, await self._renderings.get(key, render), form)
+
     def _reader(self, scope: Scope) -> BrokerReader:
-        """Return the reader of the request's principal; the HTTP plane knows two at most."""
+        """Return the reader of the request's principal; the HTTP plane knows two at most.
+
+        The authorizer is asked for each viewer, also for one that gets a shared rendering.
+        """
         principal = principal_of(scope)
-        if principal not in self._readers:
-            self._readers[principal] = BrokerReader(self._context, principal)
-        return self._readers[principal]
+        reader = self._readers.get(principal)
+        if reader is None or not reader.is_current:
+            reader = self._readers[principal] = BrokerReader(self._context, principal)
+        return reader
 
     async def _first(self) -> str:
         """Return the name of the page at the root."""
@@ -125,22 +139,36 @@ class AdminApp:
         ]
         return {"pages": pages}
 
-    async def _send_data(self, scope: Scope, send: Send, data: Data) -> None:
-        await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
+    async def _render_data(
+        self, entry: AdminPage, reader: BrokerReader, query: bytes
+    ) -> CompressedBody:
+        """Render the data of a page as JSON."""
+        return await compress(json_pieces(await self._registry.read(entry, reader, Query(query))))
 
-    async def _show(self, entry: AdminPage, scope: Scope, send: Send, *, place: Place) -> None:
-        query = Query(scope["query_string"])
-        data = await self._registry.read(entry, self._reader(scope), query)
+    async def _render_page(
+        self, entry: AdminPage, reader: BrokerReader, query: bytes, place: Place
+    ) -> CompressedBody:
+        """Render a page as HTML."""
+        parsed = Query(query)
+        data = await self._registry.read(entry, reader, parsed)
         pieces = await self._registry.show(entry, data, place)
         begun = head(
             entry.page,
             await self._registry.listed(),
             place,
-            query=scope["query_string"].decode(),
+            query=query.decode(),
             refresh_ms=self._settings.refresh_ms,
-            controls=self._registry.ask(entry, query, place),
+            run=self._run(),
+            controls=self._registry.ask(entry, parsed, place),
         )
-        await send_page(scope, send, begun=begun, pieces=chain(pieces, [foot()]))
+        page = chain([begun], pieces, [foot()])
+        return await compress((piece.encode() for piece in page), most=PIECES_PER_TURN)
+
+    def _run(self) -> str:
+        """Return the id of this run of the broker; empty before its registration."""
+        parts = self._context.parts
+        registered = parts.metadata.image.brokers.get(parts.node_id)
+        return "" if registered is None else registered.incarnation_id.hex()
 
     def _place(self, scope: Scope) -> Place:
         return Place(scope.get("root_path", "") or self._settings.path)

@@ -1,58 +1,48 @@
 """Broker state for pages.
 
-The tree is read in process, with the permission and the bounds of DescribeTree. Requests and
-plugins are listed by in-process requests like those of any client, which appear in metrics, in the
-request log and in the list of requests. A page therefore sees what the command line sees.
+It is read in process, with the permissions and the bounds of DescribeTree, DescribeRequests and
+ListPlugins, and waits for no handler: a page answers while all of them are taken. A reading is no
+request, so the UI does not appear in what it shows.
 """
 
 from collections.abc import Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 import trio
 
-from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
-from trio_kafka.peers.session import Request
-from trio_kafka.plugin import ErrorCode, PluginContext
-from trio_kafka.plugin_host.tree_access import read_tree_as
-from trio_kafka.protocol.messages.k10002_list_plugins import (
-    ListPluginsRequest,
-    ListPluginsResponse,
+from trio_kafka.plugin import PluginContext
+from trio_kafka.plugin_host.state_access import (
+    is_allowed,
+    list_plugins_as,
+    read_requests_as,
+    read_tree_as,
 )
+from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
 from trio_kafka.protocol.messages.k10010_describe_requests import (
     IN_FLIGHT,
-    DescribeRequestsRequest,
     DescribeRequestsResponse,
 )
+from trio_kafka.requests.inspection import Selection
+from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
-CLIENT_ID: Final = "admin-ui"
-Answer = TypeVar("Answer", bound="Response")
 _MOST_WAITS: Final = 1000  # requests in flight that the overview reads
 
 
-class Response(Protocol):
-    """A response with an error of the whole request."""
-
-    @property
-    def error_code(self) -> int: ...
-
-    @property
-    def error_message(self) -> str | None: ...
-
-
 class BrokerReader:
-    """Requests of one principal. overview, queues: snapshots that pages share."""
+    """Readings for one principal. overview, queues: snapshots that pages share."""
 
     def __init__(
         self, context: PluginContext[AdminSettings], principal: Principal = NOBODY
     ) -> None:
         self.context = context
         self._principal = principal
+        self._used = set[Operation]()  # permissions of the readings so far
         self.overview = TreeSnapshots(self._read_overview)
         self.queues = TreeSnapshots(self._read_queues)
 
@@ -60,10 +50,26 @@ class BrokerReader:
     def max_rows(self) -> int:
         return self.context.settings.max_rows
 
+    @property
+    def is_current(self) -> bool:
+        """False once the principal lacks a permission that an earlier reading needed.
+
+        What such a reader has read must not be shown to the principal any more.
+        """
+        parts = self.context.parts
+        return all(is_allowed(self._principal, parts, operation) for operation in self._used)
+
     async def tree(
-        self, *, path: str = "", depth: int = -1, most: int = -1, kinds: Sequence[str] = ()
+        self,
+        *,
+        path: str = "",
+        depth: int = -1,
+        most: int = -1,
+        kinds: Sequence[str] = (),
+        counts: bool = False,
     ) -> TreeReading:
-        """Read a part of the tree. Raises KafkaError."""
+        """Read a part of the tree: see `introspect.tree_reader.read_tree`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
         return await read_tree_as(
             self._principal,
             self.context.parts,
@@ -71,18 +77,28 @@ class BrokerReader:
             depth=depth,
             most=most,
             kinds=kinds,
+            counts=counts,
         )
 
     async def requests(
         self, which: int, *, keys: Sequence[int], client_id: str | None, most: int
     ) -> DescribeRequestsResponse:
         """List requests in flight, the latest or the slowest. Raises KafkaError."""
-        request = DescribeRequestsRequest(which, list(keys), client_id, most)
-        return await self._ask(request)
+        self._used.add(Operation.DESCRIBE)
+        return await read_requests_as(
+            self._principal,
+            self.context.parts,
+            Selection(which),
+            keys=frozenset(keys),
+            client_id=client_id,
+            most=most,
+        )
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""
-        return await self._ask(ListPluginsRequest())
+        self._used.add(Operation.DESCRIBE_CONFIGS)
+        await trio.lowlevel.checkpoint()
+        return list_plugins_as(self._principal, self.context.parts)
 
     async def _read_overview(self) -> TreeSnapshot:
         look = (await self.tree(kinds=WORKING)).snapshot(trio.current_time())
@@ -95,11 +111,3 @@ class BrokerReader:
 
     async def _read_queues(self) -> TreeSnapshot:
         return (await self.tree(kinds=QUEUES)).snapshot(trio.current_time())
-
-    async def _ask(self, request: Request[Answer]) -> Answer:
-        answer: Answer = await self.context.ask(
-            request, principal=self._principal, client_id=CLIENT_ID
-        )
-        if answer.error_code:
-            raise KafkaError(ErrorCode(answer.error_code), answer.error_message)
-        return answer

@@ -1,7 +1,9 @@
 """Current problems of a broker in words: rules over two snapshots of its tree.
 
 A finding is about the present or about the time between the snapshots. Problems that are over are
-left out, since false alarms cost trust. A rule is a function of one node; add it to the list below.
+left out, since false alarms cost trust; only a block of the loop stays for a while, with its age,
+because no page can show it while it lasts. A rule is a function of one node; add it to the list
+below.
 """
 
 from collections.abc import Callable
@@ -15,6 +17,8 @@ from trio_kafka_admin.derived_nodes import BESIDE, GROUP_LAG, LONG_S, LONG_WAIT
 
 _LATE_S: Final = 5.0  # bound for a queue of a plane
 _BUSY_PERCENT: Final = 90.0
+_MINUTE_S: Final = 60.0
+_REMEMBERED_S: Final = 15 * _MINUTE_S  # time for which a block of the loop stays a finding
 _SLOW_MS: Final = 100.0  # a mean: of APIs that answer promptly, and of interceptor calls
 _PROMPT: Final = frozenset(
     {
@@ -141,11 +145,24 @@ def busy_loop(place: Place) -> str | None:
 
 
 def blocked_loop(place: Place) -> str | None:
-    if place.path[-1] == "watchdog" and place.grown("blocks") > 0:
-        culprit = place["last_plugin"] or place["last_task"]
-        held_ms = place.number("last_ms")
-        return f"{culprit} blocked the loop for {held_ms:.0f} ms, at {place['last_where']}"
-    return None
+    """Report the last block, for some time after its end: pages cannot say it while it lasts."""
+    ago_s = place.number("last_ago_s")
+    if place.path[-1] != "watchdog" or not place.number("blocks") or ago_s > _REMEMBERED_S:
+        return None
+    culprit = place["last_plugin"] or place["last_task"]
+    held_ms = place.number("last_ms")
+    return (
+        f"{culprit} blocked the loop for {held_ms:.0f} ms, at {place['last_where']},"
+        f" {_ago(ago_s)} ago"
+    )
+
+
+def _ago(seconds: float) -> str:
+    """Return a time in words: seconds up to a minute, then minutes."""
+    if seconds < _MINUTE_S:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / _MINUTE_S)
+    return f"{minutes} minute{'s' if minutes > 1 else ''}"
 
 
 def not_running(place: Place) -> str | None:

@@ -9,9 +9,19 @@ _VIEWPORT = "width=device-width, initial-scale=1"
 
 
 def head(
-    page: Page, pages: Iterable[Page], place: Place, *, query: str, refresh_ms: int, controls: Html
+    page: Page,
+    pages: Iterable[Page],
+    place: Place,
+    *,
+    query: str,
+    refresh_ms: int,
+    run: str,
+    controls: Html,
 ) -> Html:
-    """Return the HTML above the content. refresh_ms: refresh interval of that content."""
+    """Return the HTML above the content. refresh_ms: refresh interval of that content.
+
+    run: id of this run of the broker, by which an open page notices a restart; empty: unknown.
+    """
     links = [
         tag(
             "a",
@@ -26,7 +36,7 @@ def head(
         begin("input", type="search", id="filter", placeholder="filter the rows", hidden=True),
         tag("button", text("pause"), id="pause", type="button", hidden=True),
         tag("a", text("JSON"), href=data),
-        tag("output", id="said"),
+        tag("output", id="said", role="status"),
     ]
     return join(
         [
@@ -35,7 +45,7 @@ def head(
             tag("h1", text(page.title)),
             tag("p", text(page.about), class_="about"),
             controls,
-            begin("main", id="live", data_refresh_ms=refresh_ms),
+            begin("main", id="live", data_refresh_ms=refresh_ms, data_run=run or None),
         ]
     )
 

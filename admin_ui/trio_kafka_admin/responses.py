@@ -1,20 +1,25 @@
-"""Answers of the app: pages in pieces, static files, errors."""
+"""Answers of the app: renderings, static files, errors."""
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
 
 import trio
 
 from trio_kafka.plugin_host.mounts import Scope, Send
+from trio_kafka_admin.compressed_body import CompressedBody, accepts_gzip
 from trio_kafka_admin.layout import sentence
-from trio_kafka_admin.markup import Html
 from trio_kafka_admin.page import Place
 from trio_kafka_admin.static_files import StaticFile
 from trio_kafka_http.asgi_json import send_json
 
 Headers = Iterable[tuple[bytes, bytes]]
-_A_STEP: Final = 8  # pieces of a page between two checkpoints: below 1 ms
-_A_MESSAGE: Final = 16 << 10  # characters
+Form = Literal["html", "json"]
+"""Form of a page."""
+PIECES_PER_TURN: Final = 8  # pieces of a page between two checkpoints: below 1 ms
+_CONTENT_TYPES: Final[Mapping[Form, bytes]] = {
+    "html": b"text/html; charset=utf-8",
+    "json": b"application/json",
+}
 _POLICY: Final = (
     b"default-src 'none'",
     b"script-src 'self'",
@@ -33,7 +38,7 @@ GUARDS: Final = (
     (b"referrer-policy", b"same-origin"),
 )
 _OF_A_PAGE: Final = (
-    (b"content-type", b"text/html; charset=utf-8"),
+    (b"content-type", _CONTENT_TYPES["html"]),
     (b"cache-control", b"no-store"),
     *GUARDS,
 )
@@ -44,23 +49,27 @@ def is_head(scope: Scope) -> bool:
     return bool(scope["method"] == "HEAD")
 
 
-async def send_page(scope: Scope, send: Send, *, begun: Html, pieces: Iterable[Html]) -> None:
-    """Send a page: its head, then pieces that are rendered while other tasks run."""
-    await send({"type": "http.response.start", "status": 200, "headers": [*_OF_A_PAGE]})
-    if is_head(scope):
-        await send({"type": "http.response.body", "body": b""})
-        return
-    waiting, size = [begun], len(begun)
-    for number, piece in enumerate(pieces, 1):
-        waiting.append(piece)
-        size += len(piece)
-        if size >= _A_MESSAGE:
-            body = "".join(waiting).encode()
-            await send({"type": "http.response.body", "body": body, "more_body": True})
-            waiting, size = [], 0
-        elif not number % _A_STEP:
-            await trio.lowlevel.checkpoint()
-    await send({"type": "http.response.body", "body": "".join(waiting).encode()})
+async def send_body(scope: Scope, send: Send, body: CompressedBody, form: Form) -> None:
+    """Send a rendering as the client accepts it: with gzip or without."""
+    is_gzip = accepts_gzip(dict(scope["headers"]).get(b"accept-encoding", b""))
+    size = body.compressed_size if is_gzip else body.size
+    headers = [
+        (b"content-type", _CONTENT_TYPES[form]),
+        (b"content-length", str(size).encode()),
+        (b"cache-control", b"no-store"),
+        (b"vary", b"accept-encoding"),
+        *([(b"content-encoding", b"gzip")] if is_gzip else ()),
+        *GUARDS,
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    last = b""
+    if not is_head(scope):
+        for chunk in body.chunks if is_gzip else body.decompressed():
+            if last:
+                await send({"type": "http.response.body", "body": last, "more_body": True})
+                await trio.lowlevel.checkpoint()
+            last = chunk
+    await send({"type": "http.response.body", "body": last})
 
 
 async def send_static(scope: Scope, send: Send, file: StaticFile) -> None:

@@ -17,7 +17,7 @@ class AdminSettings:
     )
     max_requests: int = int32(
         16,
-        "Most requests in flight; further ones are answered 503 with Retry-After.",
+        "Most pages that are rendered at once; further ones are answered 503 with Retry-After.",
         low=2,
         high=1000,
     )

@@ -9,17 +9,16 @@ from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.messages.k10002_list_plugins import (
-    ListedPlugin,
     ListPluginsRequest,
     ListPluginsResponse,
-    PluginSetting,
 )
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.plugins import Plugins, PluginStatus
+from trio_kafka.requests.descriptions import list_plugin
+from trio_kafka.requests.plugins import Plugins
 from trio_kafka.security.operations import Operation
 
-LONGEST: Final = 1000  # characters of one error
+LONGEST: Final = 1000  # characters of a name in an error
 
 
 @api(ListPluginsRequest)
@@ -31,23 +30,4 @@ def list_plugins(request: ListPluginsRequest, context: Context) -> ListPluginsRe
         if not statuses:
             name = request.name[:LONGEST]
             raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, f"no plugin {name!r}")
-    return ListPluginsResponse(plugins=[_listed(status) for status in statuses])
-
-
-def _listed(status: PluginStatus) -> ListedPlugin:
-    return ListedPlugin(
-        name=status.name,
-        doc=status.doc,
-        state=status.state,
-        since_ms=round(status.since * 1000),
-        enabled=status.enabled,
-        policy=status.policy,
-        order=status.order,
-        generation=status.generation,
-        past=status.past,
-        failures=status.failures,
-        failed_requests=status.failed_requests,
-        error=status.error[:LONGEST] or None,
-        contributions=list(status.contributions),
-        settings=[PluginSetting(name, text) for name, text in status.settings.items()],
-    )
+    return ListPluginsResponse(plugins=[list_plugin(status) for status in statuses])

@@ -13,22 +13,24 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.pending import Eventual, Work
 from trio_kafka.protocol.messages.k10010_describe_requests import (
-    NOT_YET,
     DescribeRequestsRequest,
     DescribeRequestsResponse,
-    RequestLife,
 )
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.inspection import InspectedRequest, Selection, inspect_requests
+from trio_kafka.requests.descriptions import LONGEST, make_life
+from trio_kafka.requests.inspection import (
+    MAX_REQUESTS,
+    InspectedRequest,
+    Selection,
+    inspect_requests,
+)
 from trio_kafka.requests.lazy_arrays import lazily
 from trio_kafka.requests.loopback import InProcessClient
 from trio_kafka.requests.registry import Registry
 from trio_kafka.security.operations import Operation
 
-MOST: Final = 5000  # requests in one response
 NAMES: Final = 256  # API names in one request
-LONGEST: Final = 256  # characters of a text that clients choose
 
 
 @api(DescribeRequestsRequest)
@@ -44,7 +46,7 @@ def describe_requests(
     def is_wanted(stamps: Stamps, client_id: str) -> bool:
         return (not keys or stamps.key in keys) and client in (None, client_id)
 
-    most = MOST if request.max_requests < 0 else min(request.max_requests, MOST)
+    most = MAX_REQUESTS if request.max_requests < 0 else min(request.max_requests, MAX_REQUESTS)
     inspection = inspect_requests(
         context.parts.planes, Selection(request.which), is_wanted, most, context[InProcessClient]
     )
@@ -82,54 +84,3 @@ def keys_of(names: Sequence[str], context: Context) -> list[int]:
                 f"no API has the name or key {name[:LONGEST]!r}",
             )
     return [by_name[name.lower()] for name in names]
-
-
-def make_life(seen: InspectedRequest) -> RequestLife:
-    """Return a request as the message has it."""
-    stamps, origin, now = seen.stamps, seen.stamps.origin, seen.now
-    name, version = origin.software or ("", "")
-    over = bool(stamps.sent)
-    begun = 0.0 if seen.stage in _NOT_BEGUN else stamps.begun
-    end = stamps.sent or now
-    return RequestLife(
-        plane=seen.plane,
-        api_key=stamps.key,
-        api_name=seen.api,
-        api_version=stamps.version,
-        correlation_id=stamps.correlation,
-        client_id=seen.client_id[:LONGEST],
-        software_name=name[:LONGEST],
-        software_version=version[:LONGEST],
-        peer=str(origin.peer),
-        local=str(origin.local),
-        listener=origin.listener,
-        security_protocol=origin.protocol,
-        number=origin.number,
-        stage=seen.stage,
-        waits_for=seen.waits_for[:LONGEST],
-        age_us=_us(now - stamps.received),
-        ended_us=_us(now - stamps.sent) if over else NOT_YET,
-        queue_us=_us((begun or end) - stamps.received),
-        local_us=_hop(begun, stamps.handled, end),
-        remote_us=_hop(stamps.handled, stamps.answered, end),
-        response_queue_us=_hop(stamps.answered, stamps.sending, end),
-        send_us=_hop(stamps.sending, stamps.sent, end),
-        total_us=_us(end - stamps.received),
-        throttle_us=_us(stamps.throttled_s),
-        plugin_us=_us(stamps.plugin_s),
-        request_bytes=stamps.request_bytes,
-        response_bytes=stamps.response_bytes,
-        error_code=stamps.error,
-    )
-
-
-_NOT_BEGUN: Final = ("queued", "waits for room")
-
-
-def _hop(begun: float, ended: float, now: float) -> int:
-    """Return the time from one stamp to the next, or to now if there is no next one."""
-    return _us((ended or now) - begun) if begun else NOT_YET
-
-
-def _us(seconds: float) -> int:
-    return round(seconds * 1e6)

@@ -134,6 +134,11 @@ async def send_json(
             await trio.lowlevel.checkpoint()
 
 
+def json_pieces(body: Mapping[str, object]) -> Iterator[bytes]:
+    """Yield `body` as JSON; a piece takes 0.5 ms, as in `send_json`."""
+    return (piece for piece, _ in _pieces(body))
+
+
 def _pieces(body: Mapping[str, object]) -> Iterator[tuple[bytes, bool]]:
     """Yield the bytes to send, and True if more follow."""
     waiting, size = list[str](), 0

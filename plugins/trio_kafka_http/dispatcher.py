@@ -59,6 +59,7 @@ class Dispatcher:
     """Dispatcher of the requests of a plane.
 
     unready: returns why the broker is not ready, or an empty text.
+    failure: returns why the broker stops by itself, or an empty text.
     deadline_s: limit of a request, from its head to the end of its response.
     """
 
@@ -69,6 +70,7 @@ class Dispatcher:
         deadline_s: float,
         mounts: Mounts,
         unready: Callable[[], Sequence[str]],
+        failure: Callable[[], str],
         random_bytes: Callable[[int], bytes],
         statistics: PlaneStatistics,
         logger: Logger,
@@ -81,6 +83,7 @@ class Dispatcher:
         self._principal = parse_principal(settings.principal)
         self._mounts = mounts
         self._unready = unready
+        self._failure = failure
         self._random_bytes = random_bytes
         self._statistics = statistics
         self._logger = logger
@@ -168,6 +171,8 @@ class Dispatcher:
     def _check(self, path: str, headers: Mapping[bytes, bytes], mount: Mount | None) -> Mount:
         if len(path) > _LONGEST_PATH:
             raise RefusedError(414, f"the path is longer than {_LONGEST_PATH}")
+        if mount is None and (reason := self._failure()):
+            raise RefusedError(503, f"the broker is stopping: {reason}")
         if mount is None:
             raise RefusedError(404, "nothing is here")
         length = headers.get(b"content-length", b"0")

@@ -83,6 +83,11 @@ class HttpPlane:
                     for connection in list(self._connections):
                         connection.abort()
 
+    @property
+    def has_connections(self) -> bool:
+        """True while clients are connected."""
+        return bool(self._connections)
+
     async def drain(self) -> None:
         """Stop accepting, answer requests in flight, and return when all connections are closed."""
         self._accepting.cancel()

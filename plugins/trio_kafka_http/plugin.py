@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import Final
 
+import trio
+
 from trio_kafka.install_hint import install_command
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.requests.parts import Parts
@@ -21,6 +23,7 @@ from trio_kafka_http.settings import (
 _SERVER: Final = "hypercorn"
 _EXTRA: Final = "trio-kafka[http]"
 _DRAIN_S: Final = 2.0  # time for requests in flight at the stop
+_FAREWELL_S: Final = 3.0  # an open page of the admin UI asks every two seconds
 
 
 class NoServerError(Exception):
@@ -43,6 +46,7 @@ async def http(context: PluginContext[HttpSettings]) -> AsyncIterator[None]:
         deadline_s=context.deadline_s,
         mounts=context.mounts,
         unready=lambda: unready(context.parts),
+        failure=lambda: context.parts.lifecycle.failure,
         random_bytes=context.world.random_bytes,
         statistics=statistics,
         logger=context.logger,
@@ -60,6 +64,10 @@ async def http(context: PluginContext[HttpSettings]) -> AsyncIterator[None]:
     addresses = ",".join(f"http://{address}" for address in bound)
     context.logger.info("serving HTTP", at=addresses)
     yield
+    if context.parts.lifecycle.failure and plane.has_connections:
+        # Clients learn why the broker ends: the other plugins have stopped, the plane answers 503.
+        with context.part_of_the_rest(at_most_s=_FAREWELL_S):
+            await trio.sleep_forever()
     with context.part_of_the_rest(at_most_s=_DRAIN_S):
         await plane.drain()
 

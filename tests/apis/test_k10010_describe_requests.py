@@ -19,12 +19,14 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
     DescribeRequestsResponse,
     RequestLife,
 )
+from trio_kafka.requests.descriptions import LONGEST
+from trio_kafka.requests.inspection import MAX_REQUESTS
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, WaitRequest
 from trio_kafka.testing.scripted_client import connected, frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_apis.k18_api_versions import api_versions
-from trio_kafka_apis.k10010_describe_requests import LONGEST, MOST, describe_requests
+from trio_kafka_apis.k10010_describe_requests import describe_requests
 
 
 @asynccontextmanager
@@ -163,7 +165,7 @@ async def test_requests_above_the_wanted_count_are_left_out_and_the_answer_is_tr
 
         some = await ask(plane, LATEST, [], None, 3)
         assert (len(some.requests), some.truncated) == (3, True)
-        everything = await ask(plane, LATEST, [10100], None, MOST * 2)
+        everything = await ask(plane, LATEST, [10100], None, MAX_REQUESTS * 2)
         assert (len(everything.requests), everything.truncated) == (4, False)
 
 

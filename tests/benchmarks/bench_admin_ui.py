@@ -35,7 +35,6 @@ TARGETS: Final = (
     "connections",
     "plugins",
 )
-SHARED: Final = ("overview", "queues")  # read once in FRESH_S, however often they are asked for
 REPETITIONS: Final = 5
 
 
@@ -85,7 +84,7 @@ async def page(app: App, target: str, passes: Passes) -> str:
     """One line on a page."""
     found = []
     for _ in range(REPETITIONS):
-        await trio.sleep(FRESH_S if target.rpartition("/")[2] in SHARED else 0.01)
+        await trio.sleep(FRESH_S)  # until then viewers share what was rendered
         passes.gaps.clear()
         began = time.thread_time()
         answer = await ask(app, "GET", target)

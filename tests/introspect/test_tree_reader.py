@@ -191,3 +191,51 @@ def test_node_removed_during_the_walk_is_skipped() -> None:
     seen += [node.name for _, node in steps]
 
     assert seen == ["broker-1", "scheduler"]
+
+
+async def test_nodes_behind_the_last_row_are_counted_without_reading_their_figures(
+    autojump_clock: MockClock,
+) -> None:
+    reads = []
+
+    def figures() -> Figures:
+        reads.append(1)
+        return {}
+
+    root = Node("broker-1", "broker")
+    for name in ("A", "B"):
+        listener = root.add(name, "listener", figures)
+        listener.add("channel", "channel", figures)
+        for number in range(500):
+            listener.add(f"{number}", "connection", figures)
+
+    kinds = ("listener", "connection")
+    reading = await read_tree(root, most=12, kinds=kinds, counts=True)
+    whole = await read_tree(root, kinds=kinds, counts=True)
+    uncounted = await read_tree(root, most=12, kinds=kinds)
+
+    assert len(reading.rows) == 12  # the root, a listener, 10 connections
+    assert reading.unread == {"connection": 990, "listener": 1}
+    assert (whole.unread, uncounted.unread) == ({}, {})
+    assert (reading.truncated, whole.truncated, uncounted.truncated) == (True, False, True)
+    assert len(reads) == 11 + 1002 + 11
+
+
+async def test_other_tasks_run_while_nodes_are_counted(autojump_clock: MockClock) -> None:
+    root = Node("broker-1", "broker")
+    for number in range(5000):
+        root.add(f"{number}", "connection")
+    turns, done = 0, False
+
+    async def others() -> None:
+        nonlocal turns
+        while not done:
+            turns += 1
+            await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(others)
+        await read_tree(root, most=1, kinds=["connection"], counts=True)
+        done = True
+
+    assert turns >= 5000 // PASSED

@@ -148,6 +148,7 @@ async def test_blocking_task_is_logged_with_its_stack_while_blocking(
     figures = node.children[0].figures()
     assert figures["longest_ms"] == block.seconds * 1e3
     assert figures["last_task"] == "the-culprit"
+    assert 0.0 <= figures["last_ago_s"] < PATIENCE_S
 
 
 async def test_each_block_is_reported_once_and_the_longest_duration_is_kept(

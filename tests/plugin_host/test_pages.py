@@ -86,3 +86,14 @@ async def test_an_admin_page_counts_as_in_flight_and_is_cut_off_when_its_plugin_
     owner.in_flight.cut_off()
     await owner.in_flight.wait_empty()
     assert owner.failures == []
+
+
+def test_generation_of_the_pages_grows_with_each_swap_that_is_made() -> None:
+    pages, first = AdminPages(), page("a")
+    pages.swap((), [first])
+    with pytest.raises(PageError):
+        pages.swap((), [page("a")])
+    assert pages.generation == 1
+
+    pages.swap([first], [page("a")])
+    assert pages.generation == 2

@@ -1,17 +1,27 @@
 """The app: routes, refusals, guards; it never holds the loop."""
 
-from collections.abc import AsyncIterator
+import gzip
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from tests.apis.authorizers import deny_all
 from tests.broker.test_garbage import garbage
-from tests.trio_kafka_admin.kit import admin_ui, read_html
-from trio_kafka.plugin import ErrorCode, KafkaError, PluginContext, plugin
-from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsRequest
+from tests.trio_kafka_admin.kit import Ui, admin_ui, read_html, table_of
+from trio_kafka.plugin import PluginContext, plugin
+from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
+from trio_kafka.security.authorizer import ALLOW_ALL
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.discovery import all_pages
+from trio_kafka_admin.markup import Html, tag, text
+from trio_kafka_admin.page import Data, Page, Place
+from trio_kafka_admin.query import Query
+from trio_kafka_admin.tree_snapshots import FRESH_S
 
 PAGES = [page.name for page in all_pages()]
 
@@ -123,66 +133,197 @@ async def test_admin_ui_is_served_at_the_configured_path(autojump_clock: MockClo
         assert (await ui.ask("/ops/ui/static/app.js")).status == 200
 
 
-async def test_requests_above_max_requests_get_status_503_with_retry_after(
+def page_that(read: Callable[[BrokerReader, Query], Awaitable[Data]]) -> Plugin:
+    """A plugin with a page `words` of that reader."""
+
+    def show(data: Data, place: Place) -> Iterator[Html]:
+        yield tag("p", text(data["said"]), id="said")
+
+    @plugin("giver", order=900)
+    @asynccontextmanager
+    async def giver(context: PluginContext[None]) -> AsyncIterator[None]:
+        """Adds a page."""
+        page = Page(name="words", title="Words", order=25, about=".", read=read, show=show)
+        context.add_admin_page("words", lambda: page)
+        yield
+
+    return giver
+
+
+async def test_pages_above_max_requests_get_status_503_with_retry_after(
     autojump_clock: MockClock,
 ) -> None:
     held = trio.Event()
 
-    @plugin("slow", order=900)
-    @asynccontextmanager
-    async def slow(context: PluginContext[None]) -> AsyncIterator[None]:
-        """Hold every request for the plugins."""
+    async def wait(reader: BrokerReader, query: Query) -> Data:
+        await held.wait()
+        return {"said": query.text("say")}
 
-        async def wait(request: Any, context: Any, forward: Any) -> Any:
-            await held.wait()
-            return await forward(request)
-
-        context.around(ListPluginsRequest, wait)
-        yield
-
-    async with admin_ui(slow, max_requests="2") as ui:
+    async with admin_ui(page_that(wait), max_requests="2") as ui:
         answers = []
 
-        async def ask() -> None:
-            answers.append(await ui.ask("/admin/api/plugins"))
+        async def ask(word: str) -> None:
+            answers.append(await ui.ask(f"/admin/api/words?say={word}"))
 
         async with trio.open_nursery() as nursery:
-            for _ in range(2):
-                nursery.start_soon(ask)
+            for word in "aabb":  # viewers of one page take one place
+                nursery.start_soon(ask, word)
             await wait_all_tasks_blocked()
             refused = await ui.ask("/admin/api/tree")
             on_a_page = await ui.ask("/admin/tree")
+            static = await ui.ask("/admin/static/app.js")
             held.set()
 
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert refused.json()["message"] == "too many requests at once"
-        assert on_a_page.status == 503
-        assert [one.status for one in answers] == [200, 200]
+        assert (on_a_page.status, static.status) == (503, 200)
+        assert [one.status for one in answers] == [200] * 4
         tree = (await ui.json("/admin/api/tree"))["rows"]
         [node] = [one for one in tree if one["name"] == "admin-requests"]
         assert node["figures"] == {"depth": 1, "bound": 2, "high_water": 2, "items": 2}
 
 
-async def test_request_refused_by_a_plugin_gets_status_403_with_the_reason(
-    autojump_clock: MockClock,
-) -> None:
-    @plugin("strict", order=900)
+@asynccontextmanager
+async def busy_handlers(ui: Ui, clients: int) -> AsyncIterator[None]:
+    """So many clients whose requests never end, or never begin."""
+    async with trio.open_nursery() as nursery:
+
+        async def hang() -> None:
+            async with ui.served.connect() as client:
+                await client.ask(MetadataRequest(), 12)
+
+        for _ in range(clients):
+            nursery.start_soon(hang)
+        await trio.sleep(FRESH_S)  # the requests are on their way
+        yield
+        nursery.cancel_scope.cancel()
+
+
+def holding(held: trio.Event) -> Plugin:
+    """A plugin that holds every request, in the handler that serves it, until the event."""
+
+    @plugin("stuck", order=900)
     @asynccontextmanager
-    async def strict(context: PluginContext[None]) -> AsyncIterator[None]:
-        """Lets nobody see the plugins."""
+    async def stuck(context: PluginContext[None]) -> AsyncIterator[None]:
+        """Hold every request."""
 
-        def refuse(request: object, context: object) -> None:
-            raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "not for you")
+        async def wait(request: Any, context: Any, forward: Any) -> Any:
+            await held.wait()
+            return await forward(request)
 
-        context.before(ListPluginsRequest, refuse)
+        context.around(None, wait)
         yield
 
-    async with admin_ui(strict) as ui:
-        answer = await ui.ask("/admin/api/plugins")
+    return stuck
 
-        assert answer.status == 403
-        assert "not for you" in answer.json()["message"]
-        assert (await ui.page("/admin/plugins", 403)).one("h1").text == "403"
+
+async def test_every_page_answers_while_all_handlers_are_stuck_and_the_channel_is_full(
+    autojump_clock: MockClock,
+) -> None:
+    held = trio.Event()
+    async with admin_ui(holding(held), more={"queued.max.requests": "2"}) as ui:
+        for name in PAGES:  # imports
+            await ui.page(f"/admin/{name}")
+        async with busy_handlers(ui, clients=12):
+            begun = trio.current_time()
+            with trio.fail_after(1.0):
+                pages = {name: await ui.page(f"/admin/{name}") for name in PAGES}
+                twins = {name: await ui.json(f"/admin/api/{name}") for name in PAGES}
+            took_s = trio.current_time() - begun
+            held.set()
+
+    queues = {
+        one["path"].rpartition("/")[2]: one
+        for one in twins["queues"]["queues"]
+        if one["path"].startswith("plane data/")
+    }
+    assert (queues["num.io.threads"]["taken"], queues["num.io.threads"]["bound"]) == (8, 8)
+    assert queues["requests"]["fill"] == 1.0
+    assert len(twins["requests"]["requests"]) == 12
+    assert len(table_of(pages["requests"], "requests-in-flight")) == 12
+    assert any("is full" in one["words"] for one in twins["overview"]["findings"])
+    assert took_s == 0.0
+
+
+async def test_numbers_on_a_page_are_those_of_its_json_twin_and_of_the_broker(
+    autojump_clock: MockClock,
+) -> None:
+    async with admin_ui() as ui, ui.served.connect():
+        broker = ui.served.broker
+        page, twin = await ui.page("/admin/queues"), await ui.json("/admin/api/queues")
+        shown = {row["what waits"]: row["now"] for row in table_of(page, "queues")}
+        assert shown == {one["path"]: str(one["waiting"]) for one in twin["queues"]}
+
+        page, twin = await ui.page("/admin/connections"), await ui.json("/admin/api/connections")
+        nodes = [node for _, node in broker.node.walk() if node.kind == "connection"]
+        requests = [str(node.figures()["requests"]) for node in nodes]
+        assert [row["requests"] for row in table_of(page, "connections")] == requests
+        assert [str(one["requests"]) for one in twin["connections"]] == requests
+        assert twin["total"] == len(nodes) == 2
+
+        page, twin = await ui.page("/admin/plugins"), await ui.json("/admin/api/plugins")
+        names = [status.name for status in broker.parts.plugins.statuses()]
+        assert [row["plugin"] for row in table_of(page, "plugins")] == names
+        assert [one["name"] for one in twin["plugins"]] == names
+
+
+async def test_fifty_viewers_cause_one_rendering_a_tick(autojump_clock: MockClock) -> None:
+    reads = []
+
+    async def read(reader: BrokerReader, query: Query) -> Data:
+        reads.append(trio.current_time())
+        await trio.sleep(0.01)
+        return {"said": len(reads)}
+
+    async with admin_ui(page_that(read)) as ui:
+
+        async def view(number: int) -> None:
+            await trio.sleep(number * 0.04)  # viewers do not ask at the same moment
+            for _ in range(5):
+                answer = await ui.ask("/admin/words", **{"accept-encoding": "gzip"})
+                assert answer.status == 200
+                await trio.sleep(2.0)
+
+        async with trio.open_nursery() as nursery:
+            for number in range(50):
+                nursery.start_soon(view, number)
+
+    assert len(reads) <= 11  # 250 answers in 10 s
+    assert all(after - before >= FRESH_S for before, after in pairwise(reads))
+
+
+async def test_page_and_twin_are_sent_with_gzip_to_clients_that_accept_it(
+    autojump_clock: MockClock,
+) -> None:
+    async with admin_ui() as ui:
+        for target in ("/admin/tree", "/admin/api/tree"):
+            plain = await ui.ask(target)
+            packed = await ui.ask(target, **{"accept-encoding": "gzip, br"})
+            assert packed.headers["content-encoding"] == "gzip"
+            assert gzip.decompress(packed.body) == plain.body
+            assert len(packed.body) < len(plain.body) / 3
+
+
+async def test_viewer_without_the_permission_any_more_gets_status_403_and_no_shared_page(
+    autojump_clock: MockClock,
+) -> None:
+    async with admin_ui() as ui:
+        parts = ui.served.broker.parts
+        for page in ("overview", "tree", "queues", "requests", "plugins"):
+            parts.authorizer = ALLOW_ALL
+            await ui.page(f"/admin/{page}")
+            parts.authorizer = deny_all()
+            refused = await ui.page(f"/admin/{page}", status=403)
+            assert "has no permission" in refused.all("p")[0].text
+        parts.authorizer = ALLOW_ALL
+
+
+async def test_page_names_the_run_of_the_broker(autojump_clock: MockClock) -> None:
+    async with admin_ui() as ui:
+        parts = ui.served.broker.parts
+        run = parts.metadata.image.brokers[parts.node_id].incarnation_id.hex()
+
+        assert (await ui.page("/admin")).one("main").attributes["data-run"] == run
 
 
 async def test_large_page_is_sent_in_chunks_while_other_tasks_run(

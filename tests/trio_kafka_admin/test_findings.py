@@ -63,6 +63,33 @@ def look(path: str, kind: str, figures: Figures, at: float = 0.0) -> TreeSnapsho
             "the broker is not serving: it is fenced",
         ),
         ("lifecycle-manager", "part", {"state": "running"}, None),
+        (
+            "watchdog",
+            "part",
+            {
+                "blocks": 2,
+                "last_ms": 812.4,
+                "last_ago_s": 1.4,
+                "last_task": "reader",
+                "last_plugin": "echo",
+                "last_where": "echo.py:12",
+            },
+            "echo blocked the loop for 812 ms, at echo.py:12, 1 s ago",
+        ),
+        (
+            "watchdog",
+            "part",
+            {
+                "blocks": 1,
+                "last_ms": 600.0,
+                "last_ago_s": 899.0,
+                "last_task": "reader",
+                "last_where": "a.py:1",
+            },
+            "reader blocked the loop for 600 ms, at a.py:1, 15 minutes ago",
+        ),
+        ("watchdog", "part", {"blocks": 2, "last_ms": 812.4, "last_ago_s": 901.0}, None),
+        ("watchdog", "part", {"blocks": 0, "last_ms": None, "last_ago_s": None}, None),
         ("log-manager", "part", {"offline": 1}, "log directories offline: 1"),
         ("replica-manager", "part", {"offline": 2}, "partitions offline: 2"),
         (
@@ -116,27 +143,6 @@ def test_finding_rule_reports_a_problem_in_a_single_snapshot(
             "the loop of plane data is busy for 95 % of the time",
         ),
         ("plane data/loop", "part", {"busy_s": 1.0}, {"busy_s": 2.8}, None),
-        (
-            "watchdog",
-            "part",
-            {"blocks": 1},
-            {
-                "blocks": 2,
-                "last_ms": 812.4,
-                "last_task": "reader",
-                "last_plugin": "echo",
-                "last_where": "echo.py:12",
-            },
-            "echo blocked the loop for 812 ms, at echo.py:12",
-        ),
-        (
-            "watchdog",
-            "part",
-            {"blocks": 1},
-            {"blocks": 2, "last_ms": 600.0, "last_task": "reader", "last_where": "a.py:1"},
-            "reader blocked the loop for 600 ms, at a.py:1",
-        ),
-        ("watchdog", "part", {"blocks": 2}, {"blocks": 2, "last_ms": 812.4}, None),
     ],
 )
 def test_finding_rule_reports_a_change_between_two_snapshots(

@@ -12,7 +12,18 @@ PLACE = Place("/ui")
 def test_a_page_links_to_the_others_and_to_its_json() -> None:
     pages = all_pages()
     controls = Html("<form></form>")
-    text = head(pages[1], pages, PLACE, query="a=1&b=2", refresh_ms=50, controls=controls) + foot()
+    text = (
+        head(
+            pages[1],
+            pages,
+            PLACE,
+            query="a=1&b=2",
+            refresh_ms=50,
+            run="a7",
+            controls=controls,
+        )
+        + foot()
+    )
     page = read_html(text)
 
     assert text.startswith("<!doctype html><html lang=")
@@ -20,7 +31,11 @@ def test_a_page_links_to_the_others_and_to_its_json() -> None:
     assert [one.attributes["href"] for one in links] == [f"/ui/{one.name}" for one in pages]
     assert [one.text for one in links if "aria-current" in one.attributes] == [pages[1].title]
     assert page.one("a", href=f"/ui/api/{pages[1].name}?a=1&b=2").text == "JSON"
-    assert page.one("main").attributes == {"id": "live", "data-refresh-ms": "50"}
+    assert page.one("main").attributes == {
+        "id": "live",
+        "data-refresh-ms": "50",
+        "data-run": "a7",
+    }
     assert page.one("title").text.startswith(pages[1].title)
     assert page.all("form") != []
 
@@ -28,11 +43,12 @@ def test_a_page_links_to_the_others_and_to_its_json() -> None:
 def test_page_has_no_inline_script_and_no_inline_style() -> None:
     pages = all_pages()
     page = read_html(
-        head(pages[0], pages, PLACE, query="", refresh_ms=0, controls=Html("")) + foot()
+        head(pages[0], pages, PLACE, query="", refresh_ms=0, run="", controls=Html("")) + foot()
     )
 
     assert [one.content for one in page.all("script")] == [[]]
     assert page.all("style") == []
+    assert page.one("main").attributes == {"id": "live", "data-refresh-ms": "0"}
 
 
 def test_error_page_has_the_error_and_a_link_to_the_overview() -> None:

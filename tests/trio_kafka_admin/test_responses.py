@@ -1,17 +1,16 @@
 """What the app answers with, piece by piece."""
 
-from collections.abc import Awaitable, Callable, Iterator
+import gzip
+from collections.abc import Awaitable, Callable
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
-import trio
 from trio.testing import MockClock
 
 from trio_kafka.testing.asgi import Answer, ask
-from trio_kafka_admin.markup import Html
+from trio_kafka_admin.compressed_body import compress
 from trio_kafka_admin.page import Place
-from trio_kafka_admin.responses import send_page, send_refusal, send_static
+from trio_kafka_admin.responses import send_body, send_refusal, send_static
 from trio_kafka_admin.static_files import StaticFile
 
 
@@ -24,41 +23,32 @@ async def answer_of(
     return await ask(app, method, target, headers=headers)
 
 
-async def test_page_is_sent_in_chunks_of_bounded_size(autojump_clock: MockClock) -> None:
-    pieces = [Html("x" * 1000)] * 100
-    answer = await answer_of("GET", "/", partial(send_page, begun=Html("<begin>"), pieces=pieces))
+async def test_body_is_sent_with_gzip_only_to_clients_that_accept_it(
+    autojump_clock: MockClock,
+) -> None:
+    text = "".join(map(str, range(50_000))).encode()
+    call = partial(send_body, body=await compress([text]), form="json")
+    plain = await answer_of("GET", "/", call)
+    packed = await answer_of("GET", "/", call, **{"accept-encoding": "br, gzip"})
 
-    assert answer.body == b"<begin>" + b"x" * 100_000
-    assert len(answer.chunks) == 6
-    assert max(map(len, answer.chunks)) < 18_000
-
-
-async def test_other_tasks_run_while_page_pieces_are_made(autojump_clock: MockClock) -> None:
-    made: list[int] = []
-    turns: list[int] = []
-
-    def pieces() -> Iterator[Html]:
-        for number in range(100):
-            made.append(number)
-            yield Html("x")
-
-    async def watch() -> None:
-        while len(made) < 100:
-            turns.append(len(made))
-            await trio.lowlevel.checkpoint()
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(watch)
-        await answer_of("GET", "/", partial(send_page, begun=Html(""), pieces=pieces()))
-
-    assert max(after - before for before, after in pairwise(turns)) <= 16
+    assert (plain.status, plain.body) == (200, text)
+    assert "content-encoding" not in plain.headers
+    assert (packed.status, gzip.decompress(packed.body)) == (200, text)
+    assert packed.headers["content-encoding"] == "gzip"
+    for answer in (plain, packed):
+        assert answer.headers["vary"] == "accept-encoding"
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.headers["content-length"] == str(len(answer.body))
+        assert max(map(len, answer.chunks)) < 40_000
 
 
-async def test_head_request_makes_no_page_pieces(autojump_clock: MockClock) -> None:
-    pieces = iter([Html("x")])
-    answer = await answer_of("HEAD", "/", partial(send_page, begun=Html("<begin>"), pieces=pieces))
+async def test_head_request_gets_the_headers_of_a_body_without_the_body(
+    autojump_clock: MockClock,
+) -> None:
+    call = partial(send_body, body=await compress([b"text"]), form="html")
+    get, head = await answer_of("GET", "/", call), await answer_of("HEAD", "/", call)
 
-    assert (answer.status, answer.body, list(pieces)) == (200, b"", ["x"])
+    assert (head.status, head.headers, head.body) == (200, get.headers, b"")
 
 
 async def test_static_file_is_sent_unless_the_etag_matches(autojump_clock: MockClock) -> None:

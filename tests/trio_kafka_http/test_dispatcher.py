@@ -471,3 +471,18 @@ async def test_app_that_fails_while_cancelled_is_logged(
 
     assert scope.cancelled_caught
     assert "an app failed" in caplog.text
+
+
+async def test_missing_path_is_answered_with_the_failure_of_a_broker_that_ends(
+    autojump_clock: MockClock,
+) -> None:
+    dispatcher = dispatcher_of({"/hello": hello}, failure="/data: it is lost", token="secret")
+    right = {"authorization": "Bearer secret"}
+
+    answer = await ask(dispatcher, "GET", "/admin", headers=right)
+    assert answer.status == 503
+    assert answer.json()["message"] == "the broker is stopping: /data: it is lost"  # type: ignore[index]
+    assert (await ask(dispatcher, "GET", "/hello", headers=right)).status == 200
+    refused = await ask(dispatcher, "GET", "/admin")
+    assert refused.status == 401
+    assert b"lost" not in refused.body

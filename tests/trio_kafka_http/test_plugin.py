@@ -11,6 +11,7 @@ from trio.testing import MockClock
 from tests.trio_kafka_http.kit import broken, endless, hello, http_client, slow
 from trio_kafka.broker import RunningBroker
 from trio_kafka.cli.embedded import banner
+from trio_kafka.errors import LogDirError
 from trio_kafka.model import Endpoint
 from trio_kafka.plugin import Plugin, PluginContext, plugin
 from trio_kafka.plugin_host.lifecycle import State
@@ -136,6 +137,44 @@ async def test_readiness_is_503_while_the_broker_stops(autojump_clock: MockClock
         assert (answer.status, b"shutting down" in answer.body) == (503, True)
 
     assert unready(parts) == ["fenced"]
+
+
+@pytest.mark.parametrize("is_connected", [True, False])
+async def test_connected_client_gets_the_reason_of_a_failure_before_the_broker_ends(
+    autojump_clock: MockClock, is_connected: bool
+) -> None:
+    answers = list[tuple[int, bytes]]()
+    ended = trio.Event()
+
+    async def ask(world: World, address: Endpoint) -> None:
+        async with http_client(world, address) as client:
+            assert (await client.ask("GET", "/hello")).status == 200
+            await ended.wait()
+            await trio.sleep(2)  # until the next refresh of an open page
+            answer = await client.ask("GET", "/hello")
+            answers.append((answer.status, answer.body))
+
+    async with trio.open_nursery() as nursery:
+        with pytest.raises(LogDirError, match="no log directory is online"):
+            async with served() as it:
+                if is_connected:
+                    nursery.start_soon(ask, it.broker.world, address_of(it.broker))
+                await trio.sleep(1)
+                failed = trio.current_time()
+                it.broker.tasks.fail(LogDirError("/data", "no log directory is online"))
+                ended.set()
+                await trio.sleep_forever()
+        took_s = trio.current_time() - failed
+
+    if is_connected:
+        [(status, body)] = answers
+        assert status == 503
+        assert b"the broker is stopping: " in body
+        assert b"no log directory is online" in body
+        assert 2 < took_s < 6
+    else:
+        assert took_s < 2
+    assert it.broker.lifecycle.failure.endswith("no log directory is online")
 
 
 async def test_broker_is_not_ready_while_plugins_start(

@@ -37,6 +37,7 @@ class Lifecycle:
 
     state: starting, registered, unfenced, running, shutting down, fenced.
     serving: set when clients are accepted. leaving: set when the stop begins.
+    failure: why the broker stops by itself; empty if it does not.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Lifecycle:
     ) -> None:
         self.epoch = -1
         self.state = "starting"
+        self.failure = ""
         self.serving = trio.Event()
         self.leaving = trio.Event()
         self.registered = trio.Event()
@@ -174,4 +176,4 @@ class Lifecycle:
         )
 
     def _figures(self) -> Figures:
-        return {"state": self.state, "epoch": self.epoch}
+        return {"state": self.state, "epoch": self.epoch, "failure": self.failure or None}

@@ -10,6 +10,7 @@ from typing import Final
 
 import trio
 
+from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.node import Node, Stage
 from trio_kafka.introspect.log import get_logger
 
@@ -41,6 +42,9 @@ async def stop_node(node: Node, deadline_s: float) -> None:
     failure = node.tasks.failure
     if failure is not None:
         _logger.error("stopping because a part failed", reason=f"{failure!r}")
+        lifecycle = node.get(Lifecycle)
+        if lifecycle is not None:
+            lifecycle.failure = str(failure) or type(failure).__name__
     for stage in Stage:
         if not any(stage in part.stops for part in node.open_parts):
             continue

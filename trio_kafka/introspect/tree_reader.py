@@ -6,11 +6,13 @@ below it says so, and the others are complete. The number of rows and the length
 bounded, because clients choose some texts. Permissions are the caller's matter.
 """
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import isfinite
 from typing import Final
 
 import trio
+from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -48,10 +50,14 @@ class TreeRow:
 
 @frozen
 class TreeReading:
-    """Rows, parents before children. truncated: there are more."""
+    """Rows, parents before children. truncated: there are more.
+
+    unread: number of nodes behind the rows, by their kind; empty unless they were counted.
+    """
 
     rows: Sequence[TreeRow]
     truncated: bool
+    unread: Mapping[str, int] = field(factory=dict)
 
     def snapshot(self, at: float) -> TreeSnapshot:
         """Return the nodes by path. The last node of a repeated path wins. at: time of reading."""
@@ -60,22 +66,34 @@ class TreeReading:
 
 
 async def read_tree(
-    root: Node, *, path: str = "", depth: int = -1, most: int = -1, kinds: Sequence[str] = ()
+    root: Node,
+    *,
+    path: str = "",
+    depth: int = -1,
+    most: int = -1,
+    kinds: Sequence[str] = (),
+    counts: bool = False,
 ) -> TreeReading:
     """Read a part of the tree.
 
     path: of its top; may leave out the root's name. depth, most: -1: all, as far as bounds allow.
     kinds: read the nodes of these kinds, with their ancestors; none means all.
+    counts: count the nodes behind the last row, too; a node that is only counted costs 1 µs, as its
+        figures are not read.
     Raises KafkaError: RESOURCE_NOT_FOUND, INVALID_REQUEST for too many kinds.
     """
     bound = MOST if most < 0 else min(most, MOST)
     rows: list[TreeRow] = []
     names: list[str] = []
+    steps = choose(walk(find(root, path), depth), kinds)
+    unread = dict[str, int]()
     truncated = False
-    for step in choose(walk(find(root, path), depth), kinds):
+    for step in steps:
         if step is not None:
             if len(rows) >= bound:
                 truncated = True
+                if counts:
+                    unread = await _count(chain([step], steps))
                 break
             level, node = step
             names[level:] = [_printable(node.name[:LONGEST_NAME])]
@@ -85,7 +103,19 @@ async def read_tree(
         if step is None or not len(rows) % SLICE:
             await trio.lowlevel.checkpoint()
     await trio.lowlevel.checkpoint()
-    return TreeReading(rows, truncated)
+    return TreeReading(rows, truncated, unread)
+
+
+async def _count(steps: Iterable[Step | None]) -> dict[str, int]:
+    """Return the number of nodes by kind."""
+    counts = dict[str, int]()
+    for number, step in enumerate(steps, 1):
+        if step is not None:
+            kind = step[1].kind
+            counts[kind] = counts.get(kind, 0) + 1
+        if step is None or not number % PASSED:
+            await trio.lowlevel.checkpoint()
+    return counts
 
 
 def find(root: Node, path: str) -> Node:

@@ -114,6 +114,7 @@ class Watchdog:
     _ended: list[Block] = field(factory=list, init=False)  # not reported yet
     _reported: trio.Event = field(factory=trio.Event, init=False)
     _last: Block | None = field(default=None, init=False)
+    _last_at: float = field(default=0.0, init=False)  # end of that block, on the clock of the loop
 
     def __attrs_post_init__(self) -> None:
         self._node.add("watchdog", "part", self._figures)
@@ -212,6 +213,7 @@ class Watchdog:
         if named is None:
             return
         block = self._last = evolve(named, seconds=max(seconds, named.seconds))
+        self._last_at = self._loop.elapsed()
         self.blocks += 1
         self.longest_s = max(self.longest_s, block.seconds)
         self._ended.append(block)
@@ -226,6 +228,7 @@ class Watchdog:
             "blocks": self.blocks,
             "longest_ms": self.longest_s * 1e3,
             "last_ms": None if last is None else last.seconds * 1e3,
+            "last_ago_s": None if last is None else self._loop.elapsed() - self._last_at,
             "last_task": None if last is None else last.task,
             "last_plugin": None if last is None else last.owner,
             "last_where": None if last is None else last.where,

@@ -17,5 +17,5 @@ __all__ = [
     "pages",
     "plugin_check",
     "settings",
-    "tree_access",
+    "state_access",
 ]

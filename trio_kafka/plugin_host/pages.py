@@ -44,8 +44,9 @@ class AdminPage:
 
 @define(eq=False)
 class AdminPages:
-    """All pages of one broker."""
+    """All pages of one broker; `generation` grows with every change."""
 
+    generation: int = field(default=0, init=False)
     _pages: dict[str, AdminPage] = field(factory=dict, init=False)
 
     def swap(self, leaving: Iterable[AdminPage], coming: Iterable[AdminPage]) -> None:
@@ -60,6 +61,7 @@ class AdminPages:
                 raise PageError(f"page {page.name} already belongs to plugin {other}")
             pages[page.name] = page
         self._pages = pages
+        self.generation += 1
 
     def find(self, name: str) -> AdminPage | None:
         return self._pages.get(name)

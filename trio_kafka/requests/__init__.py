@@ -5,6 +5,7 @@ __all__ = [
     "authority",
     "config_changes",
     "context",
+    "descriptions",
     "error_counting",
     "failures",
     "inspection",

@@ -93,6 +93,10 @@ class Lifecycle(Protocol):
         """State of the broker; `running` while it serves clients."""
 
     @property
+    def failure(self) -> str:
+        """Why the broker stops by itself; empty if it does not."""
+
+    @property
     def serving(self) -> trio.Event:
         """Event that is set when the broker accepts clients."""
 

@@ -15,18 +15,27 @@ from trio_kafka_admin.table import Row, figures, table, words
 
 _A_STEP: Final = 32  # rows between two checkpoints
 _KINDS: Final = ("plane", "listener", "connection")
+_MOST_PLACES: Final = 100  # planes and listeners that are read beside the connections
 
 
 async def read(reader: BrokerReader, query: Query) -> Data:
     most = query.limit(reader.max_rows)
     search = query.text("of").lower()
-    reading = await reader.tree(kinds=_KINDS)
+    # Only a search reads connections that it does not show.
+    reading = await reader.tree(
+        kinds=_KINDS, most=-1 if search else most + _MOST_PLACES, counts=True
+    )
     rows = await _rows(reading, search)
-    return {"truncated": reading.truncated, "total": len(rows), "connections": rows[:most]}
+    unread = reading.unread.get("connection", 0)
+    return {
+        "truncated": bool(search and unread),
+        "total": len(rows) + (0 if search else unread),
+        "connections": rows[:most],
+    }
 
 
 async def _rows(reading: TreeReading, search: str) -> Sequence[Row]:
-    """Return the rows. wanted: text that client id, software or peer contains."""
+    """Return the rows whose client id, software, peer, listener or plane contains `search`."""
     rows = []
     above: list[tuple[str, str]] = []
     for number, node in enumerate(reading.rows, 1):

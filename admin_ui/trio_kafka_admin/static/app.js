@@ -147,27 +147,94 @@ function isRead() {
   return !marked.isCollapsed && marked.getRangeAt(0).intersectsNode(live);
 }
 
-function tell(words) {
-  said.textContent = words;
-  document.body.classList.toggle("stale", words !== "");
+// --- what is said while the broker is silent, and after it
+
+const SILENT_MS = 900; // an answer takes less than this, unless the loop is blocked
+const NEWS_MS = 60000; // for so long is said that the broker was silent
+let silentSince = 0; // when the first of the requests without an answer was sent; 0: none
+let unreachable = false; // the last request failed without waiting
+let farewell = ""; // why the broker stops, as it said in its last answer
+let news = ""; // about the last silence
+let newsUntil = 0;
+let run = live?.dataset.run; // of the broker that rendered what is shown
+let restarted = "";
+
+function tell(words, stale = words !== "") {
+  if (said.textContent !== words) said.textContent = words;
+  document.body.classList.toggle("stale", stale);
+}
+
+function clock() {
+  return new Date().toLocaleTimeString();
+}
+
+function seconds(ms) {
+  return `${(ms / 1000).toFixed(ms < 10000 ? 1 : 0)} s`;
+}
+
+// The page's own clock: a broker whose loop is blocked cannot say so itself.
+function tellSilence() {
+  const now = performance.now();
+  const ms = silentSince ? now - silentSince : 0;
+  if (document.hidden || paused) return;
+  if (unreachable) {
+    const why = farewell || "it has ended, or the network is down";
+    tell(`the broker cannot be reached for ${seconds(ms)}: ${why}`);
+  } else if (ms >= SILENT_MS) {
+    tell(`the broker has not answered for ${seconds(ms)}: its loop is blocked, or it hangs`);
+  } else if (!document.body.classList.contains("stale")) {
+    tell(restarted || (now < newsUntil ? news : ""), false);
+  }
+}
+
+function heard(fresh) {
+  const ms = silentSince ? performance.now() - silentSince : 0;
+  silentSince = 0;
+  if (ms >= SILENT_MS || unreachable) {
+    news = `the broker answers again since ${clock()}; it was silent for ${seconds(ms)}`;
+    newsUntil = performance.now() + NEWS_MS;
+  }
+  unreachable = false;
+  const now = fresh?.dataset.run;
+  if (now && run && now !== run) restarted = `the broker was restarted before ${clock()}`;
+  run = now || run;
+}
+
+// Why a request was refused: by the HTTP plane as JSON, by the UI as a page.
+function reasonOf(text, page) {
+  try {
+    return JSON.parse(text).message;
+  } catch {
+    return page.querySelector("p")?.textContent ?? "";
+  }
 }
 
 async function refresh() {
-  if (asking || paused || document.hidden || isRead()) return;
+  if (asking) return;
+  if (paused || document.hidden || isRead()) {
+    silentSince = 0; // a page that asks nothing knows of no silence
+    unreachable = false;
+    return;
+  }
   asking = true;
+  silentSince ||= performance.now();
   try {
     const answer = await fetch(location.href, { signal: AbortSignal.timeout(20000) });
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const text = await answer.text();
+    const page = new DOMParser().parseFromString(text, "text/html");
     const fresh = page.getElementById("live");
+    heard(fresh);
+    farewell = answer.status === 503 ? reasonOf(text, page) : "";
     if (!answer.ok || !fresh) {
-      tell(`the broker answers ${answer.status}`);
+      tell(`the broker answers ${answer.status}: ${reasonOf(text, page)}`);
     } else if (!paused && !isRead()) {
       prepare(fresh);
       becomeAll(live, fresh);
-      tell("");
+      tell(restarted || (performance.now() < newsUntil ? news : ""), false);
     }
-  } catch {
-    tell("the broker does not answer");
+  } catch (error) {
+    unreachable = error.name !== "TimeoutError";
+    tellSilence();
   } finally {
     asking = false;
   }
@@ -193,9 +260,14 @@ if (live) {
     pause.addEventListener("click", () => {
       paused = !paused;
       pause.textContent = paused ? "go on" : "pause";
-      if (!paused) refresh();
+      if (paused) tell("", false);
+      else refresh();
     });
     setInterval(refresh, refreshMs);
-    document.addEventListener("visibilitychange", refresh);
+    setInterval(tellSilence, 250);
+    document.addEventListener("visibilitychange", () => {
+      silentSince = asking && !document.hidden ? performance.now() : 0;
+      refresh();
+    });
   }
 }

@@ -3,6 +3,7 @@
 from trio.testing import MockClock
 
 from tests.trio_kafka_admin.kit import admin_ui, table_of
+from trio_kafka.introspect.tree import Figures
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 
 
@@ -67,3 +68,27 @@ async def test_connections_page_shows_http_connections(autojump_clock: MockClock
             ("http", "127.0.0.1:5", 3)
         ]
         assert (rows[0]["client_id"], rows[0]["others"]) == (None, {"age_s": 1.0})
+
+
+async def test_connections_page_reads_only_the_connections_that_it_shows(
+    autojump_clock: MockClock,
+) -> None:
+    reads = []
+
+    def figures() -> Figures:
+        reads.append(1)
+        return {"client_id": f"client {len(reads)}"}
+
+    async with admin_ui() as ui:
+        listener = ui.served.broker.node.add("listener", "listener")
+        for number in range(1000):
+            listener.add(f"{number}", "connection", figures)
+        twin = await ui.json("/admin/api/connections?limit=10")
+        for_a_page = len(reads)
+        found = await ui.json("/admin/api/connections?limit=10&of=client%20999")
+
+    assert len(twin["connections"]) == 10
+    assert (twin["total"], twin["truncated"]) == (1001, False)  # the kit has one of its own
+    assert for_a_page < 150
+    assert len(reads) == for_a_page + 1000
+    assert (found["total"], found["truncated"]) == (1, False)

@@ -10,6 +10,7 @@ from trio.testing import MockClock
 from tests.trio_kafka_builtin.pipelines.kit import Pipelines, progress, running_pipelines
 from trio_kafka.testing.asgi import ask
 from trio_kafka.world.simulated.child import SimulatedProcess
+from trio_kafka_admin.tree_snapshots import FRESH_S
 from trio_kafka_builtin.pipelines.app import MOST_AT_ONCE, ProgressApp
 
 FILES = {"a.toml": 'command = ["run"]', "b.toml": 'command = ["run"]'}
@@ -37,6 +38,7 @@ async def test_progress_posted_by_a_pipeline_is_shown_on_the_page_and_in_metrics
         await ready(it)
         answer = await it.post(children["a"], progress())
         assert (answer.status, answer.body) == (204, b"")
+        await trio.sleep(FRESH_S)
         [query] = (await it.row("a"))["queries"]
         assert (query["name"], query["rows"], query["lag"]) == ("counts", 50, 101)
         assert (await it.row("b"))["queries"] == []

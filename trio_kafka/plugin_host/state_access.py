@@ -1,0 +1,110 @@
+"""State of the broker for plugins that show it: its tree, its requests and its plugins.
+
+Each is read in process, with the values, the bounds and the permission of the API that answers the
+same: DescribeTree, DescribeRequests, ListPlugins. A reading is no request: it waits for no place in
+the request channel and for no handler, so it answers while all of them are taken. It appears in no
+list of requests, metric or request log, and interceptors do not see it.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+import trio
+
+from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.introspect.tree_reader import TreeReading, read_tree
+from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
+from trio_kafka.protocol.messages.k10010_describe_requests import (
+    DescribeRequestsResponse,
+    RequestLife,
+)
+from trio_kafka.requests.descriptions import list_plugin, make_life
+from trio_kafka.requests.inspection import MAX_REQUESTS, Selection, inspect_requests
+from trio_kafka.requests.loopback import IN_PROCESS
+from trio_kafka.requests.parts import Parts
+from trio_kafka.scheduling.chunked_work import step
+from trio_kafka.security.operations import Operation
+from trio_kafka.security.principal import Principal
+from trio_kafka.security.resources import DENIALS, THE_CLUSTER
+
+_SLICE: Final = 32  # requests made into rows between two checkpoints: 0.2 ms
+
+
+async def read_tree_as(
+    principal: Principal,
+    parts: Parts,
+    *,
+    path: str = "",
+    depth: int = -1,
+    most: int = -1,
+    kinds: Sequence[str] = (),
+    counts: bool = False,
+) -> TreeReading:
+    """Read a part of the tree; the arguments are those of `introspect.tree_reader.read_tree`.
+
+    principal: client for which it is read; it needs DESCRIBE on the cluster, as for DescribeTree.
+    Raises KafkaError: CLUSTER_AUTHORIZATION_FAILED, and what the reader raises.
+    """
+    _authorize(principal, parts, Operation.DESCRIBE)
+    return await read_tree(
+        parts.tree, path=path, depth=depth, most=most, kinds=kinds, counts=counts
+    )
+
+
+async def read_requests_as(
+    principal: Principal,
+    parts: Parts,
+    selection: Selection,
+    *,
+    keys: Collection[int] = (),
+    client_id: str | None = None,
+    most: int = -1,
+) -> DescribeRequestsResponse:
+    """List requests as DescribeRequests does. most: -1: as many as its bound allows.
+
+    principal: needs DESCRIBE on the cluster. keys: only these APIs; empty: all. client_id: only
+    this client. Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED).
+    """
+    _authorize(principal, parts, Operation.DESCRIBE)
+
+    def is_wanted(stamps: Stamps, client: str) -> bool:
+        return (not keys or stamps.key in keys) and client_id in (None, client)
+
+    limit = MAX_REQUESTS if most < 0 else min(most, MAX_REQUESTS)
+    steps = inspect_requests(parts.planes, selection, is_wanted, limit, parts.in_process)
+    while (done := step(steps)) is None:
+        await trio.lowlevel.checkpoint()
+    inspected, truncated = done.value
+    lives = list[RequestLife]()
+    for number, request in enumerate(inspected):
+        if not number % _SLICE:
+            await trio.lowlevel.checkpoint()
+        lives.append(make_life(request))
+    await trio.lowlevel.checkpoint()
+    return DescribeRequestsResponse(truncated=truncated, requests=lives)
+
+
+def list_plugins_as(principal: Principal, parts: Parts) -> ListPluginsResponse:
+    """List the plugins as ListPlugins does.
+
+    principal: needs DESCRIBE_CONFIGS on the cluster. Raises KafkaError(
+    CLUSTER_AUTHORIZATION_FAILED).
+    """
+    _authorize(principal, parts, Operation.DESCRIBE_CONFIGS)
+    return ListPluginsResponse(plugins=[list_plugin(status) for status in parts.plugins.statuses()])
+
+
+def is_allowed(principal: Principal, parts: Parts, operation: Operation) -> bool:
+    """Return whether a principal has a permission on the cluster."""
+    return parts.authorizer.authorize(principal, IN_PROCESS.host, operation, THE_CLUSTER)
+
+
+def _authorize(principal: Principal, parts: Parts, operation: Operation) -> None:
+    """Require a permission on the cluster. Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED)."""
+    if not is_allowed(principal, parts, operation):
+        raise KafkaError(
+            DENIALS[THE_CLUSTER.type],
+            f"{principal} has no permission {operation.name} on cluster {THE_CLUSTER.name}: ask an"
+            " administrator for it",
+        )
