@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--hypothesis-profile", None) is None:
         hypothesis.settings.load_profile(config.getoption("--sizes"))
     if config.getoption("--sizes") == "short":
-        os.environ.setdefault("KAFKA_JVM_OPTS", BRIEF_JVM)
+        os.environ.setdefault("APACHE_JVM_OPTS", BRIEF_JVM)
 
 
 @pytest.hookimpl(wrapper=True)

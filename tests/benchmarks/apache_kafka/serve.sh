@@ -3,7 +3,7 @@
 # One Apache Kafka node, broker and controller in one process, on 127.0.0.1; in the foreground, until SIGTERM.
 # Logs to standard output. A DATA_DIRECTORY that is formatted is used again; logs are in its "log".
 #   KAFKA_HEAP_OPTS   heap                (-Xms1g -Xmx1g, as the distribution's)
-#   KAFKA_JVM_OPTS    other JVM options   (the distribution's)
+#   APACHE_JVM_OPTS   other JVM options   (the distribution's)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 3 ] || { sed -n 2,6p "$0" >&2; exit 2; }
@@ -41,5 +41,5 @@ fi
 default_options="-server -XX:+UseG1GC -XX:MaxGCPauseMillis=20 -XX:InitiatingHeapOccupancyPercent=35
   -XX:+ExplicitGCInvokesConcurrent -XX:MaxInlineLevel=15 -Djava.awt.headless=true"
 # shellcheck disable=SC2086 - options are split on purpose
-exec java ${KAFKA_HEAP_OPTS:--Xms1g -Xmx1g} ${KAFKA_JVM_OPTS:-$default_options} \
+exec java ${KAFKA_HEAP_OPTS:--Xms1g -Xmx1g} ${APACHE_JVM_OPTS:-$default_options} \
   "$logging" -cp "$class_path" kafka.Kafka "$settings"
