@@ -35,7 +35,7 @@ def test_first_and_last_parameter_of_each_group_are_kept() -> None:
 
 
 def repeated(choose: Callable[[], T]) -> list[T]:
-    """What is chosen in twenty runs of other seeds, and again in those of the same seeds."""
+    """Return the choices of twenty runs of other seeds, and again in those of the same seeds."""
     chosen = []
     for seed in [*range(20), *range(20)]:
         random.seed(seed)

@@ -1,4 +1,4 @@
-"""What open pages of the admin UI cost an idle broker: a broker process, and viewers over HTTP.
+"""CPU that open pages of the admin UI take: a broker process that idles, and viewers over HTTP.
 
     python -m tests.benchmarks.bench_admin_viewers [connections] [seconds]
 

@@ -1,4 +1,4 @@
-"""What a row costs two revisions, measured in both orders: ratio, spread and table.
+"""Comparison of two revisions in one row, measured in both orders: ratio, spread and table.
 
 Which broker is started and measured first biases a row by some percent. So each row is measured in
 both orders, and its ratio is the geometric mean of the ratios of both. An order's ratio is that of
