@@ -21,10 +21,11 @@ MOST: Final = 64  # renderings that are kept
 
 @frozen
 class _Kept(Generic[R]):
-    """Rendering, and when it was begun."""
+    """Rendering, and when it was begun and ended."""
 
     rendering: R
-    at: float
+    begun: float
+    ended: float
 
 
 @define(eq=False)
@@ -53,17 +54,21 @@ class Renderings(Generic[R]):
 
         Raises HttpError(503) if too many are being made, and what `render` raises.
         """
+        since = trio.current_time()
         async with self._turn(key):
+            kept = self._kept.get(key)
+            if kept is not None and kept.ended >= since:  # this viewer waited for it, however long
+                return kept.rendering
             self._forget_old()
             kept = self._kept.get(key)
             if kept is not None:
                 return kept.rendering
             if self.in_flight.full:
                 raise HttpError(503, "too many requests at once")
-            at = trio.current_time()
+            begun = trio.current_time()
             with self.in_flight:
                 rendering = await render()
-            self._kept[key] = _Kept(rendering, at)
+            self._kept[key] = _Kept(rendering, begun, trio.current_time())
             return rendering
 
     @asynccontextmanager
@@ -82,7 +87,7 @@ class Renderings(Generic[R]):
     def _forget_old(self) -> None:
         """Drop what is no longer fresh, and the oldest of too many."""
         now = trio.current_time()
-        for key in [key for key, kept in self._kept.items() if now - kept.at >= self._tick_s]:
+        for key in [key for key, kept in self._kept.items() if now - kept.begun >= self._tick_s]:
             del self._kept[key]
         while len(self._kept) >= MOST:
             del self._kept[next(iter(self._kept))]

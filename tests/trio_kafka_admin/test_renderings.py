@@ -14,14 +14,15 @@ from trio_kafka_http.asgi_json import HttpError, InFlight
 class Renderer:
     """Renders for a tenth of a second; `errors` are raised by the next renderings."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = 0.1) -> None:
+        self.seconds = seconds
         self.begun = 0
         self.errors: list[Exception] = []
 
     async def __call__(self) -> str:
         self.begun += 1
         number = self.begun
-        await trio.sleep(0.1)
+        await trio.sleep(self.seconds)
         if self.errors:
             raise self.errors.pop()
         return f"rendering {number}"
@@ -34,7 +35,7 @@ def shared(bound: int = 16) -> Renderings[str]:
 async def viewers(
     count: int, renderings: Renderings[str], render: Callable[[], Awaitable[str]]
 ) -> list[str]:
-    """What so many viewers get that ask at once."""
+    """Return the renderings that so many viewers get who ask at once."""
     shown = list[str]()
 
     async def view() -> None:
@@ -54,6 +55,18 @@ async def test_viewers_of_one_page_share_one_rendering(autojump_clock: MockClock
 
     assert first == ["rendering 1"] * 50
     assert later == ["rendering 1"] * 3
+
+
+async def test_viewers_that_waited_share_a_rendering_that_took_longer_than_a_tick(
+    autojump_clock: MockClock,
+) -> None:
+    renderings, renderer = shared(), Renderer(2 * FRESH_S)
+
+    first = await viewers(50, renderings, renderer)
+    await trio.sleep(0.01)
+    later = await renderings.get("page", renderer)
+
+    assert (first, later) == (["rendering 1"] * 50, "rendering 2")
 
 
 async def test_page_is_rendered_again_once_its_rendering_is_no_longer_fresh(
