@@ -1,4 +1,4 @@
-"""Which parameters of a walk are marked long, and which tests `make test` leaves out."""
+"""Parameters of a walk that are marked long, and the tests that `make test` leaves out."""
 
 import random
 import subprocess

@@ -1,4 +1,4 @@
-"""Which tests a change chooses."""
+"""Test files that a change of source files chooses."""
 
 import subprocess
 from pathlib import Path

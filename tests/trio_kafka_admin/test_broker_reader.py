@@ -1,4 +1,4 @@
-"""What pages read, and for whom."""
+"""Readings of the broker for pages, and the permissions that they need."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

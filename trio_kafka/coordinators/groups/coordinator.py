@@ -74,7 +74,7 @@ class GroupDependencies:
 class GroupCoordinator:
     """Coordinates the groups whose partitions are led here.
 
-    topic: who coordinates which group. runtime: the shards. coordinator: asks them. classic,
+    topic: finds the coordinator of a group. runtime: the shards. coordinator: asks them. classic,
     consumer: requests of members, by protocol. offsets: requests for offsets. searches: of topics,
     by regular expression. settings: of groups without settings of their own. own_settings: of
     groups with them.

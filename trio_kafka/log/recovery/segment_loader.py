@@ -32,7 +32,7 @@ _logger: Final = get_logger(__name__)
 
 @define(kw_only=True)
 class Recovery:
-    """What is known of a log before it is loaded, and how it is checked.
+    """Facts of a log before it is loaded, and how it is checked.
 
     clean: the broker stopped cleanly. cleaned_until: below it compaction may have left gaps. These
         and the other offsets are from the checkpoints of the log directory.

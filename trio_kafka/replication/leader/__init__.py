@@ -1,4 +1,4 @@
-"""What a leader does: appends with their acknowledgement, reads, fetch sessions, deletions."""
+"""Leader: appends with their acknowledgement, reads, fetch sessions, deletions."""
 
 __all__ = [
     "append",

@@ -1,4 +1,4 @@
-"""What requests of the classic protocol share: a group may be of every type.
+"""Requests of the classic protocol, for groups of every type.
 
 A classic group serves them by `joining`, `syncing` and `session`. A group of another type has a
 `ClassicAdapter`, or none.

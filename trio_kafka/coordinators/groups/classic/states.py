@@ -30,7 +30,7 @@ WITH_GENERATION: Final = (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE
 
 
 class GroupEvent(Enum):
-    """What changes the state of a group. The value is shown in the diagram."""
+    """Change of the state of a group. The value is shown in the diagram."""
 
     MEMBERS_CHANGE = "members change, or the record is refused"
     GENERATION_BEGINS = "all have joined, or their time is over"
