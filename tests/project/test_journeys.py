@@ -55,7 +55,7 @@ async def test_few_frames_lie_between_the_handler_and_the_member_that_is_added(
             frame = frame.f_back
         add(*arguments)
 
-    async with joined_before() as (_, client):
+    async with joined_before("g") as (_, client):
         monkeypatch.setattr(joining, "_add", recorded)
         await join(client, "g")
 

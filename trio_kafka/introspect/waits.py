@@ -1,0 +1,83 @@
+"""Waits: what a request or a task waits for, as data, with whom and until when.
+
+The first wait of a chain is what the waiting thing itself waits for; each further one is what the
+one before waits for: a request for a group, the group for a member. A test holds that every kind of
+wait in the code fills them.
+"""
+
+from typing import Literal
+
+from trio_kafka.attributes import frozen
+
+WaitCause = Literal[
+    "bytes",  # a Fetch: fewer bytes than it asks for
+    "change",  # something has to change: metadata, a shard, a group's offsets
+    "channel",  # the request channel is full
+    "client",  # the client does not read its answer
+    "fault",  # a fault rule delays it
+    "handler",  # no handler is free
+    "member",  # another member of the group has not joined, or its leader not assigned
+    "memory",  # the memory pool has no room
+    "plugin",  # code of a plugin runs
+    "processor",  # its processor has not come to the answer yet
+    "quota",  # the client used more than its quota
+    "steps",  # it is being computed, in slices of the loop
+    "sync",  # a directory writes to its disk
+    "time",  # nothing but time: a delay that the protocol wants
+    "token",  # a limiter has no token
+]
+SubjectKind = Literal[
+    "broker",
+    "channel",
+    "client",
+    "connection",
+    "controller",
+    "directory",
+    "fault rule",
+    "group",
+    "job",
+    "limiter",
+    "listener",
+    "member",
+    "partition",
+    "plugin",
+    "quota",
+    "request",
+    "shard",
+    "task",
+    "topic",
+]
+
+
+@frozen
+class Subject:
+    """Thing that something waits for, or that has trouble.
+
+    name: as users know it: a topic, `topic-partition`, `group`, `group/member id`, a path, a client
+    id; a connection by its id. Clients choose some, so it is escaped where it is shown.
+    """
+
+    kind: SubjectKind
+    name: str
+
+
+@frozen(kw_only=True)
+class Wait:
+    """One wait.
+
+    on: what or whom it waits for. needs, has: how much of `unit`; None: nothing is counted.
+    age_s: how long the wait has lasted; left_s: until its deadline, never negative; None: unknown,
+    and no deadline. then: what happens at the deadline, as in "it is answered with what is there";
+    empty if there is none. words: the wait as a sentence part that needs nothing else, as in
+    "12 of 100,000 bytes from topic rare".
+    """
+
+    cause: WaitCause
+    words: str
+    on: Subject
+    needs: float | None = None
+    has: float | None = None
+    unit: str = ""
+    age_s: float | None = None
+    left_s: float | None = None
+    then: str = ""
