@@ -10,6 +10,7 @@ from typing import Final
 
 import trio
 
+from trio_kafka.introspect.facts.requests import RequestFacts
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
@@ -28,6 +29,7 @@ from trio_kafka.requests.inspection import Selection
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
+from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
@@ -92,6 +94,15 @@ class BrokerReader:
             keys=frozenset(keys),
             client_id=client_id,
             most=most,
+        )
+
+    async def requests_in_flight(
+        self, *, keys: Sequence[int] = (), client_id: str | None = None, most: int = -1
+    ) -> Sequence[RequestFacts]:
+        """See `read_requests_in_flight`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_requests_in_flight(
+            self.context.parts, self._principal, keys=keys, client_id=client_id, most=most
         )
 
     async def plugins(self) -> ListPluginsResponse:
