@@ -1,12 +1,15 @@
 """The ASGI app: pages, as HTML and as JSON, and static files. Read-only: GET and HEAD.
 
-`<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON.
+`<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON;
+`<path>/download/<name>` are files to keep.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import chain
 from typing import Final
+
+import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import PluginContext, RefusedError
@@ -15,6 +18,8 @@ from trio_kafka.plugin_host.pages import AdminPage
 from trio_kafka.security.principal import Principal
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.compressed_body import CompressedBody, compress
+from trio_kafka_admin.downloads import DOWNLOADS
+from trio_kafka_admin.downloads.download import Download, Source, send_download
 from trio_kafka_admin.layout import foot, head
 from trio_kafka_admin.page import Place
 from trio_kafka_admin.page_registry import PageRegistry
@@ -65,6 +70,7 @@ class AdminApp:
         self._readers: dict[Principal, BrokerReader] = {}
         self._registry = PageRegistry(context.pages, context.world.run_in_thread, context.name)
         self._static = static
+        self._recording = trio.Lock()
         in_flight = InFlight(context.settings.max_requests)
         refresh_s = context.settings.refresh_ms / 1e3
         tick_s = min(refresh_s, FRESH_S) if refresh_s else FRESH_S
@@ -100,6 +106,8 @@ class AdminApp:
                 await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
             case ["api", name] if entry := await self._registry.find(name):
                 await self._send_shared(entry, "json", scope, send)
+            case ["download", name] if name in DOWNLOADS:
+                await self._send_download(DOWNLOADS[name], scope, send)
             case [name] if entry := await self._registry.find(name or await self._first()):
                 await self._send_shared(entry, "html", scope, send)
             case _:
@@ -115,6 +123,20 @@ class AdminApp:
         # A reload replaces pages, and the links on all of them.
         key = (self._context.pages.generation, reader, form, place, entry.name, query)
         await send_body(scope, send, await self._renderings.get(key, render), form)
+
+    async def _send_download(self, download: Download, scope: Scope, send: Send) -> None:
+        """Make and send a file; those who ask for it meanwhile get the same."""
+        reader, query = self._reader(scope), scope["query_string"]
+        source = Source(
+            reader=reader,
+            query=Query(query),
+            registry=self._registry,
+            static=self._static,
+            recording=self._recording,
+        )
+        key = (self._context.pages.generation, reader, "download", download.name, query)
+        make = partial(download.make, source)
+        await send_download(scope, send, download, await self._renderings.get(key, make))
 
     def _reader(self, scope: Scope) -> BrokerReader:
         """Return the reader of the request's principal; the HTTP plane knows two at most.

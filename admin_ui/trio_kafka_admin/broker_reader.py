@@ -10,6 +10,7 @@ from typing import Final
 
 import trio
 
+from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
@@ -18,6 +19,7 @@ from trio_kafka.plugin_host.state_access import (
     list_plugins_as,
     read_requests_as,
     read_tree_as,
+    record_as,
 )
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
 from trio_kafka.protocol.messages.k10010_describe_requests import (
@@ -93,6 +95,11 @@ class BrokerReader:
             client_id=client_id,
             most=most,
         )
+
+    async def record(self, seconds: float) -> Recording:
+        """Record what runs in the next seconds. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await record_as(self._principal, self.context.parts, seconds)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""
