@@ -1,7 +1,7 @@
 """The ASGI app: pages, as HTML and as JSON, and static files. Read-only: GET and HEAD.
 
 `<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON;
-`<path>/download/<name>` are files to keep.
+`<path>/download/<name>` are files to keep, and below `api` with refusals as JSON.
 """
 
 from collections.abc import Callable, Mapping
@@ -106,7 +106,7 @@ class AdminApp:
                 await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
             case ["api", name] if entry := await self._registry.find(name):
                 await self._send_shared(entry, "json", scope, send)
-            case ["download", name] if name in DOWNLOADS:
+            case ["download", name] | ["api", "download", name] if name in DOWNLOADS:
                 await self._send_download(DOWNLOADS[name], scope, send)
             case [name] if entry := await self._registry.find(name or await self._first()):
                 await self._send_shared(entry, "html", scope, send)

@@ -6,6 +6,7 @@ from tests.project.tree import ROOT, modules, place_of_test
 
 # Modules without a test file of their own, each with what tests them.
 TESTED_ELSEWHERE = {
+    "admin_ui/trio_kafka_admin/commands": "small commands: test_commands.py runs them",
     "plugins/trio_kafka_builtin/fault_commands": "small commands: test_commands.py runs them",
     "trio_kafka/cli/plugin/templates": "texts: test_kinds.py runs the tests of each",
     "trio_kafka/coordinators/groups/offset_values.py": "values: held by the tests of commits",
