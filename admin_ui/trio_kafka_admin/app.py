@@ -21,7 +21,8 @@ from trio_kafka_admin.compressed_body import CompressedBody, compress
 from trio_kafka_admin.downloads import DOWNLOADS
 from trio_kafka_admin.downloads.download import Download, Source, send_download
 from trio_kafka_admin.layout import foot, head
-from trio_kafka_admin.page import Place
+from trio_kafka_admin.markup import Html, join
+from trio_kafka_admin.page import Data, Place
 from trio_kafka_admin.page_registry import PageRegistry
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.renderings import Renderings
@@ -34,6 +35,8 @@ from trio_kafka_admin.responses import (
     send_refusal,
     send_static,
 )
+from trio_kafka_admin.rewind_slider import AGO, slider
+from trio_kafka_admin.rewinding import KEPT_S
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.static_files import StaticFile, read_static_files
 from trio_kafka_admin.tree_snapshots import FRESH_S
@@ -165,26 +168,51 @@ class AdminApp:
         self, entry: AdminPage, reader: BrokerReader, query: bytes
     ) -> CompressedBody:
         """Render the data of a page as JSON."""
-        return await compress(json_pieces(await self._registry.read(entry, reader, Query(query))))
+        data, _ = await self._read(entry, reader, Query(query))
+        return await compress(json_pieces(data))
+
+    async def _read(
+        self, entry: AdminPage, reader: BrokerReader, query: Query
+    ) -> tuple[Data, float]:
+        """Return the data of a page, and their age in seconds; 0: they are of now."""
+        if not entry.page.is_kept:
+            return await self._registry.read(entry, reader, query), 0.0
+        past = reader.past(entry.name)
+        ago_s = query.number(AGO, 0, low=0, high=int(KEPT_S))
+        if ago_s:
+            return await past.at(ago_s)
+        data = await self._registry.read(entry, reader, query)
+        await past.keep(data)
+        return data, 0.0
 
     async def _render_page(
         self, entry: AdminPage, reader: BrokerReader, query: bytes, place: Place
     ) -> CompressedBody:
         """Render a page as HTML."""
         parsed = Query(query)
-        data = await self._registry.read(entry, reader, parsed)
+        data, ago_s = await self._read(entry, reader, parsed)
         pieces = await self._registry.show(entry, data, place)
         begun = head(
             entry.page,
             await self._registry.listed(),
             place,
             query=query.decode(),
-            refresh_ms=self._settings.refresh_ms,
+            refresh_ms=0 if ago_s else self._settings.refresh_ms,
             run=self._run(),
-            controls=self._registry.ask(entry, parsed, place),
+            controls=self._controls(entry, reader, parsed, place, ago_s=ago_s),
         )
         page = chain([begun], pieces, [foot()])
         return await compress((piece.encode() for piece in page), most=PIECES_PER_TURN)
+
+    def _controls(
+        self, entry: AdminPage, reader: BrokerReader, query: Query, place: Place, *, ago_s: float
+    ) -> Html:
+        """Render what stands above the content."""
+        controls = self._registry.ask(entry, query, place)
+        if not entry.page.is_kept:
+            return controls
+        oldest_s = reader.past(entry.name).oldest_s
+        return join([controls, slider(entry.name, place, ago_s=ago_s, oldest_s=oldest_s)])
 
     def _run(self) -> str:
         """Return the id of this run of the broker; empty before its registration."""

@@ -30,6 +30,7 @@ from trio_kafka.requests.inspection import Selection
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
+from trio_kafka_admin.rewinding import Past
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
@@ -45,12 +46,17 @@ class BrokerReader:
         self.context = context
         self._principal = principal
         self._used = set[Operation]()  # permissions of the readings so far
+        self._pasts = dict[str, Past]()
         self.overview = TreeSnapshots(self._read_overview)
         self.queues = TreeSnapshots(self._read_queues)
 
     @property
     def max_rows(self) -> int:
         return self.context.settings.max_rows
+
+    def past(self, page: str) -> Past:
+        """Return what was kept of a page."""
+        return self._pasts.setdefault(page, Past())
 
     @property
     def is_current(self) -> bool:
