@@ -106,7 +106,7 @@ async def test_arrows_lead_from_the_reader_over_the_handler_to_the_sender() -> N
     assert arrows[-1]["bp"] == "e"
 
 
-async def test_a_request_that_nobody_was_seen_to_serve_has_no_arrow() -> None:
+async def test_a_request_of_unrecorded_tasks_has_no_arrow() -> None:
     stamps = Stamps(received=1.0, begun=1.1, sent=1.2)
     _, trace = await traced(requests=[stamps], after=SteppedClock())
 

@@ -8,6 +8,7 @@ from tests.project.tree import ROOT, modules, place_of_test
 TESTED_ELSEWHERE = {
     "admin_ui/trio_kafka_admin/commands": "small commands: test_commands.py runs them",
     "admin_ui/trio_kafka_admin/copying": "sources of tests: test_source.py runs each",
+    "admin_ui/trio_kafka_admin/downloads/__init__.py": "a table: held by the tests of each file",
     "plugins/trio_kafka_builtin/fault_commands": "small commands: test_commands.py runs them",
     "trio_kafka/cli/plugin/templates": "texts: test_kinds.py runs the tests of each",
     "trio_kafka/coordinators/groups/offset_values.py": "values: held by the tests of commits",

@@ -27,8 +27,8 @@ def produce(topic: str, partition: int, client_id: str, *, records: int = 1) -> 
     """Write records into one partition."""
     call = f'producer.produce({literal(topic)}, b"value", partition={partition})'
     lines = [call] if records == 1 else [f"for _ in range({records}):", f"    {call}"]
-    made = client("producer", "Producer", _named(client_id))
-    return Load("Producer", (*made, *lines, "producer.flush(60)"))
+    maker = client("producer", "Producer", _named(client_id))
+    return Load("Producer", (*maker, *lines, "producer.flush(60)"))
 
 
 def fetch(topic: str, client_id: str, more: Mapping[str, object] | None = None) -> Load:
@@ -60,8 +60,8 @@ def join(topic: str, group_id: str, client_id: str) -> Load:
 
 def describe(client_id: str) -> Load:
     """Ask for the topics."""
-    made = client("client", "admin.AdminClient", _named(client_id))
-    return Load("admin", (*made, "client.list_topics(timeout=60)"))
+    maker = client("client", "admin.AdminClient", _named(client_id))
+    return Load("admin", (*maker, "client.list_topics(timeout=60)"))
 
 
 def _named(client_id: str) -> dict[str, object]:

@@ -68,7 +68,7 @@ async def test_viewers_of_the_same_seconds_share_a_recording(autojump_clock: Moc
     assert len({answer.body for answer in answers}) == 1
 
 
-async def test_a_viewer_who_leaves_ends_the_recording(autojump_clock: MockClock) -> None:
+async def test_a_viewer_that_leaves_ends_the_recording(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         with trio.move_on_after(1):
             await ui.ask("/admin/download/trace?seconds=5")
