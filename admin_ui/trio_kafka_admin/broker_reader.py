@@ -11,7 +11,7 @@ from typing import Final
 import trio
 
 from trio_kafka.introspect.facts.connections import ConnectionFacts
-from trio_kafka.introspect.facts.requests import RequestFacts
+from trio_kafka.introspect.facts.requests import OpenedRequest, RequestFacts
 from trio_kafka.introspect.facts.storage import DirectoryFacts
 from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
@@ -35,7 +35,7 @@ from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
 from trio_kafka_admin.readings.connections import read_connections
 from trio_kafka_admin.readings.directories import read_directories
-from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
+from trio_kafka_admin.readings.requests_in_flight import read_request, read_requests_in_flight
 from trio_kafka_admin.rewinding import Past
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
@@ -116,6 +116,11 @@ class BrokerReader:
         return await read_requests_in_flight(
             self.context.parts, self._principal, keys=keys, client_id=client_id, most=most
         )
+
+    async def request(self, connection: str, correlation: int) -> OpenedRequest | None:
+        """See `read_request`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_request(self.context.parts, self._principal, connection, correlation)
 
     async def connections(self, *, most: int = -1) -> Sequence[ConnectionFacts]:
         """See `read_connections`. Raises KafkaError."""
