@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any
 
 import trio
@@ -61,3 +62,36 @@ async def test_queued_request_names_the_plugin_that_has_all_handlers(
         *chain(queued),
     ]
     assert room[0].words == "room in the request channel: 1 of 1 are queued"
+
+
+@plugin("naps")
+@asynccontextmanager
+async def naps_then_holds(context: PluginContext[Any]) -> AsyncIterator[None]:
+    """Parks a Metadata request for 5 s; holds another one with its handler."""
+    calls = count()
+
+    async def nap(request: object, context: Context, forward: Any) -> object:
+        if next(calls):
+            await trio.sleep(60)
+        else:
+            await context.parked(trio.sleep, 5)
+        return await forward(request)
+
+    context.around(MetadataRequest, nap)
+    yield
+
+
+async def test_request_that_goes_on_after_a_pause_waits_for_a_token(
+    autojump_clock: MockClock,
+) -> None:
+    async with waiting({"num.io.threads": "1"}, plugins=(naps_then_holds,)) as waits:
+        await metadata(waits, 2)
+        await trio.sleep(10)
+        rows = [facts.why for facts in await waits.facts("Metadata")]
+
+    (queued,) = [why for why in rows if why[0].cause == "token"]
+    assert chain(queued) == [
+        ("token", "limiter", "num.io.threads of plane data"),
+        ("plugin", "plugin", "naps"),
+    ]
+    assert queued[0].words == "a handler token: 1 of 1 are taken, 1 by plugin naps"
