@@ -347,6 +347,7 @@ async def test_operation_adds_age_and_deadline_to_what_it_waits_for(
     autojump_clock: MockClock,
 ) -> None:
     bench = Bench()
+    await trio.sleep(1)
     delayed = Delayed((), trio.current_time() + 30, lambda _: None, bench.purgatory, Says())
     delayed.since = trio.current_time()
     await trio.sleep(10)
