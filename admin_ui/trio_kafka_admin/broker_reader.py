@@ -10,6 +10,7 @@ from typing import Final
 
 import trio
 
+from trio_kafka.introspect.facts.groups import GroupFacts
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
@@ -28,6 +29,7 @@ from trio_kafka.requests.inspection import Selection
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
+from trio_kafka_admin.readings.groups import read_groups
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
@@ -93,6 +95,10 @@ class BrokerReader:
             client_id=client_id,
             most=most,
         )
+
+    async def groups(self, *, only: str | None = None, most: int = -1) -> Sequence[GroupFacts]:
+        """Read the groups, the most troubled first: see `group_access.read_groups_as`."""
+        return await read_groups(self.context.parts, self._principal, only=only, most=most)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""

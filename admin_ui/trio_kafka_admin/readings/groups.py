@@ -1,0 +1,15 @@
+"""Readings of consumer groups."""
+
+from collections.abc import Sequence
+
+from trio_kafka.introspect.facts.groups import GroupFacts
+from trio_kafka.plugin_host.group_access import read_groups_as
+from trio_kafka.requests.parts import Parts
+from trio_kafka.security.principal import Principal
+
+
+async def read_groups(
+    parts: Parts, principal: Principal, *, only: str | None = None, most: int = -1
+) -> Sequence[GroupFacts]:
+    """Read the groups that this broker coordinates: see `group_access.read_groups_as`."""
+    return await read_groups_as(principal, parts, only=only, most=most)
