@@ -19,7 +19,7 @@ from trio_kafka.introspect.tree_reader import TreeReading
 
 MOST_REQUESTS: Final = 1000
 MOST_CONNECTIONS: Final = 500
-MOST_GROUPS: Final = 500
+MOST_GROUPS: Final = 100  # the most troubled come first
 
 
 @frozen(kw_only=True)

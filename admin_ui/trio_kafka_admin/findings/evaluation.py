@@ -1,5 +1,7 @@
 """Evaluation of all rules over two moments, in slices."""
 
+from typing import Final
+
 import trio
 
 from trio_kafka_admin.findings.change import Change
@@ -8,7 +10,7 @@ from trio_kafka_admin.findings.folding import fold
 from trio_kafka_admin.findings.rules import RULES
 from trio_kafka_admin.moments import Moment
 
-MOST_OF_A_RULE = 100  # findings of one rule: a page with more helps nobody
+MOST_OF_A_RULE: Final = 100  # findings of one rule: a page with more helps nobody
 
 
 def findings_of(before: Moment | None, now: Moment) -> list[Finding]:

@@ -29,7 +29,7 @@ def silent_member(change: Change) -> Iterator[Finding]:
         yield Finding(
             kind="silent-member",
             title=f"group {short(group.group_id)} waits for member {label(first)}{more}",
-            more=f", which {first.owes} for {duration(age_s)}{_fate(first)}; {waiting}",
+            more=f", which {first.owes}{_heartbeat(first)}{_fate(first)}; {waiting}",
             subject=member_of(group.group_id, first.member_id),
             severity="wrong",
             explains=(
@@ -55,6 +55,12 @@ def _age_s(change: Change, group: GroupFacts) -> float:
     past = change.past_groups.get(group.group_id)
     is_same = past is not None and past.state == group.state and past.epoch == group.epoch
     return (change.seconds or 0.0) if is_same else 0.0
+
+
+def _heartbeat(member: MemberFacts) -> str:
+    if member.heartbeat_s is None:
+        return ""
+    return f" (its last heartbeat came {duration(member.heartbeat_s)} ago)"
 
 
 def _fate(member: MemberFacts) -> str:

@@ -30,7 +30,8 @@ def long_wait(change: Change) -> Iterator[Finding]:
             because = (*because, handlers_of(plane))
         yield Finding(
             kind="long-wait",
-            title=f"{api} requests that have waited for more than {LONG_S:.0f} s: {len(requests):,}",
+            title=f"{api} requests that have waited for more than {LONG_S:.0f} s:"
+            f" {len(requests):,}",
             more=f"; the oldest, of client {short(oldest.client_id)}, for {oldest.age_s:,.0f} s;"
             f" they wait for {_chain(oldest)}",
             subject=Subject("request", f"{plane} {api} {last.name if last else ''}"),

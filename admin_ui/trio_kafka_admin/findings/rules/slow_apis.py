@@ -35,8 +35,9 @@ def slow_api(change: Change) -> Iterator[Finding]:
         mean_ms = node.grown("total_ms") / count if count > 0 else 0.0
         if mean_ms < SLOW_MS:
             continue
-        hop = max(HOPS, key=lambda name, node=node: node.grown(f"{name}_ms"))
-        hop_ms = node.grown(f"{hop}_ms") / count
+        hops_ms = {hop: node.grown(f"{hop}_ms") for hop in HOPS}
+        hop = max(hops_ms, key=hops_ms.__getitem__)
+        hop_ms = hops_ms[hop] / count
         yield Finding(
             kind="slow-api",
             title=f"{node.now.name} takes {mean_ms:,.0f} ms on average",
