@@ -79,16 +79,17 @@ class History:
 
     def _end(self, key: Key, at: float) -> None:
         began, finding = self._began.pop(key), self._last.pop(key)
-        if finding.severity == "waits" and finding.ended_ago_s is None:
+        if finding.ended_ago_s is not None:  # an event, as of the moment before
+            at = (self._at or at) - finding.ended_ago_s
+        elif finding.severity == "waits":
             return  # it waited on purpose, and has what it waited for
-        if finding.ended_ago_s is not None:
-            return  # an event; it says itself when it ended
         self._ended.pop(key, None)
         self._ended[key] = Ended(finding, began, at)
 
     def _keep_event(self, finding: Finding, at: float) -> None:
         ended_at = at - (finding.ended_ago_s or 0.0)
         began_at = at - (finding.age_s or finding.ended_ago_s or 0.0)
+        self._ended.pop(finding.key, None)
         self._ended[finding.key] = Ended(finding, began_at, ended_at)
 
     def _forget(self, at: float) -> None:

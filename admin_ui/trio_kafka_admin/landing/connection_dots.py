@@ -1,6 +1,7 @@
 """Dots of connections, a row for each processor."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from trio_kafka.introspect.facts.connections import ConnectionFacts
 from trio_kafka.introspect.waits import Subject
@@ -8,6 +9,9 @@ from trio_kafka_admin.findings.change import Change, NodeChange
 from trio_kafka_admin.findings.rules.clients import UNREAD_S, name_of, quota_wait
 from trio_kafka_admin.findings.texts import amount, counted, duration
 from trio_kafka_admin.landing.dots import Dot, DotRow, DotState, dot_row
+
+_HELD: Final = frozenset({"channel", "memory"})
+"""Causes for which the broker does not read a connection though it could answer."""
 
 
 def connection_rows(change: Change, plane: str, nodes: Sequence[NodeChange]) -> list[DotRow]:
@@ -47,8 +51,9 @@ def _state(connection: ConnectionFacts) -> tuple[DotState, str]:
     quota = quota_wait(connection)
     if quota is not None:
         return "watch", f"throttled, {quota.words}"
-    if connection.waits:
-        return "watch", f"not read, {connection.waits[0].words}"
+    held = [wait for wait in connection.waits if wait.cause in _HELD]
+    if held:
+        return "watch", f"not read, {held[0].words}"
     if connection.in_flight:
         return "busy", f"{counted(connection.in_flight, 'request')} under way"
     return "idle", "nothing under way"

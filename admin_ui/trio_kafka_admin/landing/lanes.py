@@ -68,7 +68,8 @@ def _lane(
 def _is_of(plane: NodeChange, finding: Finding, *, is_first: bool) -> bool:
     """Return whether a finding stands in a lane; the first one has those that name no plane."""
     name = finding.subject.name
-    return name.startswith(f"{plane.path[-1]}/") or (is_first and not name.startswith("plane "))
+    names_this = name.startswith(f"{plane.path[-1]}/") or name.endswith(f" of {plane.path[-1]}")
+    return names_this or (is_first and "plane " not in name)
 
 
 def _judged(stage: Stage, reasons: Mapping[StageName, Sequence[Reason]]) -> Stage:

@@ -5,6 +5,7 @@ from typing import Final
 
 from trio_kafka.introspect.waits import SubjectKind
 from trio_kafka_admin.findings.finding import SEVERITIES, Finding
+from trio_kafka_admin.findings.subjects import CHANNEL
 from trio_kafka_admin.landing.stage import Reason, StageName
 
 MOST: Final = 4  # reasons of one stage
@@ -55,8 +56,7 @@ def reasons_of(findings: Iterable[Finding]) -> dict[StageName, list[Reason]]:
 def stage_of(finding: Finding) -> StageName | None:
     """Return the stage of a finding; None: none."""
     if finding.subject.kind == "channel":
-        is_of_requests = "/request-channel/" in finding.subject.name
-        return "channel" if is_of_requests else None
+        return "channel" if finding.subject.name.startswith(CHANNEL) else None
     return _BY_KIND.get(finding.kind) or _BY_SUBJECT.get(finding.subject.kind)
 
 

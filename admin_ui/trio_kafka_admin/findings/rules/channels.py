@@ -6,7 +6,7 @@ from typing import Final
 from trio_kafka.introspect.waits import Subject
 from trio_kafka_admin.findings.change import Change, NodeChange
 from trio_kafka_admin.findings.finding import Finding, Severity
-from trio_kafka_admin.findings.subjects import handlers_of
+from trio_kafka_admin.findings.subjects import CHANNEL, channel_of, handlers_of, plane_of
 
 _LATE_S: Final = 5.0  # bound for a queue of a plane
 
@@ -61,14 +61,15 @@ def _finding(
     age_s: float | None = None,
 ) -> Finding:
     """Return a finding of a channel; the request channel of a plane waits for its handlers."""
-    is_of_requests = len(node.path) > 2 and node.path[-2] == "request-channel"
+    plane = plane_of(node.path)
+    is_of_requests = bool(plane) and node.path[-2] == CHANNEL
     return Finding(
         kind=kind,
         title=title,
         more=more,
-        subject=Subject("channel", node.name),
+        subject=channel_of(plane) if is_of_requests else Subject("channel", node.name),
         severity=severity,
-        because=(handlers_of(node.path[1]),) if is_of_requests else (),
+        because=(handlers_of(plane),) if is_of_requests else (),
         node="/".join(node.path),
         age_s=age_s,
     )

@@ -8,7 +8,7 @@ from trio_kafka.introspect.facts.requests import RequestFacts
 from trio_kafka.introspect.waits import Subject
 from trio_kafka_admin.findings.change import Change
 from trio_kafka_admin.findings.finding import Finding
-from trio_kafka_admin.findings.subjects import HANDLERS
+from trio_kafka_admin.findings.subjects import HANDLERS, handlers_of, plane_of
 from trio_kafka_admin.findings.texts import counted, duration
 
 LONG_S: Final = 0.5  # time in a handler from which it is long: handlers that turn over are healthy
@@ -22,7 +22,7 @@ def busy_handlers(change: Change) -> Iterator[Finding]:
         tokens = node.number("tokens")
         if node.path[-1] != HANDLERS or not tokens or node.number("borrowed") < tokens:
             continue
-        plane = node.path[1].removeprefix("plane ")
+        plane = plane_of(node.path)
         of_plane = [request for request in change.now.requests if request.plane == plane]
         served = [request for request in of_plane if is_long(request)]
         waiting = [request for request in of_plane if request.stage in WAITS_FOR_A_HANDLER]
@@ -32,7 +32,7 @@ def busy_handlers(change: Change) -> Iterator[Finding]:
             kind="busy-handlers",
             title=f"all {counted(tokens, 'handler')} of {node.path[1]} are busy",
             more=f"{_with(served)}; {counted(len(waiting), 'request')} {_verb(waiting)} for one",
-            subject=Subject("limiter", node.name),
+            subject=handlers_of(plane),
             severity="wrong" if waiting else "watch",
             because=tuple(Subject("plugin", name) for name in plugins_of(served)),
             hurt=len({request.client_id for request in waiting}),

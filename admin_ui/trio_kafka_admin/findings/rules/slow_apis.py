@@ -9,7 +9,7 @@ from trio_kafka_admin.findings.change import Change, NodeChange
 from trio_kafka_admin.findings.finding import Finding
 from trio_kafka_admin.findings.rules.fault_rules import striking_rules
 from trio_kafka_admin.findings.rules.slow_plugins import SLOW_MS, slow_plugins
-from trio_kafka_admin.findings.subjects import handlers_of
+from trio_kafka_admin.findings.subjects import handlers_of, plane_of
 
 _PROMPT: Final = frozenset(
     {
@@ -51,13 +51,13 @@ def slow_api(change: Change) -> Iterator[Finding]:
 
 def _reasons(change: Change, node: NodeChange, hop: str) -> Iterator[Subject]:
     """Yield what may slow the API down: what its requests in flight wait for, at last."""
-    plane, api = node.path[-3], node.now.name
+    api = node.now.name
     for request in change.now.requests:
         if request.api == api and request.why:
             yield from (wait.on for wait in request.why)
             break
     if hop == "queue":
-        yield handlers_of(plane)
+        yield handlers_of(plane_of(node.path))
     elif hop in ("local", "remote"):
         yield from slow_plugins(change)
         yield from striking_rules(change, api)

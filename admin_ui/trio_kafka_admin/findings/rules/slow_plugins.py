@@ -8,7 +8,7 @@ from trio_kafka.introspect.waits import Subject
 from trio_kafka_admin.findings.change import Change, NodeChange
 from trio_kafka_admin.findings.finding import Finding
 from trio_kafka_admin.findings.rules.handlers import LONG_S, is_long
-from trio_kafka_admin.findings.subjects import HANDLERS, handlers_of
+from trio_kafka_admin.findings.subjects import HANDLERS, plane_of
 from trio_kafka_admin.findings.texts import counted, duration
 
 SLOW_MS: Final = 100.0  # a mean
@@ -79,10 +79,8 @@ def _finding(change: Change, owner: str, title: str, more: str, *, node: str) ->
 def _busy(change: Change, inside: list[RequestFacts]) -> str:
     """Return which of the handlers the plugin takes, in words, if it takes all of a plane."""
     for node in change.of_kind("limiter"):
-        tokens = node.number("tokens")
-        plane = node.path[1]
-        if node.path[-1] == HANDLERS and 0 < tokens <= sum(
-            handlers_of(request.plane) == handlers_of(plane) for request in inside
-        ):
-            return f"; all {counted(tokens, 'handler')} of {plane} are in it"
+        tokens, plane = node.number("tokens"), plane_of(node.path)
+        count = sum(request.plane == plane for request in inside)
+        if node.path[-1] == HANDLERS and 0 < tokens <= count:
+            return f"; all {counted(tokens, 'handler')} of {node.path[1]} are in it"
     return ""
