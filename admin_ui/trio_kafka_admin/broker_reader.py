@@ -5,11 +5,12 @@ ListPlugins, and waits for no handler: a page answers while all of them are take
 request, so the UI does not appear in what it shows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final
 
 import trio
 
+from trio_kafka.coordinators.groups.facts.lag_samples import LagKey, LagSamples
 from trio_kafka.introspect.facts.groups import GroupFacts
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
@@ -29,7 +30,8 @@ from trio_kafka.requests.inspection import Selection
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
-from trio_kafka_admin.readings.groups import read_groups
+from trio_kafka_admin.lag_history import LagHistory
+from trio_kafka_admin.readings.groups import read_groups, sample_lags
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
@@ -37,7 +39,9 @@ _MOST_WAITS: Final = 1000  # requests in flight that the overview reads
 
 
 class BrokerReader:
-    """Readings for one principal. overview, queues: snapshots that pages share."""
+    """Readings for one principal. overview, queues: snapshots that pages share. lag_history: lag of
+    groups while pages look at it.
+    """
 
     def __init__(
         self, context: PluginContext[AdminSettings], principal: Principal = NOBODY
@@ -47,6 +51,7 @@ class BrokerReader:
         self._used = set[Operation]()  # permissions of the readings so far
         self.overview = TreeSnapshots(self._read_overview)
         self.queues = TreeSnapshots(self._read_queues)
+        self.lag_history = LagHistory(self._sample_lags)
 
     @property
     def max_rows(self) -> int:
@@ -98,7 +103,11 @@ class BrokerReader:
 
     async def groups(self, *, only: str | None = None, most: int = -1) -> Sequence[GroupFacts]:
         """Read the groups, the most troubled first: see `group_access.read_groups_as`."""
+        await self.lag_history.sample()
         return await read_groups(self.context.parts, self._principal, only=only, most=most)
+
+    async def _sample_lags(self, tracked: Container[LagKey], most: int) -> LagSamples:
+        return await sample_lags(self.context.parts, self._principal, tracked=tracked, most=most)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""

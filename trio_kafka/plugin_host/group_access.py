@@ -4,12 +4,13 @@ A group needs DESCRIBE on the group, and its topics DESCRIBE on the topic. What 
 not see is left out: its groups, and its topics from assignments and from the lag.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cache
 from typing import Final
 
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.coordinators.groups.facts.group_facts import group_facts
+from trio_kafka.coordinators.groups.facts.lag_samples import LagKey, LagSamples, lag_samples
 from trio_kafka.coordinators.groups.facts.ranking import RankedGroup, ranked
 from trio_kafka.coordinators.groups.facts.view import GroupView
 from trio_kafka.coordinators.groups.groups import Groups
@@ -70,6 +71,25 @@ async def rank_groups_as(principal: Principal, parts: Parts) -> Sequence[RankedG
     may_describe = may_describe_topic(principal, parts)
     end_of: EndOf = ends_of(parts.replicas)
     return await paced(ranked(coordinator.active_shards, end_of, is_visible, may_describe))
+
+
+async def sample_lags_as(
+    principal: Principal, parts: Parts, *, tracked: Container[LagKey], most: int
+) -> LagSamples:
+    """Sample offset and end of the partitions that groups read: see `lag_samples`."""
+    coordinator = parts.groups
+    if isinstance(coordinator, Missing):
+        return LagSamples((), 0)
+    sees_group = cache(may_describe_group(principal, parts))
+    sees_topic = may_describe_topic(principal, parts)
+
+    def may_sample(group_id: str, topic: str) -> bool:
+        return sees_group(group_id) and sees_topic(topic)
+
+    end_of = ends_of(parts.replicas)
+    return await paced(
+        lag_samples(coordinator.machines, end_of, may_sample, tracked=tracked, most=most)
+    )
 
 
 def may_describe_group(principal: Principal, parts: Parts) -> Callable[[str], bool]:
