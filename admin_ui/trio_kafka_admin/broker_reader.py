@@ -15,6 +15,7 @@ from trio_kafka.introspect.facts.groups import GroupFacts
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
+from trio_kafka.plugin_host.group_access import GroupPage
 from trio_kafka.plugin_host.state_access import (
     is_allowed,
     list_plugins_as,
@@ -31,7 +32,7 @@ from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
 from trio_kafka_admin.lag_history import LagHistory
-from trio_kafka_admin.readings.groups import read_groups, sample_lags
+from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
@@ -105,6 +106,13 @@ class BrokerReader:
         """Read the groups, the most troubled first: see `group_access.read_groups_as`."""
         await self.lag_history.sample()
         return await read_groups(self.context.parts, self._principal, only=only, most=most)
+
+    async def group_page(self, *, of: str, first: int, most: int) -> GroupPage:
+        """Read some groups in their order by trouble: see `group_access.read_group_page_as`."""
+        await self.lag_history.sample()
+        return await read_group_page(
+            self.context.parts, self._principal, of=of, first=first, most=most
+        )
 
     async def _sample_lags(self, tracked: Container[LagKey], most: int) -> LagSamples:
         return await sample_lags(self.context.parts, self._principal, tracked=tracked, most=most)
