@@ -5,11 +5,12 @@ ListPlugins, and waits for no handler: a page answers while all of them are take
 request, so the UI does not appear in what it shows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import partial
 
 import trio
 
+from trio_kafka.coordinators.groups.facts.lag_samples import LagKey, LagSamples
 from trio_kafka.introspect.facts.connections import ConnectionFacts
 from trio_kafka.introspect.facts.groups import GroupFacts
 from trio_kafka.introspect.facts.requests import RequestFacts
@@ -17,6 +18,7 @@ from trio_kafka.introspect.facts.storage import DirectoryFacts
 from trio_kafka.introspect.snapshots import QUEUES, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
+from trio_kafka.plugin_host.group_access import GroupPage
 from trio_kafka.plugin_host.state_access import (
     is_allowed,
     list_plugins_as,
@@ -30,15 +32,16 @@ from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.findings.evaluation import find
 from trio_kafka_admin.findings.history import History
+from trio_kafka_admin.lag_history import LagHistory
 from trio_kafka_admin.moments import Moment, read_moment
-from trio_kafka_admin.readings.groups import read_groups
+from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import Snapshots, TreeSnapshots
 
 
 class BrokerReader:
     """Readings for one principal. moments, queues: snapshots that pages share. findings: of the
-    moments that viewers asked for.
+    moments that viewers asked for. lag_history: lag of groups while pages look at it.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class BrokerReader:
         self.moments = Snapshots(partial(read_moment, self))
         self.findings = History()
         self.queues = TreeSnapshots(self._read_queues)
+        self.lag_history = LagHistory(self._sample_lags)
 
     @property
     def max_rows(self) -> int:
@@ -101,6 +105,7 @@ class BrokerReader:
 
     async def groups(self, *, only: str | None = None, most: int = -1) -> Sequence[GroupFacts]:
         """Read the groups, the most troubled first: see `group_access.read_groups_as`."""
+        await self.lag_history.sample()
         return await read_groups(self.context.parts, self._principal, only=only, most=most)
 
     async def requests_in_flight(self, *, most: int = -1) -> Sequence[RequestFacts]:
@@ -114,6 +119,15 @@ class BrokerReader:
     async def connections(self, *, most: int = -1) -> Sequence[ConnectionFacts]:
         await trio.lowlevel.checkpoint()
         return ()
+    async def group_page(self, *, of: str, first: int, most: int) -> GroupPage:
+        """Read some groups in their order by trouble: see `group_access.read_group_page_as`."""
+        await self.lag_history.sample()
+        return await read_group_page(
+            self.context.parts, self._principal, of=of, first=first, most=most
+        )
+
+    async def _sample_lags(self, tracked: Container[LagKey], most: int) -> LagSamples:
+        return await sample_lags(self.context.parts, self._principal, tracked=tracked, most=most)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""
