@@ -35,6 +35,7 @@ from trio_kafka_admin.findings.history import History
 from trio_kafka_admin.lag_history import LagHistory
 from trio_kafka_admin.moments import Moment, read_moment
 from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
+from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import Snapshots, TreeSnapshots
 
@@ -108,10 +109,6 @@ class BrokerReader:
         await self.lag_history.sample()
         return await read_groups(self.context.parts, self._principal, only=only, most=most)
 
-    async def requests_in_flight(self, *, most: int = -1) -> Sequence[RequestFacts]:
-        await trio.lowlevel.checkpoint()
-        return ()
-
     async def directories(self) -> Sequence[DirectoryFacts]:
         await trio.lowlevel.checkpoint()
         return ()
@@ -119,6 +116,7 @@ class BrokerReader:
     async def connections(self, *, most: int = -1) -> Sequence[ConnectionFacts]:
         await trio.lowlevel.checkpoint()
         return ()
+
     async def group_page(self, *, of: str, first: int, most: int) -> GroupPage:
         """Read some groups in their order by trouble: see `group_access.read_group_page_as`."""
         await self.lag_history.sample()
@@ -128,6 +126,15 @@ class BrokerReader:
 
     async def _sample_lags(self, tracked: Container[LagKey], most: int) -> LagSamples:
         return await sample_lags(self.context.parts, self._principal, tracked=tracked, most=most)
+
+    async def requests_in_flight(
+        self, *, keys: Sequence[int] = (), client_id: str | None = None, most: int = -1
+    ) -> Sequence[RequestFacts]:
+        """See `read_requests_in_flight`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_requests_in_flight(
+            self.context.parts, self._principal, keys=keys, client_id=client_id, most=most
+        )
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""

@@ -153,6 +153,11 @@ class Connection:
         largest = self.listener.largest_buffer
         return largest if buffer is not None and buffer < min(size, largest) else 0
 
+    @property
+    def unsent_bytes(self) -> int:
+        """See `ConnectionPort.unsent_bytes`."""
+        return 0 if self.out is None else self.out.left
+
     def figures(self) -> Figures:
         software = self.software
         return {
@@ -164,6 +169,6 @@ class Connection:
             "buffer": self.framer.held,
             "send_buffer": self.send_buffer,
             "receive_buffer": self.receive_buffer,
-            "unsent": 0 if self.out is None else self.out.left,
+            "unsent": self.unsent_bytes,
             "progress": self.progress,
         }

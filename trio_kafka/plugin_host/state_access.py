@@ -12,6 +12,7 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.facts.requests import RequestFacts
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree_reader import TreeReading, read_tree
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
@@ -23,6 +24,7 @@ from trio_kafka.requests.descriptions import list_plugin, make_life
 from trio_kafka.requests.inspection import MAX_REQUESTS, Selection, inspect_requests
 from trio_kafka.requests.loopback import IN_PROCESS
 from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.request_facts import read_request_facts
 from trio_kafka.scheduling.chunked_work import step
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import Principal
@@ -83,6 +85,32 @@ async def read_requests_as(
         lives.append(make_life(request))
     await trio.lowlevel.checkpoint()
     return DescribeRequestsResponse(truncated=truncated, requests=lives)
+
+
+async def read_request_facts_as(
+    principal: Principal,
+    parts: Parts,
+    *,
+    keys: Collection[int] = (),
+    client_id: str | None = None,
+    most: int = -1,
+) -> list[RequestFacts]:
+    """Return facts of the requests in flight: where each is, and the chain of its waits.
+
+    Arguments, order, bounds and permission are those of `read_requests_as`.
+    Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED).
+    """
+    _authorize(principal, parts, Operation.DESCRIBE)
+
+    def is_wanted(stamps: Stamps, client: str) -> bool:
+        return (not keys or stamps.key in keys) and client_id in (None, client)
+
+    limit = MAX_REQUESTS if most < 0 else min(most, MAX_REQUESTS)
+    steps = read_request_facts(parts, is_wanted, limit)
+    while (done := step(steps)) is None:
+        await trio.lowlevel.checkpoint()
+    await trio.lowlevel.checkpoint()
+    return done.value
 
 
 def list_plugins_as(principal: Principal, parts: Parts) -> ListPluginsResponse:
