@@ -224,6 +224,7 @@ async def test_every_page_answers_while_all_handlers_are_stuck_and_the_channel_i
     async with admin_ui(holding(held), more={"queued.max.requests": "2"}) as ui:
         for name in PAGES:  # imports
             await ui.page(f"/admin/{name}")
+        await trio.sleep(FRESH_S)  # else they show what they have read
         async with busy_handlers(ui, clients=12):
             begun = trio.current_time()
             with trio.fail_after(1.0):

@@ -30,8 +30,8 @@ def test_growing_lag_names_partition_member_and_growth() -> None:
 
     assert words(before, now, 12.0) == [
         (
-            "group g falls behind in t-1: by 25,633 records there, 8,485 more than 12 s ago, read by"
-            " member m (127.0.0.1)"
+            "group g falls behind in t-1: by 25,633 records there, 8,485 more than 12 s ago, read"
+            " by member m (127.0.0.1)"
         )
     ]
 

@@ -4,6 +4,7 @@ from tests.trio_kafka_admin.findings.kit import apply, moment, node
 from trio_kafka.introspect.waits import Subject
 from trio_kafka_admin.findings.history import KEPT_S
 from trio_kafka_admin.findings.rules.loops import blocked_loop, busy_loop
+from trio_kafka_admin.moments import Moment
 
 
 def test_block_of_the_loop_names_plugin_line_and_time() -> None:
@@ -34,3 +35,10 @@ def test_busy_loop_needs_two_moments() -> None:
     assert len(apply(busy_loop, now, before)) == 1
     assert apply(busy_loop, now) == []
     assert apply(busy_loop, now, moment(0.0)) == []  # it is new since then
+
+
+def test_loop_in_virtual_time_is_never_busy() -> None:
+    def loop(at: float, busy_s: float) -> Moment:
+        return moment(at, node("plane data/loop", "part", busy_s=busy_s, idle_s=0.0))
+
+    assert apply(busy_loop, loop(2.0, 2.0), loop(0.0, 0.0)) == []
