@@ -35,6 +35,8 @@ from trio_kafka_admin.findings.history import History
 from trio_kafka_admin.lag_history import LagHistory
 from trio_kafka_admin.moments import Moment, read_moment
 from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
+from trio_kafka_admin.readings.connections import read_connections
+from trio_kafka_admin.readings.directories import read_directories
 from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import Snapshots, TreeSnapshots
@@ -109,14 +111,6 @@ class BrokerReader:
         await self.lag_history.sample()
         return await read_groups(self.context.parts, self._principal, only=only, most=most)
 
-    async def directories(self) -> Sequence[DirectoryFacts]:
-        await trio.lowlevel.checkpoint()
-        return ()
-
-    async def connections(self, *, most: int = -1) -> Sequence[ConnectionFacts]:
-        await trio.lowlevel.checkpoint()
-        return ()
-
     async def group_page(self, *, of: str, first: int, most: int) -> GroupPage:
         """Read some groups in their order by trouble: see `group_access.read_group_page_as`."""
         await self.lag_history.sample()
@@ -135,6 +129,16 @@ class BrokerReader:
         return await read_requests_in_flight(
             self.context.parts, self._principal, keys=keys, client_id=client_id, most=most
         )
+
+    async def connections(self, *, most: int = -1) -> Sequence[ConnectionFacts]:
+        """See `read_connections`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_connections(self.context.parts, self._principal, most=most)
+
+    async def directories(self, *, sizes: bool = False) -> Sequence[DirectoryFacts]:
+        """See `read_directories`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_directories(self.context.parts, self._principal, sizes=sizes)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""

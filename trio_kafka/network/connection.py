@@ -112,6 +112,11 @@ class Connection:
             self._client_raw = raw
         return self._client_id
 
+    @property
+    def latest_client_id(self) -> str:
+        """Client id of the latest request; empty before the first one."""
+        return self._client_id
+
     def release_frame(self) -> None:
         """See `ConnectionPort.release_frame`."""
         self.framer.done()
@@ -162,7 +167,7 @@ class Connection:
         software = self.software
         return {
             "peer": str(self.peer),
-            "client_id": self._client_id,
+            "client_id": self.latest_client_id,
             "software": None if software is None else " ".join(software),
             "requests": self.requests,
             "muted": mute_reasons_text(self.muted),
