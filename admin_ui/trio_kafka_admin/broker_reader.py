@@ -34,9 +34,9 @@ from trio_kafka_admin.findings.evaluation import find
 from trio_kafka_admin.findings.history import History
 from trio_kafka_admin.lag_history import LagHistory
 from trio_kafka_admin.moments import Moment, read_moment
-from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
 from trio_kafka_admin.readings.connections import read_connections
 from trio_kafka_admin.readings.directories import read_directories
+from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
 from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import Snapshots, TreeSnapshots

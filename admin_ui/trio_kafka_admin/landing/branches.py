@@ -46,8 +46,16 @@ def _parked(requests: Sequence[RequestFacts]) -> Stage:
         title="Parked",
         count=len(parked),
         unit="wait for something",
+        brief=_oldest(parked),
         rows=rows,
     )
+
+
+def _oldest(parked: Sequence[RequestFacts]) -> str:
+    if not parked:
+        return ""
+    oldest = max(parked, key=lambda request: request.age_s)
+    return f"oldest: {oldest.api} for {duration(oldest.age_s)}"
 
 
 def _parked_dot(request: RequestFacts) -> Dot:
@@ -78,6 +86,7 @@ def _coordinator(change: Change) -> Stage:
         title="Group coordinator",
         count=count,
         unit="group" if count == 1 else "groups",
+        brief=f"lag {sum(group.lag for group in change.now.groups):,}" if count else "",
         rows=rows,
         notes=(f"{counted(more, 'further group')}",) if more > 0 else (),
     )
@@ -109,8 +118,14 @@ def _log(change: Change) -> Stage:
         title="Log",
         count=written,
         unit="partition" if written == 1 else "partitions",
+        brief=_space(change.now.directories),
         rows=rows,
     )
+
+
+def _space(directories: Sequence[DirectoryFacts]) -> str:
+    shares = [d.used_share for d in directories if d.used_share is not None]
+    return f"disk {100 * max(shares):.0f} % full" if shares else ""
 
 
 def _directory_dot(directory: DirectoryFacts) -> Dot:

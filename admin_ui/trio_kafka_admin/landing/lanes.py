@@ -19,6 +19,7 @@ from trio_kafka_admin.landing.reasons import reasons_of, worst
 from trio_kafka_admin.landing.stage import Lane, Reason, Stage, StageName
 
 _MOST_APIS: Final = 4
+_LATE_S: Final = 0.1
 
 
 def lanes(change: Change, findings: Sequence[Finding], apis: Sequence[ApiLoad]) -> list[Lane]:
@@ -88,6 +89,7 @@ def _before_handlers(change: Change, plane: str, nodes: Sequence[NodeChange]) ->
         title="Listener" if len(listeners) == 1 else "Listeners",
         count=sum(node.number("accepted") for node in acceptors),
         unit="accepted",
+        brief=" ".join(addresses),
         notes=(*addresses, f"held back {counted(held, 'time')}"),
     )
     yield Stage(
@@ -101,14 +103,18 @@ def _before_handlers(change: Change, plane: str, nodes: Sequence[NodeChange]) ->
         if node.path[-2:] == ("request-channel", "requests"):
             bound, depth = node.number("bound"), node.number("depth")
             oldest_s = node["oldest_s"]
-            late = f", the oldest for {duration(oldest_s)}" if isinstance(oldest_s, float) else ""
+            late: tuple[str, ...] = ()
+            if isinstance(oldest_s, float) and oldest_s > _LATE_S:
+                late = (f"the oldest waits for {duration(oldest_s)}",)
             yield Stage(
                 name="channel",
                 title="Request channel",
                 count=depth,
-                unit=f"of {bound:,.0f} places{late}",
+                unit=f"of {bound:,.0f} places",
+                brief=f"full {counted(node.number('blocked'), 'time')} so far",
                 bar=(depth, bound),
                 notes=(
+                    *late,
                     f"most so far {node.number('high_water'):,.0f}",
                     f"full {counted(node.number('blocked'), 'time')}",
                 ),
@@ -132,6 +138,7 @@ def _handlers(
         title="Handlers",
         count=taken,
         unit=f"of {tokens:,.0f} busy",
+        brief=f"{busiest[0].api} {_api(busiest[0])}" if busiest else "",
         rows=[
             handler_row(int(taken), int(tokens), requests),
             *(DotRow(api.api, (), _api(api)) for api in busiest[:_MOST_APIS]),
@@ -165,5 +172,6 @@ def _answers(
         title="Answers",
         count=per_s,
         unit="a second",
+        brief=notes[-1] if unsent == 0 else notes[1],
         notes=notes,
     )

@@ -19,11 +19,15 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     yield tag("p", text(f"{headline['more']}."), class_="more")
     yield from show_findings(data, place)
     yield from show_picture(data, place)
-    yield from _tables(data)
+    yield Html('<div class="tables"><section>')
+    yield from _requests(data)
+    yield Html("</section><section>")
+    yield from _loops(data)
     yield _facts(data)
+    yield Html("</section></div>")
 
 
-def _tables(data: Data) -> Iterator[Html]:
+def _requests(data: Data) -> Iterator[Html]:
     yield tag("h2", text("Requests"))
     busy = [row for row in data["apis"] if row["per_s"]]
     idle = [row for row in data["apis"] if not row["per_s"]]
@@ -38,6 +42,9 @@ def _tables(data: Data) -> Iterator[Html]:
         yield Html('<div class="wide">')
         yield from table("idle-apis", _APIS, idle, key=of_api, empty="")
         yield Html("</div></details>")
+
+
+def _loops(data: Data) -> Iterator[Html]:
     yield tag("h2", text("Loops"))
     key = itemgetter("plane")
     yield Html('<div class="wide">')

@@ -56,6 +56,7 @@ def _stage(lane: Row, stage: Row, place: Place) -> Html:
         NOTHING if state == "well" else mark(state),
         tag("span", tag("b", number(stage["count"])), text(f" {stage['unit']}"), class_="count"),
         _strip(rows),
+        tag("span", text(stage["brief"]), class_="brief") if stage["brief"] else NOTHING,
         *bar,
     )
     notes = [tag("li", text(note)) for note in stage["notes"]]

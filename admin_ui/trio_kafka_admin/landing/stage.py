@@ -28,7 +28,8 @@ class Reason:
 class Stage:
     """One stage. count, unit: its main figure. state: the worst of `why`, or "well".
 
-    bar: value and bound of a filling. notes: further figures, as sentence parts.
+    brief: what a folded stage says. bar: value and bound of a filling. notes: further figures, as
+    sentence parts.
     """
 
     name: StageName
@@ -36,6 +37,7 @@ class Stage:
     count: float | None
     unit: str
     state: Severity | Literal["well"] = "well"
+    brief: str = ""
     rows: Sequence[DotRow] = ()
     bar: tuple[float, float] | None = None
     notes: Sequence[str] = ()
