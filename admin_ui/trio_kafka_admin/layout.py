@@ -69,6 +69,7 @@ def _top(title: str, place: Place) -> Html:
         tag("title", text(f"{title} - trio-kafka")),
         begin("link", rel="icon", href=place.address("static/icon.svg")),
         begin("link", rel="stylesheet", href=place.address("static/app.css")),
+        begin("link", rel="stylesheet", href=place.address("static/landing.css")),
         tag("script", src=place.address("static/app.js"), defer=True),
     ]
     return join([Html('<!doctype html><html lang="en">'), tag("head", *within), Html("<body>")])
