@@ -42,7 +42,7 @@ def _finding(row: Row, place: Place) -> Html:
     return tag(
         "li",
         mark(row["severity"]),
-        tag("p", tag("b", text(row["title"])), text(row["more"]), Html(". "), _link(row, place)),
+        tag("p", tag("b", text(row["title"])), text(row["more"]), Html(". "), *_links(row, place)),
         since,
         _folded(
             f"of-{key_of(row)}",
@@ -69,6 +69,13 @@ def _ended(row: Row) -> Html:
     ago = duration(row["ended_ago_s"])
     words = row["words"] if row["kind"] == "blocked-loop" else f"{row['words']}; over for {ago}"
     return tag("li", tag("span", text("over"), class_="mark over"), tag("p", text(words)))
+
+
+def _links(row: Row, place: Place) -> Iterator[Html]:
+    yield _link(row, place)
+    if row["copy"] is not None:
+        yield Html(" ")
+        yield place.link("copy as test", "copy", **row["copy"])
 
 
 def _link(row: Row, place: Place) -> Html:
