@@ -12,6 +12,7 @@ import trio
 
 from trio_kafka.coordinators.groups.facts.lag_samples import LagKey, LagSamples
 from trio_kafka.introspect.facts.groups import GroupFacts
+from trio_kafka.introspect.facts.topics import TopicDetails
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
@@ -22,6 +23,7 @@ from trio_kafka.plugin_host.state_access import (
     read_requests_as,
     read_tree_as,
 )
+from trio_kafka.plugin_host.topic_access import TopicPage
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
 from trio_kafka.protocol.messages.k10010_describe_requests import (
     IN_FLIGHT,
@@ -32,7 +34,9 @@ from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
 from trio_kafka_admin.lag_history import LagHistory
+from trio_kafka_admin.rate_history import RateHistory
 from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
+from trio_kafka_admin.readings.topics import read_topic, read_topic_page
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
@@ -41,7 +45,8 @@ _MOST_WAITS: Final = 1000  # requests in flight that the overview reads
 
 class BrokerReader:
     """Readings for one principal. overview, queues: snapshots that pages share. lag_history: lag of
-    groups while pages look at it.
+    groups while pages look at it. traffic: rates of topics, partitions and connections while pages
+    look at them.
     """
 
     def __init__(
@@ -53,6 +58,7 @@ class BrokerReader:
         self.overview = TreeSnapshots(self._read_overview)
         self.queues = TreeSnapshots(self._read_queues)
         self.lag_history = LagHistory(self._sample_lags)
+        self.traffic = RateHistory()
 
     @property
     def max_rows(self) -> int:
@@ -113,6 +119,16 @@ class BrokerReader:
         return await read_group_page(
             self.context.parts, self._principal, of=of, first=first, most=most
         )
+
+    async def topic_page(self, *, of: str, first: int, most: int) -> TopicPage:
+        """Read some topics in their order: see `topic_access.read_topic_page_as`."""
+        return await read_topic_page(
+            self.context.parts, self._principal, self.traffic, of=of, first=first, most=most
+        )
+
+    async def topic(self, name: str, *, most: int) -> TopicDetails | None:
+        """Read one topic: see `topic_access.read_topic_as`."""
+        return await read_topic(self.context.parts, self._principal, name, most=most)
 
     async def _sample_lags(self, tracked: Container[LagKey], most: int) -> LagSamples:
         return await sample_lags(self.context.parts, self._principal, tracked=tracked, most=most)
