@@ -11,7 +11,10 @@ from typing import Final
 import trio
 
 from trio_kafka.coordinators.groups.facts.lag_samples import LagKey, LagSamples
+from trio_kafka.introspect.facts.connections import ConnectionFacts
 from trio_kafka.introspect.facts.groups import GroupFacts
+from trio_kafka.introspect.facts.requests import RequestFacts
+from trio_kafka.introspect.facts.storage import DirectoryFacts
 from trio_kafka.introspect.facts.topics import TopicDetails
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
@@ -35,7 +38,10 @@ from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
 from trio_kafka_admin.lag_history import LagHistory
 from trio_kafka_admin.rate_history import RateHistory
+from trio_kafka_admin.readings.connections import read_connections
+from trio_kafka_admin.readings.directories import read_directories
 from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
+from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
 from trio_kafka_admin.readings.topics import read_topic, read_topic_page
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
@@ -132,6 +138,25 @@ class BrokerReader:
 
     async def _sample_lags(self, tracked: Container[LagKey], most: int) -> LagSamples:
         return await sample_lags(self.context.parts, self._principal, tracked=tracked, most=most)
+
+    async def requests_in_flight(
+        self, *, keys: Sequence[int] = (), client_id: str | None = None, most: int = -1
+    ) -> Sequence[RequestFacts]:
+        """See `read_requests_in_flight`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_requests_in_flight(
+            self.context.parts, self._principal, keys=keys, client_id=client_id, most=most
+        )
+
+    async def connections(self, *, most: int = -1) -> Sequence[ConnectionFacts]:
+        """See `read_connections`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_connections(self.context.parts, self._principal, most=most)
+
+    async def directories(self, *, sizes: bool = False) -> Sequence[DirectoryFacts]:
+        """See `read_directories`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_directories(self.context.parts, self._principal, sizes=sizes)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""

@@ -86,6 +86,11 @@ class KeyedTimers:
             return 0.0 if key in self._fired else None
         return max(0.0, keyed.deadline - self._now())
 
+    def deadline(self, key: TimerKey) -> float | None:
+        """Return when a timer is due, in `trio.current_time()`; None: it is not set."""
+        keyed = self._by_key.get(key)
+        return None if keyed is None else keyed.deadline
+
     def claim(self, key: TimerKey) -> bool:
         """Take a timer that has fired; False if it was set or cancelled since."""
         if key not in self._fired:
