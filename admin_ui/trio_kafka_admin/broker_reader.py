@@ -19,6 +19,7 @@ from trio_kafka.introspect.facts.topics import TopicDetails
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
+from trio_kafka.plugin_host.client_access import ClientDetails, ClientPage
 from trio_kafka.plugin_host.group_access import GroupPage
 from trio_kafka.plugin_host.state_access import (
     is_allowed,
@@ -37,7 +38,9 @@ from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
 from trio_kafka_admin.lag_history import LagHistory
+from trio_kafka_admin.mute_history import MuteHistory
 from trio_kafka_admin.rate_history import RateHistory
+from trio_kafka_admin.readings.clients import read_client, read_client_page
 from trio_kafka_admin.readings.connections import read_connections
 from trio_kafka_admin.readings.directories import read_directories
 from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
@@ -52,7 +55,7 @@ _MOST_WAITS: Final = 1000  # requests in flight that the overview reads
 class BrokerReader:
     """Readings for one principal. overview, queues: snapshots that pages share. lag_history: lag of
     groups while pages look at it. traffic: rates of topics, partitions and connections while pages
-    look at them.
+    look at them. mutes: pauses of connections, as pages saw them.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class BrokerReader:
         self.queues = TreeSnapshots(self._read_queues)
         self.lag_history = LagHistory(self._sample_lags)
         self.traffic = RateHistory()
+        self.mutes = MuteHistory()
 
     @property
     def max_rows(self) -> int:
@@ -135,6 +139,18 @@ class BrokerReader:
     async def topic(self, name: str, *, most: int) -> TopicDetails | None:
         """Read one topic: see `topic_access.read_topic_as`."""
         return await read_topic(self.context.parts, self._principal, name, most=most)
+
+    async def client_page(self, *, of: str, first: int, most: int) -> ClientPage:
+        """Read some clients: see `client_access.read_client_page_as`."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_client_page(
+            self.context.parts, self._principal, of=of, first=first, most=most
+        )
+
+    async def client(self, name: str, *, most: int) -> ClientDetails:
+        """Read one client: see `client_access.read_client_as`."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_client(self.context.parts, self._principal, name, most=most)
 
     async def _sample_lags(self, tracked: Container[LagKey], most: int) -> LagSamples:
         return await sample_lags(self.context.parts, self._principal, tracked=tracked, most=most)
