@@ -1,6 +1,7 @@
 """The ASGI app: pages, as HTML and as JSON, and static files. Read-only: GET and HEAD.
 
-`<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON.
+`<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON, which
+`<path>/api/openapi.json` describes.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from trio_kafka.security.principal import Principal
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.compressed_body import CompressedBody, compress
 from trio_kafka_admin.layout import foot, head
+from trio_kafka_admin.openapi import DOCUMENT, openapi_document
 from trio_kafka_admin.page import Place
 from trio_kafka_admin.page_registry import PageRegistry
 from trio_kafka_admin.query import Query
@@ -99,6 +101,9 @@ class AdminApp:
                 await send_static(scope, send, self._static[name])
             case ["api"]:
                 data = await self._index(place)
+                await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
+            case ["api", name] if name == DOCUMENT:
+                data = openapi_document(await self._registry.listed(), place)
                 await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
             case ["api", name] if entry := await self._registry.find(name):
                 await self._send_shared(entry, "json", scope, send)
