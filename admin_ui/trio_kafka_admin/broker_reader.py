@@ -16,6 +16,7 @@ from trio_kafka.introspect.facts.groups import GroupFacts
 from trio_kafka.introspect.facts.requests import RequestFacts
 from trio_kafka.introspect.facts.storage import DirectoryFacts
 from trio_kafka.introspect.facts.topics import TopicDetails
+from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
@@ -26,6 +27,7 @@ from trio_kafka.plugin_host.state_access import (
     list_plugins_as,
     read_requests_as,
     read_tree_as,
+    record_as,
 )
 from trio_kafka.plugin_host.topic_access import TopicPage
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
@@ -46,6 +48,7 @@ from trio_kafka_admin.readings.directories import read_directories
 from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
 from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
 from trio_kafka_admin.readings.topics import read_topic, read_topic_page
+from trio_kafka_admin.rewinding import Past
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
@@ -64,6 +67,7 @@ class BrokerReader:
         self.context = context
         self._principal = principal
         self._used = set[Operation]()  # permissions of the readings so far
+        self._pasts = dict[str, Past]()
         self.overview = TreeSnapshots(self._read_overview)
         self.queues = TreeSnapshots(self._read_queues)
         self.lag_history = LagHistory(self._sample_lags)
@@ -73,6 +77,10 @@ class BrokerReader:
     @property
     def max_rows(self) -> int:
         return self.context.settings.max_rows
+
+    def past(self, page: str) -> Past:
+        """Return what was kept of a page."""
+        return self._pasts.setdefault(page, Past())
 
     @property
     def is_current(self) -> bool:
@@ -173,6 +181,11 @@ class BrokerReader:
         """See `read_directories`. Raises KafkaError."""
         self._used.add(Operation.DESCRIBE)
         return await read_directories(self.context.parts, self._principal, sizes=sizes)
+
+    async def record(self, seconds: float) -> Recording:
+        """Record what runs in the next seconds. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await record_as(self._principal, self.context.parts, seconds)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""

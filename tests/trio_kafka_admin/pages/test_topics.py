@@ -5,7 +5,7 @@ from trio.testing import MockClock
 
 from tests.apis.authorizers import RuleAuthorizer
 from tests.apis.kit import batch, produce, write
-from tests.trio_kafka_admin.group_kit import lagging_groups
+from tests.trio_kafka_admin.group_kit import lagging_groups, live_part
 from tests.trio_kafka_admin.kit import DASH, Ui, admin_ui, table_of
 from trio_kafka.errors import LogDirError
 from trio_kafka.security.operations import Operation
@@ -53,7 +53,7 @@ async def test_list_is_paged_and_can_be_searched(autojump_clock: MockClock) -> N
         second = await ui.json("/admin/api/topics?limit=1&first=1")
         named = await ui.json("/admin/api/topics?of=C")
 
-        more = page.one("main").one("p", class_="more").one("a")
+        more = live_part(page).one("p", class_="more").one("a")
         assert [row["topic"] for row in table_of(page, "topics")] == ["a"]
         assert (more.text, more.attributes["href"]) == ("2 more", "/admin/topics?first=1")
         assert [row["name"] for row in second["topics"]] == ["b"]
@@ -119,7 +119,7 @@ async def test_what_the_viewer_may_not_see_of_a_topic_is_said(autojump_clock: Mo
         page = await ui.page("/admin/topics?name=orders")
         await ui.json("/admin/api/topics?name=returns", status=403)
 
-        words = page.one("main").text
+        words = live_part(page).text
         assert "You need the permission READ on the topic" in words
         assert "You need the permission DESCRIBE_CONFIGS on the topic" in words
         assert "No group has committed offsets for it." in words
@@ -135,4 +135,4 @@ async def test_cluster_without_topics_says_so(autojump_clock: MockClock) -> None
     async with admin_ui() as ui:
         page = await ui.page("/admin/topics")
 
-        assert page.one("main").text == "There are no topics."
+        assert live_part(page).text == "There are no topics."
