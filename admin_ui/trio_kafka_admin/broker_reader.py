@@ -15,6 +15,7 @@ from trio_kafka.introspect.facts.connections import ConnectionFacts
 from trio_kafka.introspect.facts.groups import GroupFacts
 from trio_kafka.introspect.facts.requests import RequestFacts
 from trio_kafka.introspect.facts.storage import DirectoryFacts
+from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.snapshots import QUEUES, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
@@ -24,6 +25,7 @@ from trio_kafka.plugin_host.state_access import (
     list_plugins_as,
     read_requests_as,
     read_tree_as,
+    record_as,
 )
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
 from trio_kafka.protocol.messages.k10010_describe_requests import DescribeRequestsResponse
@@ -38,6 +40,7 @@ from trio_kafka_admin.readings.connections import read_connections
 from trio_kafka_admin.readings.directories import read_directories
 from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
 from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
+from trio_kafka_admin.rewinding import Past
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import Snapshots, TreeSnapshots
 
@@ -55,12 +58,17 @@ class BrokerReader:
         self._used = set[Operation]()  # permissions of the readings so far
         self.moments = Snapshots(partial(read_moment, self))
         self.findings = History()
+        self._pasts = dict[str, Past]()
         self.queues = TreeSnapshots(self._read_queues)
         self.lag_history = LagHistory(self._sample_lags)
 
     @property
     def max_rows(self) -> int:
         return self.context.settings.max_rows
+
+    def past(self, page: str) -> Past:
+        """Return what was kept of a page."""
+        return self._pasts.setdefault(page, Past())
 
     @property
     def is_current(self) -> bool:
@@ -139,6 +147,11 @@ class BrokerReader:
         """See `read_directories`. Raises KafkaError."""
         self._used.add(Operation.DESCRIBE)
         return await read_directories(self.context.parts, self._principal, sizes=sizes)
+
+    async def record(self, seconds: float) -> Recording:
+        """Record what runs in the next seconds. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await record_as(self._principal, self.context.parts, seconds)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""

@@ -95,4 +95,5 @@ PAGE = Page(
     about="Current state of this broker.",
     read=read,
     show=show,
+    is_kept=True,
 )
