@@ -15,10 +15,12 @@ from trio_kafka.introspect.facts.connections import ConnectionFacts
 from trio_kafka.introspect.facts.groups import GroupFacts
 from trio_kafka.introspect.facts.requests import RequestFacts
 from trio_kafka.introspect.facts.storage import DirectoryFacts
+from trio_kafka.introspect.facts.topics import TopicDetails
 from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.snapshots import QUEUES, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
+from trio_kafka.plugin_host.client_access import ClientDetails, ClientPage
 from trio_kafka.plugin_host.group_access import GroupPage
 from trio_kafka.plugin_host.state_access import (
     is_allowed,
@@ -27,6 +29,7 @@ from trio_kafka.plugin_host.state_access import (
     read_tree_as,
     record_as,
 )
+from trio_kafka.plugin_host.topic_access import TopicPage
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
 from trio_kafka.protocol.messages.k10010_describe_requests import DescribeRequestsResponse
 from trio_kafka.requests.inspection import Selection
@@ -36,10 +39,14 @@ from trio_kafka_admin.findings.evaluation import find
 from trio_kafka_admin.findings.history import History
 from trio_kafka_admin.lag_history import LagHistory
 from trio_kafka_admin.moments import Moment, read_moment
+from trio_kafka_admin.mute_history import MuteHistory
+from trio_kafka_admin.rate_history import RateHistory
+from trio_kafka_admin.readings.clients import read_client, read_client_page
 from trio_kafka_admin.readings.connections import read_connections
 from trio_kafka_admin.readings.directories import read_directories
 from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
 from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
+from trio_kafka_admin.readings.topics import read_topic, read_topic_page
 from trio_kafka_admin.rewinding import Past
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import Snapshots, TreeSnapshots
@@ -47,7 +54,9 @@ from trio_kafka_admin.tree_snapshots import Snapshots, TreeSnapshots
 
 class BrokerReader:
     """Readings for one principal. moments, queues: snapshots that pages share. findings: of the
-    moments that viewers asked for. lag_history: lag of groups while pages look at it.
+    moments that viewers asked for. lag_history: lag of groups while pages look at it. traffic:
+    rates of topics, partitions and connections while pages look at them. mutes: pauses of
+    connections, as pages saw them.
     """
 
     def __init__(
@@ -61,6 +70,8 @@ class BrokerReader:
         self._pasts = dict[str, Past]()
         self.queues = TreeSnapshots(self._read_queues)
         self.lag_history = LagHistory(self._sample_lags)
+        self.traffic = RateHistory()
+        self.mutes = MuteHistory()
 
     @property
     def max_rows(self) -> int:
@@ -125,6 +136,28 @@ class BrokerReader:
         return await read_group_page(
             self.context.parts, self._principal, of=of, first=first, most=most
         )
+
+    async def topic_page(self, *, of: str, first: int, most: int) -> TopicPage:
+        """Read some topics in their order: see `topic_access.read_topic_page_as`."""
+        return await read_topic_page(
+            self.context.parts, self._principal, self.traffic, of=of, first=first, most=most
+        )
+
+    async def topic(self, name: str, *, most: int) -> TopicDetails | None:
+        """Read one topic: see `topic_access.read_topic_as`."""
+        return await read_topic(self.context.parts, self._principal, name, most=most)
+
+    async def client_page(self, *, of: str, first: int, most: int) -> ClientPage:
+        """Read some clients: see `client_access.read_client_page_as`."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_client_page(
+            self.context.parts, self._principal, of=of, first=first, most=most
+        )
+
+    async def client(self, name: str, *, most: int) -> ClientDetails:
+        """Read one client: see `client_access.read_client_as`."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_client(self.context.parts, self._principal, name, most=most)
 
     async def _sample_lags(self, tracked: Container[LagKey], most: int) -> LagSamples:
         return await sample_lags(self.context.parts, self._principal, tracked=tracked, most=most)

@@ -2,6 +2,7 @@
 
 from tests.apis.kit import write
 from tests.apis.test_k09_offset_fetch import commit
+from tests.trio_kafka_admin.kit import Element
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -37,3 +38,9 @@ async def lagging_groups(served: ServedBroker, topic: str = "orders") -> None:
     await served.serve_groups("a", "b", "c")
     for group, offset in (("a", 4), ("b", 1), ("c", 6)):
         await commit(served, group, topic, 0, offset)
+
+
+def live_part(page: Element) -> Element:
+    """Return the part of a page that is refreshed: what `show` has rendered."""
+    [part] = [part for name in ("main", "div") for part in page.all(name, id="live")]
+    return part

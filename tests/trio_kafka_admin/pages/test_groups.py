@@ -6,7 +6,7 @@ from trio.testing import MockClock
 from tests.apis.authorizers import allow_only
 from tests.apis.kit import write
 from tests.apis.test_k09_offset_fetch import commit
-from tests.trio_kafka_admin.group_kit import HOSTILE, heartbeat, lagging_groups
+from tests.trio_kafka_admin.group_kit import HOSTILE, heartbeat, lagging_groups, live_part
 from tests.trio_kafka_admin.kit import DASH, admin_ui, table_of
 from trio_kafka.plugin_host.group_access import read_groups_as
 from trio_kafka.security.principal import NOBODY
@@ -43,7 +43,7 @@ async def test_list_shows_trend_chart_and_time_to_catch_up_after_a_second_look(
         assert rows["b"]["caught up in"] == DASH
         assert (rows["a"]["lag"], rows["a"]["trend /s"]) == ("1", "-0.1")
         assert rows["a"]["caught up in"] == "10 s"
-        lines = [svg.attributes["aria-label"] for svg in page.one("main").all("svg")]
+        lines = [svg.attributes["aria-label"] for svg in live_part(page).all("svg")]
         assert "lag over 0.2 minutes: now 25, lowest 5, highest 25" in lines
         assert twin["groups"][0]["history"] == [[10.0, 5], [0.0, 25]]
 
@@ -57,7 +57,7 @@ async def test_list_is_paged_before_facts_are_computed(autojump_clock: MockClock
         named = await ui.json("/admin/api/groups?of=C")
 
         assert [row["group"] for row in table_of(page, "groups")] == ["b"]
-        more = page.one("main").one("p", class_="more").one("a")
+        more = live_part(page).one("p", class_="more").one("a")
         assert more.text == "2 more, with less trouble"
         assert more.attributes["href"] == "/admin/groups?first=1"
         assert [row["group_id"] for row in second["groups"]] == ["a"]
@@ -86,7 +86,7 @@ async def test_one_group_shows_members_partitions_rebalances_and_joins(
         (client,) = table_of(page, "membership")
         assert (client["joins"], client["leaves"]) == ("1", "0")
         assert client["latest"] == "joined 5.0 s ago"
-        assert [fact.text for fact in page.one("main").one("dl").all("dd")][:2] == [
+        assert [fact.text for fact in live_part(page).one("dl").all("dd")][:2] == [
             "consumer",
             "Stable",
         ]
@@ -143,7 +143,7 @@ async def test_partitions_of_a_group_are_cut_at_the_limit_the_greatest_lag_first
         page = await ui.page("/admin/groups?name=b&limit=1")
 
         assert [row["topic"] for row in table_of(page, "partitions")] == ["returns"]
-        assert page.one("main").one("p", class_="more").text.startswith("1 more")
+        assert live_part(page).one("p", class_="more").text.startswith("1 more")
 
 
 async def test_unknown_group_is_not_found(autojump_clock: MockClock) -> None:
@@ -174,11 +174,11 @@ async def test_hostile_name_of_a_group_is_shown_as_text_and_can_be_followed(
             await commit(ui.served, name, "orders", 0, 0)
 
         page = await ui.page("/admin/groups")
-        links = [link for link in page.one("main").all("a") if "name=" in str(link.attributes)]
+        links = [link for link in live_part(page).all("a") if "name=" in str(link.attributes)]
         one = await ui.page(str(links[0].attributes["href"]))
 
         assert page.all("script", src="/admin/static/app.js")
-        assert not page.one("main").all("script")
+        assert not live_part(page).all("script")
         assert len(links) == 1  # the long one is no address
         assert "<script>" in one.all("h2")[0].text
         assert table_of(one, "partitions")[0]["lag"] == "1"
@@ -188,4 +188,4 @@ async def test_groups_without_any_say_so(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         page = await ui.page("/admin/groups")
 
-        assert page.one("main").text == "This broker coordinates no group."
+        assert live_part(page).text == "This broker coordinates no group."
