@@ -19,12 +19,12 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     yield tag("p", text(f"{headline['more']}."), class_="more")
     yield from show_findings(data, place)
     yield from show_picture(data, place)
-    yield Html('<div class="tables"><section>')
+    yield Html('<div class="tables"><div>')
     yield from _requests(data)
-    yield Html("</section><section>")
+    yield Html("</div><div>")
     yield from _loops(data)
     yield _facts(data)
-    yield Html("</section></div>")
+    yield Html("</div></div>")
 
 
 def _requests(data: Data) -> Iterator[Html]:

@@ -42,7 +42,9 @@ def _finding(row: Row, place: Place) -> Html:
     return tag(
         "li",
         mark(row["severity"]),
+        Html(" "),
         tag("p", tag("b", text(row["title"])), text(row["more"]), Html(". "), _link(row, place)),
+        Html(" "),
         since,
         _folded(
             f"of-{key_of(row)}",
@@ -68,7 +70,9 @@ def _ended(row: Row) -> Html:
     """Return a finding that is over. The words of an event already say when it was."""
     ago = duration(row["ended_ago_s"])
     words = row["words"] if row["kind"] == "blocked-loop" else f"{row['words']}; over for {ago}"
-    return tag("li", tag("span", text("over"), class_="mark over"), tag("p", text(words)))
+    return tag(
+        "li", tag("span", text("over"), class_="mark over"), Html(" "), tag("p", text(words))
+    )
 
 
 def _link(row: Row, place: Place) -> Html:
