@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from attrs import define, field
 from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.blocking import connected

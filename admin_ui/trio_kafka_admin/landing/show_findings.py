@@ -1,5 +1,6 @@
 """Findings as HTML: the worst first, what comes of them folded below."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
@@ -14,6 +15,7 @@ from trio_kafka_admin.subject_links import subject_address
 Row = Mapping[str, Any]
 _MOST: Final = 12  # findings that are not folded
 _MOST_ENDED: Final = 3
+_TIMED: Final = re.compile(r"\b(for|taken|waited) \d[\d.]* (s|minute)")
 
 
 def show_findings(data: Mapping[str, Any], place: Place) -> Iterator[Html]:
@@ -36,8 +38,8 @@ def show_findings(data: Mapping[str, Any], place: Place) -> Iterator[Html]:
 def _finding(row: Row, place: Place) -> Html:
     lasts = row["age_s"] or 0.0
     since = tag("small", text(f"for {duration(lasts)}")) if lasts >= 1 else NOTHING
-    if row["ended_ago_s"] is not None:
-        since = NOTHING  # its words say when
+    if row["ended_ago_s"] is not None or _TIMED.search(row["words"]):
+        since = NOTHING  # its words say it
     below = row["consequences"]
     return tag(
         "li",

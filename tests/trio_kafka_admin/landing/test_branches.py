@@ -30,15 +30,20 @@ def test_parked_requests_stand_by_api_and_say_what_they_wait_for() -> None:
     requests = [
         request("Fetch", "export", age_s=26.6, why=(BYTES,)),
         request("JoinGroup", "settle-b", age_s=51.0, why=(MEMBER,)),
-        request("SyncGroup", "new", age_s=0.1, why=(MEMBER,)),
+        request("SyncGroup", "new", age_s=1.1, why=(MEMBER,)),
+        request("SyncGroup", "newer", age_s=0.1, why=(MEMBER,)),
         request("Produce", stage="handler"),
     ]
 
     stage = stages(*requests)["parked"]
 
-    assert (stage.count, stage.brief) == (3, "oldest: JoinGroup for 51 s")
+    assert (stage.count, stage.brief) == (4, "oldest: JoinGroup for 51 s")
     states = {row.label: [dot.state for dot in row.dots] for row in stage.rows}
-    assert states == {"Fetch": ["parked"], "JoinGroup": ["wrong"], "SyncGroup": ["watch"]}
+    assert states == {
+        "Fetch": ["parked"],
+        "JoinGroup": ["wrong"],
+        "SyncGroup": ["watch", "parked"],
+    }
     [row] = [row for row in stage.rows if row.label == "Fetch"]
     assert row.dots[0].words == "Fetch of export for 27 s: 12 of 100 bytes from rare-0"
     assert row.words == "oldest 27 s"

@@ -46,6 +46,17 @@ def test_apis_without_requests_are_folded() -> None:
     assert [row["API"] for row in table_of(folded, "idle-apis")] == ["Fetch"]
 
 
+def test_planes_are_named_only_if_there_are_several() -> None:
+    apis = [asdict(api(5.0))]
+    other = {**apis[0], "plane": "plane controller"}
+
+    assert "plane" not in table_of(shown(apis=apis), "apis")[0]
+    assert [row["plane"] for row in table_of(shown(apis=[*apis, other]), "apis")] == [
+        "plane data",
+        "plane controller",
+    ]
+
+
 def test_facts_of_the_broker_come_last() -> None:
     facts = shown().one("dl")
 

@@ -30,6 +30,12 @@ def test_finding_shows_severity_title_figures_age_and_a_link_to_its_subject() ->
     assert item.attributes["class"] == "finding wrong"
 
 
+def test_age_is_left_out_where_the_words_have_it() -> None:
+    item = shown(finding(title="it waits", more=" for 12 s", age_s=12.0)).one("li")
+
+    assert item.text == "wrong it waits for 12 s. look"
+
+
 def test_finding_about_a_node_of_the_tree_links_to_it() -> None:
     link = shown(finding(node="broker-7/plane data")).one("a")
 
