@@ -7,7 +7,7 @@ import trio
 from trio_kafka_admin.findings.change import Change
 from trio_kafka_admin.findings.finding import Finding
 from trio_kafka_admin.findings.folding import fold
-from trio_kafka_admin.findings.rules import RULES
+from trio_kafka_admin.findings.rule_list import RULES
 from trio_kafka_admin.moments import Moment
 
 MOST_OF_A_RULE: Final = 100  # findings of one rule: a page with more helps nobody

@@ -19,6 +19,7 @@ _MOST_GROUPS: Final = 5  # rows of groups
 _MOST_APIS: Final = 5
 _PARKED: Final = frozenset({"parked"})
 _ON_PURPOSE: Final = frozenset({"bytes", "time", "change", "steps"})
+_SHORT_S: Final = 1.0  # most requests that are parked are so for milliseconds
 _LONG_S: Final = 5.0
 
 
@@ -69,13 +70,14 @@ def _parked_dot(request: RequestFacts) -> Dot:
 
 
 def _parked_state(request: RequestFacts) -> DotState:
-    if not request.why or request.why[0].cause in _ON_PURPOSE:
+    if request.age_s < _SHORT_S or not request.why or request.why[0].cause in _ON_PURPOSE:
         return "parked"
     return "wrong" if request.age_s > _LONG_S else "watch"
 
 
 def _coordinator(change: Change) -> Stage:
     count = next((n.number("groups") for n in change.named("group-coordinator")), 0.0)
+    count = max(count, len(change.now.groups))  # they are read a moment later
     rows = [
         dot_row(short(group.group_id), [_group_dot(group)], _group_words(group))
         for group in change.now.groups[:_MOST_GROUPS]

@@ -1,6 +1,6 @@
 """The landing page as HTML."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Final
 
@@ -19,12 +19,12 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     yield tag("p", text(f"{headline['more']}."), class_="more")
     yield from show_findings(data, place)
     yield from show_picture(data, place)
-    yield Html('<div class="tables"><section>')
+    yield Html('<div class="tables"><div>')
     yield from _requests(data)
-    yield Html("</section><section>")
+    yield Html("</div><div>")
     yield from _loops(data)
     yield _facts(data)
-    yield Html("</section></div>")
+    yield Html("</div></div>")
 
 
 def _requests(data: Data) -> Iterator[Html]:
@@ -32,15 +32,16 @@ def _requests(data: Data) -> Iterator[Html]:
     busy = [row for row in data["apis"] if row["per_s"]]
     idle = [row for row in data["apis"] if not row["per_s"]]
     of_api = itemgetter("plane", "api")
+    columns = _of_planes(data, _APIS)
     yield Html('<div class="wide">')
-    yield from table("apis", _APIS, busy, key=of_api, empty="No request has come.")
+    yield from table("apis", columns, busy, key=of_api, empty="No request has come.")
     yield Html("</div>")
     if idle:
         names = "1 API" if len(idle) == 1 else f"{len(idle)} APIs"
         yield Html('<details id="idle">')
         yield tag("summary", text(f"{names} without a request now"))
         yield Html('<div class="wide">')
-        yield from table("idle-apis", _APIS, idle, key=of_api, empty="")
+        yield from table("idle-apis", columns, idle, key=of_api, empty="")
         yield Html("</div></details>")
 
 
@@ -48,9 +49,17 @@ def _loops(data: Data) -> Iterator[Html]:
     yield tag("h2", text("Loops"))
     key = itemgetter("plane")
     yield Html('<div class="wide">')
-    yield from table("loops", _LOOPS, data["loops"], key=key, empty="No plane is running.")
+    yield from table(
+        "loops", _of_planes(data, _LOOPS), data["loops"], key=key, empty="No plane is running."
+    )
     yield Html("</div>")
     yield tag("p", text(f"Rates and means are of the last {data['seconds']:.1f} s."), class_="more")
+
+
+def _of_planes(data: Data, columns: Sequence[Column]) -> Sequence[Column]:
+    """Return the columns; that of the plane only if there are several."""
+    planes = {row["plane"] for row in (*data["loops"], *data["apis"])}
+    return columns if len(planes) > 1 else [entry for entry in columns if entry.head != "plane"]
 
 
 def _facts(data: Data) -> Html:

@@ -1,5 +1,6 @@
 """Findings as HTML: the worst first, what comes of them folded below."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
@@ -14,6 +15,7 @@ from trio_kafka_admin.subject_links import subject_address
 Row = Mapping[str, Any]
 _MOST: Final = 12  # findings that are not folded
 _MOST_ENDED: Final = 3
+_TIMED: Final = re.compile(r"\b(for|taken|waited) \d[\d.]* (s|minute)")
 
 
 def show_findings(data: Mapping[str, Any], place: Place) -> Iterator[Html]:
@@ -36,13 +38,15 @@ def show_findings(data: Mapping[str, Any], place: Place) -> Iterator[Html]:
 def _finding(row: Row, place: Place) -> Html:
     lasts = row["age_s"] or 0.0
     since = tag("small", text(f"for {duration(lasts)}")) if lasts >= 1 else NOTHING
-    if row["ended_ago_s"] is not None:
-        since = NOTHING  # its words say when
+    if row["ended_ago_s"] is not None or _TIMED.search(row["words"]):
+        since = NOTHING  # its words say it
     below = row["consequences"]
     return tag(
         "li",
         mark(row["severity"]),
+        Html(" "),
         tag("p", tag("b", text(row["title"])), text(row["more"]), Html(". "), *_links(row, place)),
+        Html(" "),
         since,
         _folded(
             f"of-{key_of(row)}",
@@ -68,7 +72,9 @@ def _ended(row: Row) -> Html:
     """Return a finding that is over. The words of an event already say when it was."""
     ago = duration(row["ended_ago_s"])
     words = row["words"] if row["kind"] == "blocked-loop" else f"{row['words']}; over for {ago}"
-    return tag("li", tag("span", text("over"), class_="mark over"), tag("p", text(words)))
+    return tag(
+        "li", tag("span", text("over"), class_="mark over"), Html(" "), tag("p", text(words))
+    )
 
 
 def _links(row: Row, place: Place) -> Iterator[Html]:

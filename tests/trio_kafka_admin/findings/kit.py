@@ -12,7 +12,7 @@ from trio_kafka.introspect.tree import Figures
 from trio_kafka.introspect.waits import Subject, Wait
 from trio_kafka_admin.findings.change import Change
 from trio_kafka_admin.findings.finding import Finding
-from trio_kafka_admin.findings.rules import Rule
+from trio_kafka_admin.findings.rule_list import Rule
 from trio_kafka_admin.moments import Moment
 
 HANDLERS = "plane data/request-handlers/num.io.threads"

@@ -13,7 +13,7 @@ from trio_kafka_admin.findings.texts import duration, short
 
 LEAST: Final = 1_000  # records; smaller lags are omitted
 STUCK: Final = 10_000  # records: a group with members that does not reduce it is slow or stuck
-_COMMIT_S: Final = 6.0  # clients commit each 5 s by default: so long a lag is usual
+_COMMIT_S: Final = 6.0  # clients commit each 5 s by default
 
 
 @frozen
@@ -62,10 +62,21 @@ def _grown(
     if grown == 0:
         is_stuck = lag >= STUCK and bool(group.members) and row.offset == before.offset
         return 0 if is_stuck else None
-    rate = (row.end - before.end) / seconds
-    commits = row.offset != before.offset  # without a commit a lag grows until the next one
-    least = LEAST if commits or not group.members else STUCK
-    return grown if grown > 0 and lag >= max(least, _COMMIT_S * rate) else None
+    return grown if grown > 0 and _is_behind(row, before, seconds, group) else None
+
+
+def _is_behind(row: PartitionLag, before: PartitionLag, seconds: float, group: GroupFacts) -> bool:
+    """Return whether a growing lag is more than what comes between two commits.
+
+    Records come in bursts, and clients commit only now and then: what has come within the last
+    seconds says nothing.
+    """
+    lag, arrived = row.lag or 0, (row.end or 0) - (before.end or 0)
+    if seconds < _COMMIT_S:
+        return lag >= max(STUCK, arrived * _COMMIT_S / seconds)
+    if group.members and row.offset == before.offset:
+        return lag >= STUCK
+    return lag > arrived
 
 
 def _finding(group: GroupFacts, behind: list[_Behind], seconds: float) -> Finding:

@@ -62,13 +62,28 @@ def test_lag_in_several_partitions_is_one_finding_about_the_worst() -> None:
         ((0, 5_000), (0, 5_600), False),  # the next commit may come
         ((0, 12_000), (0, 12_600), True),
         ((0, 0), (0, 11_000), True),  # nothing is committed for all of the window
-        ((5_000, 6_000), (10_000, 12_000), False),  # 2,000 behind at 600 a second: a commit
+        ((5_000, 6_000), (10_000, 12_000), False),  # what has come since the last commit
+        ((0, 500), (1_500, 3_300), False),  # a burst
     ],
 )
 def test_lag_is_a_finding_when_no_next_commit_explains_it(
     before: tuple[int, int], now: tuple[int, int], is_finding: bool
 ) -> None:
     assert bool(words(behind(before), behind(now))) is is_finding
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_finding"),
+    [
+        ((0, 20_000), (0, 20_250), True),
+        ((0, 20_000), (0, 22_000), False),  # at 4,000 a second: a commit may come
+        ((0, 9_000), (0, 9_100), False),
+    ],
+)
+def test_in_a_short_time_only_a_large_lag_is_a_finding(
+    before: tuple[int, int], now: tuple[int, int], is_finding: bool
+) -> None:
+    assert bool(words(behind(before), behind(now), 0.5)) is is_finding
 
 
 def test_group_without_members_is_a_finding_only_while_its_lag_grows() -> None:
