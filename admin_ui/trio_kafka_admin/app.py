@@ -160,6 +160,7 @@ class AdminApp:
             refresh_ms=self._settings.refresh_ms,
             run=self._run(),
             controls=self._registry.ask(entry, parsed, place),
+            broker=f"broker {self._context.parts.node_id}",
         )
         page = chain([begun], pieces, [foot()])
         return await compress((piece.encode() for piece in page), most=PIECES_PER_TURN)

@@ -1,6 +1,8 @@
 """HTML tables: declared columns over the rows that a page has as JSON.
 
-A cell may carry a value to sort by, where its text does not sort well.
+A cell may carry a value to sort by, where its text does not sort well. It carries the head of its
+column, too: where the screen is too narrow, the style sheet turns each row into a card with these
+as labels. A table with many columns needs a wider screen.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +14,10 @@ from trio_kafka_admin.markup import Html, Value, begin, join, tag, text
 
 Row = Mapping[str, Any]
 DASH: Final = Html("&ndash;")
+_NUMBER_WIDTH: Final = 80  # pixels of a column, with which it is still easy to read
+_TEXT_WIDTH: Final = 135
+_NARROW: Final = 720  # a table as wide as this fits a screen of 760 px
+_MIDDLE: Final = 1200  # one of 1240 px
 
 
 @frozen(kw_only=True)
@@ -80,7 +86,8 @@ def table(
                 )
                 for column in columns
             ]
-            yield join([begin("table", id=name), tag("thead", tag("tr", *heads)), begin("tbody")])
+            start = begin("table", id=name, class_=_width_class(columns))
+            yield join([start, tag("thead", tag("tr", *heads)), begin("tbody")])
         cells = [_cell(column, row) for column in columns]
         yield tag("tr", *cells, data_key=str(key(row)))
     yield Html("</tbody></table>") if begun else tag("p", text(empty), class_="empty")
@@ -88,7 +95,21 @@ def table(
 
 def _cell(column: Column, row: Row) -> Html:
     value = None if column.sort is None else column.sort(row)
-    return tag("td", column.show(row), class_=_class(column), data_value=value)
+    return tag(
+        "td",
+        column.show(row),
+        class_=_class(column),
+        data_label=column.head or None,
+        data_value=value,
+    )
+
+
+def _width_class(columns: Sequence[Column]) -> str:
+    """Return the class that tells the style sheet from which width on the rows fit a line."""
+    width = sum(_NUMBER_WIDTH if column.number else _TEXT_WIDTH for column in columns)
+    if width <= _NARROW:
+        return "data"
+    return "data middle" if width <= _MIDDLE else "data wide"
 
 
 def _class(column: Column) -> str | None:

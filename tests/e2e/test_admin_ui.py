@@ -168,7 +168,7 @@ def test_moved_table_row_keeps_its_element_and_focus_after_a_refresh(
         body.rows[0].dataset.key = "a new one";
         body.append(body.rows[4].cloneNode(true)); // a key that stands there twice
         window.order = [...body.rows].map((one) => one.cells[0].textContent);
-        becomeAll(live, wanted);
+        morph(live, wanted);
     """
     driver.execute_script(change, focused)
 
@@ -190,7 +190,7 @@ def test_focused_tree_leaf_keeps_its_element_when_other_leaves_are_removed(
         link.focus();
         jobs[0].remove();
         jobs[2].remove();
-        becomeAll(live, wanted);
+        morph(live, wanted);
     """)
 
     assert driver.execute_script("return document.activeElement === link && link.href === href")
@@ -202,7 +202,7 @@ def test_elements_missing_in_the_new_page_are_removed(driver: Chrome, ui: str) -
         const wanted = live.cloneNode(true);
         for (const one of [...wanted.children].slice(1)) one.remove();
         wanted.append("words");
-        becomeAll(live, wanted);
+        morph(live, wanted);
     """)
 
     assert len(driver.find_elements(By.CSS_SELECTOR, "#live > *")) == 1

@@ -31,7 +31,7 @@ async def test_every_page_is_served_as_html_and_as_json(autojump_clock: MockCloc
         for name in PAGES:
             page = await ui.page(f"/admin/{name}")
             assert page.one("h1").text.lower() == name
-            assert page.one("main", id="live").content != []
+            assert page.one("div", id="live").content != []
             answer = await ui.ask(f"/admin/api/{name}")
             assert answer.headers["content-type"] == "application/json"
             assert isinstance(answer.json(), dict)
@@ -323,7 +323,7 @@ async def test_page_names_the_run_of_the_broker(autojump_clock: MockClock) -> No
         parts = ui.served.broker.parts
         run = parts.metadata.image.brokers[parts.node_id].incarnation_id.hex()
 
-        assert (await ui.page("/admin")).one("main").attributes["data-run"] == run
+        assert (await ui.page("/admin")).one("div", id="live").attributes["data-run"] == run
 
 
 async def test_large_page_is_sent_in_chunks_while_other_tasks_run(

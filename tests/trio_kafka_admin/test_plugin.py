@@ -55,7 +55,7 @@ async def test_settings_give_the_refresh_interval_and_row_limit_of_pages(
     async with admin_ui(refresh_ms="250", max_rows="3") as ui:
         page = await ui.page("/admin/queues")
 
-        assert page.one("main").attributes["data-refresh-ms"] == "250"
+        assert page.one("div", id="live").attributes["data-refresh-ms"] == "250"
         assert len(page.one("tbody").all("tr")) == 3
         assert len((await ui.page("/admin/queues?limit=5")).one("tbody").all("tr")) == 5
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from operator import itemgetter
 
+import pytest
+
 from tests.trio_kafka_admin.kit import DASH, Element, read_html, table_of
 from trio_kafka_admin.table import Column, Row, figures, number, shown, table, words
 
@@ -60,3 +62,23 @@ def test_table_yields_one_row_per_piece() -> None:
 def test_text_chosen_by_a_client_is_escaped() -> None:
     assert shown("<script>") == "&lt;script&gt;"
     assert number(-1234.5, 2) == "-1&#8239;234.50"
+
+
+def test_cell_carries_the_head_of_its_column_for_narrow_screens() -> None:
+    page = shown_table([{"who": "a", "many": 1}])
+
+    labels = [cell.attributes["data-label"] for cell in page.one("tbody").all("td")]
+    assert labels == ["client", "requests"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers", "expected"),
+    [(2, 5, "data"), (2, 6, "data middle"), (4, 8, "data middle"), (4, 9, "data wide")],
+)
+def test_table_with_many_columns_asks_for_a_wider_screen(
+    texts: int, numbers: int, expected: str
+) -> None:
+    columns = [*(words("who", str(n)) for n in range(texts)), *[figures("many", "n")] * numbers]
+    page = shown_table([{"who": "a", "many": 1}], columns)
+
+    assert page.one("table").attributes["class"] == expected

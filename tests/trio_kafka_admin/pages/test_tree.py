@@ -133,7 +133,7 @@ async def test_too_large_tree_is_shown_without_logs_connections_and_other_numero
         assert {"plane", "plugin", "selector", "channel"} <= kinds
         assert not found["truncated"]
         assert found["left_out"] == ["connection", "file", "group", "log", "member", "partition"]
-        assert "Too many nodes to show: connection, file," in page.one("main").text
+        assert "Too many nodes to show: connection, file," in page.one("div", id="live").text
         # Of one node all is shown that there is room for, in its order.
         assert below["truncated"]
         assert {one["kind"] for one in below["rows"][1:]} == {"log"}
