@@ -16,6 +16,7 @@ from trio_kafka.security.principal import Principal
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.compressed_body import CompressedBody, compress
 from trio_kafka_admin.layout import foot, head
+from trio_kafka_admin.own_nodes import REQUESTS
 from trio_kafka_admin.page import Place
 from trio_kafka_admin.page_registry import PageRegistry
 from trio_kafka_admin.query import Query
@@ -69,7 +70,7 @@ class AdminApp:
         refresh_s = context.settings.refresh_ms / 1e3
         tick_s = min(refresh_s, FRESH_S) if refresh_s else FRESH_S
         self._renderings = Renderings[CompressedBody](in_flight, tick_s)
-        context.node.add("admin-requests", "channel", in_flight.figures)
+        context.node.add(REQUESTS, "channel", in_flight.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or send a refusal."""

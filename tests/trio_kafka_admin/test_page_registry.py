@@ -59,9 +59,9 @@ async def test_contributed_page_is_served_and_linked_like_other_pages(
         assert shown.one("h1").text == "Words"
         assert await ui.json("/admin/api/words?limit=7") == {"said": "nothing", "limit": 7}
         listed = [one["path"] for one in (await ui.json("/admin/api"))["pages"]]
-        assert listed[1:4] == ["/admin/api/tree", "/admin/api/words", "/admin/api/queues"]
+        assert listed[1:4] == ["/admin/api/requests", "/admin/api/words", "/admin/api/connections"]
         links = [one.text for one in (await ui.page("/admin/queues")).one("nav").all("a")]
-        assert links[:4] == ["Overview", "Tree", "Words", "Queues"]
+        assert links[:4] == ["Overview", "Requests", "Words", "Connections"]
         assert (await ui.page("/admin")).one("h1").text == "Overview"
         assert (await ui.json("/admin/api/words?limit=x", 400))["message"].startswith("limit=x")
 

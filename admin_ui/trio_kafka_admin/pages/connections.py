@@ -100,7 +100,7 @@ def ask(query: Query, place: Place) -> Html:
 PAGE = Page(
     name="connections",
     title="Connections",
-    order=50,
+    order=36,
     about="Connected clients, their software, and connections that are not read at the moment.",
     read=read,
     show=show,

@@ -1,7 +1,11 @@
-"""The page of the tree: running tasks and waiting work, with current figures."""
+"""The page of the tree: running tasks and waiting work, with current figures.
 
-from collections.abc import Iterator
-from typing import Final
+Many nodes of one kind are folded into one line, and each thing stands in one place. The requests of
+viewers and the queue of this UI are left out unless the address says `own=1`.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import trio
 
@@ -10,11 +14,14 @@ from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import Figure
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import NOTHING, Html, begin, join, tag, text
+from trio_kafka_admin.own_nodes import is_own
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import DASH, Row
+from trio_kafka_admin.tree_folding import fold_rows, see_elsewhere
 
 _A_STEP: Final = 32  # rows between two checkpoints
+_WITH_STACK: Final = ("task", "selector")
 
 
 async def read(reader: BrokerReader, query: Query) -> Data:
@@ -27,49 +34,45 @@ async def read(reader: BrokerReader, query: Query) -> Data:
         # Working parts tell more than thousands of logs that come first.
         reading = await reader.tree(depth=depth, most=most, kinds=WORKING)
         left_out = NUMEROUS
+    own_path = None if query.text("own") else reader.context.settings.path
+    rows = await _rows(reading, path, own_path)
+    elsewhere = {} if path else see_elsewhere(rows)
+    rows = [row for row in rows if row["path"] not in elsewhere]
     return {
         "path": path,
         "left_out": list(left_out),
         "truncated": reading.truncated,
-        "rows": await _rows(reading, path),
+        "logs_as_partitions": len(elsewhere),
+        "rows": await fold_rows(rows),
     }
 
 
-async def _rows(reading: TreeReading, top: str) -> list[dict[str, object]]:
+async def _rows(reading: TreeReading, top: str, own_path: str | None) -> list[dict[str, Any]]:
+    """Return the rows. own_path: address of this UI, whose nodes are left out; None: keep them."""
     rows = []
     # Names may contain slashes, like those of listeners.
     above = top.removesuffix(reading.rows[0].name).removesuffix("/")
     for number, row in enumerate(reading.rows, 1):
-        data = {
-            "depth": row.depth,
-            "kind": row.kind,
-            "name": row.name,
-            "path": "/".join((above, *row.path) if above else row.path),
-            "figures": row.figures,
-        }
-        rows.append(data)
+        if own_path is None or not row.depth or not is_own(row, own_path):
+            data = {
+                "depth": row.depth,
+                "kind": row.kind,
+                "name": row.name,
+                "path": "/".join((above, *row.path) if above else row.path),
+                "figures": row.figures,
+            }
+            rows.append(data)
         if not number % _A_STEP:
             await trio.lowlevel.checkpoint()
     return rows
 
 
 def show(data: Data, place: Place) -> Iterator[Html]:
-    rows = data["rows"]
     yield begin("div", class_="tree", id="tree")
-    opened = 0
-    for at, row in enumerate(rows):
-        below = at + 1 < len(rows) and rows[at + 1]["depth"] > row["depth"]
-        yield from [_END] * (opened - row["depth"])
-        opened = row["depth"]
-        line = _line(row, place)
-        if below:
-            opened += 1
-            head = begin("details", open=True, id=row["path"])
-            yield join([head, tag("summary", line)])
-        else:
-            yield tag("div", line, class_="leaf", id=row["path"])
-    yield from [_END] * opened
+    yield from _nested(data["rows"], place, is_whole=not data["path"])
     yield Html("</div>")
+    if count := data["logs_as_partitions"]:
+        yield tag("p", text(f"{count} logs are shown as their partitions."), class_="more")
     if data["left_out"]:
         yield tag(
             "p", text(f"Too many nodes to show: {', '.join(data['left_out'])}. Select a node.")
@@ -80,23 +83,65 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         )
 
 
+def _nested(rows: Sequence[Row], place: Place, *, is_whole: bool) -> Iterator[Html]:
+    """Render the rows below one another. is_whole: without figures that say nothing."""
+    opened: list[tuple[int, str | None]] = []  # depth of each open element, and key of its fold
+    for at, row in enumerate(rows):
+        depth, key = row["depth"], row.get("fold")
+        while opened and (opened[-1][0] > depth or opened[-1] == (depth, None)):
+            opened.pop()
+            yield _END
+        if opened and opened[-1][0] == depth and opened[-1][1] != key:
+            opened.pop()
+            yield _END
+        if key and (not opened or opened[-1] != (depth, key)):
+            opened.append((depth, key))
+            start = begin("details", id=f"{row['path'].removesuffix(row['name'])} {key}")
+            yield join([start, tag("summary", text(row["fold_words"]))])
+        if at + 1 < len(rows) and rows[at + 1]["depth"] > depth:
+            opened.append((depth, None))
+            start = begin("details", open=True, id=row["path"])
+            line = _line(tag("b", text(row["name"])), row, is_whole=is_whole)
+            alone = place.link("only this", "tree", path=row["path"])
+            yield join([start, tag("summary", line), _links(row, place, alone)])
+        else:
+            line = _line(place.link(row["name"], "tree", path=row["path"]), row, is_whole=is_whole)
+            yield tag("div", line, _links(row, place), class_="leaf", id=row["path"])
+    yield from [_END] * len(opened)
+
+
 _END: Final = Html("</details>")
 
 
-def _line(row: Row, place: Place) -> Html:
+def _line(name: Html, row: Row, *, is_whole: bool) -> Html:
     return join(
         [
-            place.link(row["name"], "tree", path=row["path"]),
+            name,
             Html(" "),
             tag("small", text(row["kind"])),
-            *(_figure(name, value) for name, value in row["figures"].items()),
+            *(
+                _figure(name, value)
+                for name, value in row["figures"].items()
+                if not (is_whole and value in _QUIET)
+            ),
         ]
     )
 
 
+def _links(row: Row, place: Place, *more: Html) -> Html:
+    """Render the links of a node; none stands in the line that opens it."""
+    links = list(more)
+    if row["kind"] in _WITH_STACK:
+        links.append(place.link("stack", "tasks", of=row["name"]))
+    return tag("span", *links, class_="links") if links else NOTHING
+
+
+_QUIET: Final = (0, None, "", False)
+
+
 def _figure(name: str, value: Figure) -> Html:
     """Render a figure; one without information, such as 0, is dimmed."""
-    quiet = value in (0, None, "", False)
+    quiet = value in _QUIET
     return Html(
         f" <span{' class=quiet' if quiet else ''}><i>{text(name)}</i> {_shown(value)}</span>"
     )
@@ -123,7 +168,7 @@ def ask(query: Query, place: Place) -> Html:
 PAGE = Page(
     name="tree",
     title="Tree",
-    order=20,
+    order=40,
     about="Running tasks and waiting work: each node is shown below the node that owns it.",
     read=read,
     show=show,

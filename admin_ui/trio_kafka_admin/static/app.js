@@ -75,6 +75,7 @@ function applyFilter(root) {
   const has = (row) => row.textContent.toLowerCase().includes(words);
   for (const row of root.querySelectorAll("tbody tr, .tree details, .tree .leaf, .lines li")) {
     row.hidden = words !== "" && !has(row);
+    if (words !== "" && !row.hidden && row.nodeName === "DETAILS") row.open = true;
   }
 }
 
