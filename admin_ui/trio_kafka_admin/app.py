@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log_tail import LogTail
 from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.plugin_host.pages import AdminPage
@@ -48,7 +49,7 @@ _STATUS: Final = {
 }
 
 
-def prepare() -> Callable[[PluginContext[AdminSettings]], "AdminApp"]:
+def prepare() -> Callable[[PluginContext[AdminSettings], LogTail], "AdminApp"]:
     """Return a function that creates the app. Reads files: call it in a thread."""
     return partial(AdminApp, static=read_static_files())
 
@@ -59,10 +60,14 @@ class AdminApp:
     def __init__(
         self,
         context: PluginContext[AdminSettings],
+        log_tail: LogTail | None = None,
+        *,
         static: Mapping[str, StaticFile],
     ) -> None:
+        """log_tail: the last events of the log, for its page; None: none are kept."""
         self._settings = context.settings
         self._context = context
+        self._log_tail = log_tail
         self._readers: dict[Principal, BrokerReader] = {}
         self._registry = PageRegistry(context.pages, context.world.run_in_thread, context.name)
         self._static = static
@@ -125,7 +130,9 @@ class AdminApp:
         principal = principal_of(scope)
         reader = self._readers.get(principal)
         if reader is None or not reader.is_current:
-            reader = self._readers[principal] = BrokerReader(self._context, principal)
+            reader = self._readers[principal] = BrokerReader(
+                self._context, principal, log_tail=self._log_tail
+            )
         return reader
 
     async def _first(self) -> str:

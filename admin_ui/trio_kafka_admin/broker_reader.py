@@ -10,9 +10,20 @@ from typing import Final
 
 import trio
 
+from trio_kafka.config.report.describe import Row as SettingRow
+from trio_kafka.introspect.log_tail import LogEvent, LogTail
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
+from trio_kafka.introspect.tasks import TaskReading
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
+from trio_kafka.plugin_host.broker_access import (
+    QuotaReading,
+    find_task_as,
+    list_tasks_as,
+    read_log_as,
+    read_quotas_as,
+    read_settings_as,
+)
 from trio_kafka.plugin_host.state_access import (
     is_allowed,
     list_plugins_as,
@@ -28,6 +39,7 @@ from trio_kafka.requests.inspection import Selection
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
+from trio_kafka_admin.readings.task_stacks import TaskStack, load_stackscope, stack_of
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
@@ -38,10 +50,16 @@ class BrokerReader:
     """Readings for one principal. overview, queues: snapshots that pages share."""
 
     def __init__(
-        self, context: PluginContext[AdminSettings], principal: Principal = NOBODY
+        self,
+        context: PluginContext[AdminSettings],
+        principal: Principal = NOBODY,
+        *,
+        log_tail: LogTail | None = None,
     ) -> None:
+        """log_tail: the last events of the log; None: none are kept."""
         self.context = context
         self._principal = principal
+        self._log_tail = log_tail
         self._used = set[Operation]()  # permissions of the readings so far
         self.overview = TreeSnapshots(self._read_overview)
         self.queues = TreeSnapshots(self._read_queues)
@@ -99,6 +117,34 @@ class BrokerReader:
         self._used.add(Operation.DESCRIBE_CONFIGS)
         await trio.lowlevel.checkpoint()
         return list_plugins_as(self._principal, self.context.parts)
+
+    async def settings(self) -> list[SettingRow]:
+        """Return the settings of the broker. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE_CONFIGS)
+        return await read_settings_as(self._principal, self.context.parts)
+
+    async def quotas(self, *, most: int) -> QuotaReading:
+        """Return limits and usage of clients, at most `most` of each. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_quotas_as(self._principal, self.context.parts, most=most)
+
+    async def tasks(self, *, most: int) -> TaskReading:
+        """List the tasks of the process. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await list_tasks_as(self._principal, self.context.parts, most=most)
+
+    async def task_stack(self, path: str) -> TaskStack:
+        """Return the stack of a task. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        await load_stackscope(self.context.world.run_in_thread)
+        return stack_of(find_task_as(self._principal, self.context.parts, path))
+
+    async def log(self) -> list[LogEvent]:
+        """Return the last events of the log, the oldest first. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        await trio.lowlevel.checkpoint()
+        tail = self._log_tail
+        return [] if tail is None else read_log_as(self._principal, self.context.parts, tail)
 
     async def _read_overview(self) -> TreeSnapshot:
         look = (await self.tree(kinds=WORKING)).snapshot(trio.current_time())

@@ -3,6 +3,8 @@ that clients chose to do harm. One broker and one browser serve all tests.
 """
 
 import os
+import socket
+import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -33,11 +35,11 @@ PAGES = [page.name for page in all_pages()]
 PICTURES = Path(os.environ.get("TRIO_KAFKA_PICTURES", "build/admin-ui"))
 SCRIPT = "<script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">"
 HOSTILE = (
-    SCRIPT,
-    "control\x00\x1b[31m\x07\r\nends",
-    "\u202eright to left\u202d \u0645\u0631\u062d\u0628\u0627",
-    "long" * 7500,
-    "\udce2\udc28 no text",
+    SCRIPT.encode(),
+    b"control\0\x1b[31m\a\r\nends",
+    "\u202eright to left\u202d \u0645\u0631\u062d\u0628\u0627".encode(),
+    b"long" * 7500,
+    b"\xe2\x28 no text",
 )
 
 
@@ -52,18 +54,33 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ):
         for number, name in enumerate(("orders", "billing")):
             stack.enter_context(traffic(broker, topic=name, client=f"shop-{number}"))
+        stack.enter_context(traffic(broker, topic="news", client=SCRIPT, group=SCRIPT))
+        for client_id in HOSTILE:
+            stack.enter_context(connected(broker, client_id))
         yield f"{http}/admin"
 
 
 @contextmanager
-def traffic(broker: BrokerProcess, topic: str, client: str) -> Iterator[None]:
+def connected(broker: BrokerProcess, client_id: bytes) -> Iterator[None]:
+    """A connection that has asked for ApiVersions with this client id."""
+    head = struct.pack(">hhih", 18, 0, 1, len(client_id)) + client_id
+    with socket.create_connection(broker.address, 10) as connection:
+        connection.sendall(struct.pack(">i", len(head)) + head)
+        connection.recv(4096)  # empty if the broker refuses such a text
+        yield
+
+
+@contextmanager
+def traffic(
+    broker: BrokerProcess, topic: str, client: str, group: str = "readers"
+) -> Iterator[None]:
     """A producer and a member of a group while the block runs."""
     address = {"bootstrap.servers": "{}:{}".format(*broker.address), "client.id": client}
     producer = Producer(address)
     for _ in range(20):
         producer.produce(topic, b"record" * 20)
     producer.flush()
-    consumer = Consumer(address | {"group.id": f"{topic}-readers", "auto.offset.reset": "earliest"})
+    consumer = Consumer(address | {"group.id": f"{topic}-{group}", "auto.offset.reset": "earliest"})
     try:
         consumer.subscribe([topic])
         assert consumer.poll(30) is not None

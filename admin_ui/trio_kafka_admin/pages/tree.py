@@ -4,7 +4,8 @@ Many nodes of one kind are folded into one line, and each thing stands in one pl
 viewers and the queue of this UI are left out unless the address says `own=1`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import trio
@@ -19,6 +20,7 @@ from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import DASH, Row
 from trio_kafka_admin.tree_folding import fold_rows, see_elsewhere
+from trio_kafka_admin.tree_markup import nested
 
 _A_STEP: Final = 32  # rows between two checkpoints
 _WITH_STACK: Final = ("task", "selector")
@@ -69,7 +71,8 @@ async def _rows(reading: TreeReading, top: str, own_path: str | None) -> list[di
 
 def show(data: Data, place: Place) -> Iterator[Html]:
     yield begin("div", class_="tree", id="tree")
-    yield from _nested(data["rows"], place, is_whole=not data["path"])
+    line = partial(_line, place=place, is_whole=not data["path"])
+    yield from nested(data["rows"], line=line, links=partial(_links, place=place))
     yield Html("</div>")
     if count := data["logs_as_partitions"]:
         yield tag("p", text(f"{count} logs are shown as their partitions."), class_="more")
@@ -83,37 +86,13 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         )
 
 
-def _nested(rows: Sequence[Row], place: Place, *, is_whole: bool) -> Iterator[Html]:
-    """Render the rows below one another. is_whole: without figures that say nothing."""
-    opened: list[tuple[int, str | None]] = []  # depth of each open element, and key of its fold
-    for at, row in enumerate(rows):
-        depth, key = row["depth"], row.get("fold")
-        while opened and (opened[-1][0] > depth or opened[-1] == (depth, None)):
-            opened.pop()
-            yield _END
-        if opened and opened[-1][0] == depth and opened[-1][1] != key:
-            opened.pop()
-            yield _END
-        if key and (not opened or opened[-1] != (depth, key)):
-            opened.append((depth, key))
-            start = begin("details", id=f"{row['path'].removesuffix(row['name'])} {key}")
-            yield join([start, tag("summary", text(row["fold_words"]))])
-        if at + 1 < len(rows) and rows[at + 1]["depth"] > depth:
-            opened.append((depth, None))
-            start = begin("details", open=True, id=row["path"])
-            line = _line(tag("b", text(row["name"])), row, is_whole=is_whole)
-            alone = place.link("only this", "tree", path=row["path"])
-            yield join([start, tag("summary", line), _links(row, place, alone)])
-        else:
-            line = _line(place.link(row["name"], "tree", path=row["path"]), row, is_whole=is_whole)
-            yield tag("div", line, _links(row, place), class_="leaf", id=row["path"])
-    yield from [_END] * len(opened)
-
-
-_END: Final = Html("</details>")
-
-
-def _line(name: Html, row: Row, *, is_whole: bool) -> Html:
+def _line(row: Row, is_leaf: bool, *, place: Place, is_whole: bool) -> Html:
+    """Render a row. is_whole: without figures that say nothing."""
+    name = (
+        place.link(row["name"], "tree", path=row["path"])
+        if is_leaf
+        else tag("b", text(row["name"]))
+    )
     return join(
         [
             name,
@@ -128,9 +107,9 @@ def _line(name: Html, row: Row, *, is_whole: bool) -> Html:
     )
 
 
-def _links(row: Row, place: Place, *more: Html) -> Html:
-    """Render the links of a node; none stands in the line that opens it."""
-    links = list(more)
+def _links(row: Row, is_leaf: bool, *, place: Place) -> Html:
+    """Render the links beside a node; none stands in the line that opens it."""
+    links = [place.link("only this", "tree", path=row["path"])] if not is_leaf else []
     if row["kind"] in _WITH_STACK:
         links.append(place.link("stack", "tasks", of=row["name"]))
     return tag("span", *links, class_="links") if links else NOTHING
