@@ -16,24 +16,29 @@ Row = Mapping[str, Any]
 DASH: Final = Html("&ndash;")
 _NUMBER_WIDTH: Final = 80  # pixels of a column, with which it is still easy to read
 _TEXT_WIDTH: Final = 135
+_LONG_WIDTH: Final = 240
 _NARROW: Final = 720  # a table as wide as this fits a screen of 760 px
 _MIDDLE: Final = 1200  # one of 1240 px
 
 
 @frozen(kw_only=True)
 class Column:
-    """Column of a table. show: renders a cell. sort: returns its sort key; None: the text."""
+    """Column of a table. show: renders a cell. sort: returns its sort key; None: the text.
+
+    long: its texts are long, so that it gets more room than others.
+    """
 
     head: str
     show: Callable[[Row], Html]
     sort: Callable[[Row], Value] | None = None
     number: bool = False
     about: str = ""
+    long: bool = False
 
 
-def words(key: str, head: str, about: str = "") -> Column:
+def words(key: str, head: str, about: str = "", *, long: bool = False) -> Column:
     """Return a column of texts; None and empty texts are a dash."""
-    return Column(head=head, show=lambda row: shown(row[key]), about=about)
+    return Column(head=head, show=lambda row: shown(row[key]), about=about, long=long)
 
 
 def figures(key: str, head: str, *, digits: int = 0, about: str = "") -> Column:
@@ -106,11 +111,19 @@ def _cell(column: Column, row: Row) -> Html:
 
 def _width_class(columns: Sequence[Column]) -> str:
     """Return the class that tells the style sheet from which width on the rows fit a line."""
-    width = sum(_NUMBER_WIDTH if column.number else _TEXT_WIDTH for column in columns)
+    width = sum(map(_width, columns))
     if width <= _NARROW:
         return "data"
     return "data middle" if width <= _MIDDLE else "data wide"
 
 
+def _width(column: Column) -> int:
+    if column.long:
+        return _LONG_WIDTH
+    return _NUMBER_WIDTH if column.number else _TEXT_WIDTH
+
+
 def _class(column: Column) -> str | None:
+    if column.long:
+        return "long"
     return "number" if column.number else None

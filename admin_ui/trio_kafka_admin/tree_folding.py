@@ -14,6 +14,7 @@ Row = dict[str, Any]
 LEAST: Final = 4  # children of one kind that are folded
 _SHORTEST_STEM: Final = 4  # characters of a common beginning that stands for names
 _SLICE: Final = 64  # rows between two checkpoints
+_WITH_STEM: Final = ("part", "task")  # kinds that say little
 _PLURALS: Final = {"purgatory": "purgatories", "nursery": "nurseries"}
 _STATES: Final = 3  # states that the line of a fold counts
 
@@ -89,9 +90,9 @@ def words_of(members: Sequence[Row]) -> str:
     """Return the line of a fold, as in "10 purgatories, 1 with waiting items"."""
     kind = members[0]["kind"]
     names = _PLURALS.get(kind, f"{kind}s")
-    if kind == "part":
+    if kind in _WITH_STEM:
         stem = _stem_of([row["name"] for row in members])
-        names = f"parts {stem}*" if len(stem) >= _SHORTEST_STEM else names
+        names = f"{names} {stem}*" if len(stem) >= _SHORTEST_STEM else names
     return ", ".join([f"{len(members)} {names}", *_activity(kind, members)])
 
 

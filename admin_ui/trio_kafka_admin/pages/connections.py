@@ -64,11 +64,11 @@ async def _rows(reading: TreeReading, search: str) -> Sequence[Row]:
 
 _LOOKED_AT: Final = ("peer", "client_id", "software", "listener", "plane")
 _COLUMNS: Final = (
-    words("plane", "plane"),
-    words("listener", "listener"),
     words("peer", "peer"),
     words("client_id", "client"),
     words("software", "software"),
+    words("listener", "listener"),
+    words("plane", "plane"),
     figures("requests", "requests"),
     words("muted", "not read from", "why the broker does not read from it now"),
     figures("unsent", "unsent bytes"),
@@ -91,7 +91,13 @@ def ask(query: Query, place: Place) -> Html:
     value = query.text("of")
     return tag(
         "form",
-        begin("input", name="of", placeholder="client, software or address", value=value),
+        begin(
+            "input",
+            name="of",
+            placeholder="client, software or address",
+            aria_label="client, software or address",
+            value=value,
+        ),
         tag("button", text("show")),
         action=place.address("connections"),
     )

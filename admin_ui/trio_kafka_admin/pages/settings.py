@@ -13,7 +13,7 @@ from trio_kafka_admin.query import Query
 from trio_kafka_admin.shapes import fold
 from trio_kafka_admin.table import Column, Row, shown, table, words
 
-WHICH: Final = ("all", "set", "dynamic")
+WHICH: Final = ("set", "dynamic", "all")
 HIDDEN: Final = "(hidden)"
 _SOURCES: Final = {
     Source.DYNAMIC_BROKER: "dynamic, this broker",
@@ -89,7 +89,7 @@ def _source(row: Row) -> Html:
 
 
 _COLUMNS: Final = (
-    words("name", "setting"),
+    words("name", "setting", long=True),
     Column(head="value", show=_value),
     Column(head="source", show=_source, about="the first source that has it"),
     Column(
@@ -97,7 +97,7 @@ _COLUMNS: Final = (
         show=lambda row: text("at once" if row["dynamic"] else "at the next start"),
         about="when a change of the setting takes effect",
     ),
-    words("doc", "what it does"),
+    words("doc", "what it does", long=True),
 )
 
 
@@ -114,7 +114,8 @@ def ask(query: Query, place: Place) -> Html:
         for choice in WHICH
     ]
     fields = [
-        begin("input", type="hidden", name="which", value=which),
+        # A search among the few that are set would rarely hit.
+        begin("input", type="hidden", name="which", value="all" if which == "set" else which),
         begin(
             "input",
             name="of",
@@ -132,7 +133,7 @@ PAGE = Page(
     name="settings",
     title="Settings",
     order=60,
-    about="Settings of this broker: effective value, source, and when a change takes effect.",
+    about="Settings of this broker that are set, dynamic, or all: value, source and meaning.",
     read=read,
     show=show,
     ask=ask,
