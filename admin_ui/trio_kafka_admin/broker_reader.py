@@ -11,6 +11,9 @@ from typing import Final
 import trio
 
 from trio_kafka.config.report.describe import Row as SettingRow
+from trio_kafka.introspect.facts.connections import ConnectionFacts
+from trio_kafka.introspect.facts.requests import RequestFacts
+from trio_kafka.introspect.facts.storage import DirectoryFacts
 from trio_kafka.introspect.log_tail import LogEvent, LogTail
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tasks import TaskReading
@@ -39,6 +42,9 @@ from trio_kafka.requests.inspection import Selection
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
+from trio_kafka_admin.readings.connections import read_connections
+from trio_kafka_admin.readings.directories import read_directories
+from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
 from trio_kafka_admin.readings.task_stacks import TaskStack, load_stackscope, stack_of
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
@@ -111,6 +117,25 @@ class BrokerReader:
             client_id=client_id,
             most=most,
         )
+
+    async def requests_in_flight(
+        self, *, keys: Sequence[int] = (), client_id: str | None = None, most: int = -1
+    ) -> Sequence[RequestFacts]:
+        """See `read_requests_in_flight`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_requests_in_flight(
+            self.context.parts, self._principal, keys=keys, client_id=client_id, most=most
+        )
+
+    async def connections(self, *, most: int = -1) -> Sequence[ConnectionFacts]:
+        """See `read_connections`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_connections(self.context.parts, self._principal, most=most)
+
+    async def directories(self, *, sizes: bool = False) -> Sequence[DirectoryFacts]:
+        """See `read_directories`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_directories(self.context.parts, self._principal, sizes=sizes)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""

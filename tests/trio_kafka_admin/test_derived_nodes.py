@@ -69,7 +69,7 @@ async def test_long_waiting_request_is_a_finding_with_its_wait_reason(
     (found,) = [one for one in overview["findings"] if "waited" in one["words"]]
     assert found["words"] == (
         "Metadata requests that have waited for more than 5 s: 1; the oldest, of client scripted,"
-        " for 8 s; they wait for sleep in plugin faults"
+        " for 8 s; they wait for fault rule late, which delays it by 60 s"
     )
     assert found["node"] == "broker-1/plane data"
 

@@ -1,1 +1,1 @@
-"""Readings of the broker that pages share, each as facts, for one principal."""
+"""Readings of the broker that `BrokerReader` offers to pages: one module for each kind."""

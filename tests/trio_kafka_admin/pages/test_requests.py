@@ -31,7 +31,7 @@ async def test_request_in_flight_is_shown_with_its_stage_and_wait_reason(
         assert (row["API"], row["stage"], row["waits for"]) == (
             "Fetch",
             "parked",
-            "Fetch: orders-0",
+            "0 of 1 bytes from orders-0",
         )
         assert twin["which"] == "in-flight"
         assert [one["stage"] for one in twin["requests"]] == ["parked"]

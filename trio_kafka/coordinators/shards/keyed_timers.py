@@ -79,6 +79,11 @@ class KeyedTimers:
             if chosen(key):
                 keyed.deadline += seconds
 
+    def deadline(self, key: TimerKey) -> float | None:
+        """Return when a timer is due, in `trio.current_time()`; None: it is not set."""
+        keyed = self._by_key.get(key)
+        return None if keyed is None else keyed.deadline
+
     def claim(self, key: TimerKey) -> bool:
         """Take a timer that has fired; False if it was set or cancelled since."""
         if key not in self._fired:
