@@ -5,6 +5,7 @@ column, too: where the screen is too narrow, the style sheet turns each row into
 as labels. A table with many columns needs a wider screen.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -14,11 +15,15 @@ from trio_kafka_admin.markup import Html, Value, begin, join, tag, text
 
 Row = Mapping[str, Any]
 DASH: Final = Html("&ndash;")
+_CHARACTER: Final = 8  # pixels
+_PADDING: Final = 24
 _NUMBER_WIDTH: Final = 80  # pixels of a column, with which it is still easy to read
 _TEXT_WIDTH: Final = 135
 _LONG_WIDTH: Final = 240
 _NARROW: Final = 720  # a table as wide as this fits a screen of 760 px
 _MIDDLE: Final = 1200  # one of 1240 px
+_WIDE: Final = 1500  # one of 1560 px
+_TAG: Final = re.compile("<[^>]*>")
 
 
 @frozen(kw_only=True)
@@ -78,6 +83,7 @@ def table(
     in place when the page refreshes, so that a click never hits another row.
     """
     begun = False
+    longest = _longest_word(columns)
     for row in rows:
         if not begun:
             begun = True
@@ -93,17 +99,22 @@ def table(
             ]
             start = begin("table", id=name, class_=_width_class(columns))
             yield join([start, tag("thead", tag("tr", *heads)), begin("tbody")])
-        cells = [_cell(column, row) for column in columns]
+        cells = [_cell(column, row, longest) for column in columns]
         yield tag("tr", *cells, data_key=str(key(row)))
     yield Html("</tbody></table>") if begun else tag("p", text(empty), class_="empty")
 
 
-def _cell(column: Column, row: Row) -> Html:
+def _cell(column: Column, row: Row, longest: int) -> Html:
     value = None if column.sort is None else column.sort(row)
+    content = column.show(row)
+    # Only where it must be is a word broken: broken short ones are hard to read.
+    breaks = not column.number and any(
+        len(word) > longest for word in _TAG.sub(" ", content).split()
+    )
     return tag(
         "td",
-        column.show(row),
-        class_=_class(column),
+        content,
+        class_=_class(column, breaks=breaks),
         data_label=column.head or None,
         data_value=value,
     )
@@ -117,13 +128,25 @@ def _width_class(columns: Sequence[Column]) -> str:
     return "data middle" if width <= _MIDDLE else "data wide"
 
 
+def _longest_word(columns: Sequence[Column]) -> int:
+    """Return the characters of the longest words with which all columns fit the screen."""
+    width = sum(map(_width, columns))
+    screen = next((limit for limit in (_NARROW, _MIDDLE) if width <= limit), _WIDE)
+    texts = sum(not column.number for column in columns)
+    room = screen - _NUMBER_WIDTH * (len(columns) - texts)
+    return max((room // max(texts, 1) - _PADDING) // _CHARACTER, 1)
+
+
 def _width(column: Column) -> int:
     if column.long:
         return _LONG_WIDTH
     return _NUMBER_WIDTH if column.number else _TEXT_WIDTH
 
 
-def _class(column: Column) -> str | None:
-    if column.long:
-        return "long"
-    return "number" if column.number else None
+def _class(column: Column, *, breaks: bool = False) -> str | None:
+    names = [
+        *(["number"] if column.number else ()),
+        *(["long"] if column.long else ()),
+        *(["breaks"] if breaks else ()),
+    ]
+    return " ".join(names) or None

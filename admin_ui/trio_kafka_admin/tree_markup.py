@@ -14,12 +14,13 @@ def nested(
     *,
     line: Callable[[Row, bool], Html],
     links: Callable[[Row, bool], Html],
+    is_open: Callable[[Row], bool] = lambda _: True,
 ) -> Iterator[Html]:
     """Render the rows below one another, a piece for each.
 
     rows: parents before children, each with depth and path; `fold`, `fold_words` as `fold_rows`
     makes them. line: renders a row; True: nothing is below it, so that a link may stand in it.
-    links: renders what stands beside the line.
+    links: renders what stands beside the line. is_open: tells which rows show what is below them.
     """
     opened: list[tuple[int, str | None]] = []  # depth of each open element, and key of its fold
     for at, row in enumerate(rows):
@@ -36,7 +37,7 @@ def nested(
             yield join([start, tag("summary", text(row["fold_words"]))])
         if at + 1 < len(rows) and rows[at + 1]["depth"] > depth:
             opened.append((depth, None))
-            start = begin("details", open=True, id=row["path"])
+            start = begin("details", open=is_open(row), id=row["path"])
             yield join([start, tag("summary", line(row, False)), links(row, False)])
         else:
             yield tag("div", line(row, True), links(row, True), class_="leaf", id=row["path"])

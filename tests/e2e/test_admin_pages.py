@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer
-from selenium.webdriver import Chrome
+from selenium.webdriver import ActionChains, Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
-from tests.e2e.browser import browser, errors_of
+from tests.e2e.browser import browser, errors_of, wait_until
 from tests.e2e.views import (
     SCHEMES,
     WIDTHS,
@@ -119,3 +121,162 @@ def test_every_page_fits_the_screen_and_is_accessible(
 
     assert faults == []
     assert errors_of(driver) == []
+
+
+@pytest.fixture
+def page(driver: Chrome) -> Iterator[Chrome]:
+    """The browser with the usual view; a test fails for errors in its console."""
+    reset_view(driver)
+    driver.get("about:blank")
+    errors_of(driver)
+    yield driver
+    assert errors_of(driver) == []
+
+
+def press(page: Chrome, *keys: str) -> None:
+    for key in keys:
+        ActionChains(page).send_keys(key).perform()
+
+
+def wait_for_refresh(page: Chrome) -> None:
+    page.execute_script("live.firstElementChild.dataset.old = 1")
+    wait_until(page, lambda shown: not shown.find_elements(By.CSS_SELECTOR, "[data-old]"))
+
+
+def is_focused(page: Chrome, selector: str) -> bool:
+    script = "return document.activeElement === document.querySelector(arguments[0])"
+    return bool(page.execute_script(script, selector))
+
+
+def test_names_that_clients_chose_run_nowhere(page: Chrome, ui: str) -> None:
+    for name in PAGES:
+        page.get(f"{ui}/{name}")
+        wait_for_refresh(page)
+        assert page.title != "ran"
+        assert page.find_elements(By.CSS_SELECTOR, "img, iframe, [onerror]") == []
+    page.get(f"{ui}/connections")
+    assert SCRIPT in page.execute_script("return live.innerText")
+
+
+def test_fold_typed_text_scroll_position_and_focus_survive_updates(page: Chrome, ui: str) -> None:
+    page.get(f"{ui}/settings?which=all")
+    field = page.find_element(By.CSS_SELECTOR, "input[name=of]")
+    field.send_keys("half a wo")
+    page.execute_script("document.querySelector('details[id^=source-]').open = false")
+    fold = page.find_element(By.CSS_SELECTOR, "details[id^=source-] > summary")
+    fold.click()
+    page.execute_script("scrollTo(0, 700)")
+    page.execute_script("document.querySelectorAll('th button')[1].focus({preventScroll: true})")
+    wait_for_refresh(page)
+    wait_for_refresh(page)
+
+    assert page.execute_script("return document.querySelector('details[id^=source-]').open")
+    assert field.get_property("value") == "half a wo"
+    assert page.execute_script("return scrollY") == 700
+    assert page.execute_script(
+        "return document.activeElement === document.querySelectorAll('th button')[1]"
+    )
+
+
+def test_text_typed_into_a_field_of_the_content_survives_updates(page: Chrome, ui: str) -> None:
+    """Pages of plugins may have fields there."""
+    page.get(f"{ui}/jobs")
+    page.execute_script("""
+        const fresh = live.cloneNode(true);
+        for (const root of [live, fresh]) {
+          const field = document.createElement("input");
+          field.id = "field";
+          field.setAttribute("value", root === live ? "old" : "new");
+          root.append(field);
+        }
+        field = document.getElementById("field");
+        field.value = "typed";
+        morph(live, fresh);
+        window.kept = document.getElementById("field").value;
+        window.same = field.isConnected;
+    """)
+
+    assert page.execute_script("return [kept, same]") == ["typed", True]
+
+
+def test_keys_find_pages_and_the_search(page: Chrome, ui: str) -> None:
+    page.get(f"{ui}/overview")
+    press(page, "g", "q")
+    wait_until(page, lambda shown: shown.current_url == f"{ui}/queues")
+    press(page, "/")
+    assert is_focused(page, "#filter")
+    press(page, "g", "r")  # is typed
+    assert page.current_url == f"{ui}/queues"
+    assert page.execute_script("return filter.value") == "gr"
+    press(page, Keys.ESCAPE, "?")
+    keys = page.find_element(By.CSS_SELECTOR, "dialog").text
+    assert "filter the rows" in keys
+    for title in ("Overview", "Requests", "Queues", "Tree", "Settings", "Log"):
+        assert title in keys
+    press(page, "?")
+    assert page.find_elements(By.CSS_SELECTOR, "dialog") == []
+    press(page, "g", "x")  # no page has this letter
+    press(page, "g", "r")
+    wait_until(page, lambda shown: shown.current_url == f"{ui}/requests")
+
+
+def test_hidden_tab_asks_nothing_and_asks_again_when_it_is_shown(page: Chrome, ui: str) -> None:
+    page.get(f"{ui}/jobs")
+    wait_for_refresh(page)
+    first = page.current_window_handle
+    page.execute_script("""
+        window.times = 0;
+        const ask = fetch;
+        window.fetch = (...words) => { times += 1; return ask(...words); };
+    """)
+    hide = "Object.defineProperty(document, 'hidden', {value: arguments[0], configurable: true});"
+    change = "document.dispatchEvent(new Event('visibilitychange'))"
+
+    page.execute_script(hide + change, True)
+    wait_until(page, lambda shown: not shown.execute_script("return asking"))
+    before = page.execute_script("return times")
+    page.execute_async_script("setTimeout(arguments[0], 800)")  # four refresh intervals
+    assert page.execute_script("return times") == before
+
+    page.execute_script(hide + change, False)
+    assert page.execute_script("return times") == before + 1
+    wait_for_refresh(page)
+    assert page.current_window_handle == first
+
+
+def test_navigation_is_folded_on_a_phone_and_opens(page: Chrome, ui: str) -> None:
+    set_view(page, 390, "light")
+    page.get(f"{ui}/jobs")
+
+    link = page.find_element(By.CSS_SELECTOR, "nav a[href$='/queues']")
+    assert not link.is_displayed()
+    page.find_element(By.CSS_SELECTOR, "#menu summary").click()
+    link.click()
+    wait_until(page, lambda shown: shown.current_url == f"{ui}/queues")
+    assert page.execute_script("return document.querySelector('header').offsetHeight") < 70
+
+
+def test_pages_are_complete_without_javascript(page: Chrome, ui: str) -> None:
+    page.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        page.get(f"{ui}/settings")
+        assert page.find_elements(By.CSS_SELECTOR, "#settings tbody tr")
+        assert not page.find_element(By.ID, "pause").is_displayed()
+        page.find_element(By.CSS_SELECTOR, "input[name=of]").send_keys("num.io.threads\n")
+        wait_until(page, lambda shown: "of=num.io" in shown.current_url)
+        assert len(page.find_elements(By.CSS_SELECTOR, "#settings tbody tr")) == 1
+        page.find_element(By.CSS_SELECTOR, "nav a[href$='/tree']").click()
+        fold = page.find_element(By.CSS_SELECTOR, "#tree details:not([open])")
+        fold.find_element(By.TAG_NAME, "summary").click()
+        assert fold.get_attribute("open")
+    finally:
+        page.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_stack_of_a_task_is_one_click_from_the_tree(page: Chrome, ui: str) -> None:
+    page.get(f"{ui}/tree?path=raft-io")
+    page.find_element(By.LINK_TEXT, "stack").click()
+    wait_until(page, lambda shown: "/tasks?of=raft" in shown.current_url)
+
+    wait_until(page, lambda shown: shown.find_elements(By.ID, "stack"))
+    assert "trio_kafka.raft.driver" in page.find_element(By.ID, "stack").text

@@ -23,7 +23,9 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     if path:
         return _opened(path, attrs.asdict(await reader.task_stack(path)))
     reading = await reader.tasks(most=MOST)
-    named = [row for row in reading.rows if name in row.name]
+    named = [row for row in reading.rows if name == row.name] or [
+        row for row in reading.rows if name in row.name
+    ]
     if name and len(named) == 1:
         path = named[0].path
         return _opened(path, attrs.asdict(await reader.task_stack(path)))

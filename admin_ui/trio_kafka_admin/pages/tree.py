@@ -22,7 +22,15 @@ from trio_kafka_admin.table import DASH, Row
 from trio_kafka_admin.tree_folding import fold_rows, see_elsewhere
 from trio_kafka_admin.tree_markup import nested
 
+# Some nodes of the tree have the names of Kafka's threads, and their tasks those of parts.
+_TASKS: Final = {
+    "metadata-loader": "metadata",
+    "quorum-controller": "controller",
+    "raft-io": "raft",
+}
+_CLEANER: Final = "cleaner-"
 _A_STEP: Final = 32  # rows between two checkpoints
+_OPEN_LEVELS: Final = 2  # levels of the whole tree that show what is below them
 _WITH_STACK: Final = ("task", "selector")
 
 
@@ -71,8 +79,13 @@ async def _rows(reading: TreeReading, top: str, own_path: str | None) -> list[di
 
 def show(data: Data, place: Place) -> Iterator[Html]:
     yield begin("div", class_="tree", id="tree")
-    line = partial(_line, place=place, is_whole=not data["path"])
-    yield from nested(data["rows"], line=line, links=partial(_links, place=place))
+    is_whole = not data["path"]
+    yield from nested(
+        data["rows"],
+        line=partial(_line, place=place, is_whole=is_whole),
+        links=partial(_links, place=place),
+        is_open=lambda row: not is_whole or row["depth"] < _OPEN_LEVELS,
+    )
     yield Html("</div>")
     if count := data["logs_as_partitions"]:
         yield tag("p", text(f"{count} logs are shown as their partitions."), class_="more")
@@ -110,9 +123,16 @@ def _line(row: Row, is_leaf: bool, *, place: Place, is_whole: bool) -> Html:
 def _links(row: Row, is_leaf: bool, *, place: Place) -> Html:
     """Render the links beside a node; none stands in the line that opens it."""
     links = [place.link("only this", "tree", path=row["path"])] if not is_leaf else []
-    if row["kind"] in _WITH_STACK:
-        links.append(place.link("stack", "tasks", of=row["name"]))
+    if row["kind"] in _WITH_STACK and "mount" not in row["figures"]:  # a request has no task
+        links.append(place.link("stack", "tasks", of=_task_of(row["name"])))
     return tag("span", *links, class_="links") if links else NOTHING
+
+
+def _task_of(name: str) -> str:
+    """Return the name of the task that a node of the tree is about."""
+    if name.startswith(_CLEANER):
+        return f"kafka-log-cleaner-thread-{name.removeprefix(_CLEANER)}"
+    return _TASKS.get(name, name)
 
 
 _QUIET: Final = (0, None, "", False)

@@ -56,7 +56,17 @@ def test_tree_page_nests_nodes_in_their_parents() -> None:
     ]
     folds = page.all("details")
     assert [one.attributes["id"] for one in folds] == ["b", "b/x", "b/x/1", "b/z"]
-    assert all("open" in one.attributes for one in folds)
+    assert [one.attributes["id"] for one in folds if "open" in one.attributes] == [
+        "b",
+        "b/x",
+        "b/z",
+    ]
+
+
+def test_all_below_a_node_that_was_chosen_is_open() -> None:
+    page = shown(row(0, "b"), row(1, "b/x"), row(2, "b/x/1"), row(3, "b/x/1/deep"), path="b")
+
+    assert ["open" in fold.attributes for fold in page.all("details")] == [True, True, True]
 
 
 def test_zero_empty_and_missing_figures_are_shown_as_quiet() -> None:
@@ -209,3 +219,14 @@ async def test_too_large_tree_is_shown_without_logs_connections_and_other_numero
         assert below["truncated"]
         assert {one["kind"] for one in below["rows"][1:]} == {"log"}
         assert len(below["rows"]) == 500
+
+
+async def test_every_link_to_a_stack_finds_its_task(autojump_clock: MockClock) -> None:
+    async with admin_ui() as ui:
+        page = await ui.page("/admin/tree")
+        links = [link.attributes["href"] or "" for link in page.all("a") if link.text == "stack"]
+
+        assert len(links) > 5
+        for link in links:
+            found = await ui.json(link.replace("/admin/", "/admin/api/"))
+            assert found["stack"] or found["rows"], link
