@@ -214,7 +214,7 @@ def test_keys_find_pages_and_the_search(page: Chrome, ui: str) -> None:
     for title in ("Overview", "Requests", "Queues", "Tree", "Settings", "Log"):
         assert title in keys
     press(page, "?")
-    assert page.find_elements(By.CSS_SELECTOR, "dialog") == []
+    wait_until(page, lambda shown: not shown.find_elements(By.CSS_SELECTOR, "dialog"))
     press(page, "g", "x")  # no page has this letter
     press(page, "g", "r")
     wait_until(page, lambda shown: shown.current_url == f"{ui}/requests")

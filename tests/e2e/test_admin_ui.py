@@ -157,7 +157,7 @@ def test_moved_table_row_keeps_its_element_and_focus_after_a_refresh(
     driver: Chrome, ui: str, focused: int
 ) -> None:
     """Whoever is about to click it, or has the focus on it, does not come to another one."""
-    show_paused(driver, f"{ui}/queues")
+    show_paused(driver, f"{ui}/plugins")
     change = """
         const wanted = live.cloneNode(true);
         const [body, there] = [wanted, live].map((one) => one.querySelector("tbody"));
@@ -184,6 +184,7 @@ def test_focused_tree_leaf_keeps_its_element_when_other_leaves_are_removed(
 ) -> None:
     show_paused(driver, f"{ui}/tree")
     driver.execute_script("""
+        document.querySelectorAll("#tree details").forEach((one) => { one.open = true; });
         const wanted = live.cloneNode(true);
         const [jobs, there] = [wanted, live].map(
           (one) => one.querySelector("details[id='broker-1/scheduler']").querySelectorAll(".leaf"));
@@ -227,19 +228,19 @@ def test_folded_tree_node_stays_folded_after_a_refresh(driver: Chrome, ui: str) 
 
 
 def test_filter_hides_rows_without_its_words_also_after_a_refresh(driver: Chrome, ui: str) -> None:
-    driver.get(f"{ui}/queues")
-    total = len(first_cells(driver, "queues"))
+    driver.get(f"{ui}/jobs")
+    total = len(first_cells(driver, "jobs"))
 
-    find(driver, "#filter").send_keys("NEW-conn")
+    find(driver, "#filter").send_keys("CHECKPOINT")
 
     def shown() -> list[str]:
-        return [one for one in texts(driver, "#queues tbody tr:not([hidden])") if one]
+        return [one for one in texts(driver, "#jobs tbody tr:not([hidden])") if one]
 
     for _ in range(2):
         assert 0 < len(shown()) < total
-        assert all("new-connections" in one for one in shown())
+        assert all("checkpoint" in one.lower() for one in shown())
         wait_for_refresh(driver)
-    find(driver, "#filter").send_keys(Keys.BACKSPACE * len("NEW-conn"))
+    find(driver, "#filter").send_keys(Keys.BACKSPACE * len("CHECKPOINT"))
     wait_until(driver, lambda _: len(shown()) == total)
 
 
@@ -354,7 +355,7 @@ def test_pages_are_shown_only_with_the_token(
         user = "any:secret@"
         started.get(f"http://{user}{address}/admin/tree")
         wait_for_refresh(started)
-        find(started, "#tree summary a").click()
+        find(started, "#tree .leaf a").click()
         wait_for_refresh(started)
         assert find(started, "#said").text == ""
 
