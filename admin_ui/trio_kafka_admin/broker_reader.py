@@ -15,6 +15,7 @@ from trio_kafka.introspect.facts.connections import ConnectionFacts
 from trio_kafka.introspect.facts.requests import RequestFacts
 from trio_kafka.introspect.facts.storage import DirectoryFacts
 from trio_kafka.introspect.log_tail import LogEvent, LogTail
+from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tasks import TaskReading
 from trio_kafka.introspect.tree_reader import TreeReading
@@ -32,6 +33,7 @@ from trio_kafka.plugin_host.state_access import (
     list_plugins_as,
     read_requests_as,
     read_tree_as,
+    record_as,
 )
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
 from trio_kafka.protocol.messages.k10010_describe_requests import (
@@ -46,6 +48,7 @@ from trio_kafka_admin.readings.connections import read_connections
 from trio_kafka_admin.readings.directories import read_directories
 from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
 from trio_kafka_admin.readings.task_stacks import TaskStack, load_stackscope, stack_of
+from trio_kafka_admin.rewinding import Past
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
@@ -67,12 +70,17 @@ class BrokerReader:
         self._principal = principal
         self._log_tail = log_tail
         self._used = set[Operation]()  # permissions of the readings so far
+        self._pasts = dict[str, Past]()
         self.overview = TreeSnapshots(self._read_overview)
         self.queues = TreeSnapshots(self._read_queues)
 
     @property
     def max_rows(self) -> int:
         return self.context.settings.max_rows
+
+    def past(self, page: str) -> Past:
+        """Return what was kept of a page."""
+        return self._pasts.setdefault(page, Past())
 
     @property
     def is_current(self) -> bool:
@@ -136,6 +144,11 @@ class BrokerReader:
         """See `read_directories`. Raises KafkaError."""
         self._used.add(Operation.DESCRIBE)
         return await read_directories(self.context.parts, self._principal, sizes=sizes)
+
+    async def record(self, seconds: float) -> Recording:
+        """Record what runs in the next seconds. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await record_as(self._principal, self.context.parts, seconds)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""

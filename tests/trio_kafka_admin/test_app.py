@@ -30,7 +30,7 @@ async def test_every_page_is_served_as_html_and_as_json(autojump_clock: MockCloc
     async with admin_ui() as ui:
         for name in PAGES:
             page = await ui.page(f"/admin/{name}")
-            assert page.one("h1").text.lower() == name
+            assert page.one("h1").text.lower().startswith(name)
             assert page.one("div", id="live").content != []
             answer = await ui.ask(f"/admin/api/{name}")
             assert answer.headers["content-type"] == "application/json"
@@ -194,7 +194,7 @@ async def busy_handlers(ui: Ui, clients: int) -> AsyncIterator[None]:
 
         for _ in range(clients):
             nursery.start_soon(hang)
-        await trio.sleep(FRESH_S)  # the requests are on their way
+        await trio.sleep(2 * FRESH_S)  # the requests are on their way, and readings are old
         yield
         nursery.cancel_scope.cancel()
 

@@ -15,6 +15,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.facts.connections import ConnectionFacts
 from trio_kafka.introspect.facts.requests import RequestFacts
 from trio_kafka.introspect.facts.storage import DirectoryFacts
+from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree_reader import TreeReading, read_tree
 from trio_kafka.log.manager.directory_facts import read_directories
@@ -148,6 +149,19 @@ async def read_directories_as(
     raft = parts.raft
     others = () if isinstance(raft, Missing) else (raft.store.log,)
     return await read_directories(parts[LogManager], others, sizes=sizes)
+
+
+async def record_as(principal: Principal, parts: Parts, seconds: float) -> Recording:
+    """Record the steps of all tasks and the requests that end in the next `seconds`.
+
+    principal: needs DESCRIBE on the cluster. Each step of a task costs 1 us more meanwhile.
+    Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED).
+    """
+    _authorize(principal, parts, Operation.DESCRIBE)
+    recording = Recording(parts.planes[0].request_metrics.elapsed)
+    with recording.running([(plane.name, plane.request_metrics) for plane in parts.planes]):
+        await trio.sleep(seconds)
+    return recording
 
 
 def list_plugins_as(principal: Principal, parts: Parts) -> ListPluginsResponse:
