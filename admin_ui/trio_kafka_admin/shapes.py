@@ -14,13 +14,21 @@ SHAPES: Final[dict[Tone, str]] = {
     "good": "\N{CHECK MARK}",
     "idle": "\N{WHITE CIRCLE}",
 }
+_BADGES: Final = {  # up to their words
+    tone: join(
+        [
+            begin("span", class_=f"badge {tone}"),
+            tag("i", text(shape), aria_hidden="true"),
+        ]
+    )
+    for tone, shape in SHAPES.items()
+}
 _WIDE: Final = 100  # units of a bar
 
 
 def badge(tone: Tone, words: object) -> Html:
     """Return a word with the shape and the colour of its tone."""
-    shape = tag("i", text(SHAPES[tone]), aria_hidden="true")
-    return tag("span", shape, text(words), class_=f"badge {tone}")
+    return Html(f"{_BADGES[tone]}{text(words)}</span>")
 
 
 def bar(share: float, label: str, tone: Tone = "info") -> Html:
