@@ -12,7 +12,7 @@ import trio
 
 from trio_kafka.config.report.describe import Row as SettingRow
 from trio_kafka.introspect.facts.connections import ConnectionFacts
-from trio_kafka.introspect.facts.requests import RequestFacts
+from trio_kafka.introspect.facts.requests import OpenedRequest, RequestFacts
 from trio_kafka.introspect.facts.storage import DirectoryFacts
 from trio_kafka.introspect.log_tail import LogEvent, LogTail
 from trio_kafka.introspect.recording import Recording
@@ -46,7 +46,7 @@ from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
 from trio_kafka_admin.readings.connections import read_connections
 from trio_kafka_admin.readings.directories import read_directories
-from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
+from trio_kafka_admin.readings.requests_in_flight import read_request, read_requests_in_flight
 from trio_kafka_admin.readings.task_stacks import TaskStack, load_stackscope, stack_of
 from trio_kafka_admin.rewinding import Past
 from trio_kafka_admin.settings import AdminSettings
@@ -134,6 +134,11 @@ class BrokerReader:
         return await read_requests_in_flight(
             self.context.parts, self._principal, keys=keys, client_id=client_id, most=most
         )
+
+    async def request(self, connection: str, correlation: int) -> OpenedRequest | None:
+        """See `read_request`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_request(self.context.parts, self._principal, connection, correlation)
 
     async def connections(self, *, most: int = -1) -> Sequence[ConnectionFacts]:
         """See `read_connections`. Raises KafkaError."""

@@ -22,7 +22,7 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     path, name = query.text("path"), query.text("of")
     if path:
         return _opened(path, attrs.asdict(await reader.task_stack(path)))
-    reading = await reader.tasks(most=MOST)
+    reading = await reader.tasks(most=query.limit(MOST))
     named = [row for row in reading.rows if name == row.name] or [
         row for row in reading.rows if name in row.name
     ]
@@ -63,7 +63,7 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     yield from nested(data["rows"], line=_line, links=lambda row, _: _link(row, place))
     yield Html("</div>")
     if data["truncated"]:
-        yield tag("p", text(f"There are more than {MOST} tasks: use ?of= and a name."))
+        yield tag("p", text("There are more tasks: use ?of= and a name, or ?limit="))
 
 
 def _line(row: Row, is_leaf: bool) -> Html:
