@@ -6,10 +6,12 @@ A plugin declares an async context manager. Each run of it is a generation, whos
 
 __all__ = [
     "changed_batches",
+    "client_access",
     "contributions",
     "declaration",
     "dependencies",
     "discovery",
+    "group_access",
     "guard",
     "host",
     "lifecycle",
@@ -18,4 +20,5 @@ __all__ = [
     "plugin_check",
     "settings",
     "state_access",
+    "topic_access",
 ]
