@@ -8,13 +8,14 @@ from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from trio_kafka.testing.broker import ServedBroker
+from trio_kafka.testing.scripted_client import ScriptedClient
 
 HOSTILE = "<script>\u202e\x00'\"&group"
 """Name with markup, a control character and an override of the direction of text."""
 
 
 async def heartbeat(
-    served: ServedBroker, group: str, member: str, *topics: str, epoch: int = 0
+    served: ServedBroker | ScriptedClient, group: str, member: str, *topics: str, epoch: int = 0
 ) -> ConsumerGroupHeartbeatResponse:
     """Join a group of the new protocol, or go on with another epoch."""
     request = ConsumerGroupHeartbeatRequest(

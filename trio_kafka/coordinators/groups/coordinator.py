@@ -45,9 +45,9 @@ from trio_kafka.pending import Eventual
 from trio_kafka.purgatory import Purgatory
 
 # Waits for other members, which their sessions and rebalance timeouts bound.
-_FOR_MEMBERS: Final = ("JoinGroup", "SyncGroup")
+FOR_MEMBERS: Final = ("JoinGroup", "SyncGroup")
 PURGATORIES: Final = (
-    *_FOR_MEMBERS,
+    *FOR_MEMBERS,
     "Heartbeat",
     "LeaveGroup",
     "DescribeGroups",
@@ -101,7 +101,7 @@ class GroupCoordinator:
             self.topic,
             self.runtime,
             purgatories={name: Purgatory(name, shards.timers, node) for name in PURGATORIES},
-            unbounded=_FOR_MEMBERS,
+            unbounded=FOR_MEMBERS,
             timeout_s=self.settings.offsets_commit_timeout_s,
         )
         self.classic = ClassicService(self.coordinator, self.settings)
