@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.introspect.waiting import Waits, chain, waiting
-from trio_kafka.plugin import Context, PluginContext, plugin
+from trio_kafka.plugin import Context, Plugin, PluginContext, plugin
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 
 FEW = {"num.io.threads": "2", "queued.max.requests": "1"}
@@ -95,3 +95,34 @@ async def test_request_that_goes_on_after_a_pause_waits_for_a_token(
         ("plugin", "plugin", "naps"),
     ]
     assert queued[0].words == "a handler token: 1 of 1 are taken, 1 by plugin naps"
+
+
+def holding(name: str, client_id: str) -> Plugin:
+    """A plugin that holds the Metadata requests of one client."""
+
+    @plugin(name)
+    @asynccontextmanager
+    async def hold_some(context: PluginContext[Any]) -> AsyncIterator[None]:
+        async def hold(request: object, context: Context, forward: Any) -> object:
+            if context.request.client_id == client_id:
+                await trio.sleep(60)
+            return await forward(request)
+
+        context.around(MetadataRequest, hold)
+        yield
+
+    return hold_some
+
+
+async def test_no_plugin_is_named_if_none_has_half_of_the_handlers(
+    autojump_clock: MockClock,
+) -> None:
+    names = ("a", "b", "c")
+    plugins = tuple(holding(name, name) for name in names)
+    async with waiting({"num.io.threads": "3"}, plugins=plugins) as waits:
+        for name in (*names, "d"):
+            await waits.ask(MetadataRequest(), client_id=name)
+        (queued,) = [row for row in await waits.facts("Metadata") if row.stage == "queued"]
+
+    assert [wait.cause for wait in queued.why] == ["handler"]
+    assert queued.why[0].words.startswith("a free handler: 3 of 3 are taken, 1 by plugin ")

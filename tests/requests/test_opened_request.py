@@ -5,6 +5,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.authorizers import deny_all
+from tests.apis.classic import join_request
 from tests.apis.kit import batch, fetch_request, produce_request
 from tests.introspect.waiting import Waits, slow_disk, waiting
 from tests.requests.test_handler_waits import FEW, metadata, slow
@@ -12,6 +13,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.facts.requests import OpenedRequest, RequestFacts
 from trio_kafka.plugin_host.state_access import open_request_as
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from trio_kafka.protocol.messages.k11_join_group import JoinGroupRequestProtocol
 from trio_kafka.security.principal import NOBODY
 
 
@@ -52,9 +54,9 @@ async def test_queued_request_is_decoded_from_its_frame(autojump_clock: MockCloc
 async def test_large_request_is_not_decoded(autojump_clock: MockClock) -> None:
     async with waiting(FEW, plugins=(slow,)) as waits:
         await metadata(waits, 2)
-        topics = [MetadataRequestTopic(name=f"topic-{number:06}") for number in range(6000)]
-        await waits.ask(MetadataRequest(topics=topics))
-        (facts,) = [row for row in await waits.facts("Metadata") if row.stage == "queued"]
+        protocols = [JoinGroupRequestProtocol("range", bytes(100_000))]
+        await waits.ask(join_request(3, protocols=protocols), 3)
+        (facts,) = await waits.facts("JoinGroup")
         request = await opened(waits, facts)
 
     assert request.fields is None
