@@ -1,7 +1,8 @@
 """The ASGI app: pages, as HTML and as JSON, and static files. Read-only: GET and HEAD.
 
-`<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON;
-`<path>/download/<name>` are files to keep, and below `api` with refusals as JSON.
+`<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON, which
+`<path>/api/openapi.json` describes; `<path>/download/<name>` are files to keep, and below `api`
+with refusals as JSON.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ from trio_kafka_admin.downloads import DOWNLOADS
 from trio_kafka_admin.downloads.download import Download, Source, send_download
 from trio_kafka_admin.layout import foot, head
 from trio_kafka_admin.markup import Html, join
+from trio_kafka_admin.openapi import DOCUMENT, openapi_document
 from trio_kafka_admin.own_nodes import REQUESTS
 from trio_kafka_admin.page import Data, Place
 from trio_kafka_admin.page_registry import PageRegistry
@@ -54,6 +56,8 @@ _STATUS: Final = {
     ErrorCode.RESOURCE_NOT_FOUND: 404,
     ErrorCode.INVALID_REQUEST: 400,
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: 403,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: 403,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: 403,
 }
 
 
@@ -112,6 +116,9 @@ class AdminApp:
                 await send_static(scope, send, self._static[name])
             case ["api"]:
                 data = await self._index(place)
+                await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
+            case ["api", name] if name == DOCUMENT:
+                data = openapi_document(await self._registry.listed(), place)
                 await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
             case ["api", name] if entry := await self._registry.find(name):
                 await self._send_shared(entry, "json", scope, send)

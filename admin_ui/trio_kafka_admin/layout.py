@@ -117,6 +117,7 @@ def _top(title: str, place: Place) -> Html:
         tag("title", text(f"{title} - trio-kafka")),
         begin("link", rel="icon", href=place.address("static/icon.svg")),
         begin("link", rel="stylesheet", href=place.address("static/app.css")),
+        begin("link", rel="stylesheet", href=place.address("static/landing.css")),
         *(tag("script", src=place.address(f"static/{name}"), defer=True) for name in SCRIPTS),
     ]
     return join([Html('<!doctype html><html lang="en">'), tag("head", *within), Html("<body>")])

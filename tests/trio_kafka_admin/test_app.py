@@ -226,6 +226,7 @@ async def test_every_page_answers_while_all_handlers_are_stuck_and_the_channel_i
     async with admin_ui(holding(held), more={"queued.max.requests": "2"}) as ui:
         for name in PAGES:  # imports
             await ui.page(f"/admin/{name}")
+        await trio.sleep(FRESH_S)  # else they show what they have read
         async with busy_handlers(ui, clients=12):
             begun = trio.current_time()
             with trio.fail_after(1.0):
@@ -243,7 +244,9 @@ async def test_every_page_answers_while_all_handlers_are_stuck_and_the_channel_i
     assert queues["requests"]["fill"] == 1.0
     assert len(twins["requests"]["requests"]) == 12
     assert len(table_of(pages["requests"], "requests-in-flight")) == 12
-    assert any("is full" in one["words"] for one in twins["overview"]["findings"])
+    [finding] = twins["overview"]["findings"]
+    assert finding["words"].startswith("plugin stuck holds 8 requests")
+    assert any("is full" in below["words"] for below in finding["consequences"])
     assert took_s == 0.0
 
 

@@ -1,18 +1,19 @@
-"""What is wrong just now, in words."""
+"""What is wrong just now, in words: all rules together."""
 
 import pytest
 from trio.testing import MockClock
 
-from tests.trio_kafka_admin.kit import admin_ui
-from trio_kafka.introspect.snapshots import NodeSnapshot, TreeSnapshot
+from tests.trio_kafka_admin.findings.kit import (
+    handlers,
+    look,
+    moment,
+    node,
+    request,
+    wait,
+    words_of,
+)
 from trio_kafka.introspect.tree import Figures
-from trio_kafka_admin.derived_nodes import GROUP_LAG
-from trio_kafka_admin.findings import RULES, findings
-
-
-def look(path: str, kind: str, figures: Figures, at: float = 0.0) -> TreeSnapshot:
-    names = ("broker-1", *path.split("/"))
-    return TreeSnapshot(at, {names: NodeSnapshot(kind, names[-1], figures)})
+from trio_kafka_admin.findings.evaluation import MOST_OF_A_RULE, find, findings_of
 
 
 @pytest.mark.parametrize(
@@ -117,10 +118,10 @@ def look(path: str, kind: str, figures: Figures, at: float = 0.0) -> TreeSnapsho
 def test_finding_rule_reports_a_problem_in_a_single_snapshot(
     path: str, kind: str, figures: Figures, words: str | None
 ) -> None:
-    found = findings(None, look(path, kind, figures))
+    findings = findings_of(None, moment(2.0, look(path, kind, figures)))
 
-    assert [one.words for one in found] == ([] if words is None else [words])
-    assert {one.node for one in found} <= {f"broker-1/{path}"}
+    assert words_of(findings) == ([] if words is None else words.split("; "))
+    assert {finding.node for finding in findings} <= {f"broker-1/{path}"}
 
 
 @pytest.mark.parametrize(
@@ -148,10 +149,11 @@ def test_finding_rule_reports_a_problem_in_a_single_snapshot(
 def test_finding_rule_reports_a_change_between_two_snapshots(
     path: str, kind: str, before: Figures, after: Figures, words: str | None
 ) -> None:
-    earlier, later = look(path, kind, before), look(path, kind, after, 2.0)
+    earlier = moment(0.0, look(path, kind, before))
+    later = moment(2.0, look(path, kind, after))
 
-    assert [one.words for one in findings(earlier, later)] == ([] if words is None else [words])
-    assert findings(None, later) == []  # it may have been long ago
+    assert words_of(findings_of(earlier, later)) == ([] if words is None else [words])
+    assert findings_of(None, later) == []  # it may have been long ago
 
 
 @pytest.mark.parametrize(
@@ -170,99 +172,34 @@ def test_finding_rule_reports_a_change_between_two_snapshots(
 def test_invalid_figures_of_a_node_hide_no_findings_of_other_nodes(
     kind: str, figures: Figures
 ) -> None:
-    full = {"depth": 5, "bound": 5}
-    nodes = {
-        **look("plugins/odd/watchdog", kind, figures).nodes,
-        **look("p/requests", "channel", full).nodes,
+    full = node("p/requests", "channel", depth=5, bound=5)
+    odd = look("plugins/odd/watchdog", kind, figures)
+
+    findings = findings_of(moment(0.0, odd, full), moment(1.0, odd, full))
+
+    assert "p/requests is full: 5 of 5 items" in words_of(findings)
+
+
+async def test_findings_in_slices_are_those_at_once_but_bounded(autojump_clock: MockClock) -> None:
+    full = [node(f"p/{name}", "channel", depth=5, bound=5) for name in range(MOST_OF_A_RULE + 9)]
+    few, many = moment(1.0, *full[:3]), moment(1.0, *full)
+
+    assert await find(moment(0.0), few) == findings_of(moment(0.0), few)
+    assert len(await find(moment(0.0), many)) == MOST_OF_A_RULE
+
+
+def test_stuck_plugin_is_one_finding_with_all_that_comes_of_it_below() -> None:
+    inside = wait("plugin", "plugin", "enricher", "plugin enricher runs")
+    full = node("plane data/request-channel/requests", "channel", depth=20, bound=20, oldest_s=9.0)
+    served = [request(stage="handler", age_s=9.0, why=(inside,)) for _ in range(2)]
+    queued = [request("Metadata", f"c{n}", stage="queued", age_s=8.0) for n in range(20)]
+    now = moment(1.0, full, handlers(2, 2, waiting=1), requests=[*served, *queued])
+
+    [finding] = findings_of(moment(0.0), now)
+
+    assert finding.words.startswith("plugin enricher holds 2 requests, for 9.0 s at most")
+    assert finding.words.endswith("all 2 handlers of plane data are in it")
+    assert {below.kind for below in finding.consequences} == {
+        *("busy-handlers", "full-channel", "late-channel", "long-wait"),
     }
-
-    found = findings(TreeSnapshot(0.0, nodes), TreeSnapshot(1.0, nodes))
-
-    assert "p/requests is full: 5 of 5 items" in [one.words for one in found]
-
-
-async def test_findings_include_queues_of_plugins_and_processors(autojump_clock: MockClock) -> None:
-    async with admin_ui() as ui:
-        nodes = [node for _, node in ui.served.broker.node.walk()]
-        [plugin] = [node for node in nodes if node.name == "generation-1"]
-        plugin.add("plugin-queue", "channel", lambda: {"depth": 3, "bound": 3})
-        processor = next(node for node in nodes if node.kind == "selector")
-        processor.add("late-queue", "channel", lambda: {"depth": 1, "oldest_s": 6.0})
-        found = (await ui.json("/admin/api/overview"))["findings"]
-
-        assert [one["words"].partition(" ")[0] for one in found] == [
-            "the",
-            "plugins/admin/generation-1/plugin-queue",
-        ]
-
-
-def test_list_of_finding_rules_has_15_distinct_rules() -> None:
-    names = {rule.__name__ for rule in RULES}
-
-    assert len(names) == len(RULES) == 15
-
-
-async def test_an_idle_broker_has_no_findings(autojump_clock: MockClock) -> None:
-    async with admin_ui() as ui:
-        assert (await ui.json("/admin/api/overview"))["findings"] == []
-        page = await ui.page("/admin/overview")
-        assert page.one("p", class_="good").text == "No problem found."
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "words"),
-    [
-        (
-            {"lag": 256_000, "members": 2},
-            {"lag": 256_363, "members": 2},
-            "group g lags by 256,363 records, 363 more than 2 s ago",
-        ),
-        (
-            {"lag": 256_363, "members": 2},
-            {"lag": 256_363, "members": 2},
-            "group g lags by 256,363 records, unchanged for 2 s",
-        ),
-        ({"lag": 256_363, "members": 2}, {"lag": 256_362, "members": 2}, None),
-        ({"lag": 256_363, "members": 0}, {"lag": 256_363, "members": 0}, None),
-        ({"lag": 9_999, "members": 1}, {"lag": 9_999, "members": 1}, None),
-    ],
-)
-def test_group_lag_that_grows_or_stays_large_with_members_is_a_finding(
-    before: Figures, after: Figures, words: str | None
-) -> None:
-    path = ("broker-1", "group-coordinator", "lag of g")
-    earlier, later = (
-        TreeSnapshot(at, {path: NodeSnapshot(GROUP_LAG, "g", figures)})
-        for at, figures in ((0.0, before), (2.0, after))
-    )
-
-    found = findings(earlier, later)
-
-    assert [one.words for one in found] == ([] if words is None else [words])
-    assert {one.node for one in found} <= {"broker-1/group-coordinator"}
-    assert findings(None, later) == []
-
-
-@pytest.mark.parametrize(
-    ("api", "before", "after", "words"),
-    [
-        (
-            "Produce",
-            {"count": 10, "total_ms": 10.0, "queue_ms": 1.0, "local_ms": 8.0},
-            {"count": 12, "total_ms": 1210.0, "queue_ms": 1001.0, "local_ms": 208.0},
-            "Produce takes 600 ms on average, 500 ms of it waiting for a handler",
-        ),
-        ("Produce", {"count": 10, "total_ms": 10.0}, {"count": 12, "total_ms": 209.0}, None),
-        ("Produce", {"count": 10, "total_ms": 10.0}, {"count": 10, "total_ms": 10.0}, None),
-        ("Fetch", {"count": 10, "total_ms": 10.0}, {"count": 12, "total_ms": 1010.0}, None),
-    ],
-)
-def test_slow_api_is_a_finding_unless_the_api_may_wait(
-    api: str, before: Figures, after: Figures, words: str | None
-) -> None:
-    earlier, later = (
-        look(f"plane data/requests/{api}", "part", figures, at)
-        for at, figures in ((0.0, before), (2.0, after))
-    )
-
-    assert [one.words for one in findings(earlier, later)] == ([] if words is None else [words])
+    assert (finding.severity, finding.hurt) == ("wrong", 20)
