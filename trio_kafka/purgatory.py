@@ -13,13 +13,13 @@ from itertools import count
 from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar
 
 import trio
-from attrs import evolve, field
+from attrs import field
 
 from trio_kafka import held
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.introspect.waits import Subject, SubjectKind, Wait, Waiting
+from trio_kafka.introspect.waits import Subject, SubjectKind, Wait, Waiting, timed
 from trio_kafka.pending import NO_ANSWER, Eventual, Pending, then
 
 T = TypeVar("T")
@@ -170,7 +170,7 @@ class Delayed(Pending[T], Generic[T]):
         first, *further = (self.about.waits(now) if self.about else ()) or (self._key_wait(),)
         age_s = now - self.since if self.since else first.age_s
         left_s = first.left_s if self.deadline == _NEVER else max(self.deadline - now, 0.0)
-        return (evolve(first, age_s=age_s, left_s=left_s), *further)
+        return (timed(first, age_s, left_s), *further)
 
     def _key_wait(self) -> Wait:
         """Return the wait of an operation that says nothing of itself: for a change of its keys."""

@@ -13,7 +13,7 @@ import trio
 from trio_kafka.coordinators.groups.facts.lag_samples import LagKey, LagSamples
 from trio_kafka.introspect.facts.connections import ConnectionFacts
 from trio_kafka.introspect.facts.groups import GroupFacts
-from trio_kafka.introspect.facts.requests import RequestFacts
+from trio_kafka.introspect.facts.requests import OpenedRequest, RequestFacts
 from trio_kafka.introspect.facts.storage import DirectoryFacts
 from trio_kafka.introspect.facts.topics import TopicDetails
 from trio_kafka.introspect.recording import Recording
@@ -45,7 +45,7 @@ from trio_kafka_admin.readings.clients import read_client, read_client_page
 from trio_kafka_admin.readings.connections import read_connections
 from trio_kafka_admin.readings.directories import read_directories
 from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
-from trio_kafka_admin.readings.requests_in_flight import read_requests_in_flight
+from trio_kafka_admin.readings.requests_in_flight import read_request, read_requests_in_flight
 from trio_kafka_admin.readings.topics import read_topic, read_topic_page
 from trio_kafka_admin.rewinding import Past
 from trio_kafka_admin.settings import AdminSettings
@@ -170,6 +170,11 @@ class BrokerReader:
         return await read_requests_in_flight(
             self.context.parts, self._principal, keys=keys, client_id=client_id, most=most
         )
+
+    async def request(self, connection: str, correlation: int) -> OpenedRequest | None:
+        """See `read_request`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_request(self.context.parts, self._principal, connection, correlation)
 
     async def connections(self, *, most: int = -1) -> Sequence[ConnectionFacts]:
         """See `read_connections`. Raises KafkaError."""

@@ -11,15 +11,21 @@ from trio_kafka_admin.markup import Html, join, tag, text
 from trio_kafka_admin.page import Place
 
 LONGEST: Final = 80  # characters of a name that a link shows
+_LONGEST_LINKED: Final = 1000  # a longer name makes an address that servers refuse
 
 
 def subject_address(subject: Subject, place: Place) -> str:
     """Return the address of the page that shows a subject; the tree if none shows it alone.
 
-    A member leads to its group, a partition to its topic.
+    A member leads to its group, a partition to its topic. A name that has no address, as it is too
+    long or no Unicode, leads to the page of all.
     """
-    address = _ADDRESSES.get(subject.kind)
-    return place.address("tree") if address is None else address(subject.name, place)
+    address, name = _ADDRESSES.get(subject.kind), subject.name
+    if address is None:
+        return place.address("tree")
+    if len(name) > _LONGEST_LINKED or not _is_unicode(name):
+        return address("", place).partition("?")[0]
+    return address(name, place)
 
 
 def subject_link(subject: Subject, place: Place) -> Html:
@@ -28,6 +34,15 @@ def subject_link(subject: Subject, place: Place) -> Html:
     shown = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
     link = tag("a", text(shown), href=subject_address(subject, place))
     return join([text(f"{subject.kind} "), link])
+
+
+def _is_unicode(name: str) -> bool:
+    """Return False for a lone surrogate, which no address can have."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _of_name(page: str) -> Callable[[str, Place], str]:

@@ -42,13 +42,19 @@ class Waits:
     nursery: trio.Nursery
 
     async def ask(
-        self, request: Request[Any], version: int | None = None, *, after_s: float = 1.0
+        self,
+        request: Request[Any],
+        version: int | None = None,
+        *,
+        after_s: float = 1.0,
+        client_id: str = "scripted",
     ) -> None:
         """Have a client of its own ask, and return after some time."""
         version = newest(type(request)) if version is None else version
 
         async def client() -> None:
             async with self.served.connect() as connection:
+                connection.client_id = client_id
                 await connection.ask(request, version)
 
         self.nursery.start_soon(client)

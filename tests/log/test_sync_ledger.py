@@ -34,7 +34,7 @@ async def test_failed_sync_is_no_longer_under_way(autojump_clock: MockClock) -> 
     assert ledger.facts(0.0) == ()
 
 
-async def test_wait_for_a_directory_tells_of_the_own_sync_or_the_oldest(
+async def test_wait_for_a_directory_names_its_own_sync_or_the_oldest(
     autojump_clock: MockClock,
 ) -> None:
     ledger = SyncLedger("/data")

@@ -33,6 +33,15 @@ def test_subject_leads_to_the_page_that_shows_it(
     assert subject_address(Subject(kind, name), PLACE) == address
 
 
+@pytest.mark.parametrize("name", ["x" * 30_000, "\udc80"])
+@pytest.mark.parametrize("kind", ["group", "partition", "request"])
+def test_name_without_an_address_leads_to_the_page_of_all(kind: SubjectKind, name: str) -> None:
+    page = {"group": "groups", "partition": "topics", "request": "request"}[kind]
+
+    assert subject_address(Subject(kind, name), PLACE) == f"/admin/{page}"
+    assert read_html(subject_link(Subject(kind, name), PLACE)).one("a").text
+
+
 def test_each_kind_of_subject_has_an_address() -> None:
     for kind in get_args(SubjectKind):
         assert subject_address(Subject(kind, "x"), PLACE).startswith("/admin/")

@@ -3,6 +3,7 @@
 __all__ = [
     "channels",
     "chrome_trace",
+    "declared_waits",
     "facts",
     "families",
     "levels",

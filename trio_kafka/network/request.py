@@ -84,7 +84,7 @@ class Request:
     code: key and version as one number (`model.code_of`).
     client_length: of the client id in the frame; -1: null.
     route: belongs to the handlers.
-    waits_for: what it is parked on, a Delayed or the awaited function; or IN_QUEUE, IN_STEPS.
+    waits_for: what it is parked on, a `Waiting`: a Delayed or a ParkedCall; or IN_QUEUE, IN_STEPS.
     """
 
     frame: Frame | None

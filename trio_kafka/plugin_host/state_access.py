@@ -13,7 +13,7 @@ import trio
 
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.facts.connections import ConnectionFacts
-from trio_kafka.introspect.facts.requests import RequestFacts
+from trio_kafka.introspect.facts.requests import OpenedRequest, RequestFacts
 from trio_kafka.introspect.facts.storage import DirectoryFacts
 from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.stamps import Stamps
@@ -29,6 +29,7 @@ from trio_kafka.requests.connection_facts import read_connection_facts
 from trio_kafka.requests.descriptions import list_plugin, make_life
 from trio_kafka.requests.inspection import MAX_REQUESTS, Selection, inspect_requests
 from trio_kafka.requests.loopback import IN_PROCESS
+from trio_kafka.requests.opened_request import open_request
 from trio_kafka.requests.parts import Missing, Parts
 from trio_kafka.requests.request_facts import read_request_facts
 from trio_kafka.scheduling.chunked_work import step
@@ -113,6 +114,22 @@ async def read_request_facts_as(
 
     limit = MAX_REQUESTS if most < 0 else min(most, MAX_REQUESTS)
     steps = read_request_facts(parts, is_wanted, limit)
+    while (done := step(steps)) is None:
+        await trio.lowlevel.checkpoint()
+    await trio.lowlevel.checkpoint()
+    return done.value
+
+
+async def open_request_as(
+    principal: Principal, parts: Parts, connection: str, correlation: int
+) -> OpenedRequest | None:
+    """Return a request in detail, in flight or ended lately; None: it is unknown.
+
+    principal: needs DESCRIBE on the cluster. connection: id, as in the request log.
+    Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED).
+    """
+    _authorize(principal, parts, Operation.DESCRIBE)
+    steps = open_request(parts, connection, correlation)
     while (done := step(steps)) is None:
         await trio.lowlevel.checkpoint()
     await trio.lowlevel.checkpoint()

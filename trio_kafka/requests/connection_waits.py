@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from trio_kafka.attributes import frozen
+from trio_kafka.introspect.stamps import Origin
 from trio_kafka.introspect.waits import Subject, Wait
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.memory import MemoryPool
@@ -111,5 +112,9 @@ def client_wait(connection: ConnectionPort, now: float) -> Wait:
 
 def connection_id(port: ConnectionPort) -> str:
     """Return the id of a connection, as in the request log."""
-    origin = port.origin
+    return origin_id(port.origin)
+
+
+def origin_id(origin: Origin) -> str:
+    """Return the id of the connection of requests."""
     return f"{origin.local}-{origin.peer}-{origin.number}"

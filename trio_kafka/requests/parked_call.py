@@ -9,11 +9,10 @@ from functools import partial
 from typing import Final
 
 import trio
-from attrs import evolve
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.introspect.declared_waits import declared_wait
-from trio_kafka.introspect.waits import Subject, Wait, Waiting
+from trio_kafka.introspect.waits import Subject, Wait, Waiting, timed
 
 _NEVER: Final = float("inf")
 
@@ -43,7 +42,7 @@ class ParkedCall:
         left_s = first.left_s
         if self.deadline != _NEVER:
             left_s = max(self.deadline - now, 0.0)
-        return (evolve(first, age_s=age_s, left_s=left_s), *further)
+        return (timed(first, age_s, left_s), *further)
 
     def _described(self, now: float) -> tuple[Wait, ...]:
         owner = getattr(self.function, "__self__", None)

@@ -70,6 +70,9 @@ def request_facts(
         age_s=elapsed - stamps.received,
         hops_s=hop_times(stamps, stage, elapsed),
         why=waits.of(request, trio.current_time()),
+        peer=str(port.peer),
+        listener=port.origin.listener,
+        request_bytes=stamps.request_bytes,
     )
 
 

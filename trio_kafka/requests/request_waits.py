@@ -64,11 +64,10 @@ def no_more_waits(now: float) -> tuple[Wait, ...]:
 
 def parked_waits(request: Request, now: float) -> tuple[Wait, ...]:
     """Return the waits of a parked request."""
-    waits_for = request.waits_for
-    if isinstance(waits_for, Waiting):
-        return waits_for.waits(now)
-    words = str(waits_for)
-    return (Wait(cause="change", words=words, on=Subject("task", words)),)
+    waits_for: Waiting | str = request.waits_for
+    if isinstance(waits_for, str):
+        return (Wait(cause="change", words=waits_for, on=Subject("task", waits_for)),)
+    return waits_for.waits(now)
 
 
 def wait_words(waits: tuple[Wait, ...]) -> str:

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from trio_kafka.introspect.facts.requests import RequestFacts
-from trio_kafka.plugin_host.state_access import read_request_facts_as
+from trio_kafka.introspect.facts.requests import OpenedRequest, RequestFacts
+from trio_kafka.plugin_host.state_access import open_request_as, read_request_facts_as
 from trio_kafka.requests.parts import Parts
 from trio_kafka.security.principal import Principal
 
@@ -24,3 +24,13 @@ async def read_requests_in_flight(
     return await read_request_facts_as(
         principal, parts, keys=frozenset(keys), client_id=client_id, most=most
     )
+
+
+async def read_request(
+    parts: Parts, principal: Principal, connection: str, correlation: int
+) -> OpenedRequest | None:
+    """Return one request in detail; None: it is unknown, as it has ended long ago.
+
+    connection: id of its connection. Raises KafkaError.
+    """
+    return await open_request_as(principal, parts, connection, correlation)

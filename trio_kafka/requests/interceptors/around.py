@@ -228,7 +228,7 @@ class _AroundCall:
         elapsed, limiter = around.dependencies.elapsed, around.interception.limiter
         began, lazy_arrays = elapsed(), LAZY_ARRAYS.created
         slot, plugin = self._slot, self._slot.plugin
-        slot.plugin, slot.function = "", None
+        slot.plugin = ""
         self._stop_deadline()
         self._release()
         try:

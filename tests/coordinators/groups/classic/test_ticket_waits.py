@@ -8,7 +8,10 @@ from trio.testing import MockClock
 
 from tests.apis.classic import join, join_request, sync
 from tests.introspect.waiting import chain, waiting
+from trio_kafka.protocol.messages.k11_join_group import JoinGroupResponse
+from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest
 from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest
+from trio_kafka.testing.scripted_client import ScriptedClient
 
 
 async def test_join_waits_for_the_member_that_has_not_rejoined(autojump_clock: MockClock) -> None:
@@ -91,3 +94,30 @@ async def test_sync_waits_for_the_assignment_of_the_leader(autojump_clock: MockC
     ]
     assert (group.has, group.needs, group.unit) == (0, 1, "assignments")
     assert "leads the group and has not sent the assignment" in member.words
+
+
+async def test_group_names_the_member_that_has_been_silent_for_longest(
+    autojump_clock: MockClock,
+) -> None:
+    settings = {"group.initial.rebalance.delay.ms": "1000"}
+    async with waiting(settings) as waits:
+        await waits.served.serve_groups("g")
+        async with waits.served.connect() as first, waits.served.connect() as second:
+            joined = dict[str, JoinGroupResponse]()
+
+            async def join_with(name: str, client: ScriptedClient) -> None:
+                joined[name] = await join(client, 3, session_timeout_ms=60_000)
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(join_with, "first", first)
+                nursery.start_soon(join_with, "second", second)
+            silent, alive = joined["first"], joined["second"]
+            await trio.sleep(5)
+            await second.ask(HeartbeatRequest("g", alive.generation_id, alive.member_id), 3)
+            await waits.ask(join_request(3), 3)
+
+            group, member = await waits.why("JoinGroup")
+
+    assert (group.has, group.needs) == (1, 3)
+    assert member.on.name == f"g/{silent.member_id}"
+    assert member.words.endswith(", last heartbeat 6.0 s ago, like 1 more")
