@@ -10,16 +10,27 @@ from functools import partial
 
 import trio
 
+from trio_kafka.config.report.describe import Row as SettingRow
 from trio_kafka.coordinators.groups.facts.lag_samples import LagKey, LagSamples
 from trio_kafka.introspect.facts.connections import ConnectionFacts
 from trio_kafka.introspect.facts.groups import GroupFacts
 from trio_kafka.introspect.facts.requests import OpenedRequest, RequestFacts
 from trio_kafka.introspect.facts.storage import DirectoryFacts
 from trio_kafka.introspect.facts.topics import TopicDetails
+from trio_kafka.introspect.log_tail import LogEvent, LogTail
 from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.snapshots import QUEUES, TreeSnapshot
+from trio_kafka.introspect.tasks import TaskReading
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
+from trio_kafka.plugin_host.broker_access import (
+    QuotaReading,
+    find_task_as,
+    list_tasks_as,
+    read_log_as,
+    read_quotas_as,
+    read_settings_as,
+)
 from trio_kafka.plugin_host.client_access import ClientDetails, ClientPage
 from trio_kafka.plugin_host.group_access import GroupPage
 from trio_kafka.plugin_host.state_access import (
@@ -46,6 +57,7 @@ from trio_kafka_admin.readings.connections import read_connections
 from trio_kafka_admin.readings.directories import read_directories
 from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
 from trio_kafka_admin.readings.requests_in_flight import read_request, read_requests_in_flight
+from trio_kafka_admin.readings.task_stacks import TaskStack, load_stackscope, stack_of
 from trio_kafka_admin.readings.topics import read_topic, read_topic_page
 from trio_kafka_admin.rewinding import Past
 from trio_kafka_admin.settings import AdminSettings
@@ -60,10 +72,16 @@ class BrokerReader:
     """
 
     def __init__(
-        self, context: PluginContext[AdminSettings], principal: Principal = NOBODY
+        self,
+        context: PluginContext[AdminSettings],
+        principal: Principal = NOBODY,
+        *,
+        log_tail: LogTail | None = None,
     ) -> None:
+        """log_tail: the last events of the log; None: none are kept."""
         self.context = context
         self._principal = principal
+        self._log_tail = log_tail
         self._used = set[Operation]()  # permissions of the readings so far
         self.moments = Snapshots(partial(read_moment, self))
         self.findings = History()
@@ -213,6 +231,34 @@ class BrokerReader:
             if not self.findings.knows(now.at):  # another viewer's
                 self.findings.add(now.at, findings)
         return before, now
+
+    async def settings(self) -> list[SettingRow]:
+        """Return the settings of the broker. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE_CONFIGS)
+        return await read_settings_as(self._principal, self.context.parts)
+
+    async def quotas(self, *, most: int) -> QuotaReading:
+        """Return limits and usage of clients, at most `most` of each. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await read_quotas_as(self._principal, self.context.parts, most=most)
+
+    async def tasks(self, *, most: int) -> TaskReading:
+        """List the tasks of the process. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await list_tasks_as(self._principal, self.context.parts, most=most)
+
+    async def task_stack(self, path: str) -> TaskStack:
+        """Return the stack of a task. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        await load_stackscope(self.context.world.run_in_thread)
+        return stack_of(find_task_as(self._principal, self.context.parts, path))
+
+    async def log(self) -> list[LogEvent]:
+        """Return the last events of the log, the oldest first. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        await trio.lowlevel.checkpoint()
+        tail = self._log_tail
+        return [] if tail is None else read_log_as(self._principal, self.context.parts, tail)
 
     async def _read_queues(self) -> TreeSnapshot:
         return (await self.tree(kinds=QUEUES)).snapshot(trio.current_time())

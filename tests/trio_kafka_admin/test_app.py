@@ -33,7 +33,7 @@ async def test_every_page_is_served_as_html_and_as_json(autojump_clock: MockCloc
         for name in PAGES:
             page = await ui.page(f"/admin/{name}")
             assert page.one("h1").text == TITLES[name]
-            assert page.one("main", id="live").content != []
+            assert page.one("div", id="live").content != []
             answer = await ui.ask(f"/admin/api/{name}")
             assert answer.headers["content-type"] == "application/json"
             assert isinstance(answer.json(), dict)
@@ -180,7 +180,7 @@ async def test_pages_above_max_requests_get_status_503_with_retry_after(
         assert refused.json()["message"] == "too many requests at once"
         assert (on_a_page.status, static.status) == (503, 200)
         assert [one.status for one in answers] == [200] * 4
-        tree = (await ui.json("/admin/api/tree"))["rows"]
+        tree = (await ui.json("/admin/api/tree?own=1"))["rows"]
         [node] = [one for one in tree if one["name"] == "admin-requests"]
         assert node["figures"] == {"depth": 1, "bound": 2, "high_water": 2, "items": 2}
 
@@ -256,7 +256,8 @@ async def test_numbers_on_a_page_are_those_of_its_json_twin_and_of_the_broker(
     async with admin_ui() as ui, ui.served.connect():
         broker = ui.served.broker
         page, twin = await ui.page("/admin/queues"), await ui.json("/admin/api/queues")
-        shown = {row["what waits"]: row["now"] for row in table_of(page, "queues")}
+        tables = [*table_of(page, "queues"), *table_of(page, "idle-queues")]
+        shown = {row["what waits"]: row["now"] for row in tables}
         assert shown == {one["path"]: str(one["waiting"]) for one in twin["queues"]}
 
         page, twin = await ui.page("/admin/connections"), await ui.json("/admin/api/connections")
@@ -328,7 +329,7 @@ async def test_page_names_the_run_of_the_broker(autojump_clock: MockClock) -> No
         parts = ui.served.broker.parts
         run = parts.metadata.image.brokers[parts.node_id].incarnation_id.hex()
 
-        assert (await ui.page("/admin")).one("main").attributes["data-run"] == run
+        assert (await ui.page("/admin")).one("div", id="live").attributes["data-run"] == run
 
 
 async def test_large_page_is_sent_in_chunks_while_other_tasks_run(

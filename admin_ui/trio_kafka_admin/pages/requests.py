@@ -239,7 +239,7 @@ def ask(query: Query, place: Place) -> Html:
 PAGE = Page(
     name="requests",
     title="Requests",
-    order=40,
+    order=20,
     about="Requests in flight and what they wait for; the latest and the slowest of each API.",
     read=read,
     show=show,

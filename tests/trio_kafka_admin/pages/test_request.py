@@ -142,7 +142,7 @@ async def test_unknown_request_is_said_to_be_over(autojump_clock: MockClock, que
     async with admin_ui() as ui:
         page = await ui.page(f"/admin/request{query}")
 
-    assert page.one("main").text.startswith("No such request is in flight")
+    assert page.one("div", id="live").text.startswith("No such request is in flight")
 
 
 async def test_correlation_id_out_of_bounds_is_rejected(autojump_clock: MockClock) -> None:
