@@ -83,9 +83,9 @@ class BrokerReader:
         self._principal = principal
         self._log_tail = log_tail
         self._used = set[Operation]()  # permissions of the readings so far
+        self._pasts = dict[str, Past]()
         self.moments = Snapshots(partial(read_moment, self))
         self.findings = History()
-        self._pasts = dict[str, Past]()
         self.queues = TreeSnapshots(self._read_queues)
         self.lag_history = LagHistory(self._sample_lags)
         self.traffic = RateHistory()
@@ -142,6 +142,11 @@ class BrokerReader:
             client_id=client_id,
             most=most,
         )
+
+    async def record(self, seconds: float) -> Recording:
+        """Record what runs in the next seconds. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await record_as(self._principal, self.context.parts, seconds)
 
     async def groups(self, *, only: str | None = None, most: int = -1) -> Sequence[GroupFacts]:
         """Read the groups, the most troubled first: see `group_access.read_groups_as`."""
@@ -203,11 +208,6 @@ class BrokerReader:
         """See `read_directories`. Raises KafkaError."""
         self._used.add(Operation.DESCRIBE)
         return await read_directories(self.context.parts, self._principal, sizes=sizes)
-
-    async def record(self, seconds: float) -> Recording:
-        """Record what runs in the next seconds. Raises KafkaError."""
-        self._used.add(Operation.DESCRIBE)
-        return await record_as(self._principal, self.context.parts, seconds)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""

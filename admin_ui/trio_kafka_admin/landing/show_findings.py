@@ -45,7 +45,7 @@ def _finding(row: Row, place: Place) -> Html:
         "li",
         mark(row["severity"]),
         Html(" "),
-        tag("p", tag("b", text(row["title"])), text(row["more"]), Html(". "), _link(row, place)),
+        tag("p", tag("b", text(row["title"])), text(row["more"]), Html(". "), *_links(row, place)),
         Html(" "),
         since,
         _folded(
@@ -75,6 +75,13 @@ def _ended(row: Row) -> Html:
     return tag(
         "li", tag("span", text("over"), class_="mark over"), Html(" "), tag("p", text(words))
     )
+
+
+def _links(row: Row, place: Place) -> Iterator[Html]:
+    yield _link(row, place)
+    if row["copy"] is not None:
+        yield Html(" ")
+        yield place.link("copy as test", "copy", **row["copy"])
 
 
 def _link(row: Row, place: Place) -> Html:

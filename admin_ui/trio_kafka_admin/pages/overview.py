@@ -9,11 +9,13 @@ import attrs
 
 from trio_kafka.introspect.snapshots import TreeSnapshot, api_loads, loops
 from trio_kafka_admin.broker_reader import BrokerReader
+from trio_kafka_admin.copying.from_findings import trouble_in
 from trio_kafka_admin.findings.change import Change
 from trio_kafka_admin.findings.finding import Finding
 from trio_kafka_admin.landing.headline import headline
 from trio_kafka_admin.landing.lanes import lanes
 from trio_kafka_admin.landing.show import show
+from trio_kafka_admin.moments import Moment
 from trio_kafka_admin.page import Data, Page
 from trio_kafka_admin.query import Query
 
@@ -38,8 +40,8 @@ async def read(reader: BrokerReader, query: Query) -> Data:
         "version": _version(),
         "seconds": now.at - before.at,
         "headline": attrs.asdict(headline(now, findings, apis, loops=loads)),
-        "findings": [finding_row(finding) for finding in findings],
-        "ended": [finding_row(finding) for finding in reader.findings.ended(now.at)],
+        "findings": [finding_row(finding, now) for finding in findings],
+        "ended": [finding_row(finding, now) for finding in reader.findings.ended(now.at)],
         "lanes": [attrs.asdict(lane) for lane in lanes(Change(before, now), findings, apis)],
         "listeners": _listeners(now.tree),
         "counts": _counts(now.tree),
@@ -48,9 +50,13 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     }
 
 
-def finding_row(finding: Finding) -> dict[str, Any]:
-    """Return a finding as JSON has it, with those that come of it."""
+def finding_row(finding: Finding, moment: Moment) -> dict[str, Any]:
+    """Return a finding as JSON has it, with those that come of it.
+
+    copy: query of the page that writes it as a test; None: there is no such test.
+    """
     link = finding.link or finding.subject
+    trouble = trouble_in(finding, moment)
     return {
         "kind": finding.kind,
         "severity": finding.severity,
@@ -63,7 +69,8 @@ def finding_row(finding: Finding) -> dict[str, Any]:
         "ended_ago_s": finding.ended_ago_s,
         "link": attrs.asdict(link),
         "node": finding.node,
-        "consequences": [finding_row(consequence) for consequence in finding.consequences],
+        "copy": None if trouble is None else trouble.parameters(),
+        "consequences": [finding_row(consequence, moment) for consequence in finding.consequences],
     }
 
 

@@ -39,6 +39,12 @@ async def test_group_stuck_on_a_silent_member_names_it_and_when_it_is_removed(
     assert "which has not rejoined for " in finding["more"]
     assert " and is removed in 5" in finding["more"]  # of the rebalance timeout of 60 s
     assert (finding["severity"], finding["link"]["name"]) == ("wrong", "settlement")
+    copy = finding["copy"]
+    assert (copy["kind"], copy["group"], copy["client"]) == (
+        "silent-member",
+        "settlement",
+        "settle-a",
+    )
 
 
 async def test_lag_that_grows_in_one_partition_names_partition_and_member(
