@@ -161,7 +161,7 @@ def test_screenshot_for_the_readme_is_small(
     address, has_troubles = landing
     if not has_troubles:
         pytest.skip("it shows troubles")
-    set_view(driver, 1280, dark=dark, height=850)
+    set_view(driver, 1280, dark=dark, height=960)
     driver.get(address)
     wait_until(driver, has_all, 45)
     target = Path(os.environ.get("TRIO_KAFKA_SCREENSHOT", tmp_path))
