@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from functools import partial
 from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
-from trio_kafka.attributes import frozen
+from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.pending import Eventual, Work, flattened
 from trio_kafka.purgatory import Delayed
@@ -40,6 +40,7 @@ def rows(
     group: Callable[[G, list[A]], H],
     refused: Callable[[G, R, KafkaError], A] = _raise,
     permission: Callable[[G], object] | None = None,
+    check: Callable[[G, R], object] | None = None,
 ) -> Eventual[T]:
     """Return the response that `answer` makes of all groups, such as topics with partitions.
 
@@ -48,6 +49,7 @@ def rows(
     permission: called once for each group, before its rows. A KafkaError that it raises, or `each`,
     or the Pending of a row, becomes the answer that `refused` returns; without that it fails the
     request.
+    check: called for all rows before anything else. A KafkaError that it raises fails the request.
     group: returns the answer of a group. It gets the list of its rows, in the order of the request,
     and keeps it: those that are waited for are put in later.
     """
@@ -61,6 +63,7 @@ def rows(
         group=group,
         refused=refused,
         permission=permission,
+        check=check,
         slice_rows=_A_SLICE if is_long else 2 * MANY + 1,
         answers=answers,
         waits=waits,
@@ -80,6 +83,7 @@ def _answer_rows(
     group: Callable[[G, list[A]], H],
     refused: Callable[[G, R, KafkaError], A],
     permission: Callable[[G], object] | None,
+    check: Callable[[G, R], object] | None,
     slice_rows: int,
     answers: list[H],
     waits: list[Place[A]],
@@ -88,6 +92,11 @@ def _answer_rows(
 
     Pauses after `slice_rows` rows and groups, and in rows that are Work.
     """
+    if check is not None:
+        for number, pair in enumerate(Pairs(groups, rows_of), 1):
+            check(*pair)
+            if not number % slice_rows:
+                yield
     done = 0
     for members in groups:
         row_answers: list[Any] = []
@@ -199,7 +208,7 @@ def _visiting(
         raise
 
 
-@frozen
+@define  # not frozen, which would make it three times as dear
 class Pairs(Generic[G, R]):
     """Pairs of a group and one of its rows, for `for_each`."""
 
