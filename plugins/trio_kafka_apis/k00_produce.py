@@ -58,6 +58,7 @@ _id: Final = attrgetter("topic_id")
 def produce(request: ProduceRequest, context: Context) -> Eventual[ProduceResponse | None]:
     if request.acks not in ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {request.acks}, want 0, 1 or -1")
+    asks = not context.allows_all
     produce = _Produce(request, context, _id if context.version >= IDS_SINCE else _name)
     return rows(
         request.topic_data,
@@ -66,8 +67,8 @@ def produce(request: ProduceRequest, context: Context) -> Eventual[ProduceRespon
         produce.answer,
         group=lambda topic, parts: TopicProduceResponse(topic.name, topic.topic_id, parts),
         refused=produce.refused,
-        check=None if context.allows_all else produce.authorize_transaction,
-        permission=None if context.allows_all else produce.authorize,
+        check=produce.authorize_transaction if asks else None,
+        permission=produce.authorize if asks else None,
     )
 
 
@@ -98,7 +99,7 @@ class _Produce:
     ) -> Eventual[PartitionProduceResponse]:
         """Append one batch. Raises KafkaError."""
         appended = append_acknowledged(
-            self.context[Replicas].partition(self.key(topic), data.index),
+            self.context[Replicas].resolve((self.key(topic), data.index)),
             data.records,
             acks=self.request.acks,
             zstd=self.context.version >= ZSTD_SINCE,

@@ -23,7 +23,7 @@ MOST_FRAMES = 6
 @pytest.mark.parametrize(
     ("travel", "calls", "files", "entries"),
     [
-        pytest.param(journey_of_a_produce, 38, 22, 28, id="produce"),
+        pytest.param(journey_of_a_produce, 35, 19, 24, id="produce"),
         pytest.param(journey_of_a_join, 134, 40, 95, id="join"),
         pytest.param(journey_of_a_setting, 385, 76, 260, id="changed setting"),
     ],

@@ -19,6 +19,27 @@ IN_QUEUE: Final = "a free handler"
 IN_STEPS: Final = "its next slice of the loop"
 
 
+class ConnectionOwner(Protocol):
+    """Processor of connections; the first argument is one of its own."""
+
+    listener: ListenerSettings
+
+    def answer(self, connection: Any, request: "Request", segments: Segments | None) -> None:
+        """Send the answer of a request; None: it has none."""
+
+    def refuse(self, connection: Any, request: "Request", reason: CloseReason, detail: str) -> None:
+        """Close the connection instead of answering a request."""
+
+    def mute(self, connection: Any, reason: MuteReason) -> None:
+        """See `ConnectionPort.mute`."""
+
+    def unmute(self, connection: Any, reason: MuteReason) -> None:
+        """See `ConnectionPort.unmute`."""
+
+    def close(self, connection: Any, reason: CloseReason) -> None:
+        """Close a connection now."""
+
+
 class ConnectionPort(Protocol):
     """A connection, as requests, handlers and parts may use it.
 
@@ -26,8 +47,10 @@ class ConnectionPort(Protocol):
     parked: drops the wait of a parked request when the peer leaves.
     left: the peer sends no more. muted: bits of `MuteReason`.
     charged: stamps of the request that was last charged to a quota.
+    client_id: of the last request; raw_client_id: as it was sent.
     """
 
+    owner: ConnectionOwner
     peer: Endpoint
     origin: Origin
     principal: Principal
@@ -37,6 +60,8 @@ class ConnectionPort(Protocol):
     closed: bool
     muted: int
     charged: Stamps | None
+    client_id: str
+    raw_client_id: bytes
 
     @property
     def listener(self) -> ListenerSettings: ...
@@ -48,20 +73,8 @@ class ConnectionPort(Protocol):
     @software.setter
     def software(self, name_and_version: tuple[str, str]) -> None: ...
 
-    def client_id(self, frame: Frame, length: int) -> str:
-        """Return the client id of a request.
-
-        Raises ProtocolError if it ends beyond the frame, UnicodeDecodeError if it is no text.
-        """
-
     def release_frame(self) -> None:
         """Give the buffer of the frame in flight back."""
-
-    def answer(self, request: "Request", segments: Segments | None) -> None:
-        """Send the answer of a request; None: it has none."""
-
-    def refuse(self, request: "Request", reason: CloseReason, detail: str) -> None:
-        """Close the connection instead of answering a request."""
 
     def mute(self, reason: MuteReason) -> None:
         """Add a mute reason, after the answers that are queued."""
@@ -111,11 +124,13 @@ class Request:
         if segments is not None:
             is_single = len(segments) == 1
             self.stamps.response_bytes = len(segments[0]) if is_single else sum(map(len, segments))
-        self.connection.request = None
-        self.connection.answer(self, segments)
+        connection = self.connection
+        connection.request = None
+        connection.owner.answer(connection, self, segments)
 
     def refuse(self, reason: CloseReason, detail: str) -> None:
         """Close the connection instead of answering."""
         self.frame = None
-        self.connection.request = None
-        self.connection.refuse(self, reason, detail)
+        connection = self.connection
+        connection.request = None
+        connection.owner.refuse(connection, self, reason, detail)
