@@ -118,7 +118,7 @@ class _Produce:
         row.error_message = error.message
         if error.code is DENIED:
             return row  # whether the topic exists is secret
-        partition = self.context[Replicas].find(self.key(topic), data.index)
+        partition = self.context[Replicas].find((self.key(topic), data.index))
         row.log_start_offset = start_offset_after(partition, error)
         if isinstance(error, BadRecordsError):
             row.record_errors = [BatchIndexAndErrorMessage(*bad) for bad in error.records]

@@ -23,7 +23,11 @@ class Post:
     def refuse(self, connection: object, request: object, reason: str, detail: str) -> None:
         self.said.append(("refuse", reason, detail))
 
-    def release_frame(self) -> None:
+    @property
+    def framer(self) -> Self:
+        return self
+
+    def done(self) -> None:
         self.said.append("done")
 
 

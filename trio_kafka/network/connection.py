@@ -82,10 +82,6 @@ class Connection:
     def software(self, name_and_version: tuple[str, str]) -> None:
         self.origin.software = name_and_version
 
-    def release_frame(self) -> None:
-        """See `ConnectionPort.release_frame`."""
-        self.framer.done()
-
     def mute(self, reason: MuteReason) -> None:
         """See `ConnectionPort.mute`."""
         self.owner.mute(self, reason)

@@ -69,7 +69,7 @@ class Reader:
                 await trio.lowlevel.checkpoint()  # the share was used up
             else:
                 self.asleep = True
-                self.parked.begin()
+                self.parked.since = self._elapsed()
                 await self._selector.wait()
                 self.parked.end()
                 self.asleep = False

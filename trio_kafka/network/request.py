@@ -11,7 +11,7 @@ from trio_kafka.model import Endpoint, key_of, version_of
 from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.security.principal import Principal
-from trio_kafka.wire.frame import Frame
+from trio_kafka.wire.frame import Frame, Framer
 from trio_kafka.wire.server import Segments
 
 # Values of `Request.waits_for` for a request without a handler, or one that is served in steps.
@@ -51,6 +51,7 @@ class ConnectionPort(Protocol):
     """
 
     owner: ConnectionOwner
+    framer: Framer
     peer: Endpoint
     origin: Origin
     principal: Principal
@@ -72,9 +73,6 @@ class ConnectionPort(Protocol):
 
     @software.setter
     def software(self, name_and_version: tuple[str, str]) -> None: ...
-
-    def release_frame(self) -> None:
-        """Give the buffer of the frame in flight back."""
 
     def mute(self, reason: MuteReason) -> None:
         """Add a mute reason, after the answers that are queued."""
@@ -116,7 +114,7 @@ class Request:
         """Give the frame back before the answer: a parked request keeps no buffer."""
         if self.frame is not None:
             self.frame = None
-            self.connection.release_frame()
+            self.connection.framer.done()
 
     def respond(self, segments: Segments | None) -> None:
         """Answer, once; never waits. None: there is no answer (acks=0, or the peer has left)."""

@@ -33,6 +33,7 @@ class Replicas:
     """Replicas of this broker. image: the metadata that they follow.
 
     pending: those that wait for a free descriptor. node: in the tree, for what belongs to replicas.
+    find: returns the replica on this broker with a key; None: it has none.
     resolve: returns the replica on this broker with a key, whatever its role, or raises KafkaError:
         UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER if it has none.
     """
@@ -42,6 +43,7 @@ class Replicas:
         self.pending = PendingReplicas()
         self.node = node.add("replica-manager", "part", self.figures)
         self._partitions = _Table(self._miss)
+        self.find: Callable[[ReplicaKey], Partition | None] = self._partitions.get
         self.resolve: Callable[[ReplicaKey], Partition] = self._partitions.__getitem__
         self._nodes: dict[Partition, Node] = {}
 
@@ -53,10 +55,6 @@ class Replicas:
     def partition(self, topic: TopicId | str, number: int) -> Partition:
         """Return the replica with a key, as `resolve` does."""
         return self._partitions[topic, number]
-
-    def find(self, topic: TopicId | str, number: int) -> Partition | None:
-        """Return the replica on this broker, if there is one."""
-        return self._partitions.get((topic, number))
 
     def exists(self, key: ReplicaKey) -> bool:
         """Return whether the cluster has this partition, on any broker."""

@@ -146,7 +146,7 @@ class Context:
     @property
     def principal(self) -> str:
         """Principal of the client, as `User:name`."""
-        return str(self.request.connection.principal)
+        return self.request.connection.principal.text
 
     @property
     def connection(self) -> ConnectionPort:
