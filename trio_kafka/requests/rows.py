@@ -93,14 +93,16 @@ def _answer_rows(
     Pauses after `slice_rows` rows and groups, and in rows that are Work.
     """
     if check is not None:
-        for number, pair in enumerate(Pairs(groups, rows_of), 1):
-            check(*pair)
-            if not number % slice_rows:
-                yield
+        yield from _check_rows(groups, rows_of, check, slice_rows)
     done = 0
     for members in groups:
         row_answers: list[Any] = []
-        denial = None if permission is None else _denial(permission, members)
+        denial = None
+        if permission is not None:
+            try:
+                permission(members)
+            except KafkaError as error:
+                denial = error.as_value()
         for row in rows_of(members):
             done += 1
             if not done % slice_rows:
@@ -124,6 +126,19 @@ def _answer_rows(
         answers.append(group(members, row_answers))
 
 
+def _check_rows(
+    groups: Sequence[G],
+    rows_of: Callable[[G], Sequence[R]],
+    check: Callable[[G, R], object],
+    slice_rows: int,
+) -> Steps[None]:
+    """Call `check` for all rows; pause after `slice_rows`."""
+    for number, pair in enumerate(Pairs(groups, rows_of), 1):
+        check(*pair)
+        if not number % slice_rows:
+            yield
+
+
 def _then_wait(steps: Steps[None], waits: list[Place[A]]) -> Steps[Eventual[object]]:
     """Take steps, then return what is to be waited for."""
     yield from steps
@@ -138,15 +153,6 @@ def _exceeds(limit: int, groups: Iterable[G], rows_of: Callable[[G], Sequence[R]
         if count > limit:
             return True
     return False
-
-
-def _denial(permission: Callable[[G], object], members: G) -> KafkaError | None:
-    """Return the error of a group that the client may not use."""
-    try:
-        permission(members)
-    except KafkaError as error:
-        return error.as_value()
-    return None
 
 
 def _nothing() -> None:

@@ -23,6 +23,7 @@ from trio_kafka.replication.isr import ACKS_ALL, check_enough
 from trio_kafka.replication.leader.append import append_own
 from trio_kafka.replication.leader.produce_wait import acknowledged
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.roles import Leading
 from trio_kafka.scheduling.chunked_work import Steps
 
 Batch: TypeAlias = tuple[memoryview, BatchHeader]
@@ -102,8 +103,12 @@ class PartitionLog:
     def _append(self, body: BatchBody, now_ms: int) -> AppendReceipt | None:
         """now_ms: time of the append, maybe later than that of the records."""
         written = self._put(*self._closed(body), now_ms)
-        result, log = written.result, self.partition.leading
-        if log is not None and type(result) is Appended and result.last_offset < log.high_watermark:
+        result, role = written.result, self.partition.role
+        if (
+            type(result) is Appended
+            and type(role) is Leading
+            and result.last_offset < role.log.high_watermark
+        ):
             return None  # no replica and no sync to wait for
         return written
 
@@ -158,7 +163,7 @@ class PartitionLog:
 
     def _closed(self, body: BatchBody) -> Batch:
         batch, header = close_batch(body, codec=self._compression, producer=_PRODUCER)
-        if len(batch) > self._limit:
+        if len(batch) > self.partition.settings.limits.max_message_bytes:
             self._refuse(batch)
         return memoryview(batch), header
 
