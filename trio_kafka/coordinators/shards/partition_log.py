@@ -102,21 +102,20 @@ class PartitionLog:
 
     def _append(self, body: BatchBody, now_ms: int) -> AppendReceipt | None:
         """now_ms: time of the append, maybe later than that of the records."""
-        written = self._put(*self._closed(body), now_ms)
-        result, role = written.result, self.partition.role
+        result, role = self._put(*self._closed(body), now_ms), self.partition.role
         if (
             type(result) is Appended
             and type(role) is Leading
             and result.last_offset < role.log.high_watermark
         ):
             return None  # no replica and no sync to wait for
-        return written
+        return AppendReceipt(result)
 
     def _put(
         self, batch: memoryview, header: BatchHeader, now_ms: int | None = None
-    ) -> AppendReceipt:
+    ) -> Appended | Queued:
         try:
-            result = append_own(
+            return append_own(
                 self.partition,
                 batch,
                 acks=ACKS_ALL,
@@ -126,7 +125,6 @@ class PartitionLog:
             )
         except KafkaError as error:
             raise as_coordinator(error) from error
-        return AppendReceipt(result)
 
     def open(self) -> EncodedBatch[AppendReceipt]:
         """See `ShardLog`."""
@@ -185,7 +183,7 @@ class PartitionLog:
         for batch, header in encoded:
             yield  # a batch may have a megabyte
             try:
-                written = self._put(batch, header)
+                written = AppendReceipt(self._put(batch, header))
             except KafkaError as error:
                 if written is None:
                     raise
