@@ -1,12 +1,15 @@
 """The ASGI app: pages, as HTML and as JSON, and static files. Read-only: GET and HEAD.
 
-`<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON.
+`<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON;
+`<path>/download/<name>` are files to keep, and below `api` with refusals as JSON.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import chain
 from typing import Final
+
+import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import PluginContext, RefusedError
@@ -15,8 +18,11 @@ from trio_kafka.plugin_host.pages import AdminPage
 from trio_kafka.security.principal import Principal
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.compressed_body import CompressedBody, compress
+from trio_kafka_admin.downloads import DOWNLOADS
+from trio_kafka_admin.downloads.download import Download, Source, send_download
 from trio_kafka_admin.layout import foot, head
-from trio_kafka_admin.page import Place
+from trio_kafka_admin.markup import Html, join
+from trio_kafka_admin.page import Data, Place
 from trio_kafka_admin.page_registry import PageRegistry
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.renderings import Renderings
@@ -29,6 +35,8 @@ from trio_kafka_admin.responses import (
     send_refusal,
     send_static,
 )
+from trio_kafka_admin.rewind_slider import AGO, slider
+from trio_kafka_admin.rewinding import KEPT_S
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.static_files import StaticFile, read_static_files
 from trio_kafka_admin.tree_snapshots import FRESH_S
@@ -65,6 +73,7 @@ class AdminApp:
         self._readers: dict[Principal, BrokerReader] = {}
         self._registry = PageRegistry(context.pages, context.world.run_in_thread, context.name)
         self._static = static
+        self._recording = trio.Lock()
         in_flight = InFlight(context.settings.max_requests)
         refresh_s = context.settings.refresh_ms / 1e3
         tick_s = min(refresh_s, FRESH_S) if refresh_s else FRESH_S
@@ -100,6 +109,8 @@ class AdminApp:
                 await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
             case ["api", name] if entry := await self._registry.find(name):
                 await self._send_shared(entry, "json", scope, send)
+            case ["download", name] | ["api", "download", name] if name in DOWNLOADS:
+                await self._send_download(DOWNLOADS[name], scope, send)
             case [name] if entry := await self._registry.find(name or await self._first()):
                 await self._send_shared(entry, "html", scope, send)
             case _:
@@ -115,6 +126,20 @@ class AdminApp:
         # A reload replaces pages, and the links on all of them.
         key = (self._context.pages.generation, reader, form, place, entry.name, query)
         await send_body(scope, send, await self._renderings.get(key, render), form)
+
+    async def _send_download(self, download: Download, scope: Scope, send: Send) -> None:
+        """Make and send a file; those who ask for it meanwhile get the same."""
+        reader, query = self._reader(scope), scope["query_string"]
+        source = Source(
+            reader=reader,
+            query=Query(query),
+            registry=self._registry,
+            static=self._static,
+            recording=self._recording,
+        )
+        key = (self._context.pages.generation, reader, "download", download.name, query)
+        make = partial(download.make, source)
+        await send_download(scope, send, download, await self._renderings.get(key, make))
 
     def _reader(self, scope: Scope) -> BrokerReader:
         """Return the reader of the request's principal; the HTTP plane knows two at most.
@@ -143,26 +168,51 @@ class AdminApp:
         self, entry: AdminPage, reader: BrokerReader, query: bytes
     ) -> CompressedBody:
         """Render the data of a page as JSON."""
-        return await compress(json_pieces(await self._registry.read(entry, reader, Query(query))))
+        data, _ = await self._read(entry, reader, Query(query))
+        return await compress(json_pieces(data))
+
+    async def _read(
+        self, entry: AdminPage, reader: BrokerReader, query: Query
+    ) -> tuple[Data, float]:
+        """Return the data of a page, and their age in seconds; 0: they are of now."""
+        if not entry.page.is_kept:
+            return await self._registry.read(entry, reader, query), 0.0
+        past = reader.past(entry.name)
+        ago_s = query.number(AGO, 0, low=0, high=int(KEPT_S))
+        if ago_s:
+            return await past.at(ago_s)
+        data = await self._registry.read(entry, reader, query)
+        await past.keep(data)
+        return data, 0.0
 
     async def _render_page(
         self, entry: AdminPage, reader: BrokerReader, query: bytes, place: Place
     ) -> CompressedBody:
         """Render a page as HTML."""
         parsed = Query(query)
-        data = await self._registry.read(entry, reader, parsed)
+        data, ago_s = await self._read(entry, reader, parsed)
         pieces = await self._registry.show(entry, data, place)
         begun = head(
             entry.page,
             await self._registry.listed(),
             place,
             query=query.decode(),
-            refresh_ms=self._settings.refresh_ms,
+            refresh_ms=0 if ago_s else self._settings.refresh_ms,
             run=self._run(),
-            controls=self._registry.ask(entry, parsed, place),
+            controls=self._controls(entry, reader, parsed, place, ago_s=ago_s),
         )
         page = chain([begun], pieces, [foot()])
         return await compress((piece.encode() for piece in page), most=PIECES_PER_TURN)
+
+    def _controls(
+        self, entry: AdminPage, reader: BrokerReader, query: Query, place: Place, *, ago_s: float
+    ) -> Html:
+        """Render what stands above the content."""
+        controls = self._registry.ask(entry, query, place)
+        if not entry.page.is_kept:
+            return controls
+        oldest_s = reader.past(entry.name).oldest_s
+        return join([controls, slider(entry.name, place, ago_s=ago_s, oldest_s=oldest_s)])
 
     def _run(self) -> str:
         """Return the id of this run of the broker; empty before its registration."""

@@ -10,6 +10,7 @@ from typing import Final
 
 import trio
 
+from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import PluginContext
@@ -18,6 +19,7 @@ from trio_kafka.plugin_host.state_access import (
     list_plugins_as,
     read_requests_as,
     read_tree_as,
+    record_as,
 )
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
 from trio_kafka.protocol.messages.k10010_describe_requests import (
@@ -28,6 +30,7 @@ from trio_kafka.requests.inspection import Selection
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
+from trio_kafka_admin.rewinding import Past
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
@@ -43,12 +46,17 @@ class BrokerReader:
         self.context = context
         self._principal = principal
         self._used = set[Operation]()  # permissions of the readings so far
+        self._pasts = dict[str, Past]()
         self.overview = TreeSnapshots(self._read_overview)
         self.queues = TreeSnapshots(self._read_queues)
 
     @property
     def max_rows(self) -> int:
         return self.context.settings.max_rows
+
+    def past(self, page: str) -> Past:
+        """Return what was kept of a page."""
+        return self._pasts.setdefault(page, Past())
 
     @property
     def is_current(self) -> bool:
@@ -93,6 +101,11 @@ class BrokerReader:
             client_id=client_id,
             most=most,
         )
+
+    async def record(self, seconds: float) -> Recording:
+        """Record what runs in the next seconds. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await record_as(self._principal, self.context.parts, seconds)
 
     async def plugins(self) -> ListPluginsResponse:
         """List the plugins. Raises KafkaError."""

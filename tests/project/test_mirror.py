@@ -6,10 +6,14 @@ from tests.project.tree import ROOT, modules, place_of_test
 
 # Modules without a test file of their own, each with what tests them.
 TESTED_ELSEWHERE = {
+    "admin_ui/trio_kafka_admin/commands": "small commands: test_commands.py runs them",
+    "admin_ui/trio_kafka_admin/copying": "sources of tests: test_source.py runs each",
+    "admin_ui/trio_kafka_admin/downloads/__init__.py": "a table: held by the tests of each file",
     "plugins/trio_kafka_builtin/fault_commands": "small commands: test_commands.py runs them",
     "trio_kafka/cli/plugin/templates": "texts: test_kinds.py runs the tests of each",
     "trio_kafka/coordinators/groups/offset_values.py": "values: held by the tests of commits",
     "trio_kafka/coordinators/groups/protocols.py": "interfaces: held by the groups of each type",
+    "trio_kafka/introspect/facts": "values: held by the readers that fill them",
     "trio_kafka/protocol/messages": "tables: one test holds all of them to recorded bytes",
     "trio_kafka/protocol/stored": "tables, as the messages",
     "trio_kafka/protocol/structs": "tables, as the messages",

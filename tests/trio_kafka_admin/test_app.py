@@ -194,7 +194,7 @@ async def busy_handlers(ui: Ui, clients: int) -> AsyncIterator[None]:
 
         for _ in range(clients):
             nursery.start_soon(hang)
-        await trio.sleep(FRESH_S)  # the requests are on their way
+        await trio.sleep(2 * FRESH_S)  # the requests are on their way, and readings are old
         yield
         nursery.cancel_scope.cancel()
 

@@ -2,6 +2,8 @@
 
 __all__ = [
     "channels",
+    "chrome_trace",
+    "facts",
     "families",
     "levels",
     "limiter",
@@ -10,11 +12,13 @@ __all__ = [
     "metrics",
     "recent_requests",
     "recent_share",
+    "recording",
     "request_metrics",
     "snapshots",
     "stamps",
     "texts",
     "tree",
     "tree_reader",
+    "waits",
     "watchdog",
 ]

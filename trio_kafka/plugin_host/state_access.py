@@ -12,6 +12,7 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree_reader import TreeReading, read_tree
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
@@ -83,6 +84,19 @@ async def read_requests_as(
         lives.append(make_life(request))
     await trio.lowlevel.checkpoint()
     return DescribeRequestsResponse(truncated=truncated, requests=lives)
+
+
+async def record_as(principal: Principal, parts: Parts, seconds: float) -> Recording:
+    """Record the steps of all tasks and the requests that end in the next `seconds`.
+
+    principal: needs DESCRIBE on the cluster. Each step of a task costs 1 us more meanwhile.
+    Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED).
+    """
+    _authorize(principal, parts, Operation.DESCRIBE)
+    recording = Recording(parts.planes[0].request_metrics.elapsed)
+    with recording.running([(plane.name, plane.request_metrics) for plane in parts.planes]):
+        await trio.sleep(seconds)
+    return recording
 
 
 def list_plugins_as(principal: Principal, parts: Parts) -> ListPluginsResponse:

@@ -138,4 +138,5 @@ PAGE = Page(
     about="Current state of this broker.",
     read=read,
     show=show,
+    is_kept=True,
 )

@@ -1,0 +1,72 @@
+"""A snapshot of all pages, as one file."""
+
+import re
+
+from trio.testing import MockClock
+
+from tests.apis.classic import join_request
+from tests.trio_kafka_admin.kit import admin_ui, read_html
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
+from trio_kafka_admin.discovery import all_pages
+
+TOPIC, GROUP, CLIENT = "ledger.entries", "settlement", "importer-7"
+HOSTILE = "<script>alert(1)</script>"
+
+
+async def test_a_snapshot_has_every_page_and_needs_nothing_else(autojump_clock: MockClock) -> None:
+    async with admin_ui() as ui:
+        await ui.served.create_topic(TOPIC)
+        answer = await ui.ask("/admin/download/snapshot")
+    html = answer.body.decode()
+    page = read_html(html)
+
+    assert answer.headers["content-disposition"].endswith('filename="trio-kafka-snapshot.html"')
+    sections = [section.attributes["id"] for section in page.all("section")]
+    assert set(sections) >= {f"page-{listed.name}" for listed in all_pages()}
+    targets = {link.attributes["href"] for link in page.all("a")}
+    assert targets <= {f"#{section}" for section in sections}
+    assert page.all("script") == []
+    assert page.all("link") == []
+    assert not re.search(r"\ssrc=|url\(", html)
+    assert TOPIC in html
+
+
+async def test_an_anonymous_snapshot_names_no_topic_group_client_or_machine(
+    autojump_clock: MockClock,
+) -> None:
+    async with admin_ui() as ui, ui.served.connect() as client:
+        client.client_id = CLIENT
+        await ui.served.create_topic(TOPIC)
+        await ui.served.serve_groups(GROUP)
+        await client.ask(join_request(9, group=GROUP), 9)
+        await client.ask(MetadataRequest(topics=None), 12)
+        member_ids = [
+            member.member_id
+            for machine in ui.served.broker.parts.groups.machines
+            for group in machine.by_id.values()
+            for member in group.members()
+        ]
+        named = (await ui.ask("/admin/download/snapshot")).body.decode()
+        anonymous = (await ui.ask("/admin/download/snapshot?anonymous=1")).body.decode()
+
+    for name in (TOPIC, GROUP, CLIENT, *member_ids):
+        assert name not in anonymous, name
+    for name in (TOPIC, GROUP, CLIENT):
+        assert name in named, name
+    assert re.search(r"\btopic-1\b", anonymous)
+    assert re.search(r"\bgroup-1\b", anonymous)
+
+
+async def test_a_hostile_name_stays_text(autojump_clock: MockClock) -> None:
+    async with admin_ui() as ui, ui.served.connect() as client:
+        client.client_id = HOSTILE
+        await client.ask(MetadataRequest(topics=None), 12)
+        for query in ("", "?anonymous=1"):
+            page = read_html((await ui.ask(f"/admin/download/snapshot{query}")).body.decode())
+            assert page.all("script") == []
+
+
+async def test_a_choice_that_does_not_exist_is_refused(autojump_clock: MockClock) -> None:
+    async with admin_ui() as ui:
+        assert (await ui.ask("/admin/download/snapshot?anonymous=yes")).status == 400
+        assert (await ui.ask("/admin/download/nothing")).status == 404
