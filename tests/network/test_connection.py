@@ -18,7 +18,7 @@ async def test_figures_of_a_connection_say_what_its_peer_and_its_buffers_are(
         framer = Framer(Buffers(new_buffer), 1000)
         connection = Connection(client.socket, plane.processor, framer)
 
-        connection.client_id = "two"
+        connection.latest_client_id = "two"
         connection.software = "name", "1.0"
         figures = connection.figures()
         assert figures["software"] == "name 1.0"

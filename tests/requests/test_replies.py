@@ -29,7 +29,7 @@ def read(request: object, context: object) -> None: ...
 class Peer:
     """A connection, as far as a client id is concerned."""
 
-    client_id: str = ""
+    latest_client_id: str = ""
     raw_client_id: bytes = b""
 
 
@@ -79,7 +79,7 @@ def test_a_client_id_that_is_no_text_or_too_long_is_refused_and_the_last_one_sta
         client_id_of(b"\xff", peer)
     with pytest.raises(ProtocolError):
         client_id_of(b"one", peer, length=5000)
-    assert (peer.client_id, peer.raw_client_id) == ("one", b"one")
+    assert (peer.latest_client_id, peer.raw_client_id) == ("one", b"one")
 
 
 @pytest.mark.parametrize("version", [0, 1])

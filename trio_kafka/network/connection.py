@@ -56,7 +56,7 @@ class Connection:
     principal: Principal = NOBODY
     charged: Stamps | None = None
     raw_client_id: bytes = b""
-    client_id: str = ""
+    latest_client_id: str = ""
 
     def __attrs_post_init__(self) -> None:
         socket, listener = self.socket, self.owner.listener
@@ -111,17 +111,22 @@ class Connection:
         largest = self.listener.largest_buffer
         return largest if buffer is not None and buffer < min(size, largest) else 0
 
+    @property
+    def unsent_bytes(self) -> int:
+        """See `ConnectionPort.unsent_bytes`."""
+        return 0 if self.out is None else self.out.left
+
     def figures(self) -> Figures:
         software = self.software
         return {
             "peer": str(self.peer),
-            "client_id": self.client_id,
+            "client_id": self.latest_client_id,
             "software": None if software is None else " ".join(software),
             "requests": self.requests,
             "muted": mute_reasons_text(self.muted),
             "buffer": self.framer.held,
             "send_buffer": self.send_buffer,
             "receive_buffer": self.receive_buffer,
-            "unsent": 0 if self.out is None else self.out.left,
+            "unsent": self.unsent_bytes,
             "progress": self.progress,
         }

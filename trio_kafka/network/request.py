@@ -47,7 +47,8 @@ class ConnectionPort(Protocol):
     parked: drops the wait of a parked request when the peer leaves.
     left: the peer sends no more. muted: bits of `MuteReason`.
     charged: stamps of the request that was last charged to a quota.
-    client_id: of the last request; raw_client_id: as it was sent.
+    latest_client_id: of the latest request; raw_client_id: as it was sent.
+    progress: `trio.current_time()` of the last pass in which the peer sent or took bytes.
     """
 
     owner: ConnectionOwner
@@ -61,8 +62,13 @@ class ConnectionPort(Protocol):
     closed: bool
     muted: int
     charged: Stamps | None
-    client_id: str
+    latest_client_id: str
     raw_client_id: bytes
+    progress: float
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes of answers that the socket has not taken."""
 
     @property
     def listener(self) -> ListenerSettings: ...

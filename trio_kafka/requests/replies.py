@@ -137,9 +137,9 @@ def _read_client_id(request: Request, frame: Frame) -> None:
     last: object = connection.raw_client_id
     if length != len(connection.raw_client_id) or frame[10 : 10 + length] != last:
         raw = raw_client_id(frame, length) or b""
-        connection.client_id = raw.decode()
+        connection.latest_client_id = raw.decode()
         connection.raw_client_id = raw
-    request.client_id = connection.client_id
+    request.client_id = connection.latest_client_id
 
 
 def make_route(api: Api, version: int) -> Route:

@@ -13,6 +13,7 @@ from trio_kafka.coordinators.shards.effects import CoordinatorRecord
 from trio_kafka.coordinators.shards.open_batch import LARGEST_VARINTS, EncodedBatch
 from trio_kafka.coordinators.shards.record_codec import RecordCodec
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.log.append import Appended
 from trio_kafka.purgatory import Purgatory
 from trio_kafka.records.batch import BatchBody, ProducerFields, close_batch
@@ -21,6 +22,7 @@ from trio_kafka.records.header import HEADER_SIZE, BatchHeader
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import ACKS_ALL, check_enough
 from trio_kafka.replication.leader.append import append_own
+from trio_kafka.replication.leader.append_waits import append_waits
 from trio_kafka.replication.leader.produce_wait import acknowledged
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.roles import Leading
@@ -205,6 +207,10 @@ class PartitionLog:
             return acknowledged(self.partition, result.last_offset + 1)
         except KafkaError as error:
             raise as_coordinator(error) from error
+
+    def waits(self, written: AppendReceipt, now: float) -> tuple[Wait, ...]:
+        """See `ShardLog`."""
+        return append_waits(self.partition, written.result, ACKS_ALL, now)
 
     # Watching
 
