@@ -25,6 +25,7 @@ from trio_kafka.replication.leader.append import append_own
 from trio_kafka.replication.leader.append_waits import append_waits
 from trio_kafka.replication.leader.produce_wait import acknowledged
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.roles import Leading
 from trio_kafka.scheduling.chunked_work import Steps
 
 Batch: TypeAlias = tuple[memoryview, BatchHeader]
@@ -103,17 +104,20 @@ class PartitionLog:
 
     def _append(self, body: BatchBody, now_ms: int) -> AppendReceipt | None:
         """now_ms: time of the append, maybe later than that of the records."""
-        written = self._put(*self._closed(body), now_ms)
-        result, log = written.result, self.partition.leading
-        if log is not None and type(result) is Appended and result.last_offset < log.high_watermark:
+        result, role = self._put(*self._closed(body), now_ms), self.partition.role
+        if (
+            type(result) is Appended
+            and type(role) is Leading
+            and result.last_offset < role.log.high_watermark
+        ):
             return None  # no replica and no sync to wait for
-        return written
+        return AppendReceipt(result)
 
     def _put(
         self, batch: memoryview, header: BatchHeader, now_ms: int | None = None
-    ) -> AppendReceipt:
+    ) -> Appended | Queued:
         try:
-            result = append_own(
+            return append_own(
                 self.partition,
                 batch,
                 acks=ACKS_ALL,
@@ -123,7 +127,6 @@ class PartitionLog:
             )
         except KafkaError as error:
             raise as_coordinator(error) from error
-        return AppendReceipt(result)
 
     def open(self) -> EncodedBatch[AppendReceipt]:
         """See `ShardLog`."""
@@ -160,7 +163,7 @@ class PartitionLog:
 
     def _closed(self, body: BatchBody) -> Batch:
         batch, header = close_batch(body, codec=self._compression, producer=_PRODUCER)
-        if len(batch) > self._limit:
+        if len(batch) > self.partition.settings.limits.max_message_bytes:
             self._refuse(batch)
         return memoryview(batch), header
 
@@ -182,7 +185,7 @@ class PartitionLog:
         for batch, header in encoded:
             yield  # a batch may have a megabyte
             try:
-                written = self._put(batch, header)
+                written = AppendReceipt(self._put(batch, header))
             except KafkaError as error:
                 if written is None:
                     raise
