@@ -37,10 +37,18 @@ class MachineDriver(Generic[M]):
     """Drives one machine. answers: by ticket. log: records, as bytes. now_ms: virtual time."""
 
     def __init__(
-        self, make: Callable[[], M], now_ms: int = 1_000_000, codec: RecordCodec = GROUP_RECORDS
+        self,
+        make: Callable[[], M],
+        now_ms: int = 1_000_000,
+        codec: RecordCodec = GROUP_RECORDS,
+        *,
+        decodes: bool = True,
     ) -> None:
-        """codec: of the topic that the machine's records are in."""
+        """codec: of the topic that the machine's records are in. decodes: replay what the bytes
+        say; False: the records themselves, as a shard does, which may have more than their bytes.
+        """
         self._make = make
+        self._decodes = decodes
         self._codec = codec
         self.now_ms = now_ms
         self.machine = make()
@@ -125,7 +133,7 @@ class MachineDriver(Generic[M]):
                 machine.replay(self._codec.decode(key, value))
             return machine
 
-        driver = MachineDriver(replayed, self.now_ms, self._codec)
+        driver = MachineDriver(replayed, self.now_ms, self._codec, decodes=self._decodes)
         driver._make = self._make
         driver.log = [*kept, *driver.log]
         driver.committed_end = len(driver.log)
@@ -149,7 +157,8 @@ class MachineDriver(Generic[M]):
         for record in effects.records:
             self.log.append(self._codec.encode(record))
             if effects.replays:
-                self.machine.replay(self._codec.decode(*self.log[-1]))
+                decoded = self._codec.decode(*self.log[-1])
+                self.machine.replay(decoded if self._decodes else record)
         if self.hold:
             self._held.append(_Held(len(self.log), effects))
         else:
