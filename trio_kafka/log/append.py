@@ -248,6 +248,8 @@ def take_over(
             aborted = note_batch(log.producers, header, records, position=position)
             if aborted is not None:
                 segment.transactions.append(aborted)
+            if header.attributes & CONTROL:
+                log.producers.forget_ended(log.high_watermark)
         position += header.length + LENGTH_END
     last = headers[-1]
     next_offset = last.base_offset + last.last_offset_delta + 1

@@ -7,7 +7,9 @@ sequence. Batches that were accepted elsewhere (by a leader, or before the start
 Source: KIP-98, KIP-185, KIP-360; Kafka's rules for sequences.
 """
 
+from collections import OrderedDict, deque
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from attrs import field
@@ -89,9 +91,12 @@ class ProducerState:
 
     loads_at: int | None = field(default=None, init=False)
     _producers: dict[int, Producer] = field(factory=dict, init=False)
-    _open: dict[int, int] = field(factory=dict, init=False)  # first offsets of open transactions
-    # First offset and marker's offset of transactions that ended above the high watermark.
-    _ended: list[tuple[int, int]] = field(factory=list, init=False)
+    # First offsets of open transactions, ascending unless `_sorts`.
+    _open: OrderedDict[int, int] = field(factory=OrderedDict, init=False)
+    _sorts: bool = field(default=False, init=False)
+    # First offset and marker's offset of transactions that ended above the high watermark, both
+    # ascending. One that began later and ended earlier than another is left out.
+    _ended: deque[tuple[int, int]] = field(factory=deque, init=False)
     _rows: ProducerRows | None = field(default=None, init=False)
     _changed: dict[int, None] = field(factory=dict, init=False)  # ids whose rows are not current
 
@@ -168,7 +173,10 @@ class ProducerState:
         producer.transaction_first_offset = None
         first = self._open.pop(producer.producer_id, None)
         if first is not None:
-            self._ended.append((first, header.base_offset))
+            ended = self._ended
+            while ended and ended[-1][0] >= first:
+                ended.pop()
+            ended.append((first, header.base_offset))
         return first
 
     def _producer_of(self, header: BatchHeader) -> Producer:
@@ -189,17 +197,28 @@ class ProducerState:
     def last_stable_offset(self, high_watermark: int) -> int:
         """Return the first offset of a transaction that is open, or ended above the high watermark.
 
-        Without such a transaction: the high watermark.
+        Without such a transaction: the high watermark. O(1): every Fetch asks.
         """
-        if self._ended:
-            self._ended = [ended for ended in self._ended if ended[1] >= high_watermark]
-        if not self._open and not self._ended:
+        ended = self._ended
+        if ended:
+            self.forget_ended(high_watermark)
+        if not self._open and not ended:
             return high_watermark
-        return min(high_watermark, *self._open.values(), *(first for first, _ in self._ended))
+        stable = min(high_watermark, self.first_open_offset(high_watermark))
+        return min(stable, ended[0][0]) if ended else stable
+
+    def forget_ended(self, high_watermark: int) -> None:
+        """Forget transactions whose marker is committed."""
+        ended = self._ended
+        while ended and ended[0][1] < high_watermark:
+            ended.popleft()
 
     def first_open_offset(self, default: int) -> int:
-        """Return the first offset of the oldest open transaction."""
-        return min(self._open.values(), default=default)
+        """Return the first offset of the oldest open transaction. O(1)."""
+        if self._sorts:
+            self._open = OrderedDict(sorted(self._open.items(), key=itemgetter(1)))
+            self._sorts = False
+        return next(iter(self._open.values()), default)
 
     def restore(self, producer: Producer) -> None:
         """Add a producer from a snapshot."""
@@ -210,8 +229,10 @@ class ProducerState:
             self._forget(previous)
         self._changed[producer.producer_id] = None
         self._producers[producer.producer_id] = producer
+        self._open.pop(producer.producer_id, None)
         if producer.transaction_first_offset is not None:
             self._open[producer.producer_id] = producer.transaction_first_offset
+            self._sorts = True
 
     def expire(self, before: int) -> Steps[None]:
         """Forget producers silent since `before`, except those with an open transaction.
