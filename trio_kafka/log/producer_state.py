@@ -17,6 +17,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.producer_rows import ENTRY, TOGETHER, ProducerRows
+from trio_kafka.log.verification import Verifications
 from trio_kafka.records.header import NO_EPOCH, NO_SEQUENCE, BatchHeader
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
 
@@ -87,9 +88,11 @@ class ProducerState:
 
     loads_at: end offset at which a load finds these producers without reading a batch, from a
         snapshot or at the start of the log. None: not known to be durable.
+    verifications: of batches that a transaction may begin with.
     """
 
     loads_at: int | None = field(default=None, init=False)
+    verifications: Verifications = field(factory=Verifications, init=False)
     _producers: dict[int, Producer] = field(factory=dict, init=False)
     # First offsets of open transactions, ascending unless `_sorts`.
     _open: OrderedDict[int, int] = field(factory=OrderedDict, init=False)
@@ -108,6 +111,25 @@ class ProducerState:
 
     def get(self, producer_id: int) -> Producer | None:
         return self._producers.get(producer_id)
+
+    def has_open_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Return whether a producer has an open transaction of this epoch."""
+        producer = self._producers.get(producer_id)
+        return (
+            producer is not None
+            and producer.transaction_first_offset is not None
+            and producer.epoch == epoch
+        )
+
+    def repeated_by(self, header: BatchHeader) -> ProducedBatch | None:
+        """Return the batch that a batch repeats, if it is one of the last five."""
+        producer = self._producers.get(header.producer_id)
+        if producer is not None and header.producer_epoch == producer.epoch:
+            sequence, delta = header.base_sequence, header.last_offset_delta
+            for batch in producer.batches:
+                if batch.first_sequence == sequence and batch.offset_delta == delta:
+                    return batch
+        return None
 
     def check(self, header: BatchHeader) -> ProducedBatch | None:
         """Check a batch of data before its append. Return the batch that it repeats, or None.
@@ -159,9 +181,11 @@ class ProducerState:
         )
         if len(batches) > _REMEMBERED:
             del batches[0]
-        if header.is_transactional and producer.transaction_first_offset is None:
-            producer.transaction_first_offset = first_offset
-            self._open[producer.producer_id] = first_offset
+        if header.is_transactional:
+            self.verifications.end(producer.producer_id)
+            if producer.transaction_first_offset is None:
+                producer.transaction_first_offset = first_offset
+                self._open[producer.producer_id] = first_offset
 
     def note_marker(self, header: BatchHeader, coordinator_epoch: int) -> int | None:
         """Note a marker that was appended. Return where the transaction that it ends began.
@@ -171,6 +195,7 @@ class ProducerState:
         producer = self._producer_of(header)
         producer.coordinator_epoch = coordinator_epoch
         producer.transaction_first_offset = None
+        self.verifications.end(producer.producer_id)
         first = self._open.pop(producer.producer_id, None)
         if first is not None:
             ended = self._ended
@@ -239,6 +264,7 @@ class ProducerState:
 
         Batches may be noted between two steps.
         """
+        self.verifications.expire(before)
         for chunk in in_slices(tuple(self._producers.values()), _EXPIRED):
             for producer in chunk:
                 if producer.timestamp > before or producer.transaction_first_offset is not None:
@@ -274,5 +300,6 @@ class ProducerState:
         self._producers.clear()
         self._open.clear()
         self._ended.clear()
+        self.verifications.clear()
         self._rows = None
         self._changed.clear()
