@@ -12,6 +12,7 @@ from trio_kafka.model import NodeId
 from trio_kafka.purgatory import Timers
 from trio_kafka.replication.leader.cold_reads import ColdReads
 from trio_kafka.replication.leader.fetches import Fetches
+from trio_kafka.replication.leader.markers import LocalMarkers
 from trio_kafka.replication.leader.queued_appends import QueuedAppends
 from trio_kafka.replication.leader.session_cache import MOST_PARTITIONS, SessionCache
 from trio_kafka.replication.lifecycle import ReplicaLifecycle
@@ -49,6 +50,7 @@ class Replication:
     moves: LogMoves
     topic_metrics: MetricsByTopic
     lifecycle: ReplicaLifecycle
+    markers: LocalMarkers
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -111,6 +113,7 @@ def assemble(
         queued_appends=queued_appends,
         moves=moves,
         topic_metrics=topic_metrics,
+        markers=LocalMarkers(replicas),
         lifecycle=ReplicaLifecycle(
             broker=broker,
             replicas=replicas,
