@@ -17,7 +17,7 @@ from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.names import TRANSACTION_STATE
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.purgatory import Timers
-from trio_kafka.replication.leader.markers import Markers
+from trio_kafka.replication.leader.markers import LocalMarkers
 from trio_kafka.replication.table import Replicas
 
 TRANSACTIONS_TASK: Final = "transaction-coordinator"
@@ -53,7 +53,7 @@ def _make(node: Node) -> TransactionCoordinator:
         shards=shards,
         create_topic=lambda: node[TopicCreation].want([TRANSACTION_STATE]),
         next_producer_id=node[ProducerIds].next_id,
-        markers=node[Markers],
+        markers=node[LocalMarkers],
     )
     return TransactionCoordinator(node.config, dependencies, node.tree)
 

@@ -15,7 +15,6 @@ from trio_kafka.attributes import frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.coordinators.shards.coordinator import Coordinator
 from trio_kafka.coordinators.shards.owned_topic import OwnedTopic
-from trio_kafka.coordinators.shards.pending_reply import value_or_raise
 from trio_kafka.coordinators.shards.protocols import ShardState
 from trio_kafka.coordinators.shards.runtime import ShardDependencies, ShardRuntime
 from trio_kafka.coordinators.transactions.adding import (
@@ -26,7 +25,6 @@ from trio_kafka.coordinators.transactions.adding import (
 from trio_kafka.coordinators.transactions.ending import End, end
 from trio_kafka.coordinators.transactions.gate import WAIT, CoordinatorGate
 from trio_kafka.coordinators.transactions.initializing import (
-    NEEDS_PRODUCER_ID,
     Initialization,
     NewId,
     initialize,
@@ -116,7 +114,6 @@ class TransactionCoordinator:
             written=self._markers_written,
             elapsed=shards.clock.elapsed,
         )
-        self._next_producer_id = dependencies.next_producer_id
         self._spare_id = SpareId(dependencies.next_producer_id)
 
     def _machine(self) -> Transactions:
@@ -131,23 +128,25 @@ class TransactionCoordinator:
         event = partial(markers_written, transaction)
         self._coordinator.apply(transaction.transactional_id, event)
 
-    # Requests. Errors are raised, now or when the Pending completes.
+    # Requests. Errors are values, as answers encode them in their own ways.
 
-    async def initialize(self, request: Initialization) -> Eventual[ProducerIdentity]:
-        """Give a producer its id and epoch, see `initializing.initialize`. Waits for an id, if one
-        is needed.
+    def needs_producer_id(self, request: Initialization) -> bool:
+        """Return whether a producer needs a new producer id, see `Initialization`."""
+        shard = self.topic.shard_of(request.transactional_id)
+        return shard.state is ShardState.ACTIVE and needs_producer_id(request, shard.machine)
 
-        Raises KafkaError: INVALID_TRANSACTION_TIMEOUT, or what `next_producer_id` raises.
+    def initialize(self, request: Initialization) -> Eventual[ProducerIdentity | KafkaError]:
+        """Give a producer its id and epoch, see `initializing.initialize`.
+
+        INVALID_TRANSACTION_TIMEOUT: above `transaction.max.timeout.ms`. CONCURRENT_TRANSACTIONS
+        also if a producer id is needed that the request does not bring along.
         """
         if not 0 < request.timeout_ms <= self.settings.longest_timeout_ms:
-            raise KafkaError(
+            return KafkaError(
                 ErrorCode.INVALID_TRANSACTION_TIMEOUT,
                 f"transaction timeout of {request.timeout_ms} ms: expected 1 to"
                 f" {self.settings.longest_timeout_ms}",
             )
-        shard = self.topic.shard_of(request.transactional_id)
-        if shard.state is ShardState.ACTIVE and needs_producer_id(request, shard.machine):
-            request = request.with_id(await self._next_producer_id())
         answer: Eventual[ProducerIdentity | NewId | KafkaError]
         answer = self._coordinator.ask(
             request.transactional_id, partial(initialize, request), "InitProducerId"
@@ -155,7 +154,7 @@ class TransactionCoordinator:
         return then(answer, _identity)
 
     def add(self, request: TransactionPartitions) -> Eventual[KafkaError | None]:
-        """Add partitions to a transaction, see `adding.add_partitions`. Errors are values."""
+        """Add partitions to a transaction, see `adding.add_partitions`."""
         event = partial(add_partitions, request)
         answer: Eventual[KafkaError | None]
         answer = self._coordinator.ask(request.transactional_id, event, "AddPartitionsToTxn")
@@ -164,21 +163,24 @@ class TransactionCoordinator:
     def verify(
         self, request: TransactionPartitions
     ) -> Eventual[dict[TopicPartition, ErrorCode] | KafkaError]:
-        """Verify partitions, see `adding.verify_partitions`. Errors are values."""
+        """Verify partitions, see `adding.verify_partitions`."""
         event = partial(verify_partitions, request)
         answer: Eventual[dict[TopicPartition, ErrorCode] | KafkaError]
         answer = self._coordinator.ask(request.transactional_id, event, "AddPartitionsToTxn")
         return answer
 
-    def end(self, request: End) -> Eventual[ProducerIdentity]:
-        """Commit or abort a transaction, see `ending.end`."""
+    def end(self, request: End) -> Eventual[ProducerIdentity | KafkaError]:
+        """Commit or abort a transaction, see `ending.end`.
+
+        Raises KafkaError(NOT_COORDINATOR).
+        """
         shard = self.topic.shard_of(request.transactional_id)
         transaction = shard.machine.by_id.get(request.transactional_id)
         if transaction is not None and transaction.is_used_up:
             request = request.with_id(self._spare_id.take())
         answer: Eventual[ProducerIdentity | KafkaError]
         answer = self._coordinator.ask(request.transactional_id, partial(end, request), "EndTxn")
-        return then(answer, value_or_raise)
+        return answer
 
     def describe(
         self, transactional_ids: Sequence[str]
@@ -227,9 +229,8 @@ class TransactionCoordinator:
         }
 
 
-def _identity(answer: ProducerIdentity | NewId | KafkaError) -> ProducerIdentity:
-    if answer is NEEDS_PRODUCER_ID:
+def _identity(answer: ProducerIdentity | NewId | KafkaError) -> ProducerIdentity | KafkaError:
+    if isinstance(answer, NewId):
         # The id was not needed when the request came: clients try again.
-        raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
-    identity: ProducerIdentity = value_or_raise(answer)
-    return identity
+        return KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
+    return answer

@@ -8,6 +8,7 @@ Source: TransactionMarkerChannelManager of Apache Kafka 4.4.0.
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, NoReturn
 
 import trio
@@ -71,6 +72,7 @@ class MarkerWriter:
         self._jobs: dict[str, _Job] = {}
         self._ready: deque[_Job] = deque()
         self._completions: deque[Delayed[Any]] = deque()
+        self._waiting: dict[Delayed[Any], None] = {}
         self._event = trio.Event()
         self._sent = self._failed = self._fenced = 0
 
@@ -115,6 +117,8 @@ class MarkerWriter:
                 self._timers.cancel(job.pause)
         self._jobs.clear()
         self._ready.clear()
+        for delayed in tuple(self._waiting):
+            delayed.purgatory.drop(delayed)
 
     async def _write(self, job: _Job) -> None:
         transaction = job.transaction
@@ -152,14 +156,16 @@ class MarkerWriter:
                 await trio.lowlevel.checkpoint()
             pending = done.value
         if isinstance(pending, Delayed):
-            pending.purgatory.watch(pending, self._lane, lambda answer: self._finish(job, answer))
+            self._waiting[pending] = None
+            pending.purgatory.watch(pending, self._lane, partial(self._finish, job, pending))
 
     def _lane(self, delayed: Delayed[Any]) -> None:
         self._completions.append(delayed)
         self._event.set()
 
-    def _finish(self, job: _Job, answer: object) -> None:
+    def _finish(self, job: _Job, delayed: Delayed[Any], answer: object) -> None:
         """Take the end of a wait. Results were taken already; anything else is tried again."""
+        self._waiting.pop(delayed, None)
         if not isinstance(answer, Mapping):
             self._take(job, dict.fromkeys(job.remaining, ErrorCode.REQUEST_TIMED_OUT))
 
