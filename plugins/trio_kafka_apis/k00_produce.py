@@ -6,14 +6,19 @@ stay in the log, whatever happens to the response. With acks=0 there is no respo
 closes the connection; nothing else would make the client look for a new leader. Such a request
 waits for a slow directory too, which bounds what one connection can send.
 
+The transaction coordinator is asked first whether the partitions of transactional batches are part
+of the transaction; from version 12 on they become part of it. Without a coordinator such batches
+are rejected.
+
 Needs WRITE on each topic. A transactional batch needs WRITE on the transactional id; without it the
 whole request fails. A partition led by another broker is answered with its leader (KIP-951).
 Records that break a rule of the topic are listed (KIP-467).
 """
 
+from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
-from typing import Final
+from typing import Final, TypeAlias
 
 from attrs import field
 
@@ -37,6 +42,7 @@ from trio_kafka.protocol.messages.k00_produce import (
 from trio_kafka.records.record_checks import BadRecordsError
 from trio_kafka.records.validate import is_transactional
 from trio_kafka.replication.leader.append import append_acknowledged, start_offset_after
+from trio_kafka.replication.leader.transaction_gate import Admission, Admissions
 from trio_kafka.replication.partition import LED_ELSEWHERE, UNKNOWN_OFFSET
 from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import ANY_SIZE, api
@@ -50,8 +56,11 @@ ACKS: Final = (NO_ACKS, 1, -1)
 DENIED: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 ZSTD_SINCE: Final = 7  # KIP-110
 LEADERS_SINCE: Final = 10  # KIP-951
+ABORTABLE_SINCE: Final = 11  # KIP-890: clients know TRANSACTION_ABORTABLE
+ADDS_SINCE: Final = 12  # KIP-890: Produce adds partitions to the transaction
 IDS_SINCE: Final = 13  # KIP-516
 _partitions: Final = attrgetter("partition_data")
+AppendAll: TypeAlias = "Callable[[], Eventual[ProduceResponse | None]]"
 
 
 def say_error(
@@ -84,18 +93,25 @@ def produce(request: ProduceRequest, context: Context) -> Eventual[ProduceRespon
         refused=produce.refused,
     )
     if context.allows_all:
-        return append_all()
-    batches = Pairs(request.topic_data, _partitions)
-    return for_each(batches, produce.check, partial(append_all, permission=produce.authorize))
+        return append_all() if request.transactional_id is None else produce.admit(append_all)
+    append_allowed = partial(append_all, permission=produce.authorize)
+    return for_each(produce.batches, produce.check, partial(produce.admit, append_allowed))
 
 
 @define(eq=False)
 class _Produce:
-    """One request. leaders: those to be named in the response, from the first error on."""
+    """One request. leaders: those to be named in the response, from the first error on. admission:
+    of its transactional batches, once it was asked for.
+    """
 
     request: ProduceRequest
     context: Context
     leaders: LeaderEndpoints | None = field(default=None, init=False)
+    admission: Admission | None = field(default=None, init=False)
+
+    @property
+    def batches(self) -> Pairs[TopicProduceData, PartitionProduceData]:
+        return Pairs(self.request.topic_data, _partitions)
 
     def check(self, batch: tuple[TopicProduceData, PartitionProduceData]) -> None:
         """Raise KafkaError(TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for what may not be written."""
@@ -104,6 +120,34 @@ class _Produce:
             if transactional_id is None:
                 raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
             self.context.authorize(Operation.WRITE, transactional_id=transactional_id)
+
+    def admit(self, append_all: AppendAll) -> Eventual[ProduceResponse | None]:
+        """Append when the transaction coordinator has admitted the transactional batches."""
+        version = self.context.version
+        admission = self.admission = self.context[Admissions].begin(
+            self.request.transactional_id,
+            adds=version >= ADDS_SINCE,
+            knows_generic_errors=version >= ABORTABLE_SINCE,
+        )
+        if admission is None:
+            return append_all()
+        return for_each(self.batches, self._begin, partial(self._ask, admission, append_all))
+
+    def _begin(self, batch: tuple[TopicProduceData, PartitionProduceData]) -> None:
+        topic, data = batch
+        name = TopicId(topic.topic_id) if self.context.version >= IDS_SINCE else topic.name
+        partition = self.context[Replicas].find(name, data.index)
+        if self.admission is None or partition is None:
+            return
+        if self.context.is_authorized(Operation.WRITE, topic=partition.at.topic):
+            self.admission.begin(partition, data.records)
+
+    def _ask(self, admission: Admission, append_all: AppendAll) -> Eventual[ProduceResponse | None]:
+        verdict = admission.ask()
+        if not isinstance(verdict, Pending):
+            return append_all()
+        # A parked request keeps no frame, in which the records are.
+        return for_each(self.batches, _copy, lambda: verdict.then(lambda _: append_all()))
 
     def authorize(self, topic: TopicProduceData) -> None:
         """Raise KafkaError for a topic that the client may not write; a topic's id is no secret.
@@ -122,12 +166,15 @@ class _Produce:
         """Append one batch. Raises KafkaError."""
         version = self.context.version
         name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
+        partition = self.context[Replicas].partition(name, data.index)
+        admission = self.admission
         appended = append_acknowledged(
-            self.context[Replicas].partition(name, data.index),
+            partition,
             data.records,
             acks=self.request.acks,
             zstd=version >= ZSTD_SINCE,
             timeout_s=self.request.timeout_ms / 1000,
+            guard=None if admission is None else admission.guard(partition.at),
         )
         if isinstance(appended, Pending):
             return appended.then(partial(_row, data.index))
@@ -164,6 +211,13 @@ class _Produce:
                 for leader in self.leaders
             ]
         return response
+
+
+def _copy(batch: tuple[TopicProduceData, PartitionProduceData]) -> None:
+    """Give a batch records of its own."""
+    data = batch[1]
+    if data.records is not None:
+        data.records = memoryview(bytearray(data.records))
 
 
 def _topic(

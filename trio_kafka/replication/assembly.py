@@ -15,6 +15,7 @@ from trio_kafka.replication.leader.fetches import Fetches
 from trio_kafka.replication.leader.markers import LocalMarkers
 from trio_kafka.replication.leader.queued_appends import QueuedAppends
 from trio_kafka.replication.leader.session_cache import MOST_PARTITIONS, SessionCache
+from trio_kafka.replication.leader.transaction_gate import Admissions
 from trio_kafka.replication.lifecycle import ReplicaLifecycle
 from trio_kafka.replication.moves.directory_assignments import (
     Assign,
@@ -51,6 +52,7 @@ class Replication:
     topic_metrics: MetricsByTopic
     lifecycle: ReplicaLifecycle
     markers: LocalMarkers
+    admissions: Admissions
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -114,6 +116,7 @@ def assemble(
         moves=moves,
         topic_metrics=topic_metrics,
         markers=LocalMarkers(replicas),
+        admissions=Admissions(),
         lifecycle=ReplicaLifecycle(
             broker=broker,
             replicas=replicas,
