@@ -18,6 +18,7 @@ from trio_kafka.metadata.names import TRANSACTION_STATE
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.purgatory import Timers
 from trio_kafka.replication.leader.markers import LocalMarkers
+from trio_kafka.replication.leader.transaction_gate import Admissions
 from trio_kafka.replication.table import Replicas
 
 TRANSACTIONS_TASK: Final = "transaction-coordinator"
@@ -32,6 +33,7 @@ async def _open(node: Node) -> TransactionCoordinator:
     transactions.start(loader.image)
     loader.add(transactions, concerns_transactions)
     await node.tasks.start(TRANSACTIONS_TASK, transactions.run)
+    node[Admissions].gate = transactions.gate
     return transactions
 
 
