@@ -27,6 +27,8 @@ LISTED: Final = (
     (21, "DeleteRecords", 0, 2, "k21_delete_records"),
     (22, "InitProducerId", 0, 5, "k22_init_producer_id", 6),
     (23, "OffsetForLeaderEpoch", 2, 4, "k23_offset_for_leader_epoch"),
+    (27, "WriteTxnMarkers", 1, 2, "k27_write_txn_markers"),
+    (28, "TxnOffsetCommit", 0, 6, "k28_txn_offset_commit"),
     (32, "DescribeConfigs", 1, 4, "k32_describe_configs"),
     (33, "AlterConfigs", 0, 2, "k33_alter_configs"),
     (34, "AlterReplicaLogDirs", 1, 2, "k34_alter_replica_log_dirs"),
