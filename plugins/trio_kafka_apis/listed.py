@@ -30,6 +30,8 @@ LISTED: Final = (
     (24, "AddPartitionsToTxn", 0, 5, "k24_add_partitions_to_txn"),
     (25, "AddOffsetsToTxn", 0, 4, "k25_add_offsets_to_txn"),
     (26, "EndTxn", 0, 5, "k26_end_txn"),
+    (27, "WriteTxnMarkers", 1, 2, "k27_write_txn_markers"),
+    (28, "TxnOffsetCommit", 0, 6, "k28_txn_offset_commit"),
     (32, "DescribeConfigs", 1, 4, "k32_describe_configs"),
     (33, "AlterConfigs", 0, 2, "k33_alter_configs"),
     (34, "AlterReplicaLogDirs", 1, 2, "k34_alter_replica_log_dirs"),

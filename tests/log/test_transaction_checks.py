@@ -5,8 +5,14 @@ import pytest
 from tests.log.kit import produced
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.producer_state import ProducerState
-from trio_kafka.log.transaction_checks import begin_verification, check_marker, check_verified
+from trio_kafka.log.transaction_checks import (
+    begin_verification,
+    check_marker,
+    check_verified,
+    check_verified_offsets,
+)
 from trio_kafka.log.verification import OPEN
+from trio_kafka.records.batch import ProducerFields
 from trio_kafka.records.header import NO_SEQUENCE
 from trio_kafka.scheduling.chunked_work import whole
 
@@ -109,13 +115,25 @@ def test_unknown_producer_begins_with_sequence_zero_if_each_transaction_has_an_e
     assert check_verified(guard, state, sent(0)) is None
 
 
-def test_offsets_of_a_transaction_have_no_sequence_and_need_the_guard():
+def test_offsets_of_a_transaction_need_a_guard_and_have_the_same_sequence_each_time():
     state = ProducerState()
-    offsets = sent(NO_SEQUENCE)
-    guard = begin(state, offsets, bumps_epoch=True)
+    guard = begin(state, ProducerFields(1, 0), bumps_epoch=True)
 
-    assert check_verified(guard, state, offsets) is None
-    assert refused(check_verified, OPEN, state, offsets) is ErrorCode.INVALID_TXN_STATE
+    assert refused(check_verified_offsets, OPEN, state, sent()) is ErrorCode.INVALID_TXN_STATE
+    check_verified_offsets(guard, state, sent())
+    state.note(sent())
+    check_verified_offsets(OPEN, state, sent())
+
+    end(state, epoch=1)
+    assert refused(check_verified_offsets, OPEN, state, sent()) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_offsets_of_an_older_epoch_are_fenced():
+    state = ProducerState()
+    end(state, epoch=1)
+    guard = begin(state, sent())
+
+    assert refused(check_verified_offsets, guard, state, sent()) is ErrorCode.INVALID_PRODUCER_EPOCH
 
 
 def test_older_epoch_is_fenced_with_a_guard_too():
@@ -141,7 +159,7 @@ def test_plain_batch_ends_no_verification():
     guard = begin(state, sent())
     state.note(produced(1, 0, NO_SEQUENCE))
 
-    assert check_verified(guard, state, sent(NO_SEQUENCE)) is None
+    check_verified_offsets(guard, state, sent())
 
 
 # Markers

@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
-from trio_kafka.log.verification import OPEN, Guard
-from trio_kafka.records.header import NO_SEQUENCE, BatchHeader
+from trio_kafka.log.verification import OPEN, Guard, Producing, Verification
+from trio_kafka.records.header import BatchHeader
 
 # Check of the only batch of an append. Returns the batch that it repeats. Raises KafkaError.
 AppendCheck: TypeAlias = Callable[[ProducerState, BatchHeader], ProducedBatch | None]
@@ -19,15 +19,15 @@ STRICT_MARKERS: Final = 2  # transaction version from which a marker has a new e
 
 
 def begin_verification(
-    producers: ProducerState, header: BatchHeader, now_ms: int, *, bumps_epoch: bool
+    producers: ProducerState, batch: Producing, now_ms: int, *, bumps_epoch: bool
 ) -> Guard:
     """Return the guard of a transactional batch; OPEN if its transaction is open here.
 
     bumps_epoch: see `Verification`.
     """
-    if producers.has_open_transaction(header.producer_id, header.producer_epoch):
+    if producers.has_open_transaction(batch.producer_id, batch.producer_epoch):
         return OPEN
-    return producers.verifications.begin(header, now_ms, bumps_epoch=bumps_epoch)
+    return producers.verifications.begin(batch, now_ms, bumps_epoch=bumps_epoch)
 
 
 def check_verified(
@@ -37,27 +37,50 @@ def check_verified(
 
     Raises KafkaError(INVALID_TXN_STATE) if its transaction has ended since the verification began.
     """
-    producer_id, sequence = header.producer_id, header.base_sequence
-    if sequence != NO_SEQUENCE:
-        repeated = producers.repeated_by(header)
-        if repeated is not None:
-            return repeated
-    verification = None
-    if not producers.has_open_transaction(producer_id, header.producer_epoch):
-        verification = producers.verifications.get(producer_id)
-        if verification is None or verification.guard is not guard:
-            message = f"a batch of producer {producer_id} outside of an open transaction, retry"
-            raise KafkaError(ErrorCode.INVALID_TXN_STATE, message)
-    repeated = producers.check(header)
-    if verification is not None and sequence != NO_SEQUENCE:
-        lowest = verification.lowest_sequence
-        producer = producers.get(producer_id)
+    repeated = producers.repeated_by(header)
+    if repeated is not None:
+        return repeated
+    verification = _verification(guard, producers, header)
+    producers.check(header)
+    if verification is not None:
+        sequence, lowest = header.base_sequence, verification.lowest_sequence
+        producer = producers.get(header.producer_id)
         if verification.bumps_epoch and (producer is None or not producer.batches):
             lowest = 0
         if sequence > lowest:
-            message = f"sequence {sequence} of producer {producer_id}, want {lowest} first"
+            message = f"sequence {sequence} of producer {header.producer_id}, want {lowest} first"
             raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message)
-    return repeated
+    return None
+
+
+def check_verified_offsets(guard: Guard, producers: ProducerState, header: BatchHeader) -> None:
+    """Check offsets of a transaction that the coordinator has admitted.
+
+    The group coordinator writes them for the producer, each time with sequence 0: sequences are not
+    checked. Raises KafkaError: INVALID_TXN_STATE, INVALID_PRODUCER_EPOCH.
+    """
+    _verification(guard, producers, header)
+    producer = producers.get(header.producer_id)
+    if producer is not None and header.producer_epoch < producer.epoch:
+        message = f"epoch {header.producer_epoch} of a producer whose latest is {producer.epoch}"
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, message)
+
+
+def _verification(
+    guard: Guard, producers: ProducerState, header: BatchHeader
+) -> Verification | None:
+    """Return the verification of a batch; None: its transaction is open.
+
+    Raises KafkaError(INVALID_TXN_STATE).
+    """
+    producer_id = header.producer_id
+    if producers.has_open_transaction(producer_id, header.producer_epoch):
+        return None
+    verification = producers.verifications.get(producer_id)
+    if verification is None or verification.guard is not guard:
+        message = f"a batch of producer {producer_id} outside of an open transaction"
+        raise KafkaError(ErrorCode.INVALID_TXN_STATE, message)
+    return verification
 
 
 def check_marker(

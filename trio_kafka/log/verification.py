@@ -8,13 +8,15 @@ Source: KIP-890; Kafka's VerificationStateEntry, UnifiedLog.batchMissingRequired
 """
 
 from collections import OrderedDict
-from typing import Final
+from typing import Final, TypeAlias
 
 from attrs import field
 
 from trio_kafka.attributes import define
+from trio_kafka.records.batch import ProducerFields
 from trio_kafka.records.header import BatchHeader
 
+Producing: TypeAlias = BatchHeader | ProducerFields  # both name the producer and the sequence
 MOST: Final = 10_000  # producers of one partition that are being verified
 
 
@@ -53,12 +55,12 @@ class Verifications:
     def __len__(self) -> int:
         return len(self._by_producer)
 
-    def begin(self, header: BatchHeader, now_ms: int, *, bumps_epoch: bool) -> Guard:
+    def begin(self, batch: Producing, now_ms: int, *, bumps_epoch: bool) -> Guard:
         """Return the guard of a batch whose transaction is not open here."""
-        verification = self._by_producer.get(header.producer_id)
-        epoch, sequence = header.producer_epoch, header.base_sequence
+        verification = self._by_producer.get(batch.producer_id)
+        epoch, sequence = batch.producer_epoch, batch.base_sequence
         if verification is None:
-            verification = self._by_producer[header.producer_id] = Verification(
+            verification = self._by_producer[batch.producer_id] = Verification(
                 epoch=epoch, lowest_sequence=sequence, bumps_epoch=bumps_epoch, since_ms=now_ms
             )
             if len(self._by_producer) > MOST:

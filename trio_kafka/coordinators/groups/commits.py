@@ -52,13 +52,16 @@ def commit(
     )
     if is_new:
         schedule_expiry(effects, groups.settings)
-    steps = _commit(groups, request, effects, ticket, now_ms)
-    return steps if _are_many(topics) else whole(steps)
+    steps = commit_records(groups, request, effects, ticket, now_ms)
+    return steps if are_many(topics) else whole(steps)
 
 
-def _commit(
+def commit_records(
     groups: Groups, request: Commit, effects: Effects, ticket: Ticket, now_ms: int
 ) -> Steps[Effects]:
+    """Add the records of valid offsets to the effects, and the answer: an error code for each
+    partition.
+    """
     group_id, limit = request.group_id, groups.settings.offset_metadata_max_bytes
     expires_ms, version = NO_EXPIRY, _WRITTEN
     if request.retention_ms != DEFAULT_RETENTION:
@@ -80,7 +83,8 @@ def _commit(
     return effects.answer(ticket, codes)
 
 
-def _are_many(topics: Sequence[TopicPartitions] | Sequence[TopicOffsets]) -> bool:
+def are_many(topics: Sequence[TopicPartitions] | Sequence[TopicOffsets]) -> bool:
+    """Return whether topics and partitions take more than one step."""
     return len(topics) + sum([len(topic.partitions) for topic in topics]) > _A_STEP
 
 
@@ -127,7 +131,7 @@ def fetch(
     if topics is None:
         topics = [TopicPartitions(topic, ZERO_TOPIC_ID, tuple(of)) for topic, of in stored.items()]
     steps = _fetch(groups, request, topics, stored, ticket)
-    return steps if _are_many(topics) else whole(steps)
+    return steps if are_many(topics) else whole(steps)
 
 
 def _fetch(

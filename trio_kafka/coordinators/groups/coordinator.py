@@ -56,6 +56,8 @@ PURGATORIES: Final = (
     "ConsumerGroupDescribe",
     "OffsetCommit",
     "OffsetFetch",
+    "TxnOffsetCommit",
+    "WriteTxnMarkers",
 )
 
 

@@ -16,7 +16,7 @@ from trio_kafka.coordinators.shards.owned_topic import OwnedTopic
 from trio_kafka.coordinators.shards.pending_reply import NOT_YET, PendingReply, wait_for_answers
 from trio_kafka.coordinators.shards.protocols import Change, Event
 from trio_kafka.coordinators.shards.runtime import M, ShardRuntime
-from trio_kafka.errors import KafkaError
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, Work
 from trio_kafka.purgatory import Purgatory
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
@@ -62,6 +62,16 @@ class Coordinator(Generic[M]):
             return reply.answer
         timeout_s = inf if wait in self._unbounded else self.timeout_s
         return reply.wait(self.purgatories[wait], timeout_s)
+
+    def ask_partition(self, number: int, event: Event[M], wait: str) -> Eventual[Any]:
+        """Ask the shard of a partition, as `ask` does that of a key."""
+        shard = self._runtime.shards.get(number)
+        if shard is None:
+            return KafkaError(ErrorCode.NOT_COORDINATOR)
+        reply = shard.ask(event)
+        if reply.answer is not NOT_YET:
+            return reply.answer
+        return reply.wait(self.purgatories[wait], self.timeout_s)
 
     def ask_many(self, events: Iterable[tuple[str, Event[M]]], wait: str) -> Eventual[list[Any]]:
         """Ask by key. Return all answers in order, errors included."""

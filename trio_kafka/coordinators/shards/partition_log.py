@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NoReturn, TypeAlias
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Origin
 from trio_kafka.coordinators.shards.open_batch import LARGEST_VARINTS, EncodedBatch
 from trio_kafka.coordinators.shards.record_codec import RecordCodec
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
+from trio_kafka.log.transaction_checks import AppendCheck
 from trio_kafka.purgatory import Purgatory
 from trio_kafka.records.batch import BatchBody, ProducerFields, close_batch
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.header import HEADER_SIZE, BatchHeader
+from trio_kafka.records.control import encode_marker
+from trio_kafka.records.header import HEADER_SIZE, TRANSACTIONAL, BatchHeader
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import ACKS_ALL, check_enough
 from trio_kafka.replication.leader.append import append_own
@@ -101,16 +103,48 @@ class PartitionLog:
 
     def _append(self, body: BatchBody, now_ms: int) -> AppendReceipt | None:
         """now_ms: time of the append, maybe later than that of the records."""
-        written = self._put(*self._closed(body), now_ms)
+        return self._unless_committed(self._put(*self._closed(body), now_ms))
+
+    def _unless_committed(self, written: AppendReceipt) -> AppendReceipt | None:
         result, log = written.result, self.partition.leading
         if log is not None and type(result) is Appended and result.last_offset < log.high_watermark:
             return None  # no replica and no sync to wait for
         return written
 
+    def append_for(
+        self, origin: Origin, records: Sequence[CoordinatorRecord], now_ms: int
+    ) -> Steps[AppendReceipt | None]:
+        """See `ShardLog`."""
+        if origin.marker is not None:
+            marker, header = encode_marker(
+                origin.marker,
+                producer_id=origin.producer_id,
+                producer_epoch=origin.producer_epoch,
+                timestamp=now_ms,
+            )
+            batch = memoryview(marker)
+        else:
+            body = BatchBody()
+            for number, record in enumerate(records, 1):
+                body.add_pair(*self._encode_record(record), now_ms)
+                if not number % _A_STEP:
+                    yield
+            producer = ProducerFields(origin.producer_id, origin.producer_epoch, 0)
+            batch, header = self._closed(body, producer, TRANSACTIONAL)
+        return self._unless_committed(self._put(batch, header, now_ms, origin.check))
+
     def _put(
-        self, batch: memoryview, header: BatchHeader, now_ms: int | None = None
+        self,
+        batch: memoryview,
+        header: BatchHeader,
+        now_ms: int | None = None,
+        check: AppendCheck | None = None,
     ) -> AppendReceipt:
+        """check: made now, and again at the turn of a queued append."""
+        log = self.partition.leading
         try:
+            if check is not None and log is not None:
+                check(log.producers, header)
             result = append_own(
                 self.partition,
                 batch,
@@ -118,6 +152,7 @@ class PartitionLog:
                 leader_epoch=self.leader_epoch,
                 headers=[header],
                 now_ms=now_ms,
+                check=check,
             )
         except KafkaError as error:
             raise as_coordinator(error) from error
@@ -156,8 +191,12 @@ class PartitionLog:
         batches.append(self._closed(body))
         return batches
 
-    def _closed(self, body: BatchBody) -> Batch:
-        batch, header = close_batch(body, codec=self._compression, producer=_PRODUCER)
+    def _closed(
+        self, body: BatchBody, producer: ProducerFields = _PRODUCER, attributes: int = 0
+    ) -> Batch:
+        batch, header = close_batch(
+            body, codec=self._compression, producer=producer, attributes=attributes
+        )
         if len(batch) > self._limit:
             self._refuse(batch)
         return memoryview(batch), header

@@ -13,7 +13,7 @@ from attrs import field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.transaction_checks import begin_verification
-from trio_kafka.log.verification import OPEN, Guard
+from trio_kafka.log.verification import OPEN, Guard, Producing
 from trio_kafka.model import TopicPartition
 from trio_kafka.pending import Eventual, then
 from trio_kafka.records.header import HEADER_SIZE, NO_PRODUCER_ID, read_header
@@ -70,6 +70,14 @@ def admission_error(code: ErrorCode, *, knows_generic_errors: bool) -> ErrorCode
     return code
 
 
+def offsets_error(code: ErrorCode, *, knows_generic_errors: bool) -> KafkaError:
+    """Return the error of offsets that the coordinator has not admitted."""
+    if code is ErrorCode.NETWORK_EXCEPTION:
+        return KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "not verified, retry")
+    code = admission_error(code, knows_generic_errors=knows_generic_errors)
+    return KafkaError(code, "the group's offsets are not part of the transaction")
+
+
 def produce_error(code: ErrorCode, *, adds: bool, knows_generic_errors: bool) -> KafkaError:
     """Return the error of a batch that the coordinator has not admitted."""
     if code in _RETRIED and not (adds and code is ErrorCode.CONCURRENT_TRANSACTIONS):
@@ -118,13 +126,17 @@ class Admission:
         elsewhere.
         Raises KafkaError(INVALID_PRODUCER_ID_MAPPING) if batches of a request have two producers.
         """
-        log = None if partition is None else partition.leading
-        if partition is None or log is None or records is None or len(records) < HEADER_SIZE:
+        if partition is None or records is None or len(records) < HEADER_SIZE:
             return
-        if not is_transactional(records):
-            return
-        header = read_header(records)
-        if header.producer_id == NO_PRODUCER_ID:
+        if is_transactional(records):
+            header = read_header(records)
+            if header.producer_id != NO_PRODUCER_ID:
+                self.begin_batch(partition, header)
+
+    def begin_batch(self, partition: Partition, header: Producing) -> None:
+        """Begin the verification of a batch of which only the producer is known yet."""
+        log = partition.leading
+        if log is None:
             return
         producer = (header.producer_id, header.producer_epoch)
         if self._producer is None:
@@ -166,3 +178,16 @@ class Admission:
                 code, adds=self.adds, knows_generic_errors=self.knows_generic_errors
             )
         return self._guards.get(at)
+
+    def offsets_guard(self, at: TopicPartition) -> Guard:
+        """Return the guard of offsets, in their partition of `__consumer_offsets`.
+
+        Raises KafkaError: see `offsets_error`; NOT_COORDINATOR if another broker leads it.
+        """
+        code = self._errors.get(at)
+        if code:
+            raise offsets_error(code, knows_generic_errors=self.knows_generic_errors)
+        guard = self._guards.get(at)
+        if guard is None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        return guard
