@@ -70,11 +70,11 @@ def state_of(served: ServedBroker, name: str = ID) -> str:
 
 
 async def begin(
-    served: ServedBroker, topics: dict[str, list[int]] | None = None
+    served: ServedBroker, topics: dict[str, list[int]] | None = None, name: str = ID
 ) -> ProducerIdentity:
     """Begin a transaction with partitions, of topic t by default."""
-    identity = await initialize(served)
-    answer = await served.ask(add_request(identity, topics or {"t": [0]}), 3)
+    identity = await initialize(served, name)
+    answer = await served.ask(add_request(identity, topics or {"t": [0]}, name), 3)
     assert {
         part.partition_error_code
         for topic in answer.results_by_topic_v3_and_below
