@@ -16,6 +16,8 @@ from trio_kafka.protocol.messages import k20_delete_topics as k20
 from trio_kafka.protocol.messages import k21_delete_records as k21
 from trio_kafka.protocol.messages import k23_offset_for_leader_epoch as k23
 from trio_kafka.protocol.messages import k24_add_partitions_to_txn as k24
+from trio_kafka.protocol.messages import k27_write_txn_markers as k27
+from trio_kafka.protocol.messages import k28_txn_offset_commit as k28
 from trio_kafka.protocol.messages import k32_describe_configs as k32
 from trio_kafka.protocol.messages import k33_alter_configs as k33
 from trio_kafka.protocol.messages import k34_alter_replica_log_dirs as k34
@@ -137,6 +139,15 @@ def _of_groups(names: Names) -> Iterator[Example]:
     for named in ({"name": topic}, {"topic_id": topic_id}):
         commit = k08.OffsetCommitRequestTopic(**named, partitions=[offset])
         yield Example(k08.OffsetCommitRequest(group, topics=[commit]), 9 + ("topic_id" in named))
+        pending = k28.TxnOffsetCommitRequestTopic(
+            **named, partitions=[k28.TxnOffsetCommitRequestPartition(0, 7)]
+        )
+        yield Example(
+            k28.TxnOffsetCommitRequest("transaction", group, 1, 0, topics=[pending]),
+            5 + ("topic_id" in named),
+        )
+    marked = k27.WritableTxnMarker(1, 0, True, [k27.WritableTxnMarkerTopic(topic, [0])], 0)
+    yield Example(k27.WriteTxnMarkersRequest([marked]), 2)
     one = [k09.OffsetFetchRequestTopic(topic, [0])]
     yield Example(k09.OffsetFetchRequest(group_id=group, topics=one), 7)
     yield Example(k09.OffsetFetchRequest(group_id=group, topics=None), 7)

@@ -194,7 +194,10 @@ NO_LIMITS: Final = {
         "socket.send.buffer.bytes",
         "trio.socket.buffer.max.bytes",
     },
-    "the bytes of one read": {"offsets.load.buffer.size"},
+    "the bytes of one read": {
+        "offsets.load.buffer.size",
+        "transaction.state.log.load.buffer.size",
+    },
     "which codec, or its level": {
         "compression.gzip.level",
         "compression.lz4.level",
@@ -207,6 +210,7 @@ NO_LIMITS: Final = {
         "metadata.log.segment.bytes",
         "metadata.log.segment.ms",
         "offsets.topic.segment.bytes",
+        "transaction.state.log.segment.bytes",
     },
 }
 NUMBERS = {Kind.SHORT, Kind.INT, Kind.LONG, Kind.DOUBLE}

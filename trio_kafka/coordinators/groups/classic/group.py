@@ -238,7 +238,8 @@ class ClassicGroup:
     ) -> None:
         """See `Group`. Does not renew the session."""
         del topics
-        self._validate_alive()
+        if self.phase is ClassicState.DEAD:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if epoch < 0 and (
             self.phase is ClassicState.EMPTY or (not member_id and instance_id is None)
         ):
