@@ -1,4 +1,4 @@
-"""kill -9 of a broker while a client writes transactions: each is read as a whole, or not at all."""
+"""kill -9 of a broker while a client writes transactions: each is read whole, or not at all."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
