@@ -111,6 +111,16 @@ def test_old_protocol_ends_the_next_transaction_with_a_delayed_request() -> None
     assert kit.end(identity) == identity  # the protocol's own weakness
 
 
+@pytest.mark.parametrize("version", [0, 2])
+def test_zombie_does_not_end_the_transaction_of_its_successor(version: int) -> None:
+    kit = TransactionsKit(version)
+    zombie = kit.initialize()
+    kit.ongoing(version=version)
+
+    assert kit.end(zombie, version=version) == "PRODUCER_FENCED"
+    assert kit.state is TransactionState.ONGOING
+
+
 @pytest.mark.parametrize("ends", [0, 1])
 def test_new_protocol_aborts_a_transaction_without_partitions(ends: int) -> None:
     kit = TransactionsKit(2)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.coordinators.transactions.kit import FIRST, ID, TIMEOUT_MS, TransactionsKit
+from tests.coordinators.transactions.kit import FIRST, ID, SECOND, TIMEOUT_MS, TransactionsKit
 from trio_kafka.coordinators.transactions.settings import TransactionSettings
 from trio_kafka.coordinators.transactions.states import TransactionState
 
@@ -35,6 +35,17 @@ def test_age_counts_from_the_first_partition() -> None:
     kit.driver.advance(TIMEOUT_MS - CHECK_MS)
 
     assert kit.state is TransactionState.ONGOING
+
+
+def test_later_partitions_do_not_put_off_the_timeout() -> None:
+    kit = TransactionsKit()
+    identity = kit.ongoing(FIRST)
+    kit.driver.advance(TIMEOUT_MS - CHECK_MS)
+    kit.add(identity, SECOND)
+
+    kit.driver.advance(2 * CHECK_MS)
+
+    assert kit.state is TransactionState.PREPARE_ABORT
 
 
 def test_transaction_of_an_earlier_life_times_out_too() -> None:
