@@ -12,11 +12,13 @@ from tests.coordinators.transactions.kit import (
     check_invariants,
 )
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord
+from trio_kafka.coordinators.shards.protocols import WaitTimes
 from trio_kafka.coordinators.transactions.records import tombstone
 from trio_kafka.coordinators.transactions.states import TransactionState
 from trio_kafka.coordinators.transactions.transactions import markers_written
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.introspect.waits import Subject
 from trio_kafka.protocol.stored.transactions import TransactionLogKey, TransactionLogValue
 from trio_kafka.scheduling.chunked_work import whole
 
@@ -110,6 +112,21 @@ def test_tree_shows_each_id_with_its_state() -> None:
 
     assert node.name == ID
     assert node.figures()["state"] == "Ongoing"
+
+
+def test_parked_request_waits_for_the_markers_until_it_is_given_up() -> None:
+    kit = TransactionsKit()
+    identity = kit.ongoing(FIRST)
+    kit.end(identity)
+    ticket = kit.submit_add(identity, FIRST)
+    times = WaitTimes(5.0, 0, {("parked", ID): 5.1}.get)
+
+    (wait,) = kit.machine.waits(ID, ticket, times)
+
+    assert (wait.cause, wait.on) == ("change", Subject("partition", "t-0"))
+    assert wait.left_s == pytest.approx(0.1)
+    assert kit.machine.waits(ID, object(), times) == ()
+    assert kit.machine.waits("other", ticket, times) == ()
 
 
 def test_closed_machine_holds_nothing() -> None:

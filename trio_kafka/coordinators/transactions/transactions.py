@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
-from trio_kafka.coordinators.shards.protocols import Change, Event
+from trio_kafka.coordinators.shards.protocols import Change, Event, WaitTimes
 from trio_kafka.coordinators.transactions.records import stored_transaction, transaction_record
 from trio_kafka.coordinators.transactions.settings import (
     DEFAULT_TRANSACTION_SETTINGS,
@@ -23,8 +23,11 @@ from trio_kafka.coordinators.transactions.transaction import Transaction, comple
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.introspect.waits import Subject, Wait
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.metadata.names import TRANSACTION_STATE
+from trio_kafka.model import TopicPartition
 from trio_kafka.scheduling.chunked_work import Steps, emptied
 
 TRANSACTION_VERSION: Final = "transaction.version"
@@ -193,6 +196,25 @@ class Transactions:
             del self._parked[transactional_id]
             effects.cancel_timer((_PARKED, transactional_id))
         return effects
+
+    def waits(self, key: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:
+        """Return the wait of a parked request for the markers. key: transactional id."""
+        transaction = self.by_id.get(key)
+        if transaction is None or all(
+            ticket is not other for other, _ in self._parked.get(key, ())
+        ):
+            return ()
+        count = len(transaction.partitions)
+        at = min(transaction.partitions, key=str, default=TopicPartition(TRANSACTION_STATE, 0))
+        return (
+            Wait(
+                cause="change",
+                words=f"the markers of the transaction before, in {count:,} partitions",
+                on=Subject("partition", str(at)),
+                left_s=times.left_s((_PARKED, key)),
+                then="it is answered with CONCURRENT_TRANSACTIONS",
+            ),
+        )
 
     def _give_up(self, transactional_id: str) -> Effects:
         effects = Effects()
