@@ -11,6 +11,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.introspect.waits import Subject, Wait
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 
 
@@ -332,3 +333,47 @@ async def test_operations_are_postponed_with_their_timers(autojump_clock: MockCl
     bench.purgatory.drop(delayed)
     assert bench.lane == [delayed]
     assert delayed.deadline == 11.0
+
+
+class Says:
+    """What an operation waits for."""
+
+    def waits(self, now: float) -> tuple[Wait, ...]:
+        first = Wait(cause="bytes", words="bytes", on=Subject("topic", "t"), then="it is late")
+        return (first, Wait(cause="sync", words="a sync", on=Subject("directory", "/data")))
+
+
+async def test_operation_adds_age_and_deadline_to_what_it_waits_for(
+    autojump_clock: MockClock,
+) -> None:
+    bench = Bench()
+    delayed = Delayed((), trio.current_time() + 30, lambda _: None, bench.purgatory, Says())
+    delayed.since = trio.current_time()
+    await trio.sleep(10)
+
+    first, second = delayed.waits(trio.current_time())
+
+    assert (first.words, first.then) == ("bytes", "it is late")
+    assert (first.age_s, first.left_s) == (pytest.approx(10), pytest.approx(20))
+    assert (second.age_s, second.left_s) == (None, None)
+
+
+async def test_operation_that_says_nothing_waits_for_a_change_of_its_keys() -> None:
+    bench = Bench()
+    (silent,) = Delayed((), 9.0, lambda _: None, bench.purgatory).waits(10.0)
+    (keyed,) = Delayed(("a",), 9.0, lambda _: None, bench.purgatory).waits(8.0)
+
+    assert (silent.words, silent.left_s) == ("a change in Fetch", 0.0)
+    assert (keyed.words, keyed.left_s) == ("a change in Fetch: str", 1.0)
+
+
+async def test_completed_operation_releases_what_tells_of_its_wait() -> None:
+    bench = Bench()
+    parked = Delayed(("a",), 9.0, lambda _: "done", bench.purgatory, Says())
+    bench.purgatory.watch(parked, bench.lane.append, bench.answers.append)
+    bench.purgatory.mark("a")
+    bench.serve()
+    immediate = Delayed((), 9.0, lambda _: "done", bench.purgatory, Says())
+    bench.purgatory.complete_now(immediate)
+
+    assert parked.about is immediate.about is None

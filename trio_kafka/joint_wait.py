@@ -7,10 +7,11 @@ deadline. It watches the keys of those that are not complete.
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from attrs import field
+from attrs import evolve, field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.pending import NO_ANSWER
 from trio_kafka.purgatory import Delayed
 
@@ -35,7 +36,7 @@ def joined(places: list[Place[Any]]) -> Delayed[bool]:
     wait = _JointWait(places)
     first = places[0].operation
     deadline = min(place.operation.deadline for place in places)
-    wait.joint = Delayed(wait.keys(), deadline, wait.try_complete, first.purgatory)
+    wait.joint = Delayed(wait.keys(), deadline, wait.try_complete, first.purgatory, wait)
     wait.joint.soon = all(place.operation.soon for place in places)
     for place in places:
         place.operation.joint = wait.joint
@@ -52,6 +53,16 @@ class _JointWait:
     def keys(self) -> list[object]:
         """Return the keys of all that is waited for."""
         return [key for place in self.open_places for key in place.operation.keys]
+
+    def waits(self, now: float) -> tuple[Wait, ...]:
+        """See `introspect.waits.Waiting`: the waits of the first place, and how many more wait."""
+        if not self.open_places:
+            return ()
+        first, *further = self.open_places[0].operation.waits(now)
+        more = len(self.open_places) - 1
+        if more:
+            first = evolve(first, words=f"{first.words}, and {more:,} more like it")
+        return (first, *further)
 
     def try_complete(self, timed_out: bool) -> bool | None:
         """Fill the places whose operations are complete. Return True if that were all."""

@@ -19,6 +19,7 @@ from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import InvariantError
+from trio_kafka.introspect.declared_waits import waits_for_its_argument
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 
@@ -264,6 +265,7 @@ class Scheduler:
         """Status of each job, by name."""
         return [self._jobs[name].status() for name in sorted(self._jobs)]
 
+    @waits_for_its_argument("change", "job", "a run of job {}")
     async def run_now(self, name: str) -> JobRun:
         """Run a job as soon as no other one runs, and return how that went.
 

@@ -19,11 +19,14 @@ from trio_kafka import held
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.introspect.waits import Subject, SubjectKind, Wait, Waiting, timed
 from trio_kafka.pending import NO_ANSWER, Eventual, Pending, then
 
 T = TypeVar("T")
 U = TypeVar("U")
 _COMPACTED: Final = 64  # smaller heaps are not compacted
+_NAMED: Final = 4  # keys that a wait names
+_NEVER: Final = float("inf")
 
 
 @define(eq=False)
@@ -135,6 +138,7 @@ class Delayed(Pending[T], Generic[T]):
     try_complete: called with `timed_out`; returns the value, or None for "not yet", which is not
         allowed when timed out. NO_ANSWER stands for the value None. It must not use the frame,
         which is given back at `watch`.
+    about: says what the operation waits for, when it is asked.
     since: `trio.current_time()` when it was registered; 0: unknown.
     soon: it will probably be done at the end of the round, so it is registered only after that.
     joint: the operation that waits for this one and others, and is registered in its place.
@@ -145,6 +149,7 @@ class Delayed(Pending[T], Generic[T]):
     deadline: float
     try_complete: Callable[[bool], Any]
     purgatory: "Purgatory"
+    about: Waiting | None = None
     done: bool = field(default=False, init=False)
     timed_out: bool = field(default=False, init=False)
     queued: bool = field(default=False, init=False)
@@ -159,6 +164,24 @@ class Delayed(Pending[T], Generic[T]):
         """Return this operation, with `finish` called in the turn in which it completes."""
         self.try_complete = partial(_then, self.try_complete, finish)
         return self  # type: ignore[return-value]  # it is one of U from now on
+
+    def waits(self, now: float) -> tuple[Wait, ...]:
+        """See `Waiting`. Age and deadline of the first wait are those of the operation."""
+        first, *further = (self.about.waits(now) if self.about else ()) or (self._key_wait(),)
+        age_s = now - self.since if self.since else first.age_s
+        left_s = first.left_s if self.deadline == _NEVER else max(self.deadline - now, 0.0)
+        return (timed(first, age_s, left_s), *further)
+
+    def _key_wait(self) -> Wait:
+        """Return the wait of an operation that says nothing of itself: for a change of its keys."""
+        name, keys = self.purgatory.name, self.keys
+        if not keys:
+            return Wait(cause="change", words=f"a change in {name}", on=Subject("task", name))
+        names = ", ".join(_name_of(key) for key in keys[:_NAMED])
+        more = f" and {len(keys) - _NAMED:,} more" if len(keys) > _NAMED else ""
+        kind: SubjectKind = "partition" if hasattr(keys[0], "at") else "task"
+        on = Subject(kind, _name_of(keys[0]))
+        return Wait(cause="change", words=f"a change in {name}: {names}{more}", on=on)
 
     def watch_instead(self, keys: Sequence[Hashable]) -> None:
         """Change the keys, in `try_complete`."""
@@ -175,6 +198,11 @@ class Delayed(Pending[T], Generic[T]):
         elif not self.queued and self.lane is not None:
             self.queued = True
             self.lane(self)
+
+
+def _name_of(key: object) -> str:
+    """Return the name of a partition, or the type of another key."""
+    return str(getattr(key, "at", type(key).__name__))
 
 
 def _then(
@@ -282,7 +310,7 @@ class Purgatory:
         answer = self._ask(delayed)
         if answer is not None:
             delayed.done = True
-            delayed.try_complete = _over
+            delayed.try_complete, delayed.about = _over, None
             self._completed += 1
         return answer
 
@@ -347,7 +375,7 @@ class Purgatory:
     def _end(self, delayed: Delayed[Any], answer: object) -> None:
         finish, timer = delayed.finish, delayed.timer
         delayed.done = True
-        delayed.lane = delayed.finish = delayed.timer = None
+        delayed.lane = delayed.finish = delayed.timer = delayed.about = None
         delayed.try_complete = _over  # it may refer to the operation, and to the whole request
         if timer is not None:
             self.timers.cancel(timer)

@@ -1,7 +1,8 @@
 """The ASGI app: pages, as HTML and as JSON, and static files. Read-only: GET and HEAD.
 
-`<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON;
-`<path>/download/<name>` are files to keep, and below `api` with refusals as JSON.
+`<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON, which
+`<path>/api/openapi.json` describes; `<path>/download/<name>` are files to keep, and below `api`
+with refusals as JSON.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log_tail import LogTail
 from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.plugin_host.pages import AdminPage
@@ -22,6 +24,8 @@ from trio_kafka_admin.downloads import DOWNLOADS
 from trio_kafka_admin.downloads.download import Download, Source, send_download
 from trio_kafka_admin.layout import foot, head
 from trio_kafka_admin.markup import Html, join
+from trio_kafka_admin.openapi import DOCUMENT, openapi_document
+from trio_kafka_admin.own_nodes import REQUESTS
 from trio_kafka_admin.page import Data, Place
 from trio_kafka_admin.page_registry import PageRegistry
 from trio_kafka_admin.query import Query
@@ -52,10 +56,12 @@ _STATUS: Final = {
     ErrorCode.RESOURCE_NOT_FOUND: 404,
     ErrorCode.INVALID_REQUEST: 400,
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: 403,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: 403,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: 403,
 }
 
 
-def prepare() -> Callable[[PluginContext[AdminSettings]], "AdminApp"]:
+def prepare() -> Callable[[PluginContext[AdminSettings], LogTail], "AdminApp"]:
     """Return a function that creates the app. Reads files: call it in a thread."""
     return partial(AdminApp, static=read_static_files())
 
@@ -66,10 +72,14 @@ class AdminApp:
     def __init__(
         self,
         context: PluginContext[AdminSettings],
+        log_tail: LogTail | None = None,
+        *,
         static: Mapping[str, StaticFile],
     ) -> None:
+        """log_tail: the last events of the log, for its page; None: none are kept."""
         self._settings = context.settings
         self._context = context
+        self._log_tail = log_tail
         self._readers: dict[Principal, BrokerReader] = {}
         self._registry = PageRegistry(context.pages, context.world.run_in_thread, context.name)
         self._static = static
@@ -78,7 +88,7 @@ class AdminApp:
         refresh_s = context.settings.refresh_ms / 1e3
         tick_s = min(refresh_s, FRESH_S) if refresh_s else FRESH_S
         self._renderings = Renderings[CompressedBody](in_flight, tick_s)
-        context.node.add("admin-requests", "channel", in_flight.figures)
+        context.node.add(REQUESTS, "channel", in_flight.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or send a refusal."""
@@ -106,6 +116,9 @@ class AdminApp:
                 await send_static(scope, send, self._static[name])
             case ["api"]:
                 data = await self._index(place)
+                await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
+            case ["api", name] if name == DOCUMENT:
+                data = openapi_document(await self._registry.listed(), place)
                 await send_json(send, 200, data, headers=GUARDS, head_only=is_head(scope))
             case ["api", name] if entry := await self._registry.find(name):
                 await self._send_shared(entry, "json", scope, send)
@@ -149,7 +162,9 @@ class AdminApp:
         principal = principal_of(scope)
         reader = self._readers.get(principal)
         if reader is None or not reader.is_current:
-            reader = self._readers[principal] = BrokerReader(self._context, principal)
+            reader = self._readers[principal] = BrokerReader(
+                self._context, principal, log_tail=self._log_tail
+            )
         return reader
 
     async def _first(self) -> str:
@@ -199,6 +214,7 @@ class AdminApp:
             query=query.decode(),
             refresh_ms=0 if ago_s else self._settings.refresh_ms,
             run=self._run(),
+            broker=f"broker {self._context.parts.node_id}",
             controls=self._controls(entry, reader, parsed, place, ago_s=ago_s),
         )
         page = chain([begun], pieces, [foot()])

@@ -40,6 +40,7 @@ class Page:
     heading.
     read: returns the data; raises KafkaError, and HttpError for a bad query. show: renders them in
     pieces of at most 0.1 ms. ask: renders what does not change, such as a form.
+    is_listed: the navigation has it; False: other pages link to it.
     is_kept: a viewer can look at the page as it was in the last 15 minutes, see `rewinding`.
     """
 
@@ -50,4 +51,5 @@ class Page:
     read: Callable[[BrokerReader, Query], Awaitable[Data]]
     show: Callable[[Data, Place], Iterator[Html]]
     ask: Callable[[Query, Place], Html] | None = None
+    is_listed: bool = True
     is_kept: bool = False

@@ -32,9 +32,10 @@ class PageRegistry:
         self._loading = trio.Lock()
 
     async def listed(self) -> list[Page]:
-        """Load new pages, and return all that can be shown, in their order."""
+        """Load new pages, and return all that the navigation has, in their order."""
         await self._load()
-        shown: list[Page] = [page.page for page in self._pages if page.page is not None]
+        loaded: list[Page] = [page.page for page in self._pages if page.page is not None]
+        shown = [page for page in loaded if page.is_listed]
         return sorted(shown, key=lambda page: (page.order, page.name))
 
     async def find(self, name: str) -> AdminPage | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from trio_kafka.introspect.log_tail import LogTail, tail_of_log
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.plugin_host.mounts import App, Receive, Scope, Send
 from trio_kafka_admin.discovery import load_page, page_names
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
 @plugin("admin", settings=AdminSettings, order=90)
 @asynccontextmanager
 async def admin(context: PluginContext[AdminSettings]) -> AsyncIterator[None]:
-    """Serve pages and JSON about the tree, queues, requests, connections, jobs and plugins."""
-    context.mount(context.settings.path, _when_asked(context))
-    for name in page_names():
-        context.add_admin_page(name, partial(load_page, name))
-    yield
+    """Serve pages and JSON about requests, the tree, queues, settings, plugins and the log."""
+    with tail_of_log(context.world.clock.wall) as tail:
+        context.mount(context.settings.path, _when_asked(context, tail))
+        for name in page_names():
+            context.add_admin_page(name, partial(load_page, name))
+        yield
 
 
-def _when_asked(context: PluginContext[AdminSettings]) -> App:
+def _when_asked(context: PluginContext[AdminSettings], tail: LogTail) -> App:
     """Return the app; the first request imports it in a thread, like hypercorn."""
     apps: list[AdminApp] = []
     making = trio.Lock()
@@ -36,13 +38,13 @@ def _when_asked(context: PluginContext[AdminSettings]) -> App:
         async with making:
             if not apps:
                 make = await context.world.run_in_thread(_prepare)
-                apps.append(make(context))
+                apps.append(make(context, tail))
         await apps[0](scope, receive, send)
 
     return app
 
 
-def _prepare() -> "Callable[[PluginContext[AdminSettings]], AdminApp]":
+def _prepare() -> "Callable[[PluginContext[AdminSettings], LogTail], AdminApp]":
     # Not by import_module: a reload imports this package under another name.
     from trio_kafka_admin.app import prepare  # noqa: PLC0415 - see `_when_asked`
 

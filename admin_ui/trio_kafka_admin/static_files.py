@@ -9,7 +9,10 @@ from attrs import frozen
 _KINDS: Final = {
     "app.css": b"text/css; charset=utf-8",
     "app.js": b"text/javascript; charset=utf-8",
+    "landing.css": b"text/css; charset=utf-8",
     "icon.svg": b"image/svg+xml",
+    "idiomorph.LICENSE": b"text/plain; charset=utf-8",
+    "idiomorph.js": b"text/javascript; charset=utf-8",
 }
 
 

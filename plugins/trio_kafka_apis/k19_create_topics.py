@@ -18,6 +18,7 @@ from trio_kafka.controller.configs import MOST_SETTINGS
 from trio_kafka.controller.controller import Controller
 from trio_kafka.controller.topics import MOST_PARTITIONS, CreatedTopic, NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.declared_waits import CONTROLLER, waits_for
 from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k19_create_topics import (
@@ -76,6 +77,7 @@ async def create_topics(request: CreateTopicsRequest, context: Context) -> Creat
     )
 
 
+@waits_for("change", CONTROLLER, "the controller to create topics")
 async def _create(
     new_topics: list[NewTopic], request: CreateTopicsRequest, context: Context, charges: Charges
 ) -> dict[str, CreatedTopic | KafkaError]:

@@ -16,6 +16,7 @@ import trio
 
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.declared_waits import CONTROLLER, waits_for
 from trio_kafka.metadata.image import MetadataImage, TopicImage
 from trio_kafka.model import ZERO_TOPIC_ID, TopicId
 from trio_kafka.protocol.messages.k20_delete_topics import (
@@ -103,6 +104,7 @@ class _Denials:
                     self.results[requested].name = name
 
 
+@waits_for("change", CONTROLLER, "the controller to delete topics")
 async def _delete(
     names: list[Name], request: DeleteTopicsRequest, context: Context, charges: Charges
 ) -> dict[Name, TopicImage | KafkaError]:

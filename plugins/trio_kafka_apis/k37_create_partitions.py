@@ -15,6 +15,7 @@ import trio
 from trio_kafka.controller.controller import Controller
 from trio_kafka.controller.topics import NewPartitions
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.declared_waits import CONTROLLER, waits_for
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k37_create_partitions import (
     CreatePartitionsRequest,
@@ -64,6 +65,7 @@ async def create_partitions(
     )
 
 
+@waits_for("change", CONTROLLER, "the controller to create partitions")
 async def _create(
     new_partitions: dict[str, NewPartitions],
     request: CreatePartitionsRequest,

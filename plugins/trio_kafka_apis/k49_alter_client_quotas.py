@@ -16,6 +16,7 @@ from trio_kafka.controller.controller import Controller
 from trio_kafka.controller.quotas import MOST_CHANGES as MOST_QUOTA_CHANGES
 from trio_kafka.controller.quotas import QuotaChange
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.declared_waits import CONTROLLER, waits_for
 from trio_kafka.metadata.image import QuotaEntity
 from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -67,6 +68,7 @@ async def alter_client_quotas(
     )
 
 
+@waits_for("change", CONTROLLER, "the controller to change client quotas")
 async def _alter(
     changes: Iterable[QuotaChange], validate_only: bool, context: Context
 ) -> dict[QuotaEntity, KafkaError | None]:

@@ -15,6 +15,7 @@ import trio
 from trio_kafka.controller.controller import Controller
 from trio_kafka.controller.features import FeatureChange, Upgrade
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.declared_waits import CONTROLLER, waits_for
 from trio_kafka.protocol.messages.k57_update_features import (
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
@@ -45,6 +46,7 @@ async def update_features(
     )
 
 
+@waits_for("change", CONTROLLER, "the controller to change feature levels")
 async def _update(request: UpdateFeaturesRequest, context: Context) -> None:
     await context[Controller].update_features(
         [

@@ -54,7 +54,7 @@ async def test_admitted_batch_is_appended_and_later_ones_need_no_question(
 @pytest.mark.parametrize(
     ("version", "adds", "knows"), [(10, False, False), (11, False, True), (12, True, True)]
 )
-async def test_version_of_produce_tells_whether_partitions_are_added_or_verified(
+async def test_version_of_produce_decides_whether_partitions_are_added_or_verified(
     autojump_clock: MockClock, version: int, adds: bool, knows: bool
 ) -> None:
     async with broker() as served:

@@ -64,7 +64,7 @@ async def test_a_parked_request_is_described_with_its_client_and_what_it_waits_f
         (life,) = [one for one in await lives(plane) if one.api_name == "Wait"]
 
     assert (life.plane, life.api_key, life.api_version) == ("data", 10101, 0)
-    assert (life.stage, life.waits_for) == ("parked", "sleep")
+    assert (life.stage, life.waits_for) == ("parked", "the end of sleep")
     assert (life.client_id, life.software_name, life.software_version) == (
         "scripted",
         "tester",

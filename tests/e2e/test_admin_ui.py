@@ -5,6 +5,7 @@ import os
 import signal
 import urllib.request
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.slow
 
 REFRESH_MS = 100
 NO_RATE = "\N{EN DASH}"
+_numbers = count()
 PAGES = ("overview", "tree", "queues", "requests", "connections", "plugins")
 
 
@@ -155,7 +157,7 @@ def test_moved_table_row_keeps_its_element_and_focus_after_a_refresh(
     driver: Chrome, ui: str, focused: int
 ) -> None:
     """Whoever is about to click it, or has the focus on it, does not come to another one."""
-    show_paused(driver, f"{ui}/queues")
+    show_paused(driver, f"{ui}/plugins")
     change = """
         const wanted = live.cloneNode(true);
         const [body, there] = [wanted, live].map((one) => one.querySelector("tbody"));
@@ -168,7 +170,7 @@ def test_moved_table_row_keeps_its_element_and_focus_after_a_refresh(
         body.rows[0].dataset.key = "a new one";
         body.append(body.rows[4].cloneNode(true)); // a key that stands there twice
         window.order = [...body.rows].map((one) => one.cells[0].textContent);
-        becomeAll(live, wanted);
+        morph(live, wanted);
     """
     driver.execute_script(change, focused)
 
@@ -182,6 +184,7 @@ def test_focused_tree_leaf_keeps_its_element_when_other_leaves_are_removed(
 ) -> None:
     show_paused(driver, f"{ui}/tree")
     driver.execute_script("""
+        document.querySelectorAll("#tree details").forEach((one) => { one.open = true; });
         const wanted = live.cloneNode(true);
         const [jobs, there] = [wanted, live].map(
           (one) => one.querySelector("details[id='broker-1/scheduler']").querySelectorAll(".leaf"));
@@ -190,7 +193,7 @@ def test_focused_tree_leaf_keeps_its_element_when_other_leaves_are_removed(
         link.focus();
         jobs[0].remove();
         jobs[2].remove();
-        becomeAll(live, wanted);
+        morph(live, wanted);
     """)
 
     assert driver.execute_script("return document.activeElement === link && link.href === href")
@@ -202,7 +205,7 @@ def test_elements_missing_in_the_new_page_are_removed(driver: Chrome, ui: str) -
         const wanted = live.cloneNode(true);
         for (const one of [...wanted.children].slice(1)) one.remove();
         wanted.append("words");
-        becomeAll(live, wanted);
+        morph(live, wanted);
     """)
 
     assert len(driver.find_elements(By.CSS_SELECTOR, "#live > *")) == 1
@@ -225,19 +228,19 @@ def test_folded_tree_node_stays_folded_after_a_refresh(driver: Chrome, ui: str) 
 
 
 def test_filter_hides_rows_without_its_words_also_after_a_refresh(driver: Chrome, ui: str) -> None:
-    driver.get(f"{ui}/queues")
-    total = len(first_cells(driver, "queues"))
+    driver.get(f"{ui}/jobs")
+    total = len(first_cells(driver, "jobs"))
 
-    find(driver, "#filter").send_keys("NEW-conn")
+    find(driver, "#filter").send_keys("CHECKPOINT")
 
     def shown() -> list[str]:
-        return [one for one in texts(driver, "#queues tbody tr:not([hidden])") if one]
+        return [one for one in texts(driver, "#jobs tbody tr:not([hidden])") if one]
 
     for _ in range(2):
         assert 0 < len(shown()) < total
-        assert all("new-connections" in one for one in shown())
+        assert all("checkpoint" in one.lower() for one in shown())
         wait_for_refresh(driver)
-    find(driver, "#filter").send_keys(Keys.BACKSPACE * len("NEW-conn"))
+    find(driver, "#filter").send_keys(Keys.BACKSPACE * len("CHECKPOINT"))
     wait_until(driver, lambda _: len(shown()) == total)
 
 
@@ -277,7 +280,8 @@ def test_paused_page_does_not_show_a_response_that_arrives_later(driver: Chrome,
 
 def asked(ui: str) -> int:
     """How many pages the broker has rendered; asking for it is one more."""
-    with urllib.request.urlopen(f"{ui}/api/tree?path=plugins/admin") as answer:
+    unshared = f"n={next(_numbers)}"  # a rendering for nobody else, so a fresh one
+    with urllib.request.urlopen(f"{ui}/api/tree?own=1&path=plugins/admin&{unshared}") as answer:
         rows = json.load(answer)["rows"]
     [node] = [row for row in rows if row["name"] == "admin-requests"]
     return int(node["figures"]["items"])
@@ -351,7 +355,7 @@ def test_pages_are_shown_only_with_the_token(
         user = "any:secret@"
         started.get(f"http://{user}{address}/admin/tree")
         wait_for_refresh(started)
-        find(started, "#tree summary a").click()
+        find(started, "#tree .leaf a").click()
         wait_for_refresh(started)
         assert find(started, "#said").text == ""
 

@@ -8,6 +8,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
+from trio_kafka.network.closed_connections import MOST
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.reasons import CloseReason, MuteReason
@@ -85,3 +86,28 @@ async def test_closing_a_connection_keeps_its_frame_only_while_a_handler_reads_t
 
     assert dropped == ["served"]
     assert [one.framer.held > 0 for one in (served, idle, waiting)] == [True, False, False]
+
+
+async def test_table_remembers_the_connections_that_were_closed_last(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    table = ConnectionTable(
+        world.network.selector(), Counters(), "PLAINTEXT", Node("plane", "plane")
+    )
+    closing = await connections(world, MOST + 2)
+    for connection in closing:
+        table.add(connection)
+    await trio.sleep(5)
+
+    for connection in closing:
+        connection.requests = connection.origin.number
+        table.close(connection, CloseReason.BAD_FRAME, "x" * 1000)
+        table.close(connection, CloseReason.GONE)
+
+    assert [closed.requests for closed in table.recently_closed] == list(range(2, MOST + 2))
+    newest = table.recently_closed[-1]
+    assert newest.origin is closing[-1].origin
+    assert (newest.reason, len(newest.detail)) == ("bad frame", 256)
+    assert newest.at == trio.current_time()
+    assert newest.since is None  # it never had a slot

@@ -10,10 +10,12 @@ from tests.network.test_processor import echo
 from tests.network.test_sending import SMALL_ROOM, longer
 from tests.requests.work import in_slices
 from trio_kafka.model import TopicPartition
-from trio_kafka.network.inflight import Stage, requests_in_flight, stage_of, wait_of
+from trio_kafka.network.inflight import Stage, requests_in_flight, stage_of
 from trio_kafka.network.request import Request
 from trio_kafka.plugin import Context, api
 from trio_kafka.purgatory import Delayed
+from trio_kafka.requests.handler_waits import busy_handlers
+from trio_kafka.requests.request_waits import RequestWaits, no_more_waits, wait_words
 from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import connected, request_frame
@@ -47,7 +49,8 @@ def found(plane: RunningPlane) -> list[Request]:
 
 
 def stages(plane: RunningPlane) -> list[tuple[Stage, str]]:
-    return [(stage_of(one), wait_of(one)) for one in found(plane)]
+    waits, now = RequestWaits(busy_handlers(plane.plane), no_more_waits), trio.current_time()
+    return [(stage_of(request), wait_words(waits.of(request, now))) for request in found(plane)]
 
 
 async def test_requests_in_flight_show_handler_queued_and_waiting_for_room_stages(
@@ -64,11 +67,11 @@ async def test_requests_in_flight_show_handler_queued_and_waiting_for_room_stage
             for _ in range(3):
                 nursery.start_soon(ask)
                 await trio.sleep(0.1)
-            free = "a free handler"
+            free = "a free handler: 1 of 1 are taken, 1 by Wait"
             assert stages(plane) == [
                 (Stage.HANDLER, ""),
                 (Stage.QUEUED, free),
-                (Stage.ROOM, free),
+                (Stage.ROOM, "room in the request channel: 1 of 1 are queued"),
             ]
             assert [one.stamps.correlation for one in found(plane)] == [1, 1, 1]
             await trio.sleep(1)
@@ -83,7 +86,7 @@ async def test_requests_in_flight_name_the_function_for_which_a_handler_is_parke
     async with asked_plane(world, [park]) as (plane, client):
         await client.send(WAIT)
         await trio.sleep(0.5)
-        assert stages(plane) == [(Stage.PARKED, "sleep")]
+        assert stages(plane) == [(Stage.PARKED, "the end of sleep")]
 
         await trio.sleep(1)
         assert stages(plane) == []
@@ -105,7 +108,10 @@ async def test_requests_in_flight_name_the_first_four_keys_of_a_delayed_operatio
 
     world = simulated_world()
     async with asked_plane(world, [delay]) as (plane, client):
-        for count, told in ((2, "Test: t-0, t-1"), (6, "Test: t-0, t-1, t-2, t-3 and 2 more")):
+        for count, told in (
+            (2, "a change in Test: t-0, t-1"),
+            (6, "a change in Test: t-0, t-1, t-2, t-3 and 2 more"),
+        ):
             await client.send(request_frame(WaitRequest(count), 0))
             await trio.sleep(1)
             assert stages(plane) == [(Stage.PARKED, told)]
@@ -130,7 +136,7 @@ async def test_a_sliced_handler_shows_the_handler_stage_between_slices(
         plane.budget.elapsed = count().__next__  # each step is too long to be the first of many
         await client.ask(WaitRequest(), 0)
 
-    assert seen == [[], [(Stage.HANDLER, "its next slice of the loop")]]
+    assert seen == [[], [(Stage.HANDLER, "its next slice of the loop: it is computed in slices")]]
 
 
 async def test_requests_show_the_sending_stage_while_the_socket_is_full(

@@ -40,6 +40,7 @@ async def test_invalid_query_parameters_are_refused_by_the_pages_named_in_the_gu
 ) -> None:
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.+?) \| .+ \|$", GUIDE, re.MULTILINE)
     wrong = {"depth": "x", "limit": "x", "which": "x", "api": "none", "path": "nowhere"}
+    wrong["correlation"] = "x"
 
     async with admin_ui() as ui:
         for names, pages in rows:
@@ -47,7 +48,7 @@ async def test_invalid_query_parameters_are_refused_by_the_pages_named_in_the_gu
                 for name in set(re.findall(r"\w+", names)) & set(wrong):
                     answer = await ui.ask(f"/admin/api/{page}?{name}={wrong[name]}")
                     assert answer.status in (400, 404), (page, name)
-    assert len(rows) == 4
+    assert len(rows) == 9
 
 
 def test_admin_ui_guide_describes_the_kinds_of_findings() -> None:

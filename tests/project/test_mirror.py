@@ -13,7 +13,7 @@ TESTED_ELSEWHERE = {
     "trio_kafka/cli/plugin/templates": "texts: test_kinds.py runs the tests of each",
     "trio_kafka/coordinators/groups/offset_values.py": "values: held by the tests of commits",
     "trio_kafka/coordinators/groups/protocols.py": "interfaces: held by the groups of each type",
-    "trio_kafka/introspect/facts": "values: held by the readers that fill them",
+    "trio_kafka/introspect/facts": "values: held by the tests of what computes them",
     "trio_kafka/protocol/messages": "tables: one test holds all of them to recorded bytes",
     "trio_kafka/protocol/stored": "tables, as the messages",
     "trio_kafka/protocol/structs": "tables, as the messages",

@@ -16,6 +16,7 @@ from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.settings import AdminSettings
+from trio_kafka_admin.tree_snapshots import PAIR_S
 
 
 @asynccontextmanager
@@ -66,16 +67,25 @@ async def test_pages_are_authorized_for_the_requesting_principal(autojump_clock:
     assert asked == {alice}
 
 
-async def test_overview_reads_no_kinds_with_thousands_of_nodes(
+async def test_moment_reads_no_kinds_with_thousands_of_nodes(
     autojump_clock: MockClock,
 ) -> None:
     async with reader_and_ui() as (reader, ui):
         await ui.served.create_topic("orders")
-        before, after = await reader.overview.two()
+        after = (await reader.moment()).tree
 
-        assert before is None
         assert {node.kind for node in after.nodes.values()} <= set(WORKING)
         assert ("broker-1", "plane data", "loop") in after.nodes
+
+
+async def test_viewers_share_moments_and_their_findings(autojump_clock: MockClock) -> None:
+    async with reader_and_ui() as (reader, _):
+        before, now = await reader.moments_with_findings()
+        assert await reader.moments_with_findings() == (before, now)
+
+        assert now.at - before.at == PAIR_S
+        assert await reader.moment() is now
+        assert reader.findings.knows(now.at)
 
 
 async def test_queues_page_reads_only_queues_and_their_ancestors(autojump_clock: MockClock) -> None:

@@ -2,7 +2,7 @@
 
 from tests.trio_kafka_admin.kit import read_html
 from trio_kafka_admin.discovery import all_pages
-from trio_kafka_admin.layout import foot, head, sentence
+from trio_kafka_admin.layout import foot, group_of, head, sentence
 from trio_kafka_admin.markup import Html
 from trio_kafka_admin.page import Place
 
@@ -31,13 +31,51 @@ def test_a_page_links_to_the_others_and_to_its_json() -> None:
     assert [one.attributes["href"] for one in links] == [f"/ui/{one.name}" for one in pages]
     assert [one.text for one in links if "aria-current" in one.attributes] == [pages[1].title]
     assert page.one("a", href=f"/ui/api/{pages[1].name}?a=1&b=2").text == "JSON"
-    assert page.one("main").attributes == {
+    assert page.one("div", id="live").attributes == {
         "id": "live",
         "data-refresh-ms": "50",
         "data-run": "a7",
     }
     assert page.one("title").text.startswith(pages[1].title)
-    assert page.all("form") != []
+    assert page.one("main").all("form") != []
+    assert page.one("main").one("h1").text == pages[1].title
+
+
+def test_first_link_of_a_page_skips_to_its_content() -> None:
+    pages = all_pages()
+    page = read_html(
+        head(pages[0], pages, PLACE, query="", refresh_ms=0, run="", controls=Html("")) + foot()
+    )
+
+    target = page.all("a")[0].attributes["href"]
+    assert target == f"#{page.one('main').attributes['id']}"
+
+
+def test_navigation_groups_pages_by_their_order() -> None:
+    pages = all_pages()
+    text = head(
+        pages[0],
+        pages,
+        PLACE,
+        query="",
+        refresh_ms=0,
+        run="",
+        controls=Html(""),
+        broker="broker <1>",
+    )
+    page = read_html(text + foot())
+
+    titles = {
+        group.attributes["data-group"]: [link.text for link in group.all("a")]
+        for group in page.one("nav").all("ul")
+    }
+    assert [title for group in titles.values() for title in group] == [one.title for one in pages]
+    assert list(titles) == sorted(titles, key=["Traffic", "Inside", "Broker", "More"].index)
+    assert titles["Traffic"][0] == "Overview"
+    assert [group_of(one) for one in pages] == [
+        name for name, group in titles.items() for _ in group
+    ]
+    assert page.one("a", class_="brand").text == "broker <1>"
 
 
 def test_page_has_no_inline_script_and_no_inline_style() -> None:
@@ -46,13 +84,14 @@ def test_page_has_no_inline_script_and_no_inline_style() -> None:
         head(pages[0], pages, PLACE, query="", refresh_ms=0, run="", controls=Html("")) + foot()
     )
 
-    assert [one.content for one in page.all("script")] == [[]]
+    assert [one.content for one in page.all("script")] == [[], []]
     assert page.all("style") == []
-    assert page.one("main").attributes == {"id": "live", "data-refresh-ms": "0"}
+    assert page.one("div", id="live").attributes == {"id": "live", "data-refresh-ms": "0"}
 
 
 def test_error_page_has_the_error_and_a_link_to_the_overview() -> None:
     page = read_html(sentence("404", "no node <x>", PLACE))
 
     assert [one.text for one in page.all("p")] == ["no node <x>", "to the overview"]
-    assert page.all("main") == []
+    assert [one.text for one in page.one("main").all("h1")] == ["404"]
+    assert page.all("div", id="live") == []

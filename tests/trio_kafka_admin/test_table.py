@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from operator import itemgetter
 
+import pytest
+
 from tests.trio_kafka_admin.kit import DASH, Element, read_html, table_of
+from trio_kafka_admin.markup import tag, text
 from trio_kafka_admin.table import Column, Row, figures, number, shown, table, words
 
 COLUMNS = (words("who", "client", "who asks"), figures("many", "requests", digits=1))
@@ -60,3 +63,45 @@ def test_table_yields_one_row_per_piece() -> None:
 def test_text_chosen_by_a_client_is_escaped() -> None:
     assert shown("<script>") == "&lt;script&gt;"
     assert number(-1234.5, 2) == "-1&#8239;234.50"
+
+
+def test_cell_carries_the_head_of_its_column_for_narrow_screens() -> None:
+    page = shown_table([{"who": "a", "many": 1}])
+
+    labels = [cell.attributes["data-label"] for cell in page.one("tbody").all("td")]
+    assert labels == ["client", "requests"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers", "expected"),
+    [(2, 5, "data"), (2, 6, "data middle"), (4, 8, "data middle"), (4, 9, "data wide")],
+)
+def test_table_with_many_columns_asks_for_a_wider_screen(
+    texts: int, numbers: int, expected: str
+) -> None:
+    columns = [*(words("who", str(n)) for n in range(texts)), *[figures("many", "n")] * numbers]
+    page = shown_table([{"who": "a", "many": 1}], columns)
+
+    assert page.one("table").attributes["class"] == expected
+
+
+def test_only_a_word_too_long_for_its_column_may_be_broken() -> None:
+    page = shown_table([{"who": "a purgatory", "many": 1}, {"who": "x" * 200, "many": 2}])
+
+    short, number_cell, long_cell, _ = page.one("tbody").all("td")
+    assert short.attributes.get("class") is None
+    assert number_cell.attributes["class"] == "number"
+    assert long_cell.attributes["class"] == "breaks"
+
+
+def test_tags_are_no_part_of_a_long_word() -> None:
+    column = Column(head="a", show=lambda row: tag("a", text("b"), href="h" * 300))
+    page = shown_table([{"who": "a"}], [column])
+
+    assert page.one("td").attributes.get("class") is None
+
+
+def test_long_column_gets_more_room() -> None:
+    page = shown_table([{"who": "a b"}], [words("who", "w", long=True)])
+
+    assert page.one("td").attributes["class"] == "long"

@@ -5,7 +5,13 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.introspect.snapshots import TreeSnapshot
-from trio_kafka_admin.tree_snapshots import FRESH_S, STALE_S, WINDOW_S, TreeSnapshots
+from trio_kafka_admin.tree_snapshots import (
+    FRESH_S,
+    PAIR_S,
+    STALE_S,
+    WINDOW_S,
+    TreeSnapshots,
+)
 
 
 class Reader:
@@ -123,3 +129,44 @@ async def test_failed_reading_keeps_the_earlier_snapshots(autojump_clock: MockCl
         await looks.two()
 
     assert (await looks.two())[0] is first
+
+
+async def test_first_reader_of_a_pair_waits_for_a_second_snapshot(
+    autojump_clock: MockClock,
+) -> None:
+    reader = Reader()
+    looks = TreeSnapshots(reader)
+
+    before, after = await looks.pair()
+
+    assert round(after.at - before.at, 3) == PAIR_S + 0.1  # a look takes 0.1 s
+    assert await looks.pair() == (before, after)
+    assert reader.reads == 2
+
+
+async def test_readers_of_a_pair_share_its_two_snapshots(autojump_clock: MockClock) -> None:
+    reader = Reader()
+    looks = TreeSnapshots(reader)
+    pairs = []
+
+    async def read() -> None:
+        pairs.append(await looks.pair())
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(read)
+
+    assert reader.reads == 2
+    assert all(pair == pairs[0] for pair in pairs)
+
+
+async def test_pair_after_a_long_time_without_readers_is_read_anew(
+    autojump_clock: MockClock,
+) -> None:
+    looks = TreeSnapshots(Reader())
+    _, old = await looks.pair()
+    await trio.sleep(STALE_S * 2)
+
+    before, after = await looks.pair()
+
+    assert old.at < before.at < after.at < trio.current_time() + 1

@@ -1,8 +1,8 @@
 """Recordings in the Chrome trace format, which Perfetto and `chrome://tracing` open.
 
 Each lane of tasks is a thread of the process `tasks`; each request is an asynchronous event of its
-plane, with its hops inside, and arrows lead from the task that received it over its handler to the
-task that sent its answer. Times are microseconds since the recording began.
+plane, with its long hops inside, and arrows lead from the task that received it over its handler to
+the task that sent its answer. Times are microseconds since the recording began.
 Source: "Trace Event Format" of the Chromium project, JSON object format.
 """
 
@@ -14,6 +14,7 @@ from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.texts import LONGEST_NAME, shortened
 
+LONG_HOP_S: Final = 0.00005  # shorter hops have no event: most requests have no long one
 TASKS: Final = 1  # process id of tasks; planes have the following ones
 _HOPS: Final = (
     ("queue", "received", "begun"),
@@ -27,70 +28,68 @@ Event = dict[str, object]
 
 
 def chrome_trace(recording: Recording) -> Iterator[bytes]:
-    """Yield the file in pieces, each of one event."""
-    began = ",\n"
+    """Yield the file in pieces, each of one step of a task or one request."""
     about = {
         "omitted_steps": recording.omitted_steps,
         "omitted_requests": recording.omitted_requests,
     }
-    head = {"displayTimeUnit": "ms", "otherData": about}
-    yield f'{json.dumps(head)[:-1]}, "traceEvents": [\n'.encode()
-    first = True
-    for event in _events(recording):
-        yield (("" if first else began) + json.dumps(event)).encode()
-        first = False
-    yield b"\n]}\n"
-
-
-def _events(recording: Recording) -> Iterator[Event]:
-    yield _name("process_name", TASKS, 0, "tasks")
+    head = json.dumps({"displayTimeUnit": "ms", "otherData": about})
+    yield f'{head[:-1]}, "traceEvents": [\n'.encode()
+    yield json.dumps(_name("process_name", TASKS, 0, "tasks")).encode()
     for number, name in enumerate(recording.lanes, 1):
-        yield _name("thread_name", TASKS, number, name)
+        yield f",\n{json.dumps(_name('thread_name', TASKS, number, name))}".encode()
+    began = recording.began
     for lane, begin, end in recording.steps():
-        yield {
-            "ph": "X",
-            "name": "runs",
-            "cat": "task",
-            "pid": TASKS,
-            "tid": lane + 1,
-            "ts": _us(recording, begin),
-            "dur": round((end - begin) * 1e6, 1),
-        }
-    processes = dict[str, int]()
+        yield (
+            f',\n{{"ph": "X", "name": "runs", "cat": "task", "pid": {TASKS}, "tid": {lane + 1},'
+            f' "ts": {(begin - began) * 1e6:.1f}, "dur": {(end - begin) * 1e6:.1f}}}'
+        ).encode()
+    planes = dict[str, int]()
     for number, (plane, api, stamps) in enumerate(recording.requests):
-        if plane not in processes:
-            processes[plane] = TASKS + 1 + len(processes)
-            yield _name("process_name", processes[plane], 0, f"requests of plane {plane}")
-        yield from _request(recording, number, processes[plane], api, stamps)
+        if plane not in planes:
+            planes[plane] = TASKS + 1 + len(planes)
+            process = _name("process_name", planes[plane], 0, f"requests of plane {plane}")
+            yield f",\n{json.dumps(process)}".encode()
+        events = _request(recording, number, planes[plane], api, stamps)
+        yield "".join(f",\n{json.dumps(event)}" for event in events).encode()
+    yield b"\n]}\n"
 
 
 def _request(
     recording: Recording, number: int, process: int, api: str, stamps: Stamps
 ) -> Iterator[Event]:
-    """Yield a request: its own event, its hops, its arrows."""
+    """Yield a request: its own event, its long hops inside, its arrows."""
     within = {"cat": "request", "id": f"0x{number:x}", "pid": process, "tid": 0}
     title = f"{api} v{stamps.version}"
-    facts = {
+    begin = {**within, "ph": "b", "name": title, "ts": _us(recording, stamps.received)}
+    yield {**begin, "args": _facts(stamps)}
+    for name, start, end in _HOPS:
+        begun, ended = getattr(stamps, start), getattr(stamps, end)
+        if begun and ended - begun >= LONG_HOP_S:
+            yield {**within, "ph": "b", "name": name, "ts": _us(recording, begun)}
+            yield {**within, "ph": "e", "name": name, "ts": _us(recording, ended)}
+    yield {**within, "ph": "e", "name": title, "ts": _us(recording, stamps.sent)}
+    yield from _arrows(recording, number, title, stamps)
+
+
+def _facts(stamps: Stamps) -> dict[str, object]:
+    hops_us = {
+        f"{name}_us": round((getattr(stamps, end) - getattr(stamps, start)) * 1e6)
+        for name, start, end in _HOPS
+        if getattr(stamps, start)
+    }
+    return {
         "client": shortened(stamps.client_id, LONGEST_NAME),
         "listener": stamps.origin.listener,
         "connection": stamps.origin.number,
         "correlation": stamps.correlation,
         "request_bytes": stamps.request_bytes,
         "response_bytes": stamps.response_bytes,
-        "plugin_ms": round(stamps.plugin_s * 1e3, 3),
-        "throttled_ms": round(stamps.throttled_s * 1e3, 3),
+        **hops_us,
+        "plugin_us": round(stamps.plugin_s * 1e6),
+        "throttled_us": round(stamps.throttled_s * 1e6),
         "error": stamps.error,
     }
-    yield {
-        **within, "ph": "b", "name": title, "ts": _us(recording, stamps.received), "args": facts
-    }  # fmt: skip
-    for name, begin, end in _HOPS:
-        begun, ended = getattr(stamps, begin), getattr(stamps, end)
-        if begun and ended > begun:
-            yield {**within, "ph": "b", "name": name, "ts": _us(recording, begun)}
-            yield {**within, "ph": "e", "name": name, "ts": _us(recording, ended)}
-    yield {**within, "ph": "e", "name": title, "ts": _us(recording, stamps.sent)}
-    yield from _arrows(recording, number, title, stamps)
 
 
 def _arrows(recording: Recording, number: int, title: str, stamps: Stamps) -> Iterator[Event]:

@@ -19,8 +19,8 @@ from trio_kafka.attributes import define
 from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.introspect.stamps import Stamps
 
-MOST_STEPS: Final = 400_000  # 20 bytes each
-MOST_REQUESTS: Final = 50_000
+MOST_STEPS: Final = 200_000  # 20 bytes each
+MOST_REQUESTS: Final = 20_000
 MOST_LANES: Final = 500
 OTHERS: Final = "other tasks"
 

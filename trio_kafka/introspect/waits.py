@@ -5,7 +5,7 @@ one before waits for: a request for a group, the group for a member. A test hold
 wait in the code fills them.
 """
 
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from trio_kafka.attributes import frozen
 
@@ -21,6 +21,7 @@ WaitCause = Literal[
     "plugin",  # code of a plugin runs
     "processor",  # its processor has not come to the answer yet
     "quota",  # the client used more than its quota
+    "read",  # a directory reads from its disk
     "steps",  # it is being computed, in slices of the loop
     "sync",  # a directory writes to its disk
     "time",  # nothing but time: a delay that the protocol wants
@@ -81,3 +82,38 @@ class Wait:
     age_s: float | None = None
     left_s: float | None = None
     then: str = ""
+
+
+@runtime_checkable
+class Waiting(Protocol):
+    """Thing that waits. It holds what it needs for its work, and computes its waits when asked."""
+
+    def waits(self, now: float) -> tuple[Wait, ...]:
+        """Return its waits, its own first. now: `trio.current_time()`."""
+
+
+def timed(wait: Wait, age_s: float | None, left_s: float | None) -> Wait:
+    """Return a wait with another age and another time until its deadline.
+
+    `attrs.evolve` takes four times as long, and lists have thousands of waits.
+    """
+    return Wait(
+        cause=wait.cause,
+        words=wait.words,
+        on=wait.on,
+        needs=wait.needs,
+        has=wait.has,
+        unit=wait.unit,
+        age_s=age_s,
+        left_s=left_s,
+        then=wait.then,
+    )
+
+
+def seconds(span_s: float) -> str:
+    """Return a span of time in words: "0.3 s", "51 s", "4 min", "2.0 h"."""
+    if span_s < 9.95:
+        return f"{max(span_s, 0.0):.1f} s"
+    if span_s < 600:
+        return f"{span_s:.0f} s"
+    return f"{span_s / 60:.0f} min" if span_s < 7200 else f"{span_s / 3600:.1f} h"

@@ -17,6 +17,7 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.log.files.operations import FileWork, run_in_threads
+from trio_kafka.log.sync_ledger import SyncLedger
 from trio_kafka.scheduling.yield_point import YieldPoint
 
 T = TypeVar("T")
@@ -39,6 +40,7 @@ class DiskLatency:
         one task may serve at a yield point of another.
     calm: not slow, and no append is queued.
     queues: number of partitions with queued appends.
+    syncs: those of the directory that are under way.
     appending: held during an append in a thread. Two at a time would copy on the core that the loop
         needs, and wait for the same disk.
     """
@@ -56,6 +58,7 @@ class DiskLatency:
     queues: int = field(default=0, init=False)
     long_appends: int = field(default=0, init=False)
     longest_s: float = field(default=0.0, init=False)
+    syncs: SyncLedger = field(factory=SyncLedger, init=False)
     slow_until: float = field(default=_NEVER, init=False)
 
     @property

@@ -112,6 +112,11 @@ class Connection:
             self._client_raw = raw
         return self._client_id
 
+    @property
+    def latest_client_id(self) -> str:
+        """Client id of the latest request; empty before the first one."""
+        return self._client_id
+
     def release_frame(self) -> None:
         """See `ConnectionPort.release_frame`."""
         self.framer.done()
@@ -153,17 +158,22 @@ class Connection:
         largest = self.listener.largest_buffer
         return largest if buffer is not None and buffer < min(size, largest) else 0
 
+    @property
+    def unsent_bytes(self) -> int:
+        """See `ConnectionPort.unsent_bytes`."""
+        return 0 if self.out is None else self.out.left
+
     def figures(self) -> Figures:
         software = self.software
         return {
             "peer": str(self.peer),
-            "client_id": self._client_id,
+            "client_id": self.latest_client_id,
             "software": None if software is None else " ".join(software),
             "requests": self.requests,
             "muted": mute_reasons_text(self.muted),
             "buffer": self.framer.held,
             "send_buffer": self.send_buffer,
             "receive_buffer": self.receive_buffer,
-            "unsent": 0 if self.out is None else self.out.left,
+            "unsent": self.unsent_bytes,
             "progress": self.progress,
         }

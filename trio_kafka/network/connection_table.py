@@ -1,5 +1,6 @@
 """The open connections of a processor: added here, closed here."""
 
+from collections import deque
 from typing import Final
 
 import trio
@@ -9,6 +10,7 @@ from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
+from trio_kafka.network.closed_connections import LONGEST, MOST, ClosedConnection
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.outgoing import release
 from trio_kafka.network.reasons import CloseReason, MuteReason
@@ -31,7 +33,9 @@ _QUIET: Final = frozenset(
 
 @define(eq=False)
 class ConnectionTable:
-    """Open connections by key of the socket, oldest first."""
+    """Open connections by key of the socket, oldest first. recently_closed: the last ones that were
+    closed, the newest last.
+    """
 
     _selector: Selector
     _counters: Counters
@@ -39,6 +43,7 @@ class ConnectionTable:
     _node: Node
     by_key: dict[int, Connection] = field(factory=dict, init=False)
     accepted: int = field(default=0, init=False)
+    recently_closed: deque[ClosedConnection] = field(factory=lambda: deque(maxlen=MOST), init=False)
     # Set when the first connection was added, or the last one closed.
     _changed: trio.Event = field(factory=trio.Event, init=False)
 
@@ -71,6 +76,7 @@ class ConnectionTable:
         if connection.closed:
             return
         connection.closed = True
+        self._remember(connection, reason, detail)
         del self.by_key[connection.key]
         connection.node.remove()
         self._selector.unregister(connection.socket)
@@ -98,6 +104,19 @@ class ConnectionTable:
             connection.framer.drop()
         if not self.by_key:
             self._change()
+
+    def _remember(self, connection: Connection, reason: CloseReason, detail: str) -> None:
+        self.recently_closed.append(
+            ClosedConnection(
+                connection.origin,
+                connection.latest_client_id[:LONGEST],
+                reason,
+                detail[:LONGEST],
+                None if connection.slot is None else connection.slot.since,
+                trio.current_time(),
+                connection.requests,
+            )
+        )
 
     async def wait_occupied(self) -> None:
         """Wait until there is a connection."""

@@ -1,4 +1,4 @@
-"""Requests in flight: where each of them is, and what it waits for.
+"""Requests in flight: where each of them is.
 
 Nothing is recorded for this: connections are inspected when asked. A request that its reader serves
 within one share of the loop budget is never seen, as no other task runs meanwhile.
@@ -6,15 +6,11 @@ within one share of the loop budget is never seen, as no other task runs meanwhi
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from itertools import islice
-from typing import Final, Protocol
+from typing import Protocol
 
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.reasons import MuteReason
 from trio_kafka.network.request import IN_QUEUE, IN_STEPS, Request
-from trio_kafka.purgatory import Delayed
-
-_NAMED: Final = 4  # keys of a Delayed that are shown
 
 
 class Stage(Enum):
@@ -65,23 +61,3 @@ def stage_of(request: Request) -> Stage:
         return Stage.ROOM if full else Stage.QUEUED
     parked = request.waits_for is not None and request.waits_for is not IN_STEPS
     return Stage.PARKED if parked else Stage.HANDLER
-
-
-def wait_of(request: Request) -> str:
-    """Return what a request waits for: purgatory and first keys, a function; or nothing."""
-    waits_for = request.waits_for
-    if waits_for is None:
-        return ""
-    if isinstance(waits_for, str):
-        return waits_for
-    if not isinstance(waits_for, Delayed):
-        return str(getattr(waits_for, "__qualname__", type(waits_for).__name__))
-    keys = ", ".join(_name_of(key) for key in islice(waits_for.keys, _NAMED))
-    more = len(waits_for.keys) - _NAMED
-    rest = f" and {more} more" if more > 0 else ""
-    return f"{waits_for.purgatory.name}: {keys}{rest}"
-
-
-def _name_of(key: object) -> str:
-    """Return the name of a partition, or the type of another key."""
-    return str(getattr(key, "at", type(key).__name__))

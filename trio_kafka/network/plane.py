@@ -14,7 +14,7 @@ import trio
 
 from trio_kafka.introspect.channels import Channel
 from trio_kafka.model import Endpoint
-from trio_kafka.network.handlers import PlaneResources
+from trio_kafka.network.handlers import Handlers, PlaneResources
 from trio_kafka.network.idle_metrics import IdleMetrics
 from trio_kafka.network.listener import BoundListener, ServedListener, bind_listener
 from trio_kafka.network.memory import MemoryPool
@@ -43,6 +43,11 @@ class Plane:
         self._nursery: trio.Nursery | None = None
         self.listeners: dict[str, ServedListener] = {}
         self._retiring: list[ServedListener] = []
+
+    @property
+    def handlers(self) -> Handlers:
+        """Handler group of the plane."""
+        return self._resources.handlers
 
     @property
     def requests(self) -> Channel[Request | None]:

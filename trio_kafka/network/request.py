@@ -26,6 +26,7 @@ class ConnectionPort(Protocol):
     parked: drops the wait of a parked request when the peer leaves.
     left: the peer sends no more. muted: bits of `MuteReason`.
     charged: stamps of the request that was last charged to a quota.
+    progress: `trio.current_time()` of the last pass in which the peer sent or took bytes.
     """
 
     peer: Endpoint
@@ -37,6 +38,11 @@ class ConnectionPort(Protocol):
     closed: bool
     muted: int
     charged: Stamps | None
+    progress: float
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes of answers that the socket has not taken."""
 
     @property
     def listener(self) -> ListenerSettings: ...

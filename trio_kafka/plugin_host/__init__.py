@@ -5,6 +5,7 @@ A plugin declares an async context manager. Each run of it is a generation, whos
 """
 
 __all__ = [
+    "broker_access",
     "changed_batches",
     "contributions",
     "declaration",

@@ -31,6 +31,7 @@ from trio_kafka.requests.completions import pass_on
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.failures import INTENDED_ERRORS, split_cancelled
 from trio_kafka.requests.interceptors.registry import Cancellable
+from trio_kafka.requests.parked_call import LimitTurn
 from trio_kafka.scheduling.chunked_work import Steps
 
 C = TypeVar("C")
@@ -244,8 +245,10 @@ def _guard_waiting(
         token = object()
         try:
             with contained(owner, where), in_flight.held():
+                if context.slot is not None:
+                    context.slot.plugin, context.slot.function = owner.name, handler
                 if limiter is not None:
-                    await context.parked(limiter.acquire_on_behalf_of, token)
+                    await context.parked(LimitTurn(limiter, token, owner.name).take)
                 with trio.CancelScope(deadline=trio.current_time() + owner.deadline_s):
                     return _guard_later(await handler(request, context), owner, where)
         finally:

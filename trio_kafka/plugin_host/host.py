@@ -11,6 +11,7 @@ from typing import Final
 
 import trio
 
+from trio_kafka.introspect.declared_waits import waits_for_its_argument
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.plugin_host.declaration import Plugin
@@ -165,6 +166,7 @@ class PluginHost:
 
     # --- reload
 
+    @waits_for_its_argument("plugin", "plugin", "plugin {} to be reloaded")
     async def reload(self, name: str) -> int:
         """Reload a plugin and return the number of the generation that serves afterwards.
 

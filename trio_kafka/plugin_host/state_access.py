@@ -1,9 +1,9 @@
 """State of the broker for plugins that show it: its tree, its requests and its plugins.
 
-Each is read in process, with the values, the bounds and the permission of the API that answers the
-same: DescribeTree, DescribeRequests, ListPlugins. A reading is no request: it waits for no place in
-the request channel and for no handler, so it answers while all of them are taken. It appears in no
-list of requests, metric or request log, and interceptors do not see it.
+Each is read in process, with the bounds and the permission of the API that answers the same:
+DescribeTree, DescribeRequests, ListPlugins, DescribeLogDirs. A reading is no request: it waits for
+no place in the request channel and for no handler, so it answers while all of them are taken. It
+appears in no list of requests, metric or request log, and interceptors do not see it.
 """
 
 from collections.abc import Collection, Sequence
@@ -12,18 +12,26 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.facts.connections import ConnectionFacts
+from trio_kafka.introspect.facts.requests import OpenedRequest, RequestFacts
+from trio_kafka.introspect.facts.storage import DirectoryFacts
 from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree_reader import TreeReading, read_tree
+from trio_kafka.log.manager.directory_facts import read_directories
+from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
 from trio_kafka.protocol.messages.k10010_describe_requests import (
     DescribeRequestsResponse,
     RequestLife,
 )
+from trio_kafka.requests.connection_facts import read_connection_facts
 from trio_kafka.requests.descriptions import list_plugin, make_life
 from trio_kafka.requests.inspection import MAX_REQUESTS, Selection, inspect_requests
 from trio_kafka.requests.loopback import IN_PROCESS
-from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.opened_request import open_request
+from trio_kafka.requests.parts import Missing, Parts
+from trio_kafka.requests.request_facts import read_request_facts
 from trio_kafka.scheduling.chunked_work import step
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import Principal
@@ -84,6 +92,80 @@ async def read_requests_as(
         lives.append(make_life(request))
     await trio.lowlevel.checkpoint()
     return DescribeRequestsResponse(truncated=truncated, requests=lives)
+
+
+async def read_request_facts_as(
+    principal: Principal,
+    parts: Parts,
+    *,
+    keys: Collection[int] = (),
+    client_id: str | None = None,
+    most: int = -1,
+) -> list[RequestFacts]:
+    """Return facts of the requests in flight: where each is, and the chain of its waits.
+
+    Arguments, order, bounds and permission are those of `read_requests_as`.
+    Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED).
+    """
+    _authorize(principal, parts, Operation.DESCRIBE)
+
+    def is_wanted(stamps: Stamps, client: str) -> bool:
+        return (not keys or stamps.key in keys) and client_id in (None, client)
+
+    limit = MAX_REQUESTS if most < 0 else min(most, MAX_REQUESTS)
+    steps = read_request_facts(parts, is_wanted, limit)
+    while (done := step(steps)) is None:
+        await trio.lowlevel.checkpoint()
+    await trio.lowlevel.checkpoint()
+    return done.value
+
+
+async def open_request_as(
+    principal: Principal, parts: Parts, connection: str, correlation: int
+) -> OpenedRequest | None:
+    """Return a request in detail, in flight or ended lately; None: it is unknown.
+
+    principal: needs DESCRIBE on the cluster. connection: id, as in the request log.
+    Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED).
+    """
+    _authorize(principal, parts, Operation.DESCRIBE)
+    steps = open_request(parts, connection, correlation)
+    while (done := step(steps)) is None:
+        await trio.lowlevel.checkpoint()
+    await trio.lowlevel.checkpoint()
+    return done.value
+
+
+async def read_connections_as(
+    principal: Principal, parts: Parts, *, most: int = -1
+) -> list[ConnectionFacts]:
+    """Return facts of the open connections, by plane and processor.
+
+    principal: needs DESCRIBE on the cluster. most: -1: as many as MAX_REQUESTS.
+    Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED).
+    """
+    _authorize(principal, parts, Operation.DESCRIBE)
+    limit = MAX_REQUESTS if most < 0 else min(most, MAX_REQUESTS)
+    steps = read_connection_facts(parts, limit)
+    while (done := step(steps)) is None:
+        await trio.lowlevel.checkpoint()
+    await trio.lowlevel.checkpoint()
+    return done.value
+
+
+async def read_directories_as(
+    principal: Principal, parts: Parts, *, sizes: bool = False
+) -> list[DirectoryFacts]:
+    """Return facts of the log directories: space, contents, syncs under way.
+
+    principal: needs DESCRIBE on the cluster, as for DescribeLogDirs. sizes: compute the bytes of
+    their logs, too: 1 µs for each segment.
+    Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED).
+    """
+    _authorize(principal, parts, Operation.DESCRIBE)
+    raft = parts.raft
+    others = () if isinstance(raft, Missing) else (raft.store.log,)
+    return await read_directories(parts[LogManager], others, sizes=sizes)
 
 
 async def record_as(principal: Principal, parts: Parts, seconds: float) -> Recording:

@@ -10,4 +10,5 @@ __all__ = [
     "mutation",
     "quotas",
     "rate",
+    "usage",
 ]

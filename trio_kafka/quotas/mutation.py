@@ -27,6 +27,10 @@ class Mutations:
     bucket: TokenBucket
     rate: Rate = field(factory=lambda: Rate(WINDOWS, WINDOW_MS))
 
+    def measure(self, now_ms: int) -> float:
+        """Return the rate a second."""
+        return self.rate.measure(now_ms)
+
 
 class MutationQuota:
     """Quota of partition mutations. now_ms: reads the time."""

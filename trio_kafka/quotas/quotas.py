@@ -33,7 +33,8 @@ PERCENT: Final = 100.0  # of the time of one thread, in a second of it
 class Quotas:
     """Quotas of four kinds.
 
-    elapsed: seconds of any clock. `active`: true if any client has a limit.
+    elapsed: seconds of any clock. `active`: true if any client has a limit. `kinds`: accounts of
+    each kind, by the name under which its limits are set.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Quotas:
         )
         self.exempt = Rate(WINDOWS, WINDOW_MS)  # percents of requests that are charged to no client
         self._toggled: list[Callable[[], None]] = []
-        self._kinds: Mapping[str, Accounts[Rate] | Accounts[Mutations]] = {
+        self.kinds: Mapping[str, Accounts[Rate] | Accounts[Mutations]] = {
             PRODUCER_BYTE_RATE: self.produce.accounts,
             CONSUMER_BYTE_RATE: self.fetch.accounts,
             REQUEST_PERCENTAGE: self.request.accounts,
@@ -87,9 +88,9 @@ class Quotas:
 
     def set(self, entity: Entity, values: Mapping[str, float]) -> None:
         """Replace all limits of an entity by `values`, by key; unknown keys are ignored."""
-        for key, accounts in self._kinds.items():
+        for key, accounts in self.kinds.items():
             accounts.set(entity, values.get(key))
-        active = any(accounts.active for accounts in self._kinds.values())
+        active = any(accounts.active for accounts in self.kinds.values())
         if active != self.active:
             self.active = active
             for call in self._toggled:
@@ -98,9 +99,9 @@ class Quotas:
     def expire(self) -> bool:
         """Drop unused accounts; return whether any are left."""
         now_ms = self.now_ms()
-        for accounts in self._kinds.values():
+        for accounts in self.kinds.values():
             accounts.expire(now_ms)
-        return any(map(len, self._kinds.values()))
+        return any(map(len, self.kinds.values()))
 
     def figures(self) -> Figures:
         return {

@@ -33,6 +33,16 @@ _AT_ONCE_S: Final = 0.0005  # of steps, before a task runs the rest
 _MIN_SLICE_S: Final = 0.0001  # of steps, in a pass of the loop whose budget is used up
 
 
+def parked_message(request: Request) -> object | None:
+    """Return the decoded message of a request that waits for a Delayed, for inspection.
+
+    None: it waits for something else, or an interceptor waits for the Delayed.
+    """
+    delayed = request.waits_for
+    finish = delayed.finish if isinstance(delayed, Delayed) else None
+    return finish.args[-1] if isinstance(finish, partial) else None
+
+
 @define(eq=False)
 class Completions:
     """Completions of a handler group's requests.

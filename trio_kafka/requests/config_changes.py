@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from trio_kafka.controller.config_admin import ConfigAdmin, ResourceChanges
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.declared_waits import CONTROLLER, waits_for
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.lazy_arrays import rows_of
 from trio_kafka.security.operations import Operation
@@ -37,6 +38,7 @@ class ResultRow(Protocol[T_co]):
     ) -> T_co: ...
 
 
+@waits_for("change", CONTROLLER, "the controller to change settings")
 async def change_settings(
     changes: Iterable[ResourceChanges], context: Context, validate_only: bool
 ) -> list[KafkaError | None]:

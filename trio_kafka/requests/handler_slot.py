@@ -16,6 +16,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.network.request import Request
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.materialize import discard
+from trio_kafka.requests.parked_call import ParkedCall
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.scheduling.loop_budget import LoopBudget
 
@@ -46,7 +47,8 @@ class HandlerSlot:
     is_over: the request is answered. A task that it left behind takes no token and does not touch
         the connection, which may serve its next request.
     error: response of a request that was cancelled; None: the peer has disconnected.
-    plugin: name of the plugin whose interceptor runs, or "" for the handler.
+    plugin, function: plugin whose interceptor or handler runs, and its function; "" and None for a
+        handler of the broker.
     """
 
     _owner: SlotOwner
@@ -57,6 +59,12 @@ class HandlerSlot:
     holds: bool = False
     is_over: bool = False
     plugin: str = ""
+    function: object = None
+
+    @property
+    def request(self) -> Request:
+        """Request that is served."""
+        return self._request
 
     @property
     def name(self) -> str:
@@ -99,7 +107,8 @@ class HandlerSlot:
         result: Any = None
         failure: Exception | None = None
         limit = trio.CancelScope(deadline=deadline)
-        self._park(self._description_of(wait), self.cancel)
+        since = self._owner.budget.time
+        self._park(ParkedCall(wait, args, self.plugin, since, deadline), self.cancel)
         try:
             with limit:
                 result = await wait(*args)
@@ -185,13 +194,6 @@ class HandlerSlot:
         if not self.is_over:
             self._request.connection.parked = self._request.waits_for = None
         self._owner.note_resumed()
-
-    def _description_of(self, wait: object) -> object:
-        """Return what request lists show, including the plugin if its interceptor waits."""
-        if not self.plugin:
-            return wait
-        name = getattr(wait, "__qualname__", type(wait).__name__)
-        return f"{name} in plugin {self.plugin}"
 
     def _raise_over(self) -> NoReturn:
         raise RuntimeError(

@@ -9,11 +9,15 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import Final
 
+import trio
+
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.stamps import Stamps
-from trio_kafka.network.inflight import ConnectionOwners, requests_in_flight, stage_of, wait_of
+from trio_kafka.network.inflight import ConnectionOwners, requests_in_flight, stage_of
 from trio_kafka.network.plane import Plane
+from trio_kafka.requests.handler_waits import busy_handlers
 from trio_kafka.requests.loopback import InProcessClient
+from trio_kafka.requests.request_waits import RequestWaits, no_more_waits, wait_words
 from trio_kafka.scheduling.chunked_work import Steps
 
 MAX_REQUESTS: Final = 5000  # of one inspection
@@ -116,11 +120,12 @@ def _in_flight(
     owners: list[ConnectionOwners] = [*plane.processors]
     if in_process is not None:
         owners.append(in_process)
+    waits, now = RequestWaits(busy_handlers(plane), no_more_waits), trio.current_time()
     for request in requests_in_flight(owners):
         if request is None or not is_wanted(request.stamps, request.client_id):
             yield None
         else:
-            stage, waits_for = stage_of(request).value, wait_of(request)
+            stage, waits_for = stage_of(request).value, wait_words(waits.of(request, now))
             yield _inspected(plane, request.stamps, request.client_id, stage, waits_for)
 
 

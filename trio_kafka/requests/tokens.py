@@ -42,6 +42,16 @@ class Tokens:
         """Number of tokens that are held."""
         return len(self._borrowers)
 
+    @property
+    def holders(self) -> tuple[object, ...]:
+        """Borrowers that hold a token."""
+        return tuple(self._borrowers)
+
+    @property
+    def takers(self) -> tuple[object, ...]:
+        """Borrowers that wait for a token, in turn."""
+        return tuple(borrower for _, borrower in self._waiting)
+
     async def take(self, borrower: object) -> None:
         """Take a token; waits only if none is free.
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import trio
 
+from trio_kafka.attributes import frozen
 from trio_kafka.errors import KafkaError
 from trio_kafka.plugin import RefusedError
 from trio_kafka.plugin_host.pages import AdminPage
@@ -29,12 +30,15 @@ _FREE_TEXT: Final = frozenset({"log", "settings"})
 _LIMIT: Final = b"limit=500"
 
 
+@frozen
 class _Anchors(Place):
-    """Links lead to the section of the page in the same file."""
+    """Links lead to the section of the page in the same file, or to its top. pages: names."""
+
+    pages: frozenset[str] = frozenset()
 
     def address(self, page: str, **query: str | int) -> str:
         del query
-        return f"#page-{page}"
+        return f"#page-{page}" if page in self.pages else "#"
 
 
 async def _make(source: Source) -> CompressedBody:
@@ -45,16 +49,19 @@ async def _make(source: Source) -> CompressedBody:
         for page in await source.registry.listed()
         if not (is_anonymous and page.name in _FREE_TEXT)
     ]
+    place = _Anchors("", frozenset(page.name for page in pages))
     pieces = [_head(source, pages)]
     for page in pages:
         entry = await source.registry.find(page.name)
         if entry is not None:
-            pieces += await _section(source, entry, names)
+            pieces += await _section(source, entry, names, place)
     pieces.append(Html("</body></html>"))
     return await compress((piece.encode() for piece in pieces), most=PIECES_PER_TURN)
 
 
-async def _section(source: Source, entry: AdminPage, names: Pseudonyms | None) -> list[Html]:
+async def _section(
+    source: Source, entry: AdminPage, names: Pseudonyms | None, place: Place
+) -> list[Html]:
     """Render a page; one that fails becomes its error, and the others are complete."""
     page: Page = entry.page
     head = [begin("section", id=f"page-{page.name}"), tag("h2", text(page.title))]
@@ -62,7 +69,7 @@ async def _section(source: Source, entry: AdminPage, names: Pseudonyms | None) -
         data: Data = await source.registry.read(entry, source.reader, Query(_LIMIT))
         if names is not None:
             data = await names.replaced(data)
-        shown = await _pieces(await source.registry.show(entry, data, _Anchors("")))
+        shown = await _pieces(await source.registry.show(entry, data, place))
     except (HttpError, KafkaError, RefusedError) as error:
         shown = [tag("p", text(error), class_="bad")]
     return [*head, tag("p", text(page.about), class_="about"), *shown, Html("</section>")]

@@ -11,8 +11,10 @@ from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, begin, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
-from trio_kafka_admin.table import Row, figures, table, words
+from trio_kafka_admin.shapes import badge
+from trio_kafka_admin.table import Column, Row, figures, table, words
 
+IN_FLIGHT: Final = "in flight"  # the reason while a request is worked on
 _A_STEP: Final = 32  # rows between two checkpoints
 _KINDS: Final = ("plane", "listener", "connection")
 _MOST_PLACES: Final = 100  # planes and listeners that are read beside the connections
@@ -62,15 +64,23 @@ async def _rows(reading: TreeReading, search: str) -> Sequence[Row]:
     return rows
 
 
+def _state(row: Row) -> Html:
+    """Render why it is not read from; a request under way is the usual reason."""
+    reason = row["muted"]
+    if not reason:
+        return badge("idle", "waits for requests")
+    return badge("info", "a request is in flight") if reason == IN_FLIGHT else badge("warn", reason)
+
+
 _LOOKED_AT: Final = ("peer", "client_id", "software", "listener", "plane")
 _COLUMNS: Final = (
-    words("plane", "plane"),
-    words("listener", "listener"),
     words("peer", "peer"),
     words("client_id", "client"),
     words("software", "software"),
+    words("listener", "listener"),
+    words("plane", "plane"),
     figures("requests", "requests"),
-    words("muted", "not read from", "why the broker does not read from it now"),
+    Column(head="state", show=_state, about="why the broker does not read from it now"),
     figures("unsent", "unsent bytes"),
 )
 
@@ -91,7 +101,13 @@ def ask(query: Query, place: Place) -> Html:
     value = query.text("of")
     return tag(
         "form",
-        begin("input", name="of", placeholder="client, software or address", value=value),
+        begin(
+            "input",
+            name="of",
+            placeholder="client, software or address",
+            aria_label="client, software or address",
+            value=value,
+        ),
         tag("button", text("show")),
         action=place.address("connections"),
     )
@@ -100,7 +116,7 @@ def ask(query: Query, place: Place) -> Html:
 PAGE = Page(
     name="connections",
     title="Connections",
-    order=50,
+    order=36,
     about="Connected clients, their software, and connections that are not read at the moment.",
     read=read,
     show=show,

@@ -61,4 +61,5 @@ PAGE = Page(
     read=read,
     show=show,
     ask=ask,
+    is_listed=False,
 )

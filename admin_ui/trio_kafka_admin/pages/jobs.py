@@ -62,7 +62,7 @@ def _error(row: Row) -> Html:
 PAGE = Page(
     name="jobs",
     title="Jobs",
-    order=55,
+    order=50,
     about="Periodic jobs of this broker: the next run, the last one, its duration and error.",
     read=read,
     show=show,

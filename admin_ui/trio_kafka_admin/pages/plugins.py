@@ -69,7 +69,7 @@ def _settings(row: Row) -> Html:
 PAGE = Page(
     name="plugins",
     title="Plugins",
-    order=60,
+    order=52,
     about="Plugins of this broker: state, contributions and settings.",
     read=read,
     show=show,

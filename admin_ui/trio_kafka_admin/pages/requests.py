@@ -1,12 +1,13 @@
 """The page of requests: in flight with their stage and wait reason, the latest, the slowest."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Final
 
 import trio
 
 from trio_kafka.errors import ErrorCode
+from trio_kafka.introspect.facts.requests import RequestFacts
 from trio_kafka.introspect.snapshots import HOPS
 from trio_kafka.protocol.messages.k10010_describe_requests import (
     IN_FLIGHT,
@@ -20,7 +21,8 @@ from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
-from trio_kafka_admin.table import Column, Row, figures, number, shown, table, words
+from trio_kafka_admin.table import DASH, Column, Row, figures, number, shown, table, words
+from trio_kafka_admin.wait_markup import amount, on_link, remaining, wait_data
 from trio_kafka_http.asgi_json import HttpError
 
 WHICH: Final = {"in-flight": IN_FLIGHT, "latest": LATEST, "slowest": SLOWEST}
@@ -33,16 +35,50 @@ _ERRORS: Final = {int(code): code.name for code in ErrorCode}
 async def read(reader: BrokerReader, query: Query) -> Data:
     which = query.one_of("which", tuple(WHICH))
     most = query.limit(reader.max_rows)
-    keys = _keys_of(reader, query.text("api"))
-    answer = await reader.requests(
-        WHICH[which], keys=keys, client_id=query.text("client") or None, most=most
-    )
+    keys, client = _keys_of(reader, query.text("api")), query.text("client") or None
+    if WHICH[which] == IN_FLIGHT:
+        return await _in_flight(reader, keys, client, most)
+    answer = await reader.requests(WHICH[which], keys=keys, client_id=client, most=most)
     rows = []
     for at, life in enumerate(answer.requests, 1):
         rows.append(_row(life))
         if not at % _A_STEP:
             await trio.lowlevel.checkpoint()
     return {"which": which, "truncated": answer.truncated, "requests": rows}
+
+
+async def _in_flight(
+    reader: BrokerReader, keys: list[int], client_id: str | None, most: int
+) -> Data:
+    requests = await reader.requests_in_flight(keys=keys, client_id=client_id, most=most + 1)
+    rows = []
+    for at, facts in enumerate(requests[:most], 1):
+        rows.append(_facts_row(facts))
+        if not at % _A_STEP:
+            await trio.lowlevel.checkpoint()
+    return {"which": "in-flight", "truncated": len(requests) > most, "requests": rows}
+
+
+def _facts_row(facts: RequestFacts) -> dict[str, object]:
+    return {
+        "plane": facts.plane,
+        "api_name": facts.api,
+        "api_version": facts.version,
+        "client_id": facts.client_id,
+        "software_name": facts.software,
+        "software_version": "",
+        "principal": facts.principal,
+        "peer": facts.peer,
+        "listener": facts.listener,
+        "connection": facts.connection,
+        "correlation_id": facts.correlation,
+        "stage": facts.stage,
+        "age_us": round(facts.age_s * 1e6),
+        "request_bytes": facts.request_bytes,
+        "hops_s": facts.hops_s,
+        "waits_for": facts.why[0].words if facts.why else "",
+        "why": [wait_data(wait) for wait in facts.why],
+    }
 
 
 def _keys_of(reader: BrokerReader, api: str) -> list[int]:
@@ -63,11 +99,13 @@ def _row(life: RequestLife) -> dict[str, object]:
 
 
 def show(data: Data, place: Place) -> Iterator[Html]:
-    del place
-    in_flight = data["which"] == "in-flight"
-    columns = (*_WHO, *(_IN_FLIGHT if in_flight else _OVER))
-    empty = "No request is in flight." if in_flight else "No request has been served yet."
-    key = itemgetter("peer", "number", "api_key", "correlation_id")
+    key: Callable[[Row], object]
+    if data["which"] == "in-flight":
+        columns = (_request_column(place), *_WHO[1:], *_in_flight_columns(place))
+        empty, key = "No request is in flight.", itemgetter("peer", "connection", "correlation_id")
+    else:
+        columns, empty = (*_WHO, *_OVER), "No request has been served yet."
+        key = itemgetter("peer", "number", "api_key", "correlation_id")
     yield from table(f"requests-{data['which']}", columns, data["requests"], key=key, empty=empty)
     if data["truncated"]:
         yield tag("p", text("There are more: filter by API or client, or use ?limit="))
@@ -122,12 +160,42 @@ _WHO: Final = (
     words("peer", "peer"),
     Column(head="listener", show=_listener),
 )
-_IN_FLIGHT: Final = (
-    _ms("age_us", "age ms"),
-    words("stage", "stage"),
-    words("waits_for", "waits for"),
-    figures("request_bytes", "bytes in"),
-)
+
+
+def _request_column(place: Place) -> Column:
+    """Return the column of the API's name, which links to the request."""
+
+    def link(row: Row) -> Html:
+        if row["connection"] is None:  # a request from within has no connection
+            return text(row["api_name"])
+        query = {"connection": row["connection"], "correlation": row["correlation_id"]}
+        return place.link(row["api_name"], "request", **query)
+
+    return Column(head="API", show=link, sort=lambda row: row["api_name"])
+
+
+def _in_flight_columns(place: Place) -> tuple[Column, ...]:
+    return (
+        _ms("age_us", "age ms"),
+        words("stage", "stage"),
+        _of_wait("cause", lambda wait: text(wait["cause"])),
+        words("waits_for", "waits for"),
+        _of_wait("on", lambda wait: on_link(wait, place), last=True),
+        _of_wait("has", amount),
+        _of_wait("left", remaining),
+        figures("request_bytes", "bytes in"),
+    )
+
+
+def _of_wait(head: str, show: Callable[[Row], Html], *, last: bool = False) -> Column:
+    """Return a column about the first wait of a request, or about the last of its chain."""
+
+    def cell(row: Row) -> Html:
+        return show(row["why"][-1 if last else 0]) if row["why"] else DASH
+
+    return Column(head=head, show=cell)
+
+
 _OVER: Final = (
     Column(
         head="ago s",
@@ -171,7 +239,7 @@ def ask(query: Query, place: Place) -> Html:
 PAGE = Page(
     name="requests",
     title="Requests",
-    order=40,
+    order=20,
     about="Requests in flight and what they wait for; the latest and the slowest of each API.",
     read=read,
     show=show,

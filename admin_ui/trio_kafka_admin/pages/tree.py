@@ -1,7 +1,12 @@
-"""The page of the tree: running tasks and waiting work, with current figures."""
+"""The page of the tree: running tasks and waiting work, with current figures.
+
+Many nodes of one kind are folded into one line, and each thing stands in one place. The requests of
+viewers and the queue of this UI are left out unless the address says `own=1`.
+"""
 
 from collections.abc import Iterator
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import trio
 
@@ -10,11 +15,23 @@ from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import Figure
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import NOTHING, Html, begin, join, tag, text
+from trio_kafka_admin.own_nodes import is_own
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import DASH, Row
+from trio_kafka_admin.tree_folding import fold_rows, see_elsewhere
+from trio_kafka_admin.tree_markup import nested
 
+# Some nodes of the tree have the names of Kafka's threads, and their tasks those of parts.
+_TASKS: Final = {
+    "metadata-loader": "metadata",
+    "quorum-controller": "controller",
+    "raft-io": "raft",
+}
+_CLEANER: Final = "cleaner-"
 _A_STEP: Final = 32  # rows between two checkpoints
+_OPEN_LEVELS: Final = 2  # levels of the whole tree that show what is below them
+_WITH_STACK: Final = ("task", "selector")
 
 
 async def read(reader: BrokerReader, query: Query) -> Data:
@@ -27,49 +44,51 @@ async def read(reader: BrokerReader, query: Query) -> Data:
         # Working parts tell more than thousands of logs that come first.
         reading = await reader.tree(depth=depth, most=most, kinds=WORKING)
         left_out = NUMEROUS
+    own_path = None if query.text("own") else reader.context.settings.path
+    rows = await _rows(reading, path, own_path)
+    elsewhere = {} if path else see_elsewhere(rows)
+    rows = [row for row in rows if row["path"] not in elsewhere]
     return {
         "path": path,
         "left_out": list(left_out),
         "truncated": reading.truncated,
-        "rows": await _rows(reading, path),
+        "logs_as_partitions": len(elsewhere),
+        "rows": await fold_rows(rows),
     }
 
 
-async def _rows(reading: TreeReading, top: str) -> list[dict[str, object]]:
+async def _rows(reading: TreeReading, top: str, own_path: str | None) -> list[dict[str, Any]]:
+    """Return the rows. own_path: address of this UI, whose nodes are left out; None: keep them."""
     rows = []
     # Names may contain slashes, like those of listeners.
     above = top.removesuffix(reading.rows[0].name).removesuffix("/")
     for number, row in enumerate(reading.rows, 1):
-        data = {
-            "depth": row.depth,
-            "kind": row.kind,
-            "name": row.name,
-            "path": "/".join((above, *row.path) if above else row.path),
-            "figures": row.figures,
-        }
-        rows.append(data)
+        if own_path is None or not row.depth or not is_own(row, own_path):
+            data = {
+                "depth": row.depth,
+                "kind": row.kind,
+                "name": row.name,
+                "path": "/".join((above, *row.path) if above else row.path),
+                "figures": row.figures,
+            }
+            rows.append(data)
         if not number % _A_STEP:
             await trio.lowlevel.checkpoint()
     return rows
 
 
 def show(data: Data, place: Place) -> Iterator[Html]:
-    rows = data["rows"]
     yield begin("div", class_="tree", id="tree")
-    opened = 0
-    for at, row in enumerate(rows):
-        below = at + 1 < len(rows) and rows[at + 1]["depth"] > row["depth"]
-        yield from [_END] * (opened - row["depth"])
-        opened = row["depth"]
-        line = _line(row, place)
-        if below:
-            opened += 1
-            head = begin("details", open=True, id=row["path"])
-            yield join([head, tag("summary", line)])
-        else:
-            yield tag("div", line, class_="leaf", id=row["path"])
-    yield from [_END] * opened
+    is_whole = not data["path"]
+    yield from nested(
+        data["rows"],
+        line=partial(_line, place=place, is_whole=is_whole),
+        links=partial(_links, place=place),
+        is_open=lambda row: not is_whole or row["depth"] < _OPEN_LEVELS,
+    )
     yield Html("</div>")
+    if count := data["logs_as_partitions"]:
+        yield tag("p", text(f"{count} logs are shown as their partitions."), class_="more")
     if data["left_out"]:
         yield tag(
             "p", text(f"Too many nodes to show: {', '.join(data['left_out'])}. Select a node.")
@@ -80,23 +99,48 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         )
 
 
-_END: Final = Html("</details>")
-
-
-def _line(row: Row, place: Place) -> Html:
+def _line(row: Row, is_leaf: bool, *, place: Place, is_whole: bool) -> Html:
+    """Render a row. is_whole: without figures that say nothing."""
+    name = (
+        place.link(row["name"], "tree", path=row["path"])
+        if is_leaf
+        else tag("b", text(row["name"]))
+    )
     return join(
         [
-            place.link(row["name"], "tree", path=row["path"]),
+            name,
             Html(" "),
             tag("small", text(row["kind"])),
-            *(_figure(name, value) for name, value in row["figures"].items()),
+            *(
+                _figure(name, value)
+                for name, value in row["figures"].items()
+                if not (is_whole and value in _QUIET)
+            ),
         ]
     )
 
 
+def _links(row: Row, is_leaf: bool, *, place: Place) -> Html:
+    """Render the links beside a node; none stands in the line that opens it."""
+    links = [place.link("only this", "tree", path=row["path"])] if not is_leaf else []
+    if row["kind"] in _WITH_STACK and "mount" not in row["figures"]:  # a request has no task
+        links.append(place.link("stack", "tasks", of=_task_of(row["name"])))
+    return tag("span", *links, class_="links") if links else NOTHING
+
+
+def _task_of(name: str) -> str:
+    """Return the name of the task that a node of the tree is about."""
+    if name.startswith(_CLEANER):
+        return f"kafka-log-cleaner-thread-{name.removeprefix(_CLEANER)}"
+    return _TASKS.get(name, name)
+
+
+_QUIET: Final = (0, None, "", False)
+
+
 def _figure(name: str, value: Figure) -> Html:
     """Render a figure; one without information, such as 0, is dimmed."""
-    quiet = value in (0, None, "", False)
+    quiet = value in _QUIET
     return Html(
         f" <span{' class=quiet' if quiet else ''}><i>{text(name)}</i> {_shown(value)}</span>"
     )
@@ -123,7 +167,7 @@ def ask(query: Query, place: Place) -> Html:
 PAGE = Page(
     name="tree",
     title="Tree",
-    order=20,
+    order=40,
     about="Running tasks and waiting work: each node is shown below the node that owns it.",
     read=read,
     show=show,

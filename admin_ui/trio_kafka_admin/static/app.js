@@ -1,11 +1,12 @@
-// A page is whole without this. What is added: it asks again while somebody looks at it, and keeps
-// what was folded, sorted and filtered. Nothing is asked that the address bar does not say.
+// A page is complete without this. What is added: it asks again while it is visible, keeps what was
+// folded, sorted, filtered and typed, and has keys. It asks for nothing but the address of the page.
 "use strict";
 
 const live = document.getElementById("live");
 const said = document.getElementById("said");
 const filter = document.getElementById("filter");
 const pause = document.getElementById("pause");
+const help = document.getElementById("help");
 const folded = new Map(); // by id of a details element: whether somebody has opened or shut it
 const sorted = new Map(); // by id of a table: [column, descending]
 let paused = false;
@@ -70,10 +71,11 @@ function sortBy(head) {
 }
 
 function applyFilter(root) {
-  const wanted = filter.value.toLowerCase();
-  const has = (one) => one.textContent.toLowerCase().includes(wanted);
-  for (const row of root.querySelectorAll("tbody tr, .tree details, .tree .leaf")) {
-    row.hidden = wanted !== "" && !has(row);
+  const words = filter.value.toLowerCase();
+  const has = (row) => row.textContent.toLowerCase().includes(words);
+  for (const row of root.querySelectorAll("tbody tr, .tree details, .tree .leaf, .lines li")) {
+    row.hidden = words !== "" && !has(row);
+    if (words !== "" && !row.hidden && row.nodeName === "DETAILS") row.open = true;
   }
 }
 
@@ -85,60 +87,28 @@ function prepare(root) {
 
 // --- asking again
 
-// What is there becomes what is wanted. An element stays what it is about, by its key, as long as
-// that is there: focus, and a click that has begun, stay with it, or go with it.
-function keyOf(node) {
-  return node.id || node.dataset?.key || "";
-}
-
-function become(there, wanted) {
-  if (there.nodeName !== wanted.nodeName || keyOf(there) !== keyOf(wanted)) {
-    there.replaceWith(wanted);
-    return;
-  }
-  if (there.nodeType !== Node.ELEMENT_NODE) {
-    if (there.data !== wanted.data) there.data = wanted.data;
-    return;
-  }
-  for (const { name } of [...there.attributes]) {
-    if (!wanted.hasAttribute(name)) there.removeAttribute(name);
-  }
-  for (const { name, value } of wanted.attributes) {
-    if (there.getAttribute(name) !== value) there.setAttribute(name, value);
-  }
-  becomeAll(there, wanted);
-}
-
-function becomeAll(there, wanted) {
-  const fresh = [...wanted.childNodes];
-  const stays = new Set(fresh.map(keyOf));
-  const known = new Map(); // those that stay, by key
-  for (const one of [...there.children]) {
-    const key = keyOf(one);
-    if (!key) continue;
-    if (stays.has(key) && !known.has(key)) known.set(key, one);
-    else one.remove();
-  }
-  let next = there.firstChild; // what stands where the next one goes
-  for (const one of fresh) {
-    const key = keyOf(one);
-    const old = key ? known.get(key) : next && !keyOf(next) ? next : null;
-    known.delete(key);
-    if (old && old === next) next = next.nextSibling;
-    else if (old) move(there, old, next);
-    if (old) become(old, one);
-    else there.insertBefore(one, next);
-  }
-  while (next) {
-    const after = next.nextSibling;
-    next.remove();
-    next = after;
+// A row of a table stays what it is about, by its key: a library that knows only ids needs one.
+function identify(root) {
+  const times = new Map();
+  for (const row of root.querySelectorAll("table[id] tr[data-key]")) {
+    const id = `${row.closest("table").id}:${row.dataset.key}`;
+    const number = (times.get(id) ?? 0) + 1;
+    times.set(id, number);
+    row.id = number === 1 ? id : `${id}:${number}`;
   }
 }
 
-function move(parent, node, next) {
-  if (parent.moveBefore) parent.moveBefore(node, next); // keeps the focus
-  else parent.insertBefore(node, next);
+// Focus, a click that has begun, and typed text stay with their element.
+function morph(live, fresh) {
+  identify(live);
+  identify(fresh);
+  Idiomorph.morph(live, fresh.childNodes, {
+    morphStyle: "innerHTML",
+    ignoreActiveValue: true,
+    callbacks: {
+      beforeAttributeUpdated: (name, node) => name !== "value" || node.value === node.defaultValue,
+    },
+  });
 }
 
 function isRead() {
@@ -229,7 +199,7 @@ async function refresh() {
       tell(`the broker answers ${answer.status}: ${reasonOf(text, page)}`);
     } else if (!paused && !isRead()) {
       prepare(fresh);
-      becomeAll(live, fresh);
+      morph(live, fresh);
       tell(restarted || (performance.now() < newsUntil ? news : ""), false);
     }
   } catch (error) {
@@ -238,6 +208,69 @@ async function refresh() {
   } finally {
     asking = false;
   }
+}
+
+// --- keys
+
+const PAGES = {
+  o: "overview", r: "requests", g: "groups", t: "topics", l: "clients", c: "connections", e: "tree",
+  q: "queues", k: "tasks", j: "jobs", p: "plugins", s: "settings", d: "directories", u: "quotas",
+  m: "log",
+};
+const KEY_MS = 1500; // between `g` and the letter of a page
+let goUntil = 0;
+
+function linkTo(name) {
+  return [...document.querySelectorAll("header nav a")].find((link) =>
+    new URL(link.href).pathname.endsWith(`/${name}`));
+}
+
+function showKeys() {
+  const open = document.querySelector("dialog");
+  if (open) return open.close();
+  const dialog = document.createElement("dialog");
+  dialog.setAttribute("aria-label", "keys");
+  const keys = [["/", "filter the rows"], ["p", "pause, or go on"], ["?", "show or close this list"]];
+  for (const [letter, name] of Object.entries(PAGES)) {
+    const link = linkTo(name);
+    if (link) keys.push([`g ${letter}`, link.textContent]);
+  }
+  const list = document.createElement("dl");
+  for (const [key, words] of keys) {
+    const term = document.createElement("dt");
+    const name = document.createElement("kbd");
+    name.textContent = key;
+    term.append(name);
+    const about = document.createElement("dd");
+    about.textContent = words;
+    list.append(term, about);
+  }
+  dialog.append(list);
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", () => dialog.close());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function isTyping(target) {
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.nodeName);
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.altKey || event.metaKey) return;
+  if (isTyping(event.target)) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const goes = performance.now() < goUntil;
+  goUntil = 0;
+  if (goes && Object.hasOwn(PAGES, event.key)) linkTo(PAGES[event.key])?.click();
+  else if (event.key === "g") goUntil = performance.now() + KEY_MS;
+  else if (event.key === "/" && !filter.hidden) filter.focus();
+  else if (event.key === "p" && !pause.hidden) pause.click();
+  else if (event.key === "?") showKeys();
+  else return;
+  event.preventDefault();
 }
 
 if (live) {
@@ -253,6 +286,9 @@ if (live) {
 
   const refreshMs = Number(live.dataset.refreshMs);
   filter.hidden = false;
+  help.hidden = false;
+  help.addEventListener("click", showKeys);
+  document.addEventListener("keydown", onKey);
   filter.addEventListener("input", () => applyFilter(live));
   prepare(live);
   if (refreshMs > 0) {

@@ -12,9 +12,11 @@ from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups
 from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.protocols import WaitTimes
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.protocol.stored.groups.classic import (
@@ -46,6 +48,9 @@ class Submachine:
     def timer(self, key: TimerKey, now_ms: int) -> Effects:
         self.seen.append((key, now_ms))
         return Effects()
+
+    def waits(self, group_id: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:
+        return ()
 
 
 def machine() -> tuple[Groups, Submachine]:

@@ -15,10 +15,11 @@ from trio_kafka.coordinators.shards.effects import (
     TimerKey,
 )
 from trio_kafka.coordinators.shards.pending_reply import NOT_YET, value_or_raise, wait_for_answers
-from trio_kafka.coordinators.shards.protocols import Event
+from trio_kafka.coordinators.shards.protocols import Event, WaitTimes
 from trio_kafka.coordinators.shards.shard import Shard
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.pending import then
 from trio_kafka.purgatory import Purgatory, Timers
 from trio_kafka.scheduling.chunked_work import Steps, whole
@@ -53,6 +54,9 @@ class Words:
     def timer(self, key: TimerKey, now_ms: int) -> Effects:
         self.due.append((key, now_ms))
         return Effects()
+
+    def waits(self, key: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:
+        return ()
 
 
 class KeptLog:
@@ -111,6 +115,9 @@ class KeptLog:
         if self.lost is not None:
             raise self.lost
         return written <= self.end
+
+    def waits(self, written: int, now: float) -> tuple[Wait, ...]:
+        return ()
 
     def watch(self, written: int, changed: Callable[[], None]) -> None:
         self.changed, self.watched = changed, written

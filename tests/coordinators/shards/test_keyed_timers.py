@@ -147,3 +147,23 @@ async def test_selected_timers_are_postponed(autojump_clock: MockClock) -> None:
         await trio.sleep(7.0)
 
         assert bell.rang == [(B, 1.0), (A, 6.0)]
+
+
+async def test_time_left_follows_a_timer_that_is_put_off_until_it_is_claimed(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_bell() as bell:
+        set_timer(bell, A, 5)
+        await trio.sleep(4)
+        set_timer(bell, A, 5)
+        await trio.sleep(2)
+        put_off = bell.keyed_timers.left_s(A)
+        await trio.sleep(4)
+        due = bell.keyed_timers.left_s(A)
+        bell.keyed_timers.claim(A)
+
+        assert put_off is not None
+        assert round(put_off, 3) == 3.0
+        assert due == 0.0
+        assert bell.keyed_timers.left_s(A) is None
+        assert bell.keyed_timers.left_s(B) is None

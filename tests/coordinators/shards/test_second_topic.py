@@ -18,11 +18,12 @@ from tests.apis.kit import broker
 from trio_kafka.coordinators.shards.coordinator import Coordinator
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
 from trio_kafka.coordinators.shards.owned_topic import OwnedTopic
-from trio_kafka.coordinators.shards.protocols import Change
+from trio_kafka.coordinators.shards.protocols import Change, WaitTimes
 from trio_kafka.coordinators.shards.record_codec import RecordCodec
 from trio_kafka.coordinators.shards.runtime import ShardDependencies, ShardRuntime
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.protocol.stored import transactions
@@ -65,6 +66,9 @@ class Transactions:
         name = str(key[1])
         aborted = evolve(self.by_id[name], transaction_status=ABORTED)
         return Effects([CoordinatorRecord(TransactionLogKey(name), aborted)])
+
+    def waits(self, key: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:
+        return ()
 
     def image_changed(
         self, delta: MetadataDelta, image: MetadataImage, *, busy: bool

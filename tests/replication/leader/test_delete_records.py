@@ -1,4 +1,5 @@
 import pytest
+import trio
 
 from tests.replication.kit import (
     PEER,
@@ -71,6 +72,12 @@ async def test_deletion_waits_for_the_start_offset_of_followers_in_sync(world) -
     answer = delete_everywhere(partition, 3, 1.0)
     assert isinstance(answer, Delayed)
     done = park(answer)
+    (wait,) = answer.waits(trio.current_time())
+    assert (wait.words, wait.has, wait.needs) == (
+        "all replicas of t-0 to hide the records below 3",
+        0,
+        3,
+    )
 
     partition.follower_fetched(PEER, 5, 2)
     serve()

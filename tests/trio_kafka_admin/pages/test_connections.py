@@ -43,7 +43,7 @@ async def test_connections_page_can_be_filtered_by_client_software_or_listener(
             rows = (await ui.json(f"/admin/api/connections?of={wanted}"))["connections"]
             assert len(rows) == len(found)
         page = await ui.page("/admin/connections?of=nobody%22%3E")
-        assert page.one("main").text == "No client is connected."
+        assert page.one("div", id="live").text == "No client is connected."
         assert page.one("input", name="of").attributes["value"] == 'nobody">'
 
 
@@ -54,7 +54,7 @@ async def test_connections_page_counts_the_connections_above_its_limit(
         page = await ui.page("/admin/connections?limit=1")
 
         assert len(table_of(page, "connections")) == 1
-        assert page.one("main").all("p")[0].text.startswith("1 more")
+        assert page.one("div", id="live").all("p")[0].text.startswith("1 more")
 
 
 async def test_connections_page_shows_http_connections(autojump_clock: MockClock) -> None:

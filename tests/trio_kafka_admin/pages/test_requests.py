@@ -31,7 +31,7 @@ async def test_request_in_flight_is_shown_with_its_stage_and_wait_reason(
         assert (row["API"], row["stage"], row["waits for"]) == (
             "Fetch",
             "parked",
-            "Fetch: orders-0",
+            "0 of 1 bytes from orders-0",
         )
         assert twin["which"] == "in-flight"
         assert [one["stage"] for one in twin["requests"]] == ["parked"]
@@ -60,7 +60,7 @@ async def test_requests_page_can_be_filtered_by_client_id(autojump_clock: MockCl
         client = "nobody%20%26%20co"
         page = await ui.page(f"/admin/requests?which=latest&client={client}")
 
-        assert page.one("main").text == "No request has been served yet."
+        assert page.one("div", id="live").text == "No request has been served yet."
         assert page.one("input", name="client").attributes["value"] == "nobody & co"
         assert page.one("input", name="which").attributes["value"] == "latest"
 
@@ -72,7 +72,7 @@ async def test_requests_page_mentions_requests_above_its_limit(autojump_clock: M
         page = await ui.page("/admin/requests?which=latest&limit=2")
 
         assert len(table_of(page, "requests-latest")) == 2
-        assert page.one("main").all("p")[-1].text.startswith("There are more")
+        assert page.one("div", id="live").all("p")[-1].text.startswith("There are more")
 
 
 def drawn(**times: int) -> Element:
@@ -98,7 +98,7 @@ async def test_requests_page_shows_no_request_of_its_own(autojump_clock: MockClo
     async with admin_ui() as ui:
         page = await ui.page("/admin/requests?api=DescribeRequests")
 
-        assert page.one("main").text == "No request is in flight."
+        assert page.one("div", id="live").text == "No request is in flight."
 
 
 async def test_request_error_is_shown_by_its_name(autojump_clock: MockClock) -> None:

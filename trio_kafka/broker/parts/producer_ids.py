@@ -7,6 +7,7 @@ import trio
 
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.node import Node, Part, at_once
+from trio_kafka.introspect.declared_waits import CONTROLLER, waits_for
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.introspect.tree import Node as TreeNode
 from trio_kafka.requests.parts import ProducerIds as ProducerIdsFace
@@ -25,6 +26,7 @@ class ProducerIds:
         self._allocating = trio.Lock()  # one task allocates a block, the others wait for it
         node.add("producer-ids", "part", self._figures)
 
+    @waits_for("change", CONTROLLER, "the controller to allocate producer ids")
     async def next_id(self) -> int:
         """Return a new id. Raises KafkaError if the controller cannot allocate a block."""
         while self._next == self._end:

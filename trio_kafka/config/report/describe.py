@@ -108,6 +108,17 @@ def describe_broker(broker: Layers, names: Iterable[str] | None = None) -> list[
     ]
 
 
+def broker_setting_names(broker: Layers) -> list[str]:
+    """Return the names that `describe_broker` describes, for a caller that takes some at a time."""
+    set_names = {*broker.config.texts, *broker.dynamic_default, *broker.dynamic}
+    settings = {name: setting for name in set_names if (setting := setting_of(name)) is not None}
+    return [
+        name
+        for name, _ in _chosen({**every_setting(), **settings}, None, set_names)
+        if name in set_names or name not in _ONLY_IF_SET
+    ]
+
+
 def describe_broker_defaults(broker: Layers, names: Iterable[str] | None = None) -> list[Row]:
     """Return rows of the resource of all brokers: only its dynamic settings."""
     broker, _ = broker.usable()

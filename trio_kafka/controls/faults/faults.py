@@ -31,6 +31,7 @@ from trio_kafka.controls.faults.verdicts import Forward, StruckRequest, apply
 from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.controls.running import HasParts
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.introspect.waits import Subject, Wait, seconds
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.interceptors.registry import Interception
 from trio_kafka.requests.registry import Registry
@@ -129,11 +130,11 @@ class Fault:
         delay_s = self._trigger.draw_delay_s()
         self.count_hit()
         if delay_s > 0:
-            await context.parked(trio.sleep, delay_s)
+            await context.parked(_Delay(self, delay_s).wait)
         if self.rule.hold:
             self.held += 1
             try:
-                await context.parked(self._released.wait)
+                await context.parked(self.wait_released)
             finally:
                 self.held -= 1
 
@@ -151,9 +152,49 @@ class Fault:
             )
         )
 
+    async def wait_released(self) -> None:
+        """Wait until the rule holds no requests any more."""
+        await self._released.wait()
+
+    def waits(self, now: float) -> tuple[Wait, ...]:
+        """Return what a request that the rule holds waits for. See `introspect.waits.Waiting`."""
+        del now
+        words = f"fault rule {self.name} to release it"
+        return (Wait(cause="fault", words=words, on=Subject("fault rule", self.name)),)
+
     def figures(self) -> Figures:
         """Return what the tree shows."""
         return {"seen": self.seen, "hits": self.hits, "held": self.held, "rule": described(self)}
+
+
+@define(eq=False)
+class _Delay:
+    """Delay of one request by a rule. until: set when it begins."""
+
+    fault: Fault
+    delay_s: float
+    until: float = 0.0
+
+    async def wait(self) -> None:
+        """Wait for as long as the rule says."""
+        self.until = trio.current_time() + self.delay_s
+        await trio.sleep_until(self.until)
+
+    def waits(self, now: float) -> tuple[Wait, ...]:
+        """See `introspect.waits.Waiting`."""
+        name = self.fault.name
+        return (
+            Wait(
+                cause="fault",
+                words=f"fault rule {name}, which delays it by {seconds(self.delay_s)}",
+                on=Subject("fault rule", name),
+                needs=self.delay_s,
+                has=max(self.delay_s - (self.until - now), 0.0),
+                unit="s",
+                left_s=max(self.until - now, 0.0),
+                then="it is served",
+            ),
+        )
 
 
 class Faults:

@@ -11,4 +11,5 @@ __all__ = [
     "offset_values",
     "protocols",
     "stored_records",
+    "transactions",
 ]

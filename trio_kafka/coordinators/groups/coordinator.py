@@ -35,6 +35,7 @@ from trio_kafka.coordinators.shards.coordinator import Coordinator
 from trio_kafka.coordinators.shards.owned_topic import OwnedTopic
 from trio_kafka.coordinators.shards.protocols import ShardState
 from trio_kafka.coordinators.shards.runtime import ShardDependencies, ShardRuntime
+from trio_kafka.coordinators.shards.shard import Shard
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.delta import MetadataDelta
@@ -44,9 +45,9 @@ from trio_kafka.pending import Eventual
 from trio_kafka.purgatory import Purgatory
 
 # Waits for other members, which their sessions and rebalance timeouts bound.
-_FOR_MEMBERS: Final = ("JoinGroup", "SyncGroup")
+FOR_MEMBERS: Final = ("JoinGroup", "SyncGroup")
 PURGATORIES: Final = (
-    *_FOR_MEMBERS,
+    *FOR_MEMBERS,
     "Heartbeat",
     "LeaveGroup",
     "DescribeGroups",
@@ -79,7 +80,7 @@ class GroupCoordinator:
     topic: finds the coordinator of a group. runtime: the shards. coordinator: asks them. classic,
     consumer: requests of members, by protocol. offsets: requests for offsets. searches: of topics,
     by regular expression. settings: of groups without settings of their own. own_settings: of
-    groups with them.
+    groups with them. wall: returns the time, in seconds since 1970.
     """
 
     def __init__(self, config: BrokerConfig, dependencies: GroupDependencies, node: Node) -> None:
@@ -87,6 +88,7 @@ class GroupCoordinator:
         self.own_settings: dict[str, GroupSettings] = {}
         self._config = config
         self._random_bytes = dependencies.random_bytes
+        self.wall = dependencies.shards.clock.wall
         node = node.add("group-coordinator", "part", self._figures)
         shards = dependencies.shards
         self.runtime = ShardRuntime(
@@ -101,7 +103,7 @@ class GroupCoordinator:
             self.topic,
             self.runtime,
             purgatories={name: Purgatory(name, shards.timers, node) for name in PURGATORIES},
-            unbounded=_FOR_MEMBERS,
+            unbounded=FOR_MEMBERS,
             timeout_s=self.settings.offsets_commit_timeout_s,
         )
         self.classic = ClassicService(self.coordinator, self.settings)
@@ -148,8 +150,13 @@ class GroupCoordinator:
     @property
     def machines(self) -> list[Groups]:
         """Machines of all active shards, for inspection."""
+        return [shard.machine for shard in self.active_shards]
+
+    @property
+    def active_shards(self) -> list[Shard[Groups]]:
+        """Shards that are loaded and serve, for inspection."""
         shards = self.runtime.shards.values()
-        return [shard.machine for shard in shards if shard.state is ShardState.ACTIVE]
+        return [shard for shard in shards if shard.state is ShardState.ACTIVE]
 
     # Life
 

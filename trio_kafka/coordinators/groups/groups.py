@@ -12,10 +12,11 @@ from typing import Final, TypeAlias
 from trio_kafka.coordinators.groups.offsets import Offsets
 from trio_kafka.coordinators.groups.protocols import Group, Replay, Submachine
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, TimerKey
-from trio_kafka.coordinators.shards.protocols import Change
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.protocols import Change, WaitTimes
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey
@@ -134,6 +135,14 @@ class Groups:
     def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
         """Handle a timer that is due."""
         return self._timers[str(key[0])].timer(key, now_ms)
+
+    def waits(self, key: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:
+        """See `Machine`. key: group id."""
+        group = self.by_id.get(key)
+        if group is None:
+            return ()
+        submachines = (each for each in self.submachines if each.group_type == group.type)
+        return next((each.waits(key, ticket, times) for each in submachines), ())
 
     # Life
 

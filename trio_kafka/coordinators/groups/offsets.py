@@ -13,8 +13,10 @@ from typing import Final, TypeAlias
 from trio_kafka.coordinators.groups.pending_offsets import OffsetKey, PendingOffsets
 from trio_kafka.coordinators.groups.protocols import Group, GroupTable, Replay
 from trio_kafka.coordinators.groups.settings import GroupSettings
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.protocols import WaitTimes
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.model import ZERO_TOPIC_ID, TopicId
 from trio_kafka.protocol.stored.groups.classic import (
@@ -146,6 +148,11 @@ class Offsets:
         del now_ms
         deleted = delta.deleted_topics
         return self._forget_topics(deleted) if deleted else Effects()
+
+    def waits(self, group_id: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:
+        """No request is kept."""
+        del group_id, ticket, times
+        return ()
 
     def timer(self, key: TimerKey, now_ms: int) -> Steps[Effects]:
         """Delete expired offsets and the groups that have nothing left; schedule the next expiry

@@ -5,8 +5,10 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from trio_kafka.coordinators.groups.offset_values import TopicOffsets
 from trio_kafka.coordinators.groups.settings import GroupSettings
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.protocols import WaitTimes
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.scheduling.chunked_work import Steps
 
@@ -141,3 +143,6 @@ class Submachine(Protocol):
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
         """Handle a timer that is due."""
+
+    def waits(self, group_id: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:
+        """Return what a pending request of a member waits for; empty if none is kept."""

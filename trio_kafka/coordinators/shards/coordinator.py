@@ -16,6 +16,7 @@ from trio_kafka.coordinators.shards.owned_topic import OwnedTopic
 from trio_kafka.coordinators.shards.pending_reply import NOT_YET, PendingReply, wait_for_answers
 from trio_kafka.coordinators.shards.protocols import Change, Event
 from trio_kafka.coordinators.shards.runtime import M, ShardRuntime
+from trio_kafka.coordinators.shards.shard import Shard
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, Work
 from trio_kafka.purgatory import Purgatory
@@ -60,6 +61,7 @@ class Coordinator(Generic[M]):
         reply = shard.ask(event)
         if reply.answer is not NOT_YET:
             return reply.answer
+        reply.source, reply.key = shard, key
         timeout_s = inf if wait in self._unbounded else self.timeout_s
         return reply.wait(self.purgatories[wait], timeout_s)
 
@@ -93,7 +95,7 @@ class Coordinator(Generic[M]):
     def ask_everywhere(self, event: Event[M], wait: str) -> Eventual[list[Any]]:
         """Ask every shard. Return all answers, errors of loading shards included."""
         shards = self._runtime.shards.values()
-        return self._answers([shard.ask(event) for shard in shards], wait)
+        return self._answers([_ask(shard, "", event) for shard in shards], wait)
 
     def apply(self, key: str, change: Change[M]) -> None:
         """Have the shard of a key take an event that has no answer; ignored if another broker leads
@@ -104,10 +106,16 @@ class Coordinator(Generic[M]):
 
     def _reply(self, key: str, event: Event[M]) -> PendingReply:
         try:
-            return self._topic.shard_of(key).ask(event)
+            return _ask(self._topic.shard_of(key), key, event)
         except KafkaError as error:
             return PendingReply(error.as_value())
 
     def _answers(self, replies: list[PendingReply], wait: str) -> Eventual[list[Any]]:
         timeout_s = inf if wait in self._unbounded else self.timeout_s
         return wait_for_answers(replies, self.purgatories[wait], timeout_s)
+
+
+def _ask(shard: Shard[M], key: str, event: Event[M]) -> PendingReply:
+    reply = shard.ask(event)
+    reply.source, reply.key = shard, key
+    return reply

@@ -79,6 +79,18 @@ class KeyedTimers:
             if chosen(key):
                 keyed.deadline += seconds
 
+    def left_s(self, key: TimerKey) -> float | None:
+        """Return the seconds until a timer is due, 0 if it is; None if it is not set."""
+        keyed = self._by_key.get(key)
+        if keyed is None:
+            return 0.0 if key in self._fired else None
+        return max(0.0, keyed.deadline - self._now())
+
+    def deadline(self, key: TimerKey) -> float | None:
+        """Return when a timer is due, in `trio.current_time()`; None: it is not set."""
+        keyed = self._by_key.get(key)
+        return None if keyed is None else keyed.deadline
+
     def claim(self, key: TimerKey) -> bool:
         """Take a timer that has fired; False if it was set or cancelled since."""
         if key not in self._fired:

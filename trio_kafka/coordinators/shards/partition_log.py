@@ -13,6 +13,7 @@ from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Origin
 from trio_kafka.coordinators.shards.open_batch import LARGEST_VARINTS, EncodedBatch
 from trio_kafka.coordinators.shards.record_codec import RecordCodec
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.log.append import Appended
 from trio_kafka.log.transaction_checks import AppendCheck
 from trio_kafka.purgatory import Purgatory
@@ -23,6 +24,7 @@ from trio_kafka.records.header import HEADER_SIZE, TRANSACTIONAL, BatchHeader
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import ACKS_ALL, check_enough
 from trio_kafka.replication.leader.append import append_own
+from trio_kafka.replication.leader.append_waits import append_waits
 from trio_kafka.replication.leader.produce_wait import acknowledged
 from trio_kafka.replication.partition import Partition
 from trio_kafka.scheduling.chunked_work import Steps
@@ -241,6 +243,10 @@ class PartitionLog:
             return acknowledged(self.partition, result.last_offset + 1)
         except KafkaError as error:
             raise as_coordinator(error) from error
+
+    def waits(self, written: AppendReceipt, now: float) -> tuple[Wait, ...]:
+        """See `ShardLog`."""
+        return append_waits(self.partition, written.result, ACKS_ALL, now)
 
     # Watching
 

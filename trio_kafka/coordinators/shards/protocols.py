@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
+from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.shards.effects import (
     CoordinatorRecord,
     Effects,
@@ -12,6 +13,7 @@ from trio_kafka.coordinators.shards.effects import (
     TimerKey,
 )
 from trio_kafka.errors import ErrorCode
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.scheduling.chunked_work import Steps
 
 
@@ -30,6 +32,24 @@ REFUSALS: Final[Mapping[ShardState, ErrorCode]] = {
     ShardState.UNLOADED: ErrorCode.NOT_COORDINATOR,
 }
 """Error for a request in each state but ACTIVE."""
+
+
+@frozen
+class WaitTimes:
+    """Times for the waits that a machine tells of.
+
+    now: `trio.current_time()`. now_ms: wall clock. deadline: when a timer is due, in
+    `trio.current_time()`; None: it is not set.
+    """
+
+    now: float
+    now_ms: int
+    deadline: Callable[[TimerKey], float | None]
+
+    def left_s(self, key: TimerKey) -> float | None:
+        """Return the time until a timer is due; None: it is not set."""
+        deadline = self.deadline(key)
+        return None if deadline is None else max(deadline - self.now, 0.0)
 
 
 class Machine(Protocol):
@@ -51,6 +71,12 @@ class Machine(Protocol):
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
         """A timer is due."""
+
+    def waits(self, key: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:
+        """Return what a ticket waits for that the machine keeps; empty if it keeps none such.
+
+        key: of the request, such as a group id.
+        """
 
 
 M = TypeVar("M", bound=Machine)
@@ -110,6 +136,9 @@ class ShardLog(Protocol):
 
     def committed(self, written: Any) -> bool:
         """True if that, and all before it, is committed. Raises KafkaError: it is lost."""
+
+    def waits(self, written: Any, now: float) -> tuple[Wait, ...]:
+        """Return what the commit of that waits for. now: `trio.current_time()`."""
 
     def watch(self, written: Any, changed: Callable[[], None]) -> None:
         """Call `changed` whenever `committed` may have changed, until `unwatch`. One at a time."""

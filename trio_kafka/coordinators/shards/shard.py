@@ -34,10 +34,18 @@ from trio_kafka.coordinators.shards.protocols import (
     M,
     ShardLog,
     ShardState,
+    WaitTimes,
+)
+from trio_kafka.coordinators.shards.reply_waits import (
+    commit_waits,
+    open_batch_wait,
+    slice_wait,
+    turn_wait,
 )
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.purgatory import Timers
 from trio_kafka.scheduling.chunked_work import Steps, advance, in_slices, whole
 from trio_kafka.world.protocols import Clock
@@ -120,6 +128,24 @@ class Shard(Generic[M]):
             return
         self._waiting[reply] = None
         reply.soon = self._is_in_round
+
+    def waits(self, key: str, reply: PendingReply, now: float) -> tuple[Wait, ...]:
+        """Return what a pending reply waits for. key: of its request. now: `trio.current_time()`.
+
+        What the machine keeps it for, and the commit that this needs if it needs one.
+        """
+        name = self.name
+        times = WaitTimes(now, self._now_ms(), self.keyed_timers.deadline)
+        kept = self.machine.waits(key, reply, times)
+        if kept:
+            needs_commit = kept[-1].cause == "change"
+            return (*kept, *(commit_waits(name, self._commits, self.log, now) * needs_commit))
+        return (
+            turn_wait(name, self._turns, reply)
+            or open_batch_wait(name, self._accumulator.effects, reply)
+            or commit_waits(name, self._commits, self.log, now)
+            or slice_wait(name)
+        )
 
     def apply(self, change: Change[M]) -> None:
         """Take an event without a reply: new metadata. The queue has no bound for these, as a lost

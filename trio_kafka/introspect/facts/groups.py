@@ -5,9 +5,11 @@ from trio_kafka.attributes import frozen
 
 @frozen(kw_only=True)
 class MemberFacts:
-    """One member. heartbeat_s: since its last heartbeat. left_s: until it is removed if it says
-    nothing; None: it has no session. owes: what others wait for from it, as in "has not rejoined";
-    empty: nothing. assigned: topic to partitions.
+    """One member.
+
+    heartbeat_s: since its last heartbeat. left_s: until it is removed if it says nothing; None: it
+    is not, as a request of it is pending. owes: what others wait for from it, as in "has not
+    rejoined for 51 s"; empty: nothing. assigned: topic to partitions.
     """
 
     member_id: str
@@ -38,8 +40,9 @@ class PartitionLag:
 
 @frozen(kw_only=True)
 class RebalanceFacts:
-    """One rebalance. at_ms: wall clock. ago_s: since it began. cause: in words. client_id: the
-    client whose member caused it; empty: no member did.
+    """One rebalance. at_ms: wall clock. ago_s: since it began. epoch: generation or group epoch to
+    which it led. cause: in words. client_id: the client whose member caused it; empty: no member
+    did.
     """
 
     at_ms: int

@@ -31,8 +31,9 @@ async def sync_now(log: Log) -> None:
     try:
         if log.unsynced.new:
             await log.lower_checkpoints(log)
-        await write_epochs(log)
-        await log.unsynced.sync(log.segments.active)
+        with log.latency.syncs.noting(log.partition):
+            await write_epochs(log)
+            await log.unsynced.sync(log.segments.active)
     except OSError as error:
         log.fail(error)
     log.last_sync_ms = log.now_ms()

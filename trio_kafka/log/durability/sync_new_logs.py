@@ -67,7 +67,8 @@ async def _sync(logs: Sequence[Log]) -> None:
         new_logs = [log for log in logs if log.unsynced.new and not log.closed and not log.failed]
         parent: Directory | None = new_logs[0].unsynced.parent if new_logs else None
         if parent is not None:
-            await UnsyncedFiles.sync_new(parent, [log.unsynced for log in new_logs])
+            with new_logs[0].latency.syncs.noting(*(log.partition for log in new_logs)):
+                await UnsyncedFiles.sync_new(parent, [log.unsynced for log in new_logs])
             for log in new_logs:
                 if log.end_offset == log.recovery_point:
                     log.last_sync_ms = log.now_ms()

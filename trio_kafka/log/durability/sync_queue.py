@@ -43,6 +43,11 @@ class SyncQueue:
             self._waiting[target] = None
             self._bell.set()
 
+    def pending(self, is_there: Callable[[Log], bool]) -> int:
+        """Return the number of requested syncs of logs that have not begun, for some logs."""
+        logs = (target for target in (*self._waiting, *self._new) if isinstance(target, Log))
+        return sum(map(is_there, logs))
+
     def forget(self, log: Log) -> None:
         """Drop the request of a log that was closed."""
         self._waiting.pop(log, None)

@@ -84,6 +84,7 @@ class LogDirectory:
         self.root = root
         self.path = root.path
         self.latency = DiskLatency(world.clock.elapsed, world.clock.waits, yield_point)
+        self.latency.syncs.path = root.path
         self.logs: dict[TopicPartition, Log] = {}
         self.futures: dict[TopicPartition, Log] = {}
         self.offline: LogDirError | None = None
@@ -232,7 +233,8 @@ class LogDirectory:
             offsets |= self.durable_elsewhere()
         if name in self._written and offsets == self._durable[name]:
             return  # an idle broker syncs nothing
-        await write_offsets(self.root, name, offsets)
+        with self.latency.syncs.noting(name):
+            await write_offsets(self.root, name, offsets)
         self._written.add(name)
         self._durable[name] = offsets
 
@@ -253,7 +255,8 @@ class LogDirectory:
 
     async def _write_cleaned(self, offsets: dict[TopicPartition, int]) -> None:
         if offsets != self._durable[CLEANER_OFFSETS]:
-            await write_offsets(self.root, CLEANER_OFFSETS, offsets)
+            with self.latency.syncs.noting(CLEANER_OFFSETS):
+                await write_offsets(self.root, CLEANER_OFFSETS, offsets)
             self._durable[CLEANER_OFFSETS] = offsets
 
     async def trust_below(self, log: Log, offset: int) -> None:
@@ -283,7 +286,8 @@ class LogDirectory:
             await trio.lowlevel.checkpoint()
             return
         try:
-            await sync_names(self.root)
+            with self.latency.syncs.noting("names of partitions"):
+                await sync_names(self.root)
         except OSError as error:
             self.fail(error)
 

@@ -187,6 +187,10 @@ class LogManager:
         finally:
             node.remove()
 
+    def pending_syncs(self, directory: LogDirectory) -> int:
+        """Return the number of syncs of a directory's logs that have not begun."""
+        return self._syncing.pending(lambda log: log.latency is directory.latency)
+
     # Lookup
 
     def get(self, partition: TopicPartition) -> Log | None:

@@ -9,7 +9,9 @@ from typing import Final
 
 import trio
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.waits import Subject, Wait
 from trio_kafka.metadata.names import is_internal
 from trio_kafka.pending import Eventual
 from trio_kafka.purgatory import Delayed
@@ -50,24 +52,52 @@ def delete_everywhere(partition: Partition, offset: int, timeout_s: float) -> Ev
     Raises KafkaError, now or when the Pending completes: as `delete_records`; REQUEST_TIMED_OUT,
     the records stay hidden; as `Partition.local_log` if the partition is lost meanwhile.
     """
-    until = delete_records(partition, offset)
+    deletion = _Deletion(partition, delete_records(partition, offset))
+    low_watermark = deletion.try_complete(False)
+    if low_watermark is not None:
+        return low_watermark
+    deadline = trio.current_time() + max(timeout_s, 0.0)
+    return Delayed(
+        (partition, partition.loss),
+        deadline,
+        deletion.try_complete,
+        partition.purgatories.deletions,
+        deletion,
+    )
 
-    def try_complete(timed_out: bool) -> int | None:
-        partition.local_log()
-        low_watermark = partition.low_watermark
-        if low_watermark >= until:
+
+@define(eq=False)
+class _Deletion:
+    """Wait until all replicas have hidden the records below `until`."""
+
+    partition: Partition
+    until: int
+
+    def try_complete(self, timed_out: bool) -> int | None:
+        """See `Delayed.try_complete`."""
+        self.partition.local_log()
+        low_watermark = self.partition.low_watermark
+        if low_watermark >= self.until:
             return low_watermark
         if timed_out:
             raise TimedOutDeletionError(low_watermark)
         return None
 
-    low_watermark = try_complete(False)
-    if low_watermark is not None:
-        return low_watermark
-    deadline = trio.current_time() + max(timeout_s, 0.0)
-    return Delayed(
-        (partition, partition.loss), deadline, try_complete, partition.purgatories.deletions
-    )
+    def waits(self, now: float) -> tuple[Wait, ...]:
+        """See `introspect.waits.Waiting`."""
+        del now
+        name, low_watermark = str(self.partition.at), self.partition.low_watermark
+        return (
+            Wait(
+                cause="change",
+                words=f"all replicas of {name} to hide the records below {self.until:,}",
+                on=Subject("partition", name),
+                needs=self.until,
+                has=None if low_watermark == NO_WATERMARK else low_watermark,
+                unit="offset",
+                then="it is answered with REQUEST_TIMED_OUT, and the records stay hidden",
+            ),
+        )
 
 
 class TimedOutDeletionError(KafkaError):

@@ -23,8 +23,10 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.model import NodeId
 from trio_kafka.records.file_range import FileRange
+from trio_kafka.replication.leader.fetch_waits import fetch_wait
 from trio_kafka.replication.leader.read import Isolation, PartitionRead, around, read, visible_end
 from trio_kafka.replication.leader.sessions import NO_SESSION, FetchKey, Session, SessionPartition
 from trio_kafka.replication.partition import Partition
@@ -170,6 +172,22 @@ class Fetch:
         except BaseException:
             _release(reads)
             raise
+
+    def waits(self, now: float) -> tuple[Wait, ...]:
+        """See `introspect.waits.Waiting`."""
+        del now
+        keys = self.session.partitions
+        cold = [member.key for member in self.cold if member not in self.ready]
+        return (
+            fetch_wait(
+                cold or keys,
+                len(cold or keys),
+                resolve=self._resolve,
+                has=None if cold else sum(self._available.values()),
+                needs=self._minimum,
+                follower=self.limits.follower,
+            ),
+        )
 
     @property
     def _is_overtaken(self) -> bool:

@@ -121,7 +121,7 @@ class Fetches:
         if fetch.cold:
             wait_s = max(wait_s, COLD_WAIT_S)
         delayed: Delayed[FetchAnswer] = Delayed(
-            fetch.keys, now + wait_s, try_complete, self.purgatory
+            fetch.keys, now + wait_s, try_complete, self.purgatory, fetch
         )
         if fetch.session.id:
             fetch.session.waiting = delayed

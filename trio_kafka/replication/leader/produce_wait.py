@@ -12,11 +12,13 @@ import trio
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.log.append import Appended
 from trio_kafka.pending import Eventual
 from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import ACKS_ALL
+from trio_kafka.replication.leader.append_waits import append_waits
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.roles import Leading
 
@@ -92,6 +94,10 @@ class ProduceWait:
             return result
         return None
 
+    def waits(self, now: float) -> tuple[Wait, ...]:
+        """See `introspect.waits.Waiting`."""
+        return append_waits(self.partition, self.result, self.acks, now)
+
     def try_complete(self, timed_out: bool) -> Appended | None:
         """Return the append, or None if it is incomplete.
 
@@ -125,6 +131,6 @@ def wait_for(
     wait_s = max(timeout_s, SYNC_WAIT_S) if wait.is_local else timeout_s
     deadline = trio.current_time() + wait_s
     delayed: Delayed[Appended] = Delayed(
-        wait.keys, deadline, try_complete, partition.purgatories.produce
+        wait.keys, deadline, try_complete, partition.purgatories.produce, wait
     )
     return delayed

@@ -29,6 +29,7 @@ from trio_kafka.requests.interceptors.contract import Contract
 from trio_kafka.requests.interceptors.registry import Interception, InterceptorError
 from trio_kafka.requests.lazy_arrays import LAZY_ARRAYS
 from trio_kafka.requests.materialize import discard, has_ranges, materialized, release_ranges
+from trio_kafka.requests.parked_call import LimitTurn
 from trio_kafka.requests.replies import Encoded, Route
 
 _NEVER: Final = float("inf")
@@ -113,6 +114,7 @@ class _AroundCall:
         returned: Any = None
         failure: BaseException | None = None
         self._outer_plugin, slot.plugin = slot.plugin, interception.owner.name
+        slot.function = interception.function
         self._began = self._around.dependencies.elapsed()
         try:
             if self._left_s is None:
@@ -254,7 +256,7 @@ class _AroundCall:
         finally:
             self._began += elapsed() - began
             if not self._is_over:
-                slot.plugin = plugin
+                slot.plugin, slot.function = plugin, around.interception.function
                 self._start_deadline()
         return response
 
@@ -315,7 +317,8 @@ class _AroundCall:
             limiter.acquire_on_behalf_of_nowait(self)
         except trio.WouldBlock:
             try:
-                await self._slot.parked(limiter.acquire_on_behalf_of, self, deadline=_NEVER)
+                turn = LimitTurn(limiter, self, self._around.interception.owner.name)
+                await self._slot.parked(turn.take, deadline=_NEVER)
                 if self._is_over:  # this is another task, and the call has not waited for it
                     self._raise_over()
             except BaseException:

@@ -8,10 +8,13 @@ responses in the same way).
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.declared_waits import waits_for
 from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.introspect.waits import Subject
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection
@@ -21,6 +24,8 @@ from trio_kafka.requests.loopback.exchange import IN_PROCESS, Exchange, RequestH
 from trio_kafka.requests.registry import Registry
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.wire.client import response_class
+
+_ITSELF: Final = Subject("request", "from within the broker")
 
 
 class InProcessClient:
@@ -44,6 +49,7 @@ class InProcessClient:
             self._handlers, self._channel = handlers, channel
             node.add("in-process", "part", self._figures)
 
+    @waits_for("plugin", _ITSELF, "the answer to a request that it makes itself")
     async def ask(
         self,
         request: object,

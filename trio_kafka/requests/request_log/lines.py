@@ -28,9 +28,14 @@ _BYTES: Final = frozenset({"bytes", "records"})
 _UNKNOWN: Final = {"softwareName": "unknown", "softwareVersion": "unknown"}
 
 
-def request_body(message: object, version: int) -> dict[str, object]:
-    """Return a message as JSON-ready data with Kafka's names and the fields of a version."""
-    return _Body(version).convert(message)
+def request_body(
+    message: object, version: int, *, structs: int = MAX_STRUCTS, items: int = MAX_ITEMS
+) -> dict[str, object]:
+    """Return a message as JSON-ready data with Kafka's names and the fields of a version.
+
+    structs, items: most structs of all, and most items of an array, that are shown.
+    """
+    return _Body(version, structs, items).convert(message)
 
 
 def format_line(stamps: Stamps, api: str, body: Mapping[str, object] | None, principal: str) -> str:
@@ -73,9 +78,10 @@ def format_line(stamps: Stamps, api: str, body: Mapping[str, object] | None, pri
 class _Body:
     """Conversion of one request to JSON-ready data, in bounded time."""
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, structs: int, items: int) -> None:
         self._version = version
-        self._left = MAX_STRUCTS
+        self._left = structs
+        self._items = items
 
     def convert(self, struct: object) -> dict[str, object]:
         """Return a struct as JSON-ready data."""
@@ -109,7 +115,7 @@ class _Body:
     def _array(self, item: Field, values: Any) -> list[Any]:
         shown: list[Any] = []
         for value in values:
-            if len(shown) >= MAX_ITEMS or self._left <= 0:
+            if len(shown) >= self._items or self._left <= 0:
                 shown.append(f"and {len(values) - len(shown)} more")
                 break
             shown.append(self._value(item, value))

@@ -12,11 +12,12 @@ import trio
 
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.reasons import MuteReason
-from trio_kafka.network.request import Request
+from trio_kafka.network.request import ConnectionPort, Request
 from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.quotas.accounts import Accounts
 from trio_kafka.quotas.mutation import Charges
 from trio_kafka.quotas.quotas import PERCENT, Quotas
+from trio_kafka.requests.throttling.throttled import ThrottledRequest
 
 # Requests between brokers: WriteTxnMarkers, AlterPartition and the requests of the quorum.
 EXEMPT: Final = frozenset({27, 52, 53, 54, 56, 59})
@@ -41,8 +42,9 @@ class Throttle:
         self.quotas = quotas
         self.active = quotas.active
         self._timers = timers
-        # Requests whose connection is muted, each with its timer and the accounts that count it.
-        self._muted: dict[Request, tuple[Timer, Accounts[Any]]] = {}
+        # Requests whose connection is muted, each with its timer, the accounts that count it, and
+        # the end of its throttle time.
+        self._muted: dict[Request, tuple[Timer, Accounts[Any], float]] = {}
         quotas.on_toggle(self._toggled)
 
     # --- charges of handlers
@@ -133,9 +135,16 @@ class Throttle:
     def close(self) -> None:
         """Cancel all timers: the planes have ended. Idempotent."""
         while self._muted:
-            _, (timer, accounts) = self._muted.popitem()
+            _, (timer, accounts, _) = self._muted.popitem()
             self._timers.cancel(timer)
             accounts.waiting -= 1
+
+    def muted(self) -> dict[ConnectionPort, ThrottledRequest]:
+        """Return the throttled connections, each with the request that exceeded a quota."""
+        return {
+            request.connection: ThrottledRequest(request, accounts, deadline)
+            for request, (_, accounts, deadline) in self._muted.items()
+        }
 
     # --- muting
 
@@ -159,10 +168,10 @@ class Throttle:
         connection.mute(MuteReason.THROTTLED)
         deadline = trio.current_time() + wait_ms / 1000
         timer = self._timers.at(deadline, partial(self._unmute, request))
-        self._muted[request] = timer, accounts
+        self._muted[request] = timer, accounts, deadline
 
     def _unmute(self, request: Request) -> None:
-        _, accounts = self._muted.pop(request)
+        _, accounts, _ = self._muted.pop(request)
         accounts.waiting -= 1
         if not request.connection.closed:
             request.connection.unmute(MuteReason.THROTTLED)

@@ -367,8 +367,11 @@ def test_reason_of_a_join_is_recorded_as_the_cause_of_the_rebalance() -> None:
 
     kit.join(leader, reason="topics have changed")
 
-    assert kit.group.rebalances[-1].cause == f"leader {leader} joins again (topics have changed)"
-    assert [one.generation for one in kit.group.rebalances] == [0, 1]
+    assert (
+        kit.group.history.rebalances[-1].cause
+        == f"leader {leader} joins again (topics have changed)"
+    )
+    assert [one.generation for one in kit.group.history.rebalances] == [0, 1]
 
 
 def test_members_that_do_not_rejoin_are_removed_at_the_rebalance_timeout() -> None:

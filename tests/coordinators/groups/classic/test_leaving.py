@@ -62,7 +62,7 @@ def test_many_members_leave_with_one_rebalance_and_an_answer_each() -> None:
 
     assert answer == [NONE, UNKNOWN, NONE, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN]
     assert [member.member_id for member in kit.group.membership] == [second, third]
-    assert kit.group.rebalances[-1].cause == (
+    assert kit.group.history.rebalances[-1].cause == (
         f"members have left: {first}, {static.joined.member_id}"
     )
 

@@ -11,13 +11,14 @@ from tests.coordinators.groups.classic.kit import (
     ClassicKit,
     subscription,
 )
-from trio_kafka.coordinators.groups.classic.group import JOIN, REMEMBERED, ClassicGroup
+from trio_kafka.coordinators.groups.classic.group import JOIN, ClassicGroup
 from trio_kafka.coordinators.groups.classic.joining import join
 from trio_kafka.coordinators.groups.classic.rebalance import prepare_or_complete
 from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.syncing import sync
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Join, Sync
+from trio_kafka.coordinators.groups.history import REBALANCES
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS
 from trio_kafka.coordinators.shards.effects import Effects
 from trio_kafka.coordinators.shards.protocols import Event
@@ -99,14 +100,14 @@ def test_group_keeps_a_bounded_history_of_rebalances() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
 
-    for _ in range(2 * REMEMBERED):
+    for _ in range(2 * REBALANCES):
         kit.join(leader)
         kit.settle([leader])
 
-    causes = [one.cause for one in kit.group.rebalances]
-    assert len(causes) == REMEMBERED
+    causes = [one.cause for one in kit.group.history.rebalances]
+    assert len(causes) == REBALANCES
     assert set(causes) == {f"leader {leader} joins again (not provided)"}
-    assert [one.generation for one in kit.group.rebalances] == list(range(9, 17))
+    assert [one.generation for one in kit.group.history.rebalances] == list(range(9, 17))
 
 
 def test_late_join_and_sync_timers_do_not_change_a_stable_group() -> None:

@@ -25,7 +25,7 @@ def an_act() -> Transition:
 def test_bump_writes_the_next_group_epoch_with_the_metadata_hash() -> None:
     transition = an_act()
 
-    assert transition.bump(5) == 3
+    assert transition.bump(5, "a topic has changed") == 3
 
     assert transition.effects.records == [group_epoch(GROUP, 3, 5)]
 

@@ -10,7 +10,6 @@ all supported protocols and the generation that is being prepared are in no reco
 records are replayed only while it is loaded. Source: ClassicGroup of Apache Kafka 4.4.0.
 """
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
@@ -30,6 +29,7 @@ from trio_kafka.coordinators.groups.classic.values import (
     GroupProtocol,
     JoinedMember,
 )
+from trio_kafka.coordinators.groups.history import GroupHistory
 from trio_kafka.coordinators.groups.offset_values import TopicOffsets
 from trio_kafka.coordinators.groups.protocols import GroupType
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, SetTimer, TimerKey
@@ -41,7 +41,6 @@ CONSUMER: Final = "consumer"  # the protocol type of consumers
 SESSION: Final = "classic-session"  # removes a member or a pending id
 JOIN: Final = "classic-join"  # ends the wait for joins
 SYNC: Final = "classic-sync"  # ends the wait for syncs
-REMEMBERED: Final = 8  # rebalances that are shown
 
 
 @frozen
@@ -52,15 +51,6 @@ class InitialDelay:
 
     delay_ms: int
     left_ms: int
-
-
-@frozen
-class Rebalance:
-    """A rebalance and its cause, for inspection."""
-
-    at_ms: int
-    generation: int
-    cause: str
 
 
 @define(eq=False, kw_only=True)
@@ -86,7 +76,7 @@ class ClassicGroup:
     topics: frozenset[str] | None = None
     initial: InitialDelay | None = None
     newcomers: bool = False
-    rebalances: deque[Rebalance] = field(factory=lambda: deque(maxlen=REMEMBERED))
+    history: GroupHistory = field(factory=GroupHistory)
     join_timer: TimerKey = field(
         default=Factory(lambda self: (JOIN, self.group_id), takes_self=True), init=False
     )
@@ -313,7 +303,7 @@ class ClassicGroup:
             "pending": len(self.membership.pending),
             "syncs_due": len(self.syncs_due),
         }
-        for number, rebalance in enumerate(reversed(self.rebalances), 1):  # newest first
+        for number, rebalance in enumerate(reversed(self.history.rebalances), 1):  # newest first
             text = f"{rebalance.at_ms}, after {rebalance.generation}: {rebalance.cause}"
             figures[f"rebalance {number}"] = text
         return figures

@@ -164,7 +164,7 @@ def _join_again(transition: Transition, request: Join, ticket: Ticket) -> None:
         transition.effects.answer(ticket, transition.current(member_id))
     else:
         transition.park_join(member, request, ticket)
-        prepare_or_complete(transition, cause)
+        prepare_or_complete(transition, cause, member.client_id)
 
 
 def _cause_to_rebalance(transition: Transition, member: Member, request: Join) -> str | None:
@@ -196,10 +196,13 @@ def _add(transition: Transition, request: Join, member_id: str, ticket: Ticket) 
     if group.initial is not None:
         group.newcomers = True
     group.add(member)
+    transition.note(request.client_id, "joined")
     # It has no generation to send heartbeats for, and a muted connection does not show that it is
     # closed. So its session is as long as a join may take.
     transition.renew_session(member, NEW_MEMBER_TIMEOUT_MS)
     static = "" if request.instance_id is None else f" as {request.instance_id}"
     prepare_or_complete(
-        transition, f"new member {member_id}{static} ({request.reason or NO_REASON})"
+        transition,
+        f"new member {member_id}{static} ({request.reason or NO_REASON})",
+        request.client_id,
     )

@@ -7,7 +7,7 @@ of Apache Kafka 4.4.0.
 
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.group import InitialDelay, Rebalance
+from trio_kafka.coordinators.groups.classic.group import InitialDelay
 from trio_kafka.coordinators.groups.classic.records import (
     group_record,
     subscribed_topics,
@@ -27,19 +27,23 @@ A_STEP: Final = 100  # members answered in one step: 0.4 ms
 _logger: Final = get_logger(__name__)
 
 
-def prepare_or_complete(transition: Transition, cause: str) -> None:
+def prepare_or_complete(transition: Transition, cause: str, client_id: str = "") -> None:
     """Start a rebalance after a change of members, or continue the current one.
 
+    client_id: client whose member causes it; empty: no member does.
     Raises InvariantError in a state whose members cannot change.
     """
     if transition.group.phase is ClassicState.PREPARING_REBALANCE:
         complete_if_joined(transition)
     else:
-        prepare(transition, cause)
+        prepare(transition, cause, client_id)
 
 
-def prepare(transition: Transition, cause: str) -> None:
-    """Ask all members to join; from Empty, Stable or CompletingRebalance."""
+def prepare(transition: Transition, cause: str, client_id: str = "") -> None:
+    """Ask all members to join; from Empty, Stable or CompletingRebalance.
+
+    client_id: as in `prepare_or_complete`.
+    """
     group, settings = transition.group, transition.settings
     timers = transition.effects.timers
     if group.phase is ClassicState.COMPLETING_REBALANCE:
@@ -52,7 +56,7 @@ def prepare(transition: Transition, cause: str) -> None:
         left_ms = max(group.membership.rebalance_timeout_ms - delay_ms, 0)
         group.initial = InitialDelay(delay_ms, left_ms)
     group.change_state(GroupEvent.MEMBERS_CHANGE, transition.now_ms)
-    group.rebalances.append(Rebalance(transition.now_ms, group.generation, cause))
+    group.history.add_rebalance(transition.now_ms, group.generation, cause, client_id=client_id)
     _logger.info("rebalance started", group=group.group_id, after=group.generation, cause=cause)
     if group.initial is not None:
         timers.append(SetTimer(group.join_timer, group.initial.delay_ms))
@@ -119,6 +123,7 @@ def _remove_late_members(transition: Transition) -> None:
     for member in late:
         if not member.is_static:
             transition.group.remove(member.member_id)
+            transition.note(member.client_id, "timed out")
             transition.cancel_timers(member.member_id)
             _logger.info(
                 "member removed: not joined in time",
@@ -185,10 +190,13 @@ def sync_timed_out(transition: Transition) -> None:
     if group.phase not in WITH_GENERATION or not group.syncs_due:
         return
     late = sorted(group.syncs_due)
+    client_id = ""
     for member_id in late:
         member = group.membership.by_id.get(member_id)
         if member is not None:
+            client_id = client_id or member.client_id
             transition.answer_sync(member, KafkaError(ErrorCode.UNKNOWN_MEMBER_ID))
+            transition.note(member.client_id, "timed out")
         group.remove(member_id)
         transition.cancel_timers(member_id)
-    prepare(transition, f"members have not synced in time: {', '.join(late)}")
+    prepare(transition, f"members have not synced in time: {', '.join(late)}", client_id)

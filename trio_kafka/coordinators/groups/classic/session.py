@@ -63,8 +63,9 @@ def session_timed_out(transition: Transition, member_id: str) -> None:
         return  # its session starts again with the answer
     _logger.info("member session expired", group=group.group_id, member=member_id)
     remove(transition, member_id)
+    transition.note(member.client_id, "timed out")
     if group.phase in WITH_GENERATION:
-        prepare(transition, f"session of member {member_id} expired")
+        prepare(transition, f"session of member {member_id} expired", member.client_id)
     else:
         complete_without_delay(transition)
 
@@ -103,23 +104,25 @@ def leave(
     if group.phase is ClassicState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     transition = Transition(group, groups.own_settings.get(group_id, groups.settings), now_ms)
-    codes, left_ids = list[ErrorCode](), list[str]()
+    codes, left_ids, client_id = list[ErrorCode](), list[str](), ""
     for leaving in members:
         try:
-            left_ids.append(_leave(transition, leaving))
+            member_id, client = _leave(transition, leaving)
+            left_ids.append(member_id)
+            client_id = client_id or client
             codes.append(ErrorCode.NONE)
         except KafkaError as error:
             codes.append(error.code)
     transition.effects.answer(ticket, codes)
     if left_ids and group.phase in WITH_GENERATION:
-        prepare(transition, f"members have left: {', '.join(left_ids)}")
+        prepare(transition, f"members have left: {', '.join(left_ids)}", client_id)
     elif left_ids:
         complete_if_joined(transition)
     return transition.done
 
 
-def _leave(transition: Transition, leaving: LeavingMember) -> str:
-    """Remove one member, and return its id."""
+def _leave(transition: Transition, leaving: LeavingMember) -> tuple[str, str]:
+    """Remove one member, and return its id and its client; no client for a pending id."""
     group, member_id = transition.group, leaving.member_id
     if member_id == NO_MEMBER_ID:
         instance_id = leaving.instance_id
@@ -130,14 +133,16 @@ def _leave(transition: Transition, leaving: LeavingMember) -> str:
     elif member_id in group.membership.pending:
         group.remove(member_id)
         transition.cancel_timers(member_id)
-        return member_id
+        return member_id, ""
     else:
         group.validate_member(member_id, leaving.instance_id)
+    client_id = group.membership[member_id].client_id
     remove(transition, member_id)
+    transition.note(client_id, "left")
     _logger.info(
         "member left",
         group=group.group_id,
         member=member_id,
         reason=leaving.reason or NO_REASON,
     )
-    return member_id
+    return member_id, client_id

@@ -44,11 +44,13 @@ def replace_static_member(
     leader_before = group.leader
     old = group.membership[old_id]
     member = _rename(transition, old, request.new_member_id)
+    transition.note(request.client_id, "joined")
     if group.phase is not ClassicState.STABLE:
         transition.park_join(member, request, ticket)
         if group.phase is ClassicState.COMPLETING_REBALANCE:
             # The leader may have assigned to the old id.
-            prepare(transition, f"static member {request.instance_id} is back during the rebalance")
+            cause = f"static member {request.instance_id} is back during the rebalance"
+            prepare(transition, cause, request.client_id)
         else:
             complete_if_joined(transition)
         return
@@ -59,7 +61,8 @@ def replace_static_member(
         _store(transition, ticket, answer, _undo(member, old_id, before))
     else:
         group.membership.set_join(member, ticket)
-        prepare(transition, f"with static member {request.instance_id} another protocol is chosen")
+        cause = f"with static member {request.instance_id} another protocol is chosen"
+        prepare(transition, cause, request.client_id)
 
 
 def _rename(transition: Transition, member: Member, new_id: str) -> Member:

@@ -6,10 +6,13 @@ from typing import Final
 from trio_kafka.coordinators.groups.classic import rebalance, session
 from trio_kafka.coordinators.groups.classic.group import JOIN, SESSION, SYNC, ClassicGroup
 from trio_kafka.coordinators.groups.classic.records import stored_group
+from trio_kafka.coordinators.groups.classic.ticket_waits import ticket_waits
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.protocols import GroupType, Replay
-from trio_kafka.coordinators.shards.effects import Effects, TimerKey
+from trio_kafka.coordinators.shards.effects import Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.protocols import WaitTimes
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey, GroupMetadataValue
 from trio_kafka.scheduling.chunked_work import Steps
@@ -82,3 +85,8 @@ class ClassicGroups:
         else:
             _OF_GROUP[str(name)](transition)
         return transition.done
+
+    def waits(self, group_id: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:
+        """Return what a pending join or sync waits for; empty if the group keeps no such ticket."""
+        group = self._groups.by_id.get(group_id)
+        return ticket_waits(group, ticket, times) if isinstance(group, ClassicGroup) else ()

@@ -10,6 +10,7 @@ from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import NO_ASSIGNMENT, Member
 from trio_kafka.coordinators.groups.classic.states import GroupEvent
 from trio_kafka.coordinators.groups.classic.values import Join, JoinAnswer, SyncAnswer
+from trio_kafka.coordinators.groups.history import ChangeKind
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
 from trio_kafka.coordinators.shards.effects import Effects, SetTimer, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -46,6 +47,10 @@ class Transition:
         It does not refer to this one, whose effects refer to it: the two would be a cycle.
         """
         return partial(Transition, self.group, self.settings)
+
+    def note(self, client_id: str, kind: ChangeKind) -> None:
+        """Note in the group's history that a member of this client joins or leaves."""
+        self.group.history.add_change(self.now_ms, client_id, kind)
 
     def renew_session(self, member: Member, timeout_ms: int | None = None) -> None:
         """Start the member's session again."""

@@ -200,6 +200,8 @@ def _join(
     bump = renamed or regex is not topic_regexes.Change.NONE
     plan = yield from refresh_epoch_plan(transition, before, after, bump=bump)
     owned = owned_partitions(subscription, transition.state.image)
+    if after.member_id not in group.by_id:
+        transition.note(after.client_id, "joined")
     replaced = group.static_member(request.instance_id)
     cause: str | None
     if replaced is not None and can_replace_classic(transition, replaced):

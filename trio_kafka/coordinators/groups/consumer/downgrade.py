@@ -78,6 +78,7 @@ def downgrade(
         since_ms=transition.now_ms,
         generation=group.epoch,
         protocol_type=CONSUMER,
+        history=state.history_of(group.group_id),
     )
     for member in members:
         classic.add(_classic_member(member))
@@ -101,17 +102,23 @@ def downgrade(
     state.searches.pop(group.group_id, None)
     state.groups.by_id[group.group_id] = classic
     _logger.info("consumer group downgraded to a classic group", group=group.group_id, cause=cause)
-    return _rebalanced(transition, classic, cause)
+    culprit = leaving[0] if leaving else joining
+    client_id = "" if culprit is None else culprit.client_id
+    return _rebalanced(transition, classic, cause, client_id=client_id)
 
 
-def _rebalanced(transition: Transition, classic: ClassicGroup, cause: str | None) -> Effects:
+def _rebalanced(
+    transition: Transition, classic: ClassicGroup, cause: str | None, *, client_id: str
+) -> Effects:
     group, state = transition.group, transition.state
     later = ClassicTransition(classic, transition.settings, transition.now_ms, transition.effects)
     for member in classic.membership:
         later.renew_session(member)
     if cause is not None:
         rebalance.prepare(
-            later, f"Downgrade group {group.group_id} from consumer to classic for {cause}."
+            later,
+            f"Downgrade group {group.group_id} from consumer to classic for {cause}.",
+            client_id,
         )
 
     def refused(error: KafkaError, now_ms: int) -> Effects:

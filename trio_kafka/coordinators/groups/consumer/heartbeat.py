@@ -127,6 +127,8 @@ def _reached(
 ) -> Effects:
     """Renew the session and answer. The answer has the assignment if it is new or was asked for."""
     transition.renew_session(reached.member_id)
+    if request.epoch == JOIN_EPOCH and reached.member_id not in transition.group.by_id:
+        transition.note(reached.client_id, "joined")
     tells = _wants_all(request) or not same_partitions(before.assigned, reached.assigned)
     answer = HeartbeatAnswer(
         reached.member_id,
@@ -164,6 +166,7 @@ def open_group(state: ConsumerShardState, group_id: str, now_ms: int) -> Transit
         return transition
     if not isinstance(group, ClassicGroup):
         return Transition.begin(state, state.existing(group_id), now_ms)
+    state.histories[group_id] = group.history
     if not group.is_empty:
         return upgrade(state, group, now_ms)
     transition = Transition.begin(state, state.new(group_id), now_ms)

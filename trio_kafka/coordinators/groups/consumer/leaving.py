@@ -42,6 +42,7 @@ def leave(transition: Transition, request: Heartbeat, ticket: Ticket) -> Effects
 def _leave_for_a_while(transition: Transition, member: Member) -> Effects:
     """Keep the assignment of a static member until its session ends."""
     _log(transition, member, "it left temporarily")
+    transition.note(member.client_id, "left")
     away = evolve(member, epoch=LEAVE_STATIC_EPOCH, revoking=NOTHING)
     transition.write(records.assignment(transition.group.group_id, away))
     return transition.effects
@@ -53,14 +54,24 @@ def fence(transition: Transition, member_id: str, reason: str) -> Effects | Step
     if member is None:
         return transition.effects
     _log(transition, member, reason)
-    return remove(transition, [member], NOBODY, None)
+    return remove(transition, [member], NOBODY, None, reason=reason)
 
 
 def remove(
-    transition: Transition, members: Sequence[Member], ticket: Ticket, answer: object
+    transition: Transition,
+    members: Sequence[Member],
+    ticket: Ticket,
+    answer: object,
+    *,
+    reason: str = "",
 ) -> Steps[Effects]:
-    """Remove members. The next heartbeat computes a new target assignment."""
+    """Remove members. The next heartbeat computes a new target assignment.
+
+    reason: why a member is fenced; empty: the members leave by themselves.
+    """
     group = transition.group
+    for member in members:
+        transition.note(member.client_id, "timed out" if reason else "left")
     if ticket is not NOBODY:
         transition.effects.answer(ticket, answer)
     if not members:
@@ -73,7 +84,10 @@ def remove(
     for regex in unused:
         transition.write(records.no_expression(group.group_id, regex))
     remaining = group.subscriptions.topics_without(members, unused)
-    epoch = transition.bump((yield from transition.metadata_hash(remaining)))
+    ids = ", ".join(member.member_id for member in members)
+    cause = f"member {ids} was removed: {reason}" if reason else f"members have left: {ids}"
+    metadata_hash = yield from transition.metadata_hash(remaining)
+    epoch = transition.bump(metadata_hash, cause, members[0].client_id)
     if len(members) == len(group.by_id):
         # The next group need not wait for the interval of an assignment without members.
         transition.write(records.target_epoch(group.group_id, epoch, 0))

@@ -86,7 +86,11 @@ def refresh_epoch_plan(
     metadata_hash = yield from transition.metadata_hash(topics)
     epoch = group.epoch
     if bump or metadata_hash != group.metadata_hash:
-        epoch = transition.bump(metadata_hash)
+        cause, client_id = "topics that the group reads have changed", ""
+        if bump:
+            client_id, noun = after.client_id, f"member {after.member_id}"
+            cause = f"new {noun}" if is_new else f"{noun} has changed its subscription"
+        epoch = transition.bump(metadata_hash, cause, client_id)
     transition.refreshed(epoch)
     if group.has_subscription_metadata:
         transition.write(records.no_subscription_metadata(group.group_id))

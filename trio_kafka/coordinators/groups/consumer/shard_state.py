@@ -1,6 +1,6 @@
 """State that the consumer groups of one shard share beside their records. All of it may be lost."""
 
-from typing import Self
+from typing import Final, Self
 
 from attrs import field
 
@@ -9,11 +9,14 @@ from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.regex_search import Search, Searches
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.history import GroupHistory
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.coordinators.shards.effects import TimerKey
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import TopicId
+
+_SPARE: Final = 64  # histories of groups that may be gone
 
 
 @define(eq=False)
@@ -25,6 +28,8 @@ class ConsumerShardState:
     run_searches: what runs them.
     joining, revoking: timers of members that were told to join again, and of members that must
     revoke partitions, with their epoch.
+    histories: of consumer groups. A group is made anew when its first record is replayed, so they
+    are kept beside the groups; see `history_of`.
     """
 
     groups: Groups
@@ -35,6 +40,7 @@ class ConsumerShardState:
     searches: dict[str, Search] = field(factory=dict)
     joining: set[TimerKey] = field(factory=set)
     revoking: dict[TimerKey, int] = field(factory=dict)
+    histories: dict[str, GroupHistory] = field(factory=dict)
 
     @classmethod
     def of(cls, groups: Groups) -> Self:
@@ -51,6 +57,18 @@ class ConsumerShardState:
 
     def settings_of(self, group_id: str) -> GroupSettings:
         return self.groups.settings_of(group_id)
+
+    def history_of(self, group_id: str) -> GroupHistory:
+        """Return the history of a group. Histories of groups that are gone are dropped from time to
+        time, when a new one is made.
+        """
+        history = self.histories.get(group_id)
+        if history is None:
+            by_id, histories = self.groups.by_id, self.histories
+            if len(histories) > 2 * len(by_id) + _SPARE:
+                self.histories = {name: old for name, old in histories.items() if name in by_id}
+            history = self.histories[group_id] = GroupHistory()
+        return history
 
     def existing(self, group_id: str, noun: str = "Group") -> ConsumerGroup:
         """Return the consumer group. Raises KafkaError(GROUP_ID_NOT_FOUND)."""

@@ -25,9 +25,11 @@ from trio_kafka.coordinators.groups.consumer.transition import (
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.protocols import GroupType
-from trio_kafka.coordinators.shards.effects import Effects, TimerKey
+from trio_kafka.coordinators.shards.effects import Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.protocols import WaitTimes
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.scheduling.chunked_work import Steps
 
@@ -85,6 +87,11 @@ class ConsumerGroups:
             if number % _A_STEP == 0:
                 yield
         return Effects()
+
+    def waits(self, group_id: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:
+        """No request is kept: members learn of a new assignment by heartbeats."""
+        del group_id, ticket, times
+        return ()
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
         """Handle a timer that is due."""

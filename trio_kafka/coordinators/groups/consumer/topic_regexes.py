@@ -156,7 +156,8 @@ def _take(transition: Transition, search: Search) -> Steps[Effects]:
         yield
     metadata_hash = yield from transition.metadata_hash(subscriptions.topics_if_resolved(changed))
     if changed or metadata_hash != group.metadata_hash:
-        transition.refreshed(transition.bump(metadata_hash))
+        cause = "topics that match the group's regular expressions have changed"
+        transition.refreshed(transition.bump(metadata_hash, cause))
     _logger.info(
         "regular expressions resolved",
         group=group.group_id,

@@ -12,6 +12,7 @@ from trio_kafka.coordinators.groups.consumer.member import Member, MemberState
 from trio_kafka.coordinators.groups.consumer.metadata_hash import metadata_hash
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.subscriptions import Counts
+from trio_kafka.coordinators.groups.history import ChangeKind
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, SetTimer, TimerKey
 from trio_kafka.introspect.log import get_logger
@@ -51,12 +52,27 @@ class Transition:
         """Return the hash of the subscribed topics as they are now."""
         return metadata_hash(topics, self.state.image, self.state.hashes)
 
-    def bump(self, metadata_hash: int) -> int:
-        """Increase the group's epoch, so that its members are assigned again; return it."""
+    def bump(self, metadata_hash: int, cause: str, client_id: str = "") -> int:
+        """Increase the group's epoch, so that its members are assigned again; return it.
+
+        client_id: client whose member causes it; empty: no member does.
+        """
         group, epoch = self.group, self.group.epoch + 1
+        history = self.state.history_of(group.group_id)
+        history.add_rebalance(self.now_ms, group.epoch, cause, client_id=client_id)
         self.write(records.group_epoch(group.group_id, epoch, metadata_hash))
-        _logger.info("group epoch increased", group=group.group_id, epoch=epoch, hash=metadata_hash)
+        _logger.info(
+            "group epoch increased",
+            group=group.group_id,
+            epoch=epoch,
+            hash=metadata_hash,
+            cause=cause,
+        )
         return epoch
+
+    def note(self, client_id: str, kind: ChangeKind) -> None:
+        """Note in the group's history that a member of this client joins or leaves."""
+        self.state.history_of(self.group.group_id).add_change(self.now_ms, client_id, kind)
 
     def refreshed(self, epoch: int) -> None:
         """Note that the topics were refreshed for this epoch."""

@@ -1,0 +1,1 @@
+"""Rules: pure functions of two moments, each file for one trouble."""

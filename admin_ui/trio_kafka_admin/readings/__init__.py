@@ -1,0 +1,1 @@
+"""Readings of the broker that `BrokerReader` offers to pages: one module for each kind."""

@@ -1,0 +1,183 @@
+"""The landing page in a browser: what it says of a busy broker, and how it looks.
+
+TRIO_KAFKA_PICTURES is a directory that keeps the pictures.
+"""
+
+import json
+import os
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+
+from tests.e2e.browser import browser, errors_of, wait_until
+from tests.e2e.landing_load import load
+from trio_kafka.testing.processes import broker_process, unused_port
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+WIDTHS = (390, 1280, 1920)
+REFRESH_MS = 250
+WITHIN_S = 5.0
+TITLES = {
+    "group settlement waits for member settle-a (127.0.0.1)": "wrong",
+    "client importer is throttled": "watch",
+    "fetch of nightly-export has waited": "waits",
+}
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[Chrome]:
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture
+def driver(started: Chrome) -> Iterator[Chrome]:
+    """One whose console has said nothing when the test is over: no error, no report of the CSP."""
+    started.get("about:blank")
+    errors_of(started)
+    yield started
+    assert errors_of(started) == []
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    return Path(os.environ.get("TRIO_KAFKA_PICTURES", tmp_path))
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["busy", "calm"])
+def landing(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, bool]]:
+    """Address of the landing page of a broker under load, and whether it has troubles."""
+    http = f"http://127.0.0.1:{unused_port()}"
+    settings = (f"plugin.http.listeners={http}", f"plugin.admin.refresh.ms={REFRESH_MS}")
+    with (
+        broker_process(tmp_path_factory.mktemp("broker"), *settings) as broker,
+        load(broker, troubles=request.param) as clients,
+    ):
+        if request.param:  # once settle-a is a member, another one wants to be one, too
+            wait_until_assigned(f"{http}/admin")
+            topics = ["payments", "orders"]
+            clients.run(clients.consume, "settle-b", "settlement", topics)
+        yield f"{http}/admin/overview", request.param
+
+
+def wait_until_assigned(ui: str) -> None:
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        page = read(f"{ui}/api/overview")
+        stages = {stage["name"]: stage for stage in page["lanes"][0]["stages"]}
+        rows = {row["label"]: row["words"] for row in stages["coordinator"]["rows"]}
+        if rows.get("settlement", "").startswith("1 member"):
+            return
+        time.sleep(0.2)
+    raise AssertionError("settle-a did not join")
+
+
+def read(address: str) -> Any:
+    with urllib.request.urlopen(address, timeout=10) as answer:
+        return json.load(answer)
+
+
+def titles(driver: Chrome) -> dict[str, str]:
+    """Severities of the findings that need no click, by their titles."""
+    script = """return [...document.querySelectorAll("#live > .findings > .finding")].map(
+        (row) => [row.querySelector("b").textContent, row.className.split(" ")[1]])"""
+    return dict(driver.execute_script(script))
+
+
+def has_all(driver: Chrome) -> bool:
+    there = titles(driver)
+    return all(
+        any(title.startswith(start) and severity == kind for title, severity in there.items())
+        for start, kind in TITLES.items()
+    )
+
+
+def set_view(driver: Chrome, width: int, *, dark: bool, height: int = 900) -> None:
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def test_landing_page_names_each_cause_without_a_click(
+    driver: Chrome, landing: tuple[str, bool]
+) -> None:
+    address, has_troubles = landing
+    driver.get(address)
+
+    if has_troubles:
+        wait_until(driver, has_all, 45)  # a Fetch may just have been answered
+    driver.get(address)
+    headline = driver.find_element(By.CSS_SELECTOR, ".headline").text
+    if has_troubles:
+        wait_until(driver, has_all, 30)
+        assert "group settlement waits for member settle-a" in headline
+        open_stages = driver.find_elements(
+            By.CSS_SELECTOR, ".stage.wrong[open], .stage.watch[open]"
+        )
+        assert len(open_stages) >= 2
+    assert " requests a second" in headline
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_landing_page_fits_its_window_and_makes_a_picture(
+    driver: Chrome, landing: tuple[str, bool], pictures: Path, *, width: int, dark: bool
+) -> None:
+    address, has_troubles = landing
+    set_view(driver, width, dark=dark)
+    driver.get(address)
+    if has_troubles:
+        wait_until(driver, has_all, 45)
+
+    size = (
+        "const e = document.documentElement; return [e.scrollWidth, e.clientWidth, e.scrollHeight]"
+    )
+    scroll_width, shown_width, height = driver.execute_script(size)
+    set_view(driver, width, dark=dark, height=min(height, 3000))
+    name = f"landing-{'busy' if has_troubles else 'calm'}-{width}{'-dark' if dark else ''}.png"
+    assert driver.save_screenshot(str(pictures / name))
+
+    assert scroll_width <= shown_width
+    beyond = """return [...document.querySelectorAll("#live .way *, #live .findings *")].filter(
+        (part) => part.getBoundingClientRect().right > innerWidth + 1).length"""
+    assert driver.execute_script(beyond) == 0
+
+
+def test_first_view_is_complete_without_javascript(
+    driver: Chrome, landing: tuple[str, bool]
+) -> None:
+    address, has_troubles = landing
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        driver.get(address)
+        text = driver.find_element(By.ID, "live").text
+    finally:
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+    assert "requests a second" in text
+    assert ("settle-a" in text) is has_troubles
+
+
+def test_dot_of_the_stuck_request_leads_to_a_page_about_it(
+    driver: Chrome, landing: tuple[str, bool]
+) -> None:
+    address, has_troubles = landing
+    if not has_troubles:
+        pytest.skip("nothing is stuck")
+    driver.get(address)
+    wait_until(driver, has_all, 45)
+    look = "#live > .findings > .finding.wrong a"
+    target = driver.find_element(By.CSS_SELECTOR, look).get_attribute("href")
+    driver.get(str(target))
+
+    assert "settlement" in driver.find_element(By.CSS_SELECTOR, "main").text
