@@ -101,13 +101,13 @@ class PartitionLog:
         body = BatchBody()
         for record in records:
             body.add_pair(*self._encode_record(record), now_ms)
-        return self._append(body, now_ms)
+        return self._append(self._closed(body), now_ms)
 
-    def _append(self, body: BatchBody, now_ms: int) -> AppendReceipt | None:
+    def _append(
+        self, encoded: Batch, now_ms: int, check: AppendCheck | None = None
+    ) -> AppendReceipt | None:
         """now_ms: time of the append, maybe later than that of the records."""
-        return self._unless_committed(self._put(*self._closed(body), now_ms))
-
-    def _unless_committed(self, written: AppendReceipt) -> AppendReceipt | None:
+        written = self._put(*encoded, now_ms, check)
         result, log = written.result, self.partition.leading
         if log is not None and type(result) is Appended and result.last_offset < log.high_watermark:
             return None  # no replica and no sync to wait for
@@ -133,7 +133,7 @@ class PartitionLog:
                     yield
             producer = ProducerFields(origin.producer_id, origin.producer_epoch, 0)
             batch, header = self._closed(body, producer, TRANSACTIONAL)
-        return self._unless_committed(self._put(batch, header, now_ms, origin.check))
+        return self._append((batch, header), now_ms, origin.check)
 
     def _put(
         self,
@@ -171,7 +171,10 @@ class PartitionLog:
         room = min(self._limit, _LOOSE)
         if not self._is_plain:
             room = min(self._limit - self._limit // _GROWN, _COMPRESSED)
-        return EncodedBatch(room, self._encode_record, self._append)
+        return EncodedBatch(room, self._encode_record, self._append_open)
+
+    def _append_open(self, body: BatchBody, now_ms: int) -> AppendReceipt | None:
+        return self._append(self._closed(body), now_ms)
 
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool = True
