@@ -6,6 +6,7 @@ __all__ = [
     "client_address",
     "consumer",
     "coordinator",
+    "facts",
     "groups",
     "lag",
     "offset_values",

@@ -27,6 +27,7 @@ from trio_kafka.replication.leader.append import append_own
 from trio_kafka.replication.leader.append_waits import append_waits
 from trio_kafka.replication.leader.produce_wait import acknowledged
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.roles import Leading
 from trio_kafka.scheduling.chunked_work import Steps
 
 Batch: TypeAlias = tuple[memoryview, BatchHeader]
@@ -107,11 +108,14 @@ class PartitionLog:
         self, encoded: Batch, now_ms: int, check: AppendCheck | None = None
     ) -> AppendReceipt | None:
         """now_ms: time of the append, maybe later than that of the records."""
-        written = self._put(*encoded, now_ms, check)
-        result, log = written.result, self.partition.leading
-        if log is not None and type(result) is Appended and result.last_offset < log.high_watermark:
+        result, role = self._put(*encoded, now_ms, check), self.partition.role
+        if (
+            type(result) is Appended
+            and type(role) is Leading
+            and result.last_offset < role.log.high_watermark
+        ):
             return None  # no replica and no sync to wait for
-        return written
+        return AppendReceipt(result)
 
     def append_for(
         self, origin: Origin, records: Sequence[CoordinatorRecord], now_ms: int
@@ -141,13 +145,12 @@ class PartitionLog:
         header: BatchHeader,
         now_ms: int | None = None,
         check: AppendCheck | None = None,
-    ) -> AppendReceipt:
+    ) -> Appended | Queued:
         """check: made now, and again at the turn of a queued append."""
-        log = self.partition.leading
         try:
-            if check is not None and log is not None:
+            if check is not None and (log := self.partition.leading) is not None:
                 check(log.producers, header)
-            result = append_own(
+            return append_own(
                 self.partition,
                 batch,
                 acks=ACKS_ALL,
@@ -158,7 +161,6 @@ class PartitionLog:
             )
         except KafkaError as error:
             raise as_coordinator(error) from error
-        return AppendReceipt(result)
 
     def open(self) -> EncodedBatch[AppendReceipt]:
         """See `ShardLog`."""
@@ -202,7 +204,7 @@ class PartitionLog:
         batch, header = close_batch(
             body, codec=self._compression, producer=producer, attributes=attributes
         )
-        if len(batch) > self._limit:
+        if len(batch) > self.partition.settings.limits.max_message_bytes:
             self._refuse(batch)
         return memoryview(batch), header
 
@@ -224,7 +226,7 @@ class PartitionLog:
         for batch, header in encoded:
             yield  # a batch may have a megabyte
             try:
-                written = self._put(batch, header)
+                written = AppendReceipt(self._put(batch, header))
             except KafkaError as error:
                 if written is None:
                     raise
