@@ -93,8 +93,7 @@ docs: .venv/docs.stamp
 
 # A picture of the admin UI, as a test sees it in Chromium.
 screenshot: .venv/test.stamp
-	mkdir -p build
-	TRIO_KAFKA_SCREENSHOT=$(CURDIR)/build/admin-ui.png $(BIN)/pytest -q tests/e2e/test_admin_ui.py -k screenshot
+	TRIO_KAFKA_SCREENSHOT=$(CURDIR)/docs/images $(BIN)/pytest -q -n 0 tests/e2e/test_landing.py -k screenshot
 
 wheel: .venv/build.stamp
 	$(BIN)/python -m hatchling build -t wheel -d dist

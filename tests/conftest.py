@@ -7,7 +7,6 @@ installed, and one that finds it missing has shown nothing.
 import gc
 import os
 import random
-import shutil
 import time
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import ExitStack
@@ -155,9 +154,12 @@ def seeds(size: Callable[[int, int], int]) -> Seeds:
 @pytest.fixture(scope="session")
 def kafka_tool() -> Path:
     """The script that runs Apache Kafka's own tools; its jars come with Maven at the first run."""
-    for program in ("java", "mvn", "flock"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
+    from tests.clients.build import MissingError, class_path
+
+    try:
+        class_path("tools")
+    except MissingError as missing:
+        pytest.skip(str(missing))
     return APACHE_KAFKA / "tool.sh"
 
 

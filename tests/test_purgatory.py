@@ -347,6 +347,7 @@ async def test_operation_adds_age_and_deadline_to_what_it_waits_for(
     autojump_clock: MockClock,
 ) -> None:
     bench = Bench()
+    await trio.sleep(1)
     delayed = Delayed((), trio.current_time() + 30, lambda _: None, bench.purgatory, Says())
     delayed.since = trio.current_time()
     await trio.sleep(10)
@@ -367,7 +368,7 @@ async def test_operation_that_says_nothing_waits_for_a_change_of_its_keys() -> N
     assert (keyed.words, keyed.left_s) == ("a change in Fetch: str", 1.0)
 
 
-async def test_completed_operation_releases_what_tells_of_its_wait() -> None:
+async def test_completed_operation_releases_the_object_that_describes_its_wait() -> None:
     bench = Bench()
     parked = Delayed(("a",), 9.0, lambda _: "done", bench.purgatory, Says())
     bench.purgatory.watch(parked, bench.lane.append, bench.answers.append)

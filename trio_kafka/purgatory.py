@@ -20,7 +20,7 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.introspect.waits import Subject, SubjectKind, Wait, Waiting, timed
-from trio_kafka.pending import NO_ANSWER, Eventual, Pending, then
+from trio_kafka.pending import NO_ANSWER, Eventual, Pending
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -105,8 +105,11 @@ class Timers:
             "next": self._heap[0][0] if self._heap else None,
         }
 
-    async def run(self) -> NoReturn:
-        """Make the calls when they are due, until cancelled."""
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Make the calls when they are due, until cancelled; started at once."""
+        task_status.started()
         while True:
             first = self._heap[0][0] if self._heap else float("inf")
             with trio.CancelScope(deadline=first) as self._scope:
@@ -212,7 +215,9 @@ def _then(
     value = try_complete(timed_out)
     if value is None:
         return None
-    result = then(None if value is NO_ANSWER else value, finish)
+    if isinstance(value, Pending):
+        return value.then(finish)
+    result = finish(None if value is NO_ANSWER else value)
     return NO_ANSWER if result is None else result
 
 

@@ -126,7 +126,9 @@ class LagHistory:
                 await trio.lowlevel.checkpoint()
         self._series = series
         groups = dict[str, LagSeries]()
-        for group_id, lag in lags.items():
+        for number, (group_id, lag) in enumerate(lags.items(), 1):
+            if not number % _A_STEP:
+                await trio.lowlevel.checkpoint()
             groups[group_id] = self._of_group.get(group_id) or LagSeries()
             # Its end is a constant, as a smaller one would begin a new series.
             groups[group_id].add(now, -lag, 0)
@@ -147,13 +149,13 @@ class LagHistory:
     def trend_of(self, group_id: str, partitions: Iterable[tuple[str, int]]) -> LagTrend | None:
         """Return the trend of these partitions of a group together."""
         trends = [self.trend(group_id, *partition) for partition in partitions]
-        known = [trend for trend in trends if trend is not None]
-        if not known:
+        sampled = [trend for trend in trends if trend is not None]
+        if not sampled:
             return None
         return LagTrend(
-            produced_per_s=sum(trend.produced_per_s for trend in known),
-            consumed_per_s=sum(trend.consumed_per_s for trend in known),
-            lag=sum(trend.lag for trend in known),
+            produced_per_s=sum(trend.produced_per_s for trend in sampled),
+            consumed_per_s=sum(trend.consumed_per_s for trend in sampled),
+            lag=sum(trend.lag for trend in sampled),
         )
 
     def points_of(self, group_id: str) -> list[tuple[float, int]]:

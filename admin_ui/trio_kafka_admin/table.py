@@ -20,6 +20,7 @@ _PADDING: Final = 24
 _NUMBER_WIDTH: Final = 80  # pixels of a column, with which it is still easy to read
 _TEXT_WIDTH: Final = 135
 _LONG_WIDTH: Final = 240
+_SMALL: Final = 340  # a table as wide as this fits a phone
 _NARROW: Final = 720  # a table as wide as this fits a screen of 760 px
 _MIDDLE: Final = 1200  # one of 1240 px
 _WIDE: Final = 1500  # one of 1560 px
@@ -141,14 +142,14 @@ def _width_class(columns: Sequence[Column]) -> str:
     """Return the class that tells the style sheet from which width on the rows fit a line."""
     width = sum(map(_width, columns))
     if width <= _NARROW:
-        return "data"
+        return "data small" if width <= _SMALL else "data"
     return "data middle" if width <= _MIDDLE else "data wide"
 
 
 def _longest_word(columns: Sequence[Column]) -> int:
     """Return the characters of the longest words with which all columns fit the screen."""
     width = sum(map(_width, columns))
-    screen = next((limit for limit in (_NARROW, _MIDDLE) if width <= limit), _WIDE)
+    screen = next((limit for limit in (_SMALL, _NARROW, _MIDDLE) if width <= limit), _WIDE)
     texts = sum(not column.number for column in columns)
     room = screen - _NUMBER_WIDTH * (len(columns) - texts)
     return max((room // max(texts, 1) - _PADDING) // _CHARACTER, 1)

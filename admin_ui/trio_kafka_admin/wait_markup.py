@@ -42,26 +42,25 @@ def amount(wait: Mapping[str, Any]) -> Html:
 
 def remaining(wait: Mapping[str, Any]) -> Html:
     """Return the time until the deadline; a dash without one."""
-    return DASH if wait["left_s"] is None else text(seconds(wait["left_s"]))
+    left_s = wait["left_s"]
+    return DASH if left_s is None else Html(text(seconds(left_s)).replace(" ", "&nbsp;"))
 
 
 def wait_item(wait: Mapping[str, Any], place: Place) -> Html:
-    """Return one link of a chain as a list item: the wait, on what, for how long, and its end."""
+    """Return one link of a chain as a list item: on what, the wait, for how long, and its end."""
     times = []
     if wait["age_s"] is not None:
         times.append(f"for {seconds(wait['age_s'])}")
     if wait["left_s"] is not None:
         times.append(f"{seconds(wait['left_s'])} left")
     end = f", then {wait['then']}" if wait["then"] and wait["left_s"] is not None else ""
-    meter = _meter(wait)
-    return tag(
-        "li",
-        tag("b", text(wait["cause"])),
-        text(f" {wait['words']} "),
-        tag("span", on_link(wait, place), class_="on"),
-        join([text(" "), tag("small", text(f"{', '.join(times)}{end}"))]) if times else NOTHING,
-        meter,
-    )
+    lines = [
+        tag("div", tag("b", on_link(wait, place)), text(f" ({wait['cause']})")),
+        tag("div", text(wait["words"]), _meter(wait)),
+    ]
+    if times:
+        lines.append(tag("div", text(f"{', '.join(times)}{end}"), class_="about"))
+    return tag("li", *lines)
 
 
 def _meter(wait: Mapping[str, Any]) -> Html:

@@ -42,6 +42,7 @@ FEW: Final = 16  # partitions of one topic, up to which a response without error
 KEPT: Final = 512  # such responses
 UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _partitions: Final = attrgetter("partitions")
+_number: Final = attrgetter("partition_index")
 
 
 @api(OffsetCommitRequest, largest=MANY_PARTITIONS)
@@ -73,6 +74,7 @@ class _Commit:
     topics: list[TopicOffsets] = field(factory=list, init=False)
     partitions: Container[int] = field(default=(), init=False)
     offsets: list[PartitionOffset] = field(factory=list, init=False)
+    has_offsets: bool = field(default=False, init=False)
 
     def begin_topic(self, topic: OffsetCommitRequestTopic) -> None:
         """Begin a topic. Raises KafkaError if it does not exist, or may not be read."""
@@ -92,6 +94,7 @@ class _Commit:
         """Add a partition. Return its error code; 0: the group decides."""
         if row.partition_index not in self.partitions:
             return UNKNOWN
+        self.has_offsets = True
         self.offsets.append(
             PartitionOffset(
                 row.partition_index,
@@ -106,7 +109,7 @@ class _Commit:
         """Ask the group to store the offsets, unless there are none. codes: for each topic."""
         request, version = self.request, self.context.version
         respond = partial(_respond, request, version, codes)
-        if not any(topic.partitions for topic in self.topics):
+        if not self.has_offsets:
             return respond([])
         commit = Commit(
             request.group_id,
@@ -117,7 +120,8 @@ class _Commit:
             version,
             request.retention_time_ms,
         )
-        return then(self.context[GroupCoordinator].offsets.commit(commit), respond)
+        of_group = self.context[GroupCoordinator].offsets.commit(commit)
+        return respond(of_group) if type(of_group) is list else then(of_group, respond)
 
 
 def _respond(
@@ -127,10 +131,11 @@ def _respond(
     them.
     """
     topics = request.topics
-    if len(topics) == 1 and _is_all_well(topics[0], of_group):
+    if len(topics) == 1 and not any(of_group):
         topic = topics[0]
-        numbers = tuple([row.partition_index for row in topic.partitions])
-        return _all_well(version, topic.name, topic.topic_id, numbers)
+        numbers = tuple(map(_number, topic.partitions))
+        if len(of_group) == len(numbers) <= FEW:
+            return _all_well(version, topic.name, topic.topic_id, numbers)
     in_order, told_by_group = chain.from_iterable(codes), iter(of_group)
     return rows(
         topics,
@@ -141,11 +146,6 @@ def _respond(
         lambda answered: OffsetCommitResponse(topics=answered),
         group=lambda topic, answers: OffsetCommitResponseTopic(topic.name, topic.topic_id, answers),
     )
-
-
-def _is_all_well(topic: OffsetCommitRequestTopic, of_group: list[int]) -> bool:
-    """Return whether the group has stored all offsets of a few partitions."""
-    return len(of_group) == len(topic.partitions) <= FEW and not any(of_group)
 
 
 @lru_cache(maxsize=KEPT)

@@ -124,7 +124,7 @@ class _Commit:
         if admission is None:
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not served")
         number = context[GroupCoordinator].topic.partition_of(request.group_id)
-        partition = context[Replicas].find(CONSUMER_OFFSETS, number)
+        partition = context[Replicas].find((CONSUMER_OFFSETS, number))
         if partition is None:
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
         producer = ProducerFields(request.producer_id, request.producer_epoch)

@@ -54,7 +54,7 @@ async def test_admitted_batch_is_appended_and_later_ones_need_no_question(
 @pytest.mark.parametrize(
     ("version", "adds", "knows"), [(10, False, False), (11, False, True), (12, True, True)]
 )
-async def test_version_of_produce_tells_whether_partitions_are_added_or_verified(
+async def test_version_of_produce_decides_whether_partitions_are_added_or_verified(
     autojump_clock: MockClock, version: int, adds: bool, knows: bool
 ) -> None:
     async with broker() as served:
@@ -108,21 +108,21 @@ async def test_batch_that_waits_for_the_coordinator_is_appended_with_its_own_byt
         await served.create_topic("t")
         waits = Waits()
         Coordinator(served, waits)
-        results = []
+        results, first = [], b"first" * 60_000
 
         async def send() -> None:
-            results.extend(await produce_in_transaction(served, "t", b"first", acks=-1))
+            results.extend(await produce_in_transaction(served, "t", first, acks=-1))
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(send)
             await trio.sleep(1)
             for _ in range(3):  # the frame of the parked request is used again
-                await other.ask(produce_request("t", (0, batch(b"other" * 9))), 9)
+                await other.ask(produce_request("t", (0, batch(b"other" * 60_000))), 9)
             assert results == []
             waits.complete("verdict", {})
 
         assert [(row.error_code, row.base_offset) for row in results] == [(0, 3)]
-        assert values_of(await fetch(served, "t", 3)) == [b"first"]
+        assert values_of(await fetch(served, "t", 3)) == [first]
 
 
 async def test_verdict_after_the_end_of_the_transaction_admits_nothing(

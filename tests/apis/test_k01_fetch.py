@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -34,10 +35,10 @@ from trio_kafka.protocol.messages.k01_fetch import (
     ReplicaState,
 )
 from trio_kafka.replication.leader.fetch import FetchAnswer
-from trio_kafka.replication.leader.read import Isolation, PartitionRead
+from trio_kafka.replication.leader.read import PartitionRead
 from trio_kafka.testing.broker import ServedBroker, newest
 from trio_kafka.testing.scripted_client import ScriptedClient
-from trio_kafka_apis.k01_fetch import MANY, _respond
+from trio_kafka_apis.k01_fetch import MANY, _Fetch
 
 UNKNOWN_ID = b"?" * 16
 BY_NAME = IDS_SINCE - 1
@@ -471,7 +472,8 @@ def test_ranges_of_a_wide_response_that_is_not_finished_are_released() -> None:
     count = MANY + 1
     reads: Any = [(("t", n), PartitionRead(range=Range(n))) for n in range(count)]  # type: ignore[arg-type]
     context: Any = None
-    work = _respond(Isolation.LOG_END, context, FetchAnswer(session_id=0, parts=reads))
+    fetch = _Fetch(FetchRequest(), context, attrgetter("topic"))
+    work = fetch.respond(FetchAnswer(session_id=0, parts=reads))
     assert isinstance(work, Work)
     next(work.steps)
 

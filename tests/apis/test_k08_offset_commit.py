@@ -39,7 +39,7 @@ def codes(answer: OffsetCommitResponse) -> list[list[tuple[int, int]]]:
 
 
 def stored(served: ServedBroker, group: str, topic: str, partition: int) -> int | None:
-    offsets = served.broker.groups.topic.shard_of(group).machine.offsets
+    offsets = served.broker.groups.coordinator.shard_of(group).machine.offsets
     value = offsets.get(group, topic, partition)
     return None if value is None else value.offset
 
@@ -59,7 +59,7 @@ async def test_committed_offsets_are_stored_with_the_id_of_their_topic(
             assert answer.topics[0].topic_id == topic_id
         else:
             assert answer.topics[0].name == "t"
-        value = served.broker.groups.topic.shard_of("g").machine.offsets.get("g", "t", 1)
+        value = served.broker.groups.coordinator.shard_of("g").machine.offsets.get("g", "t", 1)
         assert value is not None
         assert (value.offset, value.metadata) == (7, "m")
         assert value.topic_id == topic_id

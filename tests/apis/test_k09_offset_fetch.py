@@ -139,7 +139,7 @@ async def test_a_fetch_of_stable_offsets_fails_while_a_transaction_is_pending(
         await served.create_topic("t")
         await served.serve_groups("g")
         await commit(served, "g", "t", 0, 7)
-        pending = served.broker.groups.topic.shard_of("g").machine.offsets.pending
+        pending = served.broker.groups.coordinator.shard_of("g").machine.offsets.pending
         pending.add(1, OffsetCommitKey("g", "t", 0), OffsetCommitValue(9, metadata=""))
         unstable = await served.ask(asking(version, 0, stable=True), version)
         plain = await served.ask(asking(version, 0), version)

@@ -112,7 +112,7 @@ async def test_the_rebalance_timeout_is_the_session_timeout_before_version_1(
         await served.serve_groups(GROUP)
         joined = await join(served, 0)
 
-        member = served.broker.groups.topic.shard_of(GROUP).machine.by_id[GROUP].members()[0]
+        member = served.broker.groups.coordinator.shard_of(GROUP).machine.by_id[GROUP].members()[0]
 
     assert (member.member_id, member.rebalance_timeout_ms) == (joined.member_id, 10_000)
     assert member.client_host == "/127.0.0.1"
@@ -125,7 +125,7 @@ async def test_reason_and_timeouts_of_a_joining_member_are_stored(
     async with broker() as served:
         await served.serve_groups(GROUP)
         await join(served, version, reason="it was told to", rebalance_timeout_ms=7000)
-        group = served.broker.groups.topic.shard_of(GROUP).machine.by_id[GROUP]
+        group = served.broker.groups.coordinator.shard_of(GROUP).machine.by_id[GROUP]
 
     assert "(it was told to)" in group.describe()["rebalance 1"]
     (member,) = group.members()
@@ -159,7 +159,9 @@ async def test_a_waiting_join_does_not_block_other_requests(autojump_clock: Mock
         async with trio.open_nursery() as nursery:
             nursery.start_soon(newcomer)
             await trio.sleep(1)
-            parked = served.broker.groups.topic.shard_of(GROUP).machine.by_id[GROUP].describe()
+            parked = (
+                served.broker.groups.coordinator.shard_of(GROUP).machine.by_id[GROUP].describe()
+            )
             assert (await served.ask(join_request(9, group="other"), 9)).error_code
 
     assert (parked["joined"], parked["state"]) == (1, "PreparingRebalance")

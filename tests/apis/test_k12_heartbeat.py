@@ -58,6 +58,6 @@ async def test_a_heartbeat_during_a_rebalance_is_answered_rebalance_in_progress(
 async def test_heartbeats_succeed_while_the_group_is_loading(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.serve_groups(GROUP)
-        served.broker.groups.topic.shard_of(GROUP).state = ShardState.LOADING
+        served.broker.groups.coordinator.shard_of(GROUP).state = ShardState.LOADING
 
         assert (await served.ask(HeartbeatRequest(GROUP, 1, "m"))).error_code == 0

@@ -41,7 +41,7 @@ async def test_a_member_that_left_cannot_leave_again(
         request = leaving(version, group.members[0])
 
         assert code_of(await served.ask(request, version), version) == 0
-        left = served.broker.groups.topic.shard_of(GROUP).machine.by_id[GROUP]
+        left = served.broker.groups.coordinator.shard_of(GROUP).machine.by_id[GROUP]
         assert (left.state, left.members()) == ("Empty", [])
         again = await served.ask(request, version)
 
@@ -66,7 +66,7 @@ async def test_an_error_of_the_group_is_returned_once_without_members(
     async with broker() as served:
         await served.serve_groups(GROUP)
         nameless = await served.ask(leaving(version, "ghost", ""), version)
-        served.broker.groups.topic.shard_of(GROUP).state = ShardState.LOADING
+        served.broker.groups.coordinator.shard_of(GROUP).state = ShardState.LOADING
         loading = await served.ask(leaving(version, "ghost"), version)
 
     assert nameless == LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)

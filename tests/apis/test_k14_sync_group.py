@@ -99,7 +99,7 @@ async def test_a_sync_while_the_group_is_loading_is_answered_load_in_progress(
 ) -> None:
     async with broker() as served:
         await served.serve_groups(GROUP)
-        served.broker.groups.topic.shard_of(GROUP).state = ShardState.LOADING
+        served.broker.groups.coordinator.shard_of(GROUP).state = ShardState.LOADING
 
         answer = await sync(served, JoinGroupResponse(generation_id=1, member_id="m"))
 

@@ -103,7 +103,7 @@ async def test_groups_are_described_once_each_in_request_order_with_their_own_er
             if served.broker.groups.topic.partition_of(name)
             != served.broker.groups.topic.partition_of(GROUP)
         )
-        served.broker.groups.topic.shard_of(loading).state = ShardState.LOADING
+        served.broker.groups.coordinator.shard_of(loading).state = ShardState.LOADING
         request = DescribeGroupsRequest([loading, GROUP, loading])
         found = (await served.ask(request)).groups
 

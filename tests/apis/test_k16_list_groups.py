@@ -85,7 +85,7 @@ async def test_groups_are_filtered_by_state_and_type_case_insensitively(
 async def test_a_loading_shard_makes_the_list_of_groups_an_error(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await three_groups(served)
-        shard = served.broker.groups.topic.shard_of(GROUP)
+        shard = served.broker.groups.coordinator.shard_of(GROUP)
         shard.state = ShardState.LOADING
         loading = await served.ask(ListGroupsRequest())
         shard.state = ShardState.UNLOADED

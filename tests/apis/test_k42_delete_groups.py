@@ -38,7 +38,7 @@ async def test_groups_without_members_are_deleted_with_their_offsets(
             DeletableGroupResult("expects", 0),
         ]
         assert await listed(served) == {GROUP}
-        assert not served.broker.groups.topic.shard_of("offsets").machine.offsets.of_group(
+        assert not served.broker.groups.coordinator.shard_of("offsets").machine.offsets.of_group(
             "offsets"
         )
 
@@ -70,7 +70,7 @@ async def test_a_member_id_assigned_before_the_deletion_is_unknown_afterwards(
 async def test_a_loading_group_is_not_deleted(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await stable_group(served)
-        served.broker.groups.topic.shard_of(GROUP).state = ShardState.LOADING
+        served.broker.groups.coordinator.shard_of(GROUP).state = ShardState.LOADING
         (row,) = (await served.ask(DeleteGroupsRequest([GROUP]))).results
 
     assert row.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS

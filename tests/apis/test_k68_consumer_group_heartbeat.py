@@ -151,7 +151,7 @@ async def test_changed_fields_of_a_heartbeat_are_stored_for_the_member(
         answer = await beat(served, ConsumerGroupHeartbeatRequest(GROUP, "m", 2, **said))
 
         assert answer.error_code == 0
-        member = served.broker.groups.topic.shard_of(GROUP).machine.by_id[GROUP].by_id["m"]
+        member = served.broker.groups.coordinator.shard_of(GROUP).machine.by_id[GROUP].by_id["m"]
         assert {name: getattr(member, name) for name in heard} == heard
 
 

@@ -59,7 +59,7 @@ async def test_a_classic_member_commits_only_with_its_id_and_generation(
         if version >= INSTANCE_SINCE:
             fenced = await tried(epoch, "before", group_instance_id="i")
             assert fenced == ErrorCode.FENCED_INSTANCE_ID
-        assert served.broker.groups.topic.shard_of(GROUP).machine.offsets.count == 0
+        assert served.broker.groups.coordinator.shard_of(GROUP).machine.offsets.count == 0
         assert await tried(epoch, me) == 0
 
 
@@ -135,7 +135,7 @@ async def test_retention_time_in_an_old_offset_commit_sets_the_expiry(
         topic_id = await served.create_topic("t")
         await served.serve_groups(GROUP)
         assert await committed(served, version, topic_id, retention_time_ms=60_000) == 0
-        value = served.broker.groups.topic.shard_of(GROUP).machine.offsets.get(GROUP, "t", 0)
+        value = served.broker.groups.coordinator.shard_of(GROUP).machine.offsets.get(GROUP, "t", 0)
 
     assert value is not None
     assert value.expire_timestamp == value.commit_timestamp + 60_000 > NOW_MS

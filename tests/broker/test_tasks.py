@@ -2,6 +2,7 @@ import pytest
 import trio
 
 from trio_kafka.broker.tasks import Tasks
+from trio_kafka.errors import LogDirError
 
 
 async def waits(value: object = None, *, task_status: trio.TaskStatus[object]) -> None:
@@ -44,6 +45,30 @@ async def test_task_that_fails_before_being_ready_fails_its_start(autojump_clock
             await tasks.start("one", fails_at_once, ValueError("no"))
 
         assert (tasks.failure, tasks.running) == (None, ())
+
+
+def lost(error: Exception) -> Exception:
+    """The failure that an I/O error stands for."""
+    return LogDirError("/data", "lost") if isinstance(error, OSError) else error
+
+
+async def test_task_fails_with_the_failure_that_its_exception_stands_for(autojump_clock) -> None:
+    broken, bug = OSError("broken"), ValueError("bug")
+    for error in (broken, bug):
+        async with trio.open_nursery() as nursery:
+            tasks = Tasks(nursery)
+            with pytest.raises((LogDirError, ValueError)) as before_start:
+                await tasks.start("one", fails_at_once, error, cause=lost)
+            await tasks.start("two", fails, error, cause=lost)
+            with tasks.guard:
+                await trio.sleep_forever()
+
+        for failure in (before_start.value, tasks.failure):
+            if error is bug:
+                assert failure is bug
+            else:
+                assert isinstance(failure, LogDirError)
+                assert failure.__cause__ is broken
 
 
 async def test_first_failure_is_kept_and_cancels_only_the_guarded_block(autojump_clock) -> None:

@@ -9,7 +9,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -358,35 +357,3 @@ def test_pages_are_shown_only_with_the_token(
         find(started, "#tree .leaf a").click()
         wait_for_refresh(started)
         assert find(started, "#said").text == ""
-
-
-def test_screenshot_shows_a_broker_under_load(started: Chrome, tmp_path: Path) -> None:
-    """`make screenshot` keeps it."""
-    target = Path(os.environ.get("TRIO_KAFKA_SCREENSHOT", tmp_path / "admin-ui.png"))
-    http = f"http://127.0.0.1:{unused_port()}"
-    settings = (f"plugin.http.listeners={http}", "plugin.admin.refresh.ms=500")
-    with broker_process(tmp_path / "broker", *settings) as broker:
-        address = {"bootstrap.servers": "{}:{}".format(*broker.address)}
-        producer = Producer(address)
-        reads = {"group.id": "billing", "auto.offset.reset": "earliest"}
-        consumer = Consumer(address | reads)
-        producer.produce("orders", "first")
-        producer.flush()
-        consumer.subscribe(["orders"])
-        assert consumer.poll(30) is not None
-        started.set_window_size(1000, 860)
-        started.get(f"{http}/admin/overview")
-
-        def shows_rates(page: Chrome) -> bool:
-            producer.produce("orders", "another order")
-            producer.flush()
-            assert consumer.poll(30) is not None
-            rows = [row for row in texts(page, "main tbody tr") if row.startswith("Produce")]
-            return bool(rows) and NO_RATE not in rows[0] and int(rows[0].split()[-1]) > 50
-
-        wait_until(started, shows_rates, 30)
-        assert started.save_screenshot(str(target))
-        consumer.close()
-
-    assert target.read_bytes().startswith(b"\x89PNG")
-    assert target.stat().st_size < 200_000

@@ -15,6 +15,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from tests.clients.console.program import brief_start
 from tests.e2e.clients import new_topic, settings
 from trio_kafka.testing.processes import BrokerProcess
 
@@ -130,13 +131,15 @@ def test_changed_settings_survive_a_kill_of_the_broker(
 
 def tool(kafka_tool: Path, broker: BrokerProcess, name: str, *arguments: str) -> str:
     """What one of Kafka's tools prints; AssertionError if it fails."""
-    done = subprocess.run(
-        [kafka_tool, name, "--bootstrap-server", broker.bootstrap, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    with brief_start(name) as environment:
+        done = subprocess.run(
+            [kafka_tool, name, "--bootstrap-server", broker.bootstrap, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            env=environment,
+        )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
+from tests.clients.console.program import brief_start
 from tests.e2e.clients import new_topic, produce, settings
 from trio_kafka.testing.processes import BrokerProcess
 
@@ -37,13 +38,15 @@ def log_directory(broker: BrokerProcess) -> Path:
 
 def dump(tool: Path, files: Sequence[Path], *options: str) -> str:
     names = ",".join(str(file) for file in files)
-    done = subprocess.run(
-        [tool, "DumpLogSegments", "--files", names, *options],
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
+    with brief_start("DumpLogSegments") as environment:
+        done = subprocess.run(
+            [tool, "DumpLogSegments", "--files", names, *options],
+            capture_output=True,
+            text=True,
+            timeout=500,
+            check=False,
+            env=environment,
+        )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr  # what it finds wrong is told on stderr, with status 0
 

@@ -314,11 +314,11 @@ async def test_loading_committed_offsets_does_not_block_the_loop(
             check=lambda answer: served.append(answer.topics[0].partitions[0].error_code),
         ):
             before = len(served)
-            groups.topic.shard_of("g").fail()
+            groups.coordinator.shard_of("g").fail()
             await broker.serve_groups("g")
             meanwhile = served[before:]
 
-        assert groups.topic.shard_of("g").machine.offsets.count == count
+        assert groups.coordinator.shard_of("g").machine.offsets.count == count
         assert len(meanwhile) > 20
         assert set(meanwhile) == {ErrorCode.NONE}
 
@@ -354,7 +354,7 @@ async def test_expiry_of_ten_thousand_groups_does_not_block_the_loop(tmp_path: P
             groups.offsets.commit(Commit(group_id=f"g{number}", topics=[topic]))
             if not number % 50:
                 await trio.lowlevel.checkpoint()
-        shard = groups.topic.shard_of("g")
+        shard = groups.coordinator.shard_of("g")
         in_a_month_ms = int(broker.broker.world.clock.wall() * 1000) + 30 * 86_400_000
 
         async with beside_an_echo("expiry of groups", broker):

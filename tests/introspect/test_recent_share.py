@@ -50,13 +50,13 @@ def test_recent_share_does_not_depend_on_the_sampling_frequency(
 def test_parked_time_includes_the_current_wait() -> None:
     now = 0.0
     parked = ParkedTime(lambda: now)
-    parked.begin()
+    parked.since = now
     now = 30.0
     assert parked.sum_s == 30.0
     parked.end()
     now = 60.0
     assert parked.sum_s == 30.0
     assert parked.lately() == pytest.approx(1 - 0.5 * (1 - exp(-1)))
-    parked.begin()
+    parked.since = now
     now = 1e6
     assert parked.lately() == pytest.approx(1.0)

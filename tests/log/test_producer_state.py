@@ -193,6 +193,16 @@ def test_last_stable_offset_is_the_first_offset_that_a_transaction_holds_back(st
         assert state.first_open_offset(-1) == min(unfinished.values(), default=-1)
 
 
+def test_older_of_two_ended_transactions_holds_the_last_stable_offset_back():
+    state = ProducerState()
+    state.note(produced(1, offset=0, transactional=True))
+    state.note(produced(2, offset=1, transactional=True))
+    state.note_marker(produced(2, NO_SEQUENCE, offset=2), 0)
+    state.note_marker(produced(1, NO_SEQUENCE, offset=3), 0)
+
+    assert [state.last_stable_offset(committed) for committed in (2, 3, 4)] == [0, 0, 4]
+
+
 def test_restored_transactions_count_in_the_order_of_their_offsets():
     state = ProducerState()
     for producer_id, first in ((1, 30), (2, 10), (3, 20)):

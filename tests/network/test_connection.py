@@ -1,11 +1,7 @@
 """What a connection knows of its peer."""
 
-import struct
-
-import pytest
 from trio.testing import MockClock
 
-from trio_kafka.errors import ProtocolError
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.reasons import MuteReason
 from trio_kafka.testing.planes import asked_plane
@@ -14,11 +10,7 @@ from trio_kafka.wire.frame import Buffers, Framer
 from trio_kafka.world.memory import new_buffer
 
 
-def head(client: bytes) -> tuple[memoryview, int]:
-    return memoryview(struct.pack(">hhih", 0, 0, 0, len(client)) + client), len(client)
-
-
-async def test_a_connection_caches_its_client_id_until_the_client_id_changes(
+async def test_figures_of_a_connection_say_what_its_peer_and_its_buffers_are(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
@@ -26,18 +18,11 @@ async def test_a_connection_caches_its_client_id_until_the_client_id_changes(
         framer = Framer(Buffers(new_buffer), 1000)
         connection = Connection(client.socket, plane.processor, framer)
 
-        first = connection.client_id(*head(b"one"))
-        assert connection.client_id(*head(b"one")) is first
-        assert connection.client_id(*head(b"two")) == "two"
-        assert connection.client_id(memoryview(bytes(10)), -1) == ""
-        with pytest.raises(UnicodeDecodeError):
-            connection.client_id(*head(b"\xff"))
-        with pytest.raises(ProtocolError):
-            connection.client_id(memoryview(bytes(10)), 5)
-
+        connection.latest_client_id = "two"
         connection.software = "name", "1.0"
         figures = connection.figures()
         assert figures["software"] == "name 1.0"
+        assert figures["client_id"] == "two"
         assert figures["muted"] == ""
         connection.muted = MuteReason.THROTTLED | MuteReason.SENDING
         assert connection.figures()["muted"] == "throttled, sending"

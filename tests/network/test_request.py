@@ -1,6 +1,6 @@
 """A request and the one answer it gets."""
 
-from typing import Any
+from typing import Any, Self
 
 from trio_kafka.model import code_of
 from trio_kafka.testing.planes import bare_request
@@ -13,13 +13,21 @@ class Post:
         self.request: object = None
         self.said: list[Any] = []
 
-    def answer(self, request: object, segments: object) -> None:
+    @property
+    def owner(self) -> Self:
+        return self
+
+    def answer(self, connection: object, request: object, segments: object) -> None:
         self.said.append(("answer", segments))
 
-    def refuse(self, request: object, reason: str, detail: str) -> None:
+    def refuse(self, connection: object, request: object, reason: str, detail: str) -> None:
         self.said.append(("refuse", reason, detail))
 
-    def release_frame(self) -> None:
+    @property
+    def framer(self) -> Self:
+        return self
+
+    def done(self) -> None:
         self.said.append("done")
 
 

@@ -76,7 +76,7 @@ async def test_changes_made_by_the_reader_do_not_overtake_queued_changes(
         before = processor.responses.items
         processor.writer.inline = True
         processor.mute(connection, MuteReason.THROTTLED)
-        connection.answer(bare_request(7, connection), [b"last"])
+        bare_request(7, connection).respond([b"last"])
         processor.writer.inline = False
         assert connection.muted == 0
         assert processor.responses.items == before + 2
@@ -104,7 +104,7 @@ async def test_responses_queued_when_the_processor_stops_release_their_leases(
         await wait_all_tasks_blocked()
         for _ in range(3):
             lease = files.file.lease(1024)
-            connection.answer(bare_request(0, connection), [Told(lease, 0, 1024)])
+            bare_request(0, connection).respond([Told(lease, 0, 1024)])
         plane.nursery.cancel_scope.cancel()
 
     assert len(released) == 3

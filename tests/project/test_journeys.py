@@ -23,9 +23,9 @@ MOST_FRAMES = 6
 @pytest.mark.parametrize(
     ("travel", "calls", "files", "entries"),
     [
-        pytest.param(journey_of_a_produce, 38, 22, 28, id="produce"),
-        pytest.param(journey_of_a_join, 134, 40, 95, id="join"),
-        pytest.param(journey_of_a_setting, 385, 76, 260, id="changed setting"),
+        pytest.param(journey_of_a_produce, 35, 19, 24, id="produce"),
+        pytest.param(journey_of_a_join, 132, 34, 87, id="join"),
+        pytest.param(journey_of_a_setting, 362, 67, 239, id="changed setting"),
     ],
 )
 async def test_a_request_takes_at_most_so_many_calls_files_and_entries(

@@ -1,5 +1,6 @@
 """What a handler sees."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -7,8 +8,10 @@ import pytest
 from tests.apis.authorizers import RuleAuthorizer, allow_only, deny_all
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.metadata.image import ConfigResourceType
-from trio_kafka.model import Endpoint
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
+from trio_kafka.metadata.immutable_map import ImmutableMap
+from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.model import Endpoint, TopicId
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.parts import Features, MissingPartError, Parts
 from trio_kafka.requests.registry import Registry
@@ -29,10 +32,13 @@ class Peer:
         name = "CLIENTS"
 
 
-def context(authorizer: Authorizer = ALLOW_ALL) -> Context:
+def context(
+    authorizer: Authorizer = ALLOW_ALL, topic_names: Mapping[TopicId, str] | None = None
+) -> Context:
     request = bare_request(7, Peer())
     request.client_id = "me"
     parts = Parts(apis=Registry(), cluster_id="c-1", authorizer=authorizer)
+    parts.metadata = MetadataCache(MetadataImage(topic_names=ImmutableMap(topic_names or {})))
     return Context(request, parts, request.version)
 
 
@@ -109,6 +115,16 @@ class TestPermissions:
         for resource in ({}, {"topic": "x", "group": "x"}):
             with pytest.raises(ValueError, match="unpack"):
                 context(deny_all()).authorize(Operation.READ, **resource)
+
+    def test_a_topic_without_permission_is_denied_by_name_and_by_id(self) -> None:
+        secret = TopicId(b"secret topic's ID")
+        of_request = context(deny_all(), {secret: "x"})
+
+        assert not of_request.is_authorized_on(Operation.READ, "x")
+        assert not of_request.is_authorized_on(Operation.READ, secret)
+
+    def test_a_topic_id_that_does_not_exist_is_no_secret(self) -> None:
+        assert context(deny_all()).is_authorized_on(Operation.READ, TopicId(b"?" * 16))
 
     def test_authorized_names_are_filtered_lazily(self) -> None:
         rule = RuleAuthorizer(lambda _, resource: resource.name > "b")

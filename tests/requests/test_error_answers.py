@@ -121,6 +121,7 @@ def test_produce_without_acks_gets_no_error_response() -> None:
     )
     (partition,) = answer.responses[0].partition_responses
     assert (partition.index, partition.error_code, partition.error_message) == (2, -1, "why")
+    assert partition.base_offset == -1
     request = ProduceRequest(acks=0, topic_data=data)
     assert generic_error_answer(request, ProduceResponse, 8, CODE, "why") is None
 

@@ -5,6 +5,7 @@ from typing import cast
 
 import pytest
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, ProtocolError
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.network.connection import Connection
@@ -24,11 +25,33 @@ def echo(request: object, context: object) -> None: ...
 def read(request: object, context: object) -> None: ...
 
 
-def asked(correlation: int) -> Request:
+@define
+class Peer:
+    """A connection, as far as a client id is concerned."""
+
+    latest_client_id: str = ""
+    raw_client_id: bytes = b""
+
+
+def asked(correlation: int, client_length: int = 0, peer: Peer | None = None) -> Request:
     """A request of nobody."""
     return Request(
-        None, 0, correlation, 0, cast("Connection", None), Stamps(received=0.0, begun=0.0)
+        None,
+        0,
+        correlation,
+        client_length,
+        cast("Connection", peer or Peer()),
+        Stamps(received=0.0, begun=0.0),
     )
+
+
+def client_id_of(raw: bytes | None, peer: Peer, *, length: int | None = None) -> str:
+    """Client id of a decoded request. raw: as sent. length: what the frame says of it."""
+    size = -1 if raw is None else len(raw)
+    head = struct.pack(">hhih", 10100, 0, 0, size) + (raw or b"")
+    request = asked(0, size if length is None else length, peer)
+    route(echo, 0).read(request, memoryview(head + to_bytes(EchoRequest("hello", 5), 0)))
+    return request.client_id
 
 
 def route(handler: object, version: int) -> Route:
@@ -37,12 +60,34 @@ def route(handler: object, version: int) -> Route:
     return make_route(made, version)
 
 
+def test_a_client_id_is_decoded_once_until_it_changes() -> None:
+    peer = Peer()
+
+    first = client_id_of(b"one", peer)
+    assert first == "one"
+    assert client_id_of(b"one", peer) is first
+    assert client_id_of(b"two", peer) == "two"
+    assert client_id_of(b"two more", peer) == "two more"
+    assert client_id_of(None, peer) == ""
+
+
+def test_a_client_id_that_is_no_text_or_too_long_is_refused_and_the_last_one_stays() -> None:
+    peer = Peer()
+    client_id_of(b"one", peer)
+
+    with pytest.raises(UnicodeDecodeError):
+        client_id_of(b"\xff", peer)
+    with pytest.raises(ProtocolError):
+        client_id_of(b"one", peer, length=5000)
+    assert (peer.latest_client_id, peer.raw_client_id) == ("one", b"one")
+
+
 @pytest.mark.parametrize("version", [0, 1])
 def test_route_decodes_a_request_and_encodes_a_response(version: int) -> None:
     way = route(echo, version)
     frame = memoryview(request_frame(EchoRequest("hello", 5), version, client_id="ab"))[4:]
 
-    assert way.read(frame, 2) == EchoRequest("hello", 5)
+    assert way.read(asked(0, 2), frame) == EchoRequest("hello", 5)
 
     (data,) = way.write(asked(99), EchoResponse(text="hi", number=1))
     size, correlation = struct.unpack_from(">ii", data)
@@ -56,7 +101,7 @@ def test_undecodable_request_is_a_protocol_error() -> None:
     frame = memoryview(request_frame(EchoRequest("hello", 5), 0, client_id="ab"))[4:]
 
     with pytest.raises(ProtocolError):
-        route(echo, 0).read(frame[:-1], 2)
+        route(echo, 0).read(asked(0, 2), frame[:-1])
 
 
 def test_file_range_in_a_response_is_a_segment_of_the_encoded_response() -> None:

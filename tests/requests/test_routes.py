@@ -20,30 +20,30 @@ def test_route_is_created_once_and_only_for_served_versions() -> None:
     registry.add(made)
     routes = Routes(registry)
 
-    route = routes.get(code_of(10100, 1))
+    route = routes[code_of(10100, 1)]
     assert route is not None
-    assert route is routes.get(code_of(10100, 1))
+    assert route is routes[code_of(10100, 1)]
     assert (route.version, route.flexible_request, route.flexible_response) == (1, True, True)
     for key, version in ((10100, 2), (10100, -1), (10101, 0), (-1, -1), (0, 0)):
-        assert routes.get(code_of(key, version)) is None
+        assert routes[code_of(key, version)] is None
 
 
 def test_listed_api_that_cannot_be_imported_is_not_served(caplog: pytest.LogCaptureFixture) -> None:
     registry = Registry()
     registry.add(Listing(10100, "Echo", 0, 1, 1, "no_module_of_this_name"))
 
-    assert Routes(registry).get(code_of(10100, 1)) is None
+    assert Routes(registry)[code_of(10100, 1)] is None
     assert "listed API not imported" in caplog.text
 
 
 def test_routes_change_when_an_api_is_added_or_removed() -> None:
     registry = Registry()
     routes = Routes(registry)
-    assert routes.get(code_of(10100, 0)) is None
+    assert routes[code_of(10100, 0)] is None
     made = api_of(echo)
     assert made is not None
 
     registry.add(made)
-    assert routes.get(code_of(10100, 0)) is not None
+    assert routes[code_of(10100, 0)] is not None
     registry.remove(10100)
-    assert routes.get(code_of(10100, 0)) is None
+    assert routes[code_of(10100, 0)] is None

@@ -20,7 +20,7 @@ def waits(autojump_clock: object) -> Waits:
     return Waits()
 
 
-def answer_of(topics: list[Topic], each: Any, permission: Any = None) -> Any:
+def answer_of(topics: list[Topic], each: Any, permission: Any = None, check: Any = None) -> Any:
     """Response as a table: the rows of each topic."""
     return rows(
         topics,
@@ -30,6 +30,7 @@ def answer_of(topics: list[Topic], each: Any, permission: Any = None) -> Any:
         group=lambda topic, answers: (topic[0], answers),
         refused=lambda topic, row, error: f"{topic[0]}-{row} {error.code.name}",
         permission=permission,
+        check=check,
     )
 
 
@@ -64,6 +65,59 @@ def test_a_permission_is_asked_for_once_for_each_group() -> None:
     assert asked == ["t", "secret"]
     refused = [f"secret-{row} TOPIC_AUTHORIZATION_FAILED" for row in (0, 1)]
     assert answer == {"t": [0, 1], "secret": refused}
+
+
+@pytest.mark.parametrize("count", [3, 3 * MANY])
+def test_all_rows_are_checked_before_the_first_one_is_answered(count: int) -> None:
+    calls: list[tuple[str, str, int]] = []
+    topics: list[Topic] = [("t", list(range(count))), ("u", [0])]
+
+    def check(topic: Topic, row: int) -> None:
+        calls.append(("check", topic[0], row))
+
+    def each(topic: Topic, row: int) -> int:
+        calls.append(("each", topic[0], row))
+        return row
+
+    answer = answer_of(topics, each, check=check)
+    if isinstance(answer, Work):
+        answer = whole(answer.steps)
+
+    every = [(name, row) for name, members in topics for row in members]
+    assert calls == [(call, *pair) for call in ("check", "each") for pair in every]
+    assert answer == dict(topics)
+
+
+@pytest.mark.parametrize("count", [3, 3 * MANY])
+def test_a_row_that_fails_its_check_fails_the_request_and_nothing_is_answered(count: int) -> None:
+    answered: list[int] = []
+
+    def check(topic: Topic, row: int) -> None:
+        if row == count - 1:
+            raise DENIED
+
+    def ask() -> object:
+        answer = answer_of(
+            [("t", list(range(count)))], lambda _, row: answered.append(row), check=check
+        )
+        return whole(answer.steps) if isinstance(answer, Work) else answer
+
+    with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
+        ask()
+    assert answered == []
+
+
+def test_many_rows_are_checked_in_slices() -> None:
+    checked: list[int] = []
+    rows_of_topic = list(range(5 * MANY))
+    work = answer_of(
+        [("t", rows_of_topic)], lambda _, row: row, check=lambda _, row: checked.append(row)
+    )
+
+    next(work.steps)
+
+    assert len(checked) < MANY
+    work.close()
 
 
 def test_error_of_a_row_without_a_refused_function_fails_the_request() -> None:

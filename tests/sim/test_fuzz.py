@@ -110,7 +110,7 @@ def test_any_sequence_of_messages_is_handled_and_leaves_no_state_behind(
 
 
 @pytest.mark.parametrize("cls", sorted({cls for cls, _ in SERVED}, key=str))
-@settings(max_examples=settings.default.max_examples // 25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=settings.default.max_examples // 50, suppress_health_check=list(HealthCheck))
 @given(draw=st.data())
 def test_any_request_in_every_version_of_every_api_is_handled(cls: type[Any], draw: Any) -> None:
     async def live(universe: Universe) -> None:

@@ -1,25 +1,23 @@
 """Seeded runs of a whole broker with its clients, and proof that they find bugs."""
 
 import time
-from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from tests.lanes import Seeds
 from tests.sim.mutations import MUTATIONS, Mutation
 from tests.sim.orders import SETTINGS, orders
 from trio_kafka.testing.simulate import Simulation, run_seed, simulate
 from trio_kafka.testing.simulate.schedule import Schedule
 from trio_kafka.testing.simulate.strategies import schedules
 
-Size = Callable[[int, int], int]
-
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 SEEDS = 500  # within which all bugs but at most one are found
 
 
-def test_no_seed_violates_a_guarantee(size: Size) -> None:
-    simulate(size(200, 1000), settings=SETTINGS)(orders)()
+def test_no_seed_violates_a_guarantee(seeds: Seeds) -> None:
+    simulate(seeds(60, 1000), settings=SETTINGS)(orders)()
 
 
 @settings(suppress_health_check=list(HealthCheck), max_examples=5)

@@ -1,6 +1,6 @@
 """Readings of the broker for pages, and the permissions that they need."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -9,6 +9,7 @@ from trio.testing import MockClock
 from tests.apis.authorizers import RuleAuthorizer, deny_all
 from tests.trio_kafka_admin.kit import Ui, admin_ui
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log_tail import tail_of_log
 from trio_kafka.introspect.snapshots import WORKING
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.security.authorizer import ALLOW_ALL
@@ -27,8 +28,9 @@ async def reader_and_ui() -> AsyncIterator[tuple[BrokerReader, Ui]]:
     @asynccontextmanager
     async def asks(context: PluginContext[AdminSettings]) -> AsyncIterator[None]:
         """Has an reader of its own."""
-        made.append(BrokerReader(context))
-        yield
+        with tail_of_log(context.world.clock.wall) as tail:
+            made.append(BrokerReader(context, log_tail=tail))
+            yield
 
     async with admin_ui(asks) as ui:
         yield made[0], ui
@@ -65,6 +67,30 @@ async def test_pages_are_authorized_for_the_requesting_principal(autojump_clock:
         parts.authorizer = ALLOW_ALL
 
     assert asked == {alice}
+
+
+READINGS: dict[str, Callable[[BrokerReader], Awaitable[object]]] = {
+    "settings": lambda reader: reader.settings(),
+    "quotas": lambda reader: reader.quotas(most=1),
+    "tasks": lambda reader: reader.tasks(most=1),
+    "stack": lambda reader: reader.task_stack("<init>"),
+    "log": lambda reader: reader.log(),
+}
+
+
+@pytest.mark.parametrize("name", READINGS)
+async def test_what_was_read_is_shown_no_more_once_the_permission_is_gone(
+    autojump_clock: MockClock, name: str
+) -> None:
+    async with reader_and_ui() as (reader, ui):
+        parts = ui.served.broker.parts
+        await READINGS[name](reader)
+        assert reader.is_current
+        parts.authorizer = deny_all()
+        assert not reader.is_current
+        with pytest.raises(KafkaError, match="no permission"):
+            await READINGS[name](reader)
+        parts.authorizer = ALLOW_ALL
 
 
 async def test_moment_reads_no_kinds_with_thousands_of_nodes(

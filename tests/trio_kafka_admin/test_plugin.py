@@ -1,5 +1,6 @@
 """The plugin: its settings, and that nothing of it is imported before somebody asks."""
 
+import logging
 import subprocess
 import sys
 
@@ -9,8 +10,11 @@ from trio.testing import MockClock
 
 from tests.project.tree import ROOT
 from tests.trio_kafka_admin.kit import admin_ui
+from trio_kafka.introspect.log_tail import LogTail
 from trio_kafka.testing.asgi import ask
+from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.harness import PluginHarness
+from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_admin.plugin import admin
 
 LOADED = """
@@ -93,3 +97,14 @@ async def test_reload_of_the_admin_plugin_mounts_a_new_app(autojump_clock: MockC
         assert mount is not before
         for target in ("/admin/plugins", "/admin/api/tree", "/admin/static/app.js"):
             assert (await ask(mount.app, "GET", target)).status == 200
+
+
+async def test_log_is_kept_only_while_the_plugin_runs(autojump_clock: MockClock) -> None:
+    def tails() -> int:
+        return sum(isinstance(handler, LogTail) for handler in logging.getLogger().handlers)
+
+    async with admin_ui():
+        assert tails() == 1
+    assert tails() == 0
+    async with served_broker(simulated_world()):
+        assert tails() == 0

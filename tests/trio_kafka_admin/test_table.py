@@ -74,7 +74,14 @@ def test_cell_carries_the_head_of_its_column_for_narrow_screens() -> None:
 
 @pytest.mark.parametrize(
     ("texts", "numbers", "expected"),
-    [(2, 5, "data"), (2, 6, "data middle"), (4, 8, "data middle"), (4, 9, "data wide")],
+    [
+        (1, 2, "data small"),
+        (2, 1, "data"),
+        (2, 5, "data"),
+        (2, 6, "data middle"),
+        (4, 8, "data middle"),
+        (4, 9, "data wide"),
+    ],
 )
 def test_table_with_many_columns_asks_for_a_wider_screen(
     texts: int, numbers: int, expected: str

@@ -13,8 +13,13 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import only_leaf
 
 
+def _itself(error: Exception) -> Exception:
+    return error
+
+
 @define(eq=False)
 class _Task:
+    cause: Callable[[Exception], Exception]
     scope: trio.CancelScope = field(factory=trio.CancelScope)
     ended: trio.Event = field(factory=trio.Event)
 
@@ -33,13 +38,18 @@ class Tasks:
         self._tasks: dict[str, _Task] = {}
 
     async def start(
-        self, name: str, call: Callable[..., Awaitable[object]], *arguments: object
+        self,
+        name: str,
+        call: Callable[..., Awaitable[object]],
+        *arguments: object,
+        cause: Callable[[Exception], Exception] = _itself,
     ) -> object:
         """Start `call(*arguments, task_status=...)`; return its start value.
 
-        Raises what it raises before it is started.
+        cause: returns the failure that an exception of the task stands for.
+        Raises its failure before it is started.
         """
-        task = self._tasks[name] = _Task()
+        task = self._tasks[name] = _Task(cause)
         return await self._nursery.start(self._run, task, call, arguments, name=name)
 
     async def stop(self, *names: str) -> None:
@@ -78,9 +88,15 @@ class Tasks:
             with task.scope:
                 await call(*arguments, task_status=status)
         except Exception as error:
-            if not status.ready:
+            failure = task.cause(error)
+            if failure is not error:
+                failure.__cause__ = error
+            if status.ready:
+                self.fail(failure)
+            elif failure is error:
                 raise
-            self.fail(error)
+            else:
+                raise failure from error
         finally:
             task.ended.set()
 

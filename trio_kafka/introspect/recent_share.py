@@ -37,26 +37,26 @@ class RecentShare:
 
 
 class ParkedTime:
-    """Parked time of one task, in total and as a share of recent time."""
+    """Parked time of one task, in total and as a share of recent time.
 
-    __slots__ = ("_elapsed", "_share", "_since", "_sum_s")
+    since: when it was parked, which the task sets; None: it runs.
+    """
+
+    __slots__ = ("_elapsed", "_share", "_sum_s", "since")
 
     def __init__(self, elapsed: Callable[[], float]) -> None:
         self._elapsed = elapsed
-        self._since: float | None = None
+        self.since: float | None = None
         self._sum_s = 0.0
         self._share = RecentShare(elapsed())
 
-    def begin(self) -> None:
-        self._since = self._elapsed()
-
     def end(self) -> None:
         self._sum_s = self.sum_s
-        self._since = None
+        self.since = None
 
     @property
     def sum_s(self) -> float:
-        since = self._since
+        since = self.since
         return self._sum_s if since is None else self._sum_s + self._elapsed() - since
 
     def lately(self) -> float:

@@ -68,7 +68,7 @@ class EffectiveConfig:
 
     def topic(self, image: MetadataImage, name: str) -> TopicSettings:
         """Return the settings of a topic, over those of the broker."""
-        texts = image.config(ConfigResourceType.TOPIC, name)
+        texts = image.configs.get((ConfigResourceType.TOPIC, name), NO_CONFIGS)
         broker = self.of(image)
         try:
             return TopicSettings(texts, topic_config(texts, broker))

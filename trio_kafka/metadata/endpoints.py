@@ -3,7 +3,7 @@
 A client gets the endpoint with the name of the listener that it uses.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from trio_kafka.attributes import frozen
 from trio_kafka.metadata.image import (
@@ -45,26 +45,6 @@ def endpoints_on(image: MetadataImage, listener: str) -> list[NodeEndpoint]:
     """Return the addresses of all brokers on this listener, also fenced ones, sorted by id."""
     endpoints = (endpoint_on(image, node, listener) for node in sorted(image.brokers))
     return [endpoint for endpoint in endpoints if endpoint is not None]
-
-
-class LeaderEndpoints:
-    """Addresses of the leaders that an answer names, each once (KIP-951)."""
-
-    __slots__ = ("_endpoints", "_image", "_listener")
-
-    def __init__(self, image: MetadataImage, listener: str) -> None:
-        self._image = image
-        self._listener = listener
-        self._endpoints: dict[NodeId, NodeEndpoint] = {}
-
-    def add(self, leader: NodeId) -> None:
-        """Add the address of a leader, if it has one on this listener."""
-        endpoint = endpoint_on(self._image, leader, self._listener)
-        if endpoint is not None:
-            self._endpoints[leader] = endpoint
-
-    def __iter__(self) -> Iterator[NodeEndpoint]:
-        return iter(self._endpoints.values())
 
 
 def online_directories(image: MetadataImage, listener: str) -> OnlineDirectories:

@@ -1,7 +1,6 @@
 """A connection: a socket, its framer, and flags. Not a task: its owner, a processor, moves it."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
 
 from attrs import field
 
@@ -12,32 +11,12 @@ from trio_kafka.model import Endpoint
 from trio_kafka.network.admission.slot import Slot
 from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.reasons import CloseReason, MuteReason, mute_reasons_text
-from trio_kafka.network.request import Request
+from trio_kafka.network.request import ConnectionOwner, Request
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.security.principal import NOBODY, Principal
-from trio_kafka.wire.frame import Frame, Framer
-from trio_kafka.wire.server import Segments, raw_client_id
+from trio_kafka.wire.frame import Framer
+from trio_kafka.wire.server import Segments
 from trio_kafka.world.protocols import Socket
-
-
-class ConnectionOwner(Protocol):
-    """Processor of a connection; its methods are those of the connection."""
-
-    listener: ListenerSettings
-
-    def answer(
-        self, connection: "Connection", request: Request, segments: Segments | None
-    ) -> None: ...
-
-    def refuse(
-        self, connection: "Connection", request: Request, reason: CloseReason, detail: str
-    ) -> None: ...
-
-    def mute(self, connection: "Connection", reason: MuteReason) -> None: ...
-
-    def unmute(self, connection: "Connection", reason: MuteReason) -> None: ...
-
-    def close(self, connection: "Connection", reason: CloseReason) -> None: ...
 
 
 @define(eq=False, repr=False)
@@ -52,7 +31,7 @@ class Connection:
     """
 
     socket: Socket
-    _owner: ConnectionOwner
+    owner: ConnectionOwner
     framer: Framer
     key: int = field(init=False)
     peer: Endpoint = field(init=False)
@@ -76,11 +55,11 @@ class Connection:
     slot: Slot | None = None
     principal: Principal = NOBODY
     charged: Stamps | None = None
-    _client_raw: bytes = b""
-    _client_id: str = ""
+    raw_client_id: bytes = b""
+    latest_client_id: str = ""
 
     def __attrs_post_init__(self) -> None:
-        socket, listener = self.socket, self._owner.listener
+        socket, listener = self.socket, self.owner.listener
         self.key, self.peer = socket.key, socket.peer
         self.send_buffer, self.receive_buffer = listener.send_buffer, listener.receive_buffer
         self.origin = Origin(
@@ -93,7 +72,7 @@ class Connection:
 
     @property
     def listener(self) -> ListenerSettings:
-        return self._owner.listener
+        return self.owner.listener
 
     @property
     def software(self) -> tuple[str, str] | None:
@@ -103,43 +82,17 @@ class Connection:
     def software(self, name_and_version: tuple[str, str]) -> None:
         self.origin.software = name_and_version
 
-    def client_id(self, frame: Frame, length: int) -> str:
-        """See `ConnectionPort.client_id`. Decoded only if it differs from the request before."""
-        previous: Any = self._client_raw
-        if length != len(previous) or frame[10 : 10 + length] != previous:
-            raw = raw_client_id(frame, length) or b""
-            self._client_id = raw.decode()
-            self._client_raw = raw
-        return self._client_id
-
-    @property
-    def latest_client_id(self) -> str:
-        """Client id of the latest request; empty before the first one."""
-        return self._client_id
-
-    def release_frame(self) -> None:
-        """See `ConnectionPort.release_frame`."""
-        self.framer.done()
-
-    def answer(self, request: Request, segments: Segments | None) -> None:
-        """See `ConnectionPort.answer`."""
-        self._owner.answer(self, request, segments)
-
-    def refuse(self, request: Request, reason: CloseReason, detail: str) -> None:
-        """See `ConnectionPort.refuse`."""
-        self._owner.refuse(self, request, reason, detail)
-
     def mute(self, reason: MuteReason) -> None:
         """See `ConnectionPort.mute`."""
-        self._owner.mute(self, reason)
+        self.owner.mute(self, reason)
 
     def unmute(self, reason: MuteReason) -> None:
         """See `ConnectionPort.unmute`."""
-        self._owner.unmute(self, reason)
+        self.owner.unmute(self, reason)
 
     def close(self, reason: CloseReason) -> None:
         """Close now."""
-        self._owner.close(self, reason)
+        self.owner.close(self, reason)
 
     def make_room_to_send(self, size: int) -> None:
         """Grow the send buffer for `size` bytes of files: each piece costs a wait and a wake."""

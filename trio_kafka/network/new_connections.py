@@ -7,7 +7,8 @@ import trio
 from trio_kafka.introspect.channels import Channel
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.admission.slot import Slot
-from trio_kafka.network.connection import Connection, ConnectionOwner
+from trio_kafka.network.connection import Connection
+from trio_kafka.network.request import ConnectionOwner
 from trio_kafka.wire.frame import Framer
 
 

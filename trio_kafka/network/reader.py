@@ -13,13 +13,13 @@ import trio
 
 from trio_kafka.introspect.recent_share import ParkedTime
 from trio_kafka.network.channel_waiters import ChannelWaiters
-from trio_kafka.network.connection import Connection, ConnectionOwner
+from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.new_connections import NewConnections
 from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.receiving import RequestReceiver
-from trio_kafka.network.request import IN_QUEUE, Request
+from trio_kafka.network.request import IN_QUEUE, ConnectionOwner, Request
 from trio_kafka.network.writer import Writer
 from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE, Selector
 
@@ -69,7 +69,7 @@ class Reader:
                 await trio.lowlevel.checkpoint()  # the share was used up
             else:
                 self.asleep = True
-                self.parked.begin()
+                self.parked.since = self._elapsed()
                 await self._selector.wait()
                 self.parked.end()
                 self.asleep = False

@@ -11,12 +11,33 @@ from trio_kafka.model import Endpoint, key_of, version_of
 from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.security.principal import Principal
-from trio_kafka.wire.frame import Frame
+from trio_kafka.wire.frame import Frame, Framer
 from trio_kafka.wire.server import Segments
 
 # Values of `Request.waits_for` for a request without a handler, or one that is served in steps.
 IN_QUEUE: Final = "a free handler"
 IN_STEPS: Final = "its next slice of the loop"
+
+
+class ConnectionOwner(Protocol):
+    """Processor of connections; the first argument is one of its own."""
+
+    listener: ListenerSettings
+
+    def answer(self, connection: Any, request: "Request", segments: Segments | None) -> None:
+        """Send the answer of a request; None: it has none."""
+
+    def refuse(self, connection: Any, request: "Request", reason: CloseReason, detail: str) -> None:
+        """Close the connection instead of answering a request."""
+
+    def mute(self, connection: Any, reason: MuteReason) -> None:
+        """See `ConnectionPort.mute`."""
+
+    def unmute(self, connection: Any, reason: MuteReason) -> None:
+        """See `ConnectionPort.unmute`."""
+
+    def close(self, connection: Any, reason: CloseReason) -> None:
+        """Close a connection now."""
 
 
 class ConnectionPort(Protocol):
@@ -26,9 +47,12 @@ class ConnectionPort(Protocol):
     parked: drops the wait of a parked request when the peer leaves.
     left: the peer sends no more. muted: bits of `MuteReason`.
     charged: stamps of the request that was last charged to a quota.
+    latest_client_id: of the latest request; raw_client_id: as it was sent.
     progress: `trio.current_time()` of the last pass in which the peer sent or took bytes.
     """
 
+    owner: ConnectionOwner
+    framer: Framer
     peer: Endpoint
     origin: Origin
     principal: Principal
@@ -38,6 +62,8 @@ class ConnectionPort(Protocol):
     closed: bool
     muted: int
     charged: Stamps | None
+    latest_client_id: str
+    raw_client_id: bytes
     progress: float
 
     @property
@@ -54,21 +80,6 @@ class ConnectionPort(Protocol):
     @software.setter
     def software(self, name_and_version: tuple[str, str]) -> None: ...
 
-    def client_id(self, frame: Frame, length: int) -> str:
-        """Return the client id of a request.
-
-        Raises ProtocolError if it ends beyond the frame, UnicodeDecodeError if it is no text.
-        """
-
-    def release_frame(self) -> None:
-        """Give the buffer of the frame in flight back."""
-
-    def answer(self, request: "Request", segments: Segments | None) -> None:
-        """Send the answer of a request; None: it has none."""
-
-    def refuse(self, request: "Request", reason: CloseReason, detail: str) -> None:
-        """Close the connection instead of answering a request."""
-
     def mute(self, reason: MuteReason) -> None:
         """Add a mute reason, after the answers that are queued."""
 
@@ -84,7 +95,7 @@ class Request:
     code: key and version as one number (`model.code_of`).
     client_length: of the client id in the frame; -1: null.
     route: belongs to the handlers.
-    waits_for: what it is parked on, a Delayed or the awaited function; or IN_QUEUE, IN_STEPS.
+    waits_for: what it is parked on, a `Waiting`: a Delayed or a ParkedCall; or IN_QUEUE, IN_STEPS.
     """
 
     frame: Frame | None
@@ -109,7 +120,7 @@ class Request:
         """Give the frame back before the answer: a parked request keeps no buffer."""
         if self.frame is not None:
             self.frame = None
-            self.connection.release_frame()
+            self.connection.framer.done()
 
     def respond(self, segments: Segments | None) -> None:
         """Answer, once; never waits. None: there is no answer (acks=0, or the peer has left)."""
@@ -117,11 +128,13 @@ class Request:
         if segments is not None:
             is_single = len(segments) == 1
             self.stamps.response_bytes = len(segments[0]) if is_single else sum(map(len, segments))
-        self.connection.request = None
-        self.connection.answer(self, segments)
+        connection = self.connection
+        connection.request = None
+        connection.owner.answer(connection, self, segments)
 
     def refuse(self, reason: CloseReason, detail: str) -> None:
         """Close the connection instead of answering."""
         self.frame = None
-        self.connection.request = None
-        self.connection.refuse(self, reason, detail)
+        connection = self.connection
+        connection.request = None
+        connection.owner.refuse(connection, self, reason, detail)

@@ -69,9 +69,10 @@ class AnswerSender:
         if not answers:
             return
         connection.answers = None
-        requests = [request for request, _ in answers]
-        segments: Segments = answers[0][1]
+        first, segments = answers[0]
+        requests: Sequence[Request] = (first,)
         if len(answers) > 1:
+            requests = [request for request, _ in answers]
             segments = [segment for _, some in answers for segment in some]
         if len(segments) > 1 and all(type(segment) is bytes for segment in segments):
             segments = (b"".join(segments),)

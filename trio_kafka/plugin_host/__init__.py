@@ -7,10 +7,12 @@ A plugin declares an async context manager. Each run of it is a generation, whos
 __all__ = [
     "broker_access",
     "changed_batches",
+    "client_access",
     "contributions",
     "declaration",
     "dependencies",
     "discovery",
+    "group_access",
     "guard",
     "host",
     "lifecycle",
@@ -19,4 +21,5 @@ __all__ = [
     "plugin_check",
     "settings",
     "state_access",
+    "topic_access",
 ]

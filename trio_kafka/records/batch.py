@@ -251,8 +251,6 @@ def close_batch(
     covered = COVERED.pack(attributes, last_delta, base_timestamp, latest, *producer, count)
     crc = crc32c(data, crc32c(covered))
     before = (base_offset, len(data) + SMALLEST_LENGTH, leader_epoch, MAGIC, crc)
-    batch = bytearray(UNCOVERED.pack(*before))
-    batch += covered
-    batch += data
+    batch = bytearray().join((UNCOVERED.pack(*before), covered, data))
     header = BatchHeader(*before, attributes, last_delta, base_timestamp, latest, *producer, count)
     return batch, header

@@ -94,7 +94,7 @@ class ReplicaPublisher:
         for name in delta.deleted_topics.values():
             gone = before.topics.get(name)
             for number in gone.partitions if gone is not None else ():
-                partition = self._replicas.find(name, number)
+                partition = self._replicas.find((name, number))
                 if partition is not None:
                     self._lifecycle.remove(partition)
                 yield
@@ -107,7 +107,7 @@ class ReplicaPublisher:
         for done, number in enumerate(topic.changed, 1):
             state = topic.partitions[number]
             at = TopicPartition(topic.name, number)
-            partition = self._replicas.find(topic.id, number)
+            partition = self._replicas.find((topic.id, number))
             if self._broker not in state.replicas:
                 if partition is not None:
                     self._lifecycle.remove(partition)
@@ -136,7 +136,7 @@ class ReplicaPublisher:
     def _configure(self, topic: TopicImage) -> Iterator[None]:
         settings = self._settings(self._replicas.image, topic.name)
         for done, number in enumerate(topic.partitions, 1):
-            partition = self._replicas.find(topic.name, number)
+            partition = self._replicas.find((topic.name, number))
             if partition is not None:
                 partition.settings = settings.partition
                 if partition.log is not None:

@@ -3,6 +3,7 @@
 `lifecycle` fills it. A replica whose directory is broken stays in it.
 """
 
+from collections.abc import Callable
 from typing import NoReturn
 
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -17,17 +18,33 @@ from trio_kafka.replication.roles import Offline
 ReplicaKey = tuple[TopicId | str, int]
 
 
+class _Table(dict[ReplicaKey, Partition]):
+    """Replicas, each by its id and by its name. A look-up of another key calls `miss`."""
+
+    def __init__(self, miss: Callable[[ReplicaKey], NoReturn]) -> None:
+        super().__init__()
+        self._miss = miss
+
+    def __missing__(self, key: ReplicaKey) -> NoReturn:
+        self._miss(key)
+
+
 class Replicas:
     """Replicas of this broker. image: the metadata that they follow.
 
     pending: those that wait for a free descriptor. node: in the tree, for what belongs to replicas.
+    find: returns the replica on this broker with a key; None: it has none.
+    resolve: returns the replica on this broker with a key, whatever its role, or raises KafkaError:
+        UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER if it has none.
     """
 
     def __init__(self, node: Node) -> None:
         self.image = MetadataImage()
         self.pending = PendingReplicas()
         self.node = node.add("replica-manager", "part", self.figures)
-        self._partitions: dict[ReplicaKey, Partition] = {}  # each by its id and by its name
+        self._partitions = _Table(self._miss)
+        self.find: Callable[[ReplicaKey], Partition | None] = self._partitions.get
+        self.resolve: Callable[[ReplicaKey], Partition] = self._partitions.__getitem__
         self._nodes: dict[Partition, Node] = {}
 
     @property
@@ -36,29 +53,16 @@ class Replicas:
         return tuple(self._nodes)
 
     def partition(self, topic: TopicId | str, number: int) -> Partition:
-        """Return the replica on this broker, whatever its role.
-
-        Raises KafkaError: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER if
-        it has none.
-        """
-        partition = self._partitions.get((topic, number))
-        return partition if partition is not None else self._miss(topic, number)
-
-    def resolve(self, key: ReplicaKey) -> Partition:
-        """Return the replica with a key, as `partition` does."""
-        partition = self._partitions.get(key)
-        return partition if partition is not None else self._miss(*key)
-
-    def find(self, topic: TopicId | str, number: int) -> Partition | None:
-        """Return the replica on this broker, if there is one."""
-        return self._partitions.get((topic, number))
+        """Return the replica with a key, as `resolve` does."""
+        return self._partitions[topic, number]
 
     def exists(self, key: ReplicaKey) -> bool:
         """Return whether the cluster has this partition, on any broker."""
         topic = self.image.topic(key[0])
         return topic is not None and key[1] in topic.partitions
 
-    def _miss(self, topic: TopicId | str, number: int) -> NoReturn:
+    def _miss(self, key: ReplicaKey) -> NoReturn:
+        topic, number = key
         image = self.image.topic(topic)
         if image is None and not isinstance(topic, str):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)

@@ -68,7 +68,7 @@ def topic_facts(
     for number, (partition, state) in enumerate(topic.partitions.items(), 1):
         led_here += state.leader == node
         troubled += _is_troubled(replicas, topic.name, partition, state)
-        replica = replicas.find(topic.name, partition)
+        replica = replicas.find((topic.name, partition))
         log = None if replica is None else replica.leading
         if log is not None:
             size += log.size
@@ -98,7 +98,7 @@ def partition_facts(
     facts = list[TopicPartitionFacts]()
     for partition in sorted(topic.partitions)[:most]:
         state = topic.partitions[partition]
-        facts.append(_partition(partition, state, replicas.find(topic.name, partition)))
+        facts.append(_partition(partition, state, replicas.find((topic.name, partition))))
         if not len(facts) % _A_STEP:
             yield
     return facts
@@ -110,7 +110,7 @@ def producer_facts(
     """Return the producers in this broker's replicas that wrote last, and the number of all."""
     facts, seen = list[ProducerFacts](), 0
     for partition in sorted(topic.partitions):
-        replica = replicas.find(topic.name, partition)
+        replica = replicas.find((topic.name, partition))
         log = None if replica is None else replica.log
         if log is None:
             continue
@@ -146,7 +146,7 @@ def _newest_first(producer: ProducerFacts) -> tuple[int, int, int]:
 def _is_troubled(replicas: Replicas, name: str, number: int, state: PartitionState) -> bool:
     if state.leader == NO_NODE or len(state.isr) < len(state.replicas):
         return True
-    replica = replicas.find(name, number)
+    replica = replicas.find((name, number))
     return replica is not None and isinstance(replica.role, Offline)
 
 

@@ -51,7 +51,7 @@ class LocalChanges:
                 api=request.route.api.name,
                 operation=operation.name,
                 peer=str(connection.peer),
-                principal=str(connection.principal),
+                principal=connection.principal.text,
                 listener=connection.listener.name,
                 reason="the peer is not on the loopback",
                 requests=self._unlogged,

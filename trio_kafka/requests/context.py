@@ -24,8 +24,9 @@ from typing import (
 from trio_kafka.attributes import define
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import KafkaError
+from trio_kafka.metadata.endpoints import endpoint_on
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
-from trio_kafka.model import Endpoint, NodeId
+from trio_kafka.model import Endpoint, NodeId, TopicId
 from trio_kafka.network.request import ConnectionPort, Request
 from trio_kafka.requests.handler_slot import HandlerSlot
 from trio_kafka.requests.parts import FIELDS, Parts
@@ -116,6 +117,20 @@ class Context:
         """Id of the cluster."""
         return self.parts.cluster_id
 
+    def endpoints(
+        self, nodes: Iterable[NodeId], row: Callable[[NodeId, str, int, str | None], T]
+    ) -> list[T]:
+        """Return the addresses of brokers on the client's listener, for the rows of a response.
+
+        row: makes a row of id, host, port and rack. A broker without an address has none.
+        """
+        endpoints = (endpoint_on(self.image, node, self.listener) for node in nodes)
+        return [
+            row(endpoint.node, endpoint.host, endpoint.port, endpoint.rack)
+            for endpoint in endpoints
+            if endpoint
+        ]
+
     # --- the client
 
     @property
@@ -131,7 +146,7 @@ class Context:
     @property
     def principal(self) -> str:
         """Principal of the client, as `User:name`."""
-        return str(self.request.connection.principal)
+        return self.request.connection.principal.text
 
     @property
     def connection(self) -> ConnectionPort:
@@ -175,6 +190,14 @@ class Context:
         return self.parts.authorizer is ALLOW_ALL or self._is_allowed(
             operation, _resource(resource)
         )
+
+    def is_authorized_on(self, operation: Operation, topic: TopicId | str) -> bool:
+        """Return whether the client has a permission on a topic, by name or id.
+
+        True for an unknown id: it names nothing, and is no secret.
+        """
+        name = topic if isinstance(topic, str) else self.image.topic_names.get(topic)
+        return name is None or self.is_authorized(operation, topic=name)
 
     def authorized(self, operation: Operation, **names: Unpack[ManyResources]) -> Iterable[str]:
         """Return the names on which the client has a permission, in their order.

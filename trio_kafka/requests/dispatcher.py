@@ -39,7 +39,7 @@ class Dispatcher:
 
         Returns False, and has done nothing, if the handler is async.
         """
-        route = request.route = self.routes.get(request.code)
+        route = request.route = self.routes[request.code]
         if route is None:
             self._respond_unsupported(request)
             return True
@@ -107,9 +107,7 @@ class Dispatcher:
         if frame is None:
             return None
         try:
-            length = request.client_length
-            request.client_id = request.connection.client_id(frame, length)
-            return route.read(frame, length)
+            return route.read(request, frame)
         except ManyItemsError:
             self.completions.in_steps(request, self._perform_in_steps(request, route))
             return None
@@ -123,12 +121,10 @@ class Dispatcher:
         if frame is None:
             return None
         try:
-            length = request.client_length
-            request.client_id = request.connection.client_id(frame, length)
             if len(frame) <= LARGE:
                 with suppress(ManyItemsError):
-                    return route.read(frame, length)
-            return (yield from route.read_in_steps(frame, length))
+                    return route.read(request, frame)
+            return (yield from route.read_in_steps(request, frame))
         except (ProtocolError, UnicodeDecodeError) as error:
             request.refuse(CloseReason.UNDECODABLE, str(error))
             return None
@@ -139,7 +135,7 @@ class Dispatcher:
         A client cannot know which of its ApiVersions versions the broker supports, so the response
         has version 0. Source: KIP-511.
         """
-        route = self.routes.get(code_of(API_VERSIONS, 0)) if request.key == API_VERSIONS else None
+        route = self.routes[code_of(API_VERSIONS, 0)] if request.key == API_VERSIONS else None
         if route is None:
             request.refuse(CloseReason.UNKNOWN_API, f"key {request.key} version {request.version}")
         else:

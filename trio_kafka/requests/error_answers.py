@@ -18,6 +18,8 @@ from trio_kafka.requests.lazy_arrays import lazily
 
 _CODES: Final = ("error_code", "partition_error_code")
 _MESSAGE: Final = "error_message"
+# Fields whose value beside an error is not their default.
+_UNKNOWN: Final = {"base_offset": -1}
 # Different names of the same thing in messages.
 _SYNONYMS: Final = (
     ("partition_index", "partition", "partition_id", "index"),
@@ -61,6 +63,9 @@ class _Filling:
                 setattr(filled, name, self._code)
                 if self._message is not None and _MESSAGE in names:
                     filled.error_message = self._message
+                for unknown, value in _UNKNOWN.items():
+                    if unknown in names:
+                        setattr(filled, unknown, value)
                 _copy(source, filled, fields)
                 return filled
         for field in fields:

@@ -136,11 +136,11 @@ def _decoded(plane: Plane, request: Request) -> object | None:
     frame, handlers = request.frame, plane.handlers
     if frame is None or len(frame) > LARGE or not isinstance(handlers, HandlerGroup):
         return None
-    route = handlers.routes.get(request.code)
+    route = handlers.routes[request.code]
     if route is None:
         return None
     try:
-        message: object = route.read(frame, request.client_length)
+        message: object = route.read(request, frame)
     except (ManyItemsError, ProtocolError, UnicodeDecodeError):
         return None
     return message

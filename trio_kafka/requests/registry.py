@@ -10,7 +10,7 @@ listed is imported at once, and its errors are reported at the start.
 
 import importlib
 import pkgutil
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any, Final, TypeVar
@@ -50,8 +50,13 @@ class Registry:
     unstable: bool = field(default=False, kw_only=True)
     generation: int = field(default=0, init=False)
     cache: dict[Hashable, Any] = field(factory=dict, init=False)
+    _on_change: list[Callable[[], None]] = field(factory=list, init=False)
     _apis: dict[int, Listing] = field(factory=dict, init=False)
     _narrowed: Mapping[int, tuple[int, int]] = field(factory=dict, init=False)
+
+    def on_change(self, call: Callable[[], None]) -> None:
+        """Add a callback for changes."""
+        self._on_change.append(call)
 
     def add(self, api: Listing) -> None:
         """Add an API; adding it again changes nothing.
@@ -171,6 +176,8 @@ class Registry:
     def _changed(self) -> None:
         self.generation += 1
         self.cache.clear()
+        for call in self._on_change:
+            call()
 
 
 def _listings(module: ModuleType) -> dict[str, list[Listing]]:

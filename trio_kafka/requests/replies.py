@@ -16,7 +16,14 @@ from trio_kafka.requests.chunked_codec import decode_in_steps, encode_in_steps
 from trio_kafka.requests.error_answers import generic_error_answer
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.wire.frame import Frame
-from trio_kafka.wire.server import JOINED, Segments, answer, body_position, small_answer
+from trio_kafka.wire.server import (
+    JOINED,
+    Segments,
+    answer,
+    body_position,
+    raw_client_id,
+    small_answer,
+)
 
 _SUCCESS: Final[Mapping[int, int]] = {0: 1}
 
@@ -62,11 +69,14 @@ class Route:
     counts_errors: bool = False
     charge: Callable[[Request, object], object] | None = None
 
-    def read(self, frame: Frame, client_length: int) -> object:
-        """Decode a request. Bytes behind it are ignored, because librdkafka sends some.
+    def read(self, request: Request, frame: Frame) -> object:
+        """Decode a request and its client id. Bytes behind it are ignored: librdkafka sends some.
 
-        Raises ProtocolError, and ManyItemsError if `read_in_steps` must be used.
+        Raises ProtocolError, UnicodeDecodeError for a client id that is no text, and ManyItemsError
+        if `read_in_steps` must be used.
         """
+        _read_client_id(request, frame)
+        client_length = request.client_length
         position = 10 + client_length if client_length > 0 else 10
         if self.flexible_request:
             if position < len(frame) and not frame[position]:  # nearly always: no tagged fields
@@ -98,9 +108,10 @@ class Route:
             self.encode(response, parts.append)
         return answer(correlation, parts, flexible=self.flexible_response)
 
-    def read_in_steps(self, frame: Frame, client_length: int) -> Steps[object]:
-        """Decode a large request."""
-        position = body_position(frame, client_length, flexible=self.flexible_request)
+    def read_in_steps(self, request: Request, frame: Frame) -> Steps[object]:
+        """Decode a large request and its client id. Raises ProtocolError, UnicodeDecodeError."""
+        _read_client_id(request, frame)
+        position = body_position(frame, request.client_length, flexible=self.flexible_request)
         return (yield from decode_in_steps(self.api.request, self.version, frame, position))
 
     def write_in_steps(self, request: Request, response: object) -> Steps[Segments]:
@@ -118,6 +129,17 @@ class Route:
         if self.api.error is not None:
             return self.api.error(request, code, message)
         return generic_error_answer(request, self.api.response, self.version, code, message)
+
+
+def _read_client_id(request: Request, frame: Frame) -> None:
+    """Set the client id. It is decoded only if it differs from the connection's last one."""
+    connection, length = request.connection, request.client_length
+    last: object = connection.raw_client_id
+    if length != len(connection.raw_client_id) or frame[10 : 10 + length] != last:
+        raw = raw_client_id(frame, length) or b""
+        connection.latest_client_id = raw.decode()
+        connection.raw_client_id = raw
+    request.client_id = connection.latest_client_id
 
 
 def make_route(api: Api, version: int) -> Route:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from functools import partial
 from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
-from trio_kafka.attributes import frozen
+from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.joint_wait import Place, joined
 from trio_kafka.pending import Eventual, Work, flattened
@@ -40,6 +40,7 @@ def rows(
     group: Callable[[G, list[A]], H],
     refused: Callable[[G, R, KafkaError], A] = _raise,
     permission: Callable[[G], object] | None = None,
+    check: Callable[[G, R], object] | None = None,
 ) -> Eventual[T]:
     """Return the response that `answer` makes of all groups, such as topics with partitions.
 
@@ -48,6 +49,7 @@ def rows(
     permission: called once for each group, before its rows. A KafkaError that it raises, or `each`,
     or the Pending of a row, becomes the answer that `refused` returns; without that it fails the
     request.
+    check: called for all rows before anything else. A KafkaError that it raises fails the request.
     group: returns the answer of a group. It gets the list of its rows, in the order of the request,
     and keeps it: those that are waited for are put in later.
     """
@@ -61,6 +63,7 @@ def rows(
         group=group,
         refused=refused,
         permission=permission,
+        check=check,
         slice_rows=_A_SLICE if is_long else 2 * MANY + 1,
         answers=answers,
         waits=waits,
@@ -80,6 +83,7 @@ def _answer_rows(
     group: Callable[[G, list[A]], H],
     refused: Callable[[G, R, KafkaError], A],
     permission: Callable[[G], object] | None,
+    check: Callable[[G, R], object] | None,
     slice_rows: int,
     answers: list[H],
     waits: list[Place[A]],
@@ -88,10 +92,17 @@ def _answer_rows(
 
     Pauses after `slice_rows` rows and groups, and in rows that are Work.
     """
+    if check is not None:
+        yield from _check_rows(groups, rows_of, check, slice_rows)
     done = 0
     for members in groups:
         row_answers: list[Any] = []
-        denial = None if permission is None else _denial(permission, members)
+        denial = None
+        if permission is not None:
+            try:
+                permission(members)
+            except KafkaError as error:
+                denial = error.as_value()
         for row in rows_of(members):
             done += 1
             if not done % slice_rows:
@@ -115,6 +126,19 @@ def _answer_rows(
         answers.append(group(members, row_answers))
 
 
+def _check_rows(
+    groups: Sequence[G],
+    rows_of: Callable[[G], Sequence[R]],
+    check: Callable[[G, R], object],
+    slice_rows: int,
+) -> Steps[None]:
+    """Call `check` for all rows; pause after `slice_rows`."""
+    for number, pair in enumerate(Pairs(groups, rows_of), 1):
+        check(*pair)
+        if not number % slice_rows:
+            yield
+
+
 def _then_wait(steps: Steps[None], waits: list[Place[A]]) -> Steps[Eventual[object]]:
     """Take steps, then return what is to be waited for."""
     yield from steps
@@ -129,15 +153,6 @@ def _exceeds(limit: int, groups: Iterable[G], rows_of: Callable[[G], Sequence[R]
         if count > limit:
             return True
     return False
-
-
-def _denial(permission: Callable[[G], object], members: G) -> KafkaError | None:
-    """Return the error of a group that the client may not use."""
-    try:
-        permission(members)
-    except KafkaError as error:
-        return error.as_value()
-    return None
 
 
 def _nothing() -> None:
@@ -199,7 +214,7 @@ def _visiting(
         raise
 
 
-@frozen
+@define  # not frozen, which would make it three times as dear
 class Pairs(Generic[G, R]):
     """Pairs of a group and one of its rows, for `for_each`."""
 

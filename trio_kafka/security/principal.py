@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from attrs import field
+
 from trio_kafka.attributes import frozen
 
 USER: Final = "User"
@@ -9,13 +11,21 @@ USER: Final = "User"
 
 @frozen
 class Principal:
-    """Type and name of an identity. The type is `USER` for all clients of Kafka."""
+    """Type and name of an identity. The type is `USER` for all clients of Kafka.
+
+    text: as it is written.
+    """
 
     type: str
     name: str
+    text: str = field(init=False, eq=False, repr=False)
+
+    @text.default
+    def _write(self) -> str:
+        return f"{self.type}:{self.name}"
 
     def __str__(self) -> str:
-        return f"{self.type}:{self.name}"
+        return self.text
 
 
 NOBODY: Final = Principal(USER, "ANONYMOUS")

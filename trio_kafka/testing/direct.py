@@ -16,9 +16,9 @@ from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
-from trio_kafka.network.connection import Connection, ConnectionOwner
+from trio_kafka.network.connection import Connection
 from trio_kafka.network.reasons import CloseReason
-from trio_kafka.network.request import Request
+from trio_kafka.network.request import ConnectionOwner, Request
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.protocol.compiler import decoder
 from trio_kafka.protocol.headers import response_header_version

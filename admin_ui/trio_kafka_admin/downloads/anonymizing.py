@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import trio
 
+from trio_kafka.coordinators.groups.facts.group_facts import history_of
 from trio_kafka.introspect.texts import shortened
 from trio_kafka.protocol.texts import printable
 from trio_kafka.requests.parts import Missing, Parts
@@ -122,6 +123,11 @@ def _of_groups(parts: Parts) -> Iterator[tuple[str, str]]:
                 yield "instance", str(figures.get("instance") or "")
                 yield "client", str(figures.get("client") or "")
                 yield "host", str(figures.get("host") or "")
+            history = history_of(machine, group_id)
+            for change in history.changes:
+                yield "client", change.client_id
+            for rebalance in history.rebalances:
+                yield "client", rebalance.client_id
 
 
 def _of_clients(parts: Parts) -> Iterator[tuple[str, str]]:
@@ -132,6 +138,9 @@ def _of_clients(parts: Parts) -> Iterator[tuple[str, str]]:
                 yield "host", connection.peer.host
                 yield "principal", str(connection.principal)
                 yield "client", str(connection.figures().get("client_id") or "")
+            for closed in tuple(processor.table.recently_closed):
+                yield "host", closed.origin.peer.host
+                yield "client", closed.client_id
         for stamps in (*plane.request_metrics.latest(), *plane.request_metrics.slowest()):
             yield "client", stamps.client_id
             yield "host", stamps.origin.peer.host

@@ -33,26 +33,21 @@ def _requests(data: Data) -> Iterator[Html]:
     idle = [row for row in data["apis"] if not row["per_s"]]
     of_api = itemgetter("plane", "api")
     columns = _of_planes(data, _APIS)
-    yield Html('<div class="wide">')
     yield from table("apis", columns, busy, key=of_api, empty="No request has come.")
-    yield Html("</div>")
     if idle:
         names = "1 API" if len(idle) == 1 else f"{len(idle)} APIs"
         yield Html('<details id="idle">')
         yield tag("summary", text(f"{names} without a request now"))
-        yield Html('<div class="wide">')
         yield from table("idle-apis", columns, idle, key=of_api, empty="")
-        yield Html("</div></details>")
+        yield Html("</details>")
 
 
 def _loops(data: Data) -> Iterator[Html]:
     yield tag("h2", text("Loops"))
     key = itemgetter("plane")
-    yield Html('<div class="wide">')
     yield from table(
         "loops", _of_planes(data, _LOOPS), data["loops"], key=key, empty="No plane is running."
     )
-    yield Html("</div>")
     yield tag("p", text(f"Rates and means are of the last {data['seconds']:.1f} s."), class_="more")
 
 

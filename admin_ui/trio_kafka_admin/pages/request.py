@@ -14,7 +14,7 @@ from trio_kafka_admin.markup import Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import Column, number, shown, table, words
-from trio_kafka_admin.wait_markup import wait_data, wait_item
+from trio_kafka_admin.wait_markup import on_link, wait_data, wait_item
 
 _WIDTH: Final = 1000  # units of the timeline
 _HEIGHT: Final = 14
@@ -123,6 +123,9 @@ def _show_why(request: Mapping[str, Any], place: Place) -> Iterator[Html]:
         words_ = "It has ended." if over else "It does not wait: a handler works for it."
         yield tag("p", text(words_), class_="empty")
         return
+    arrow = text(" \N{LEFTWARDS ARROW} ")
+    steps = [join([arrow, on_link(wait, place)]) for wait in request["why"]]
+    yield tag("p", text("request"), *steps, class_="chain")
     yield tag("ol", *(wait_item(wait, place) for wait in request["why"]), class_="why")
 
 

@@ -233,7 +233,7 @@ def ask(query: Query, place: Place) -> Html:
         tag("button", text("show")),
     ]
     form = tag("form", *fields, action=place.address("requests"))
-    return join([tag("nav", *links, class_="which"), form])
+    return join([tag("nav", *links, class_="which", aria_label="requests shown"), form])
 
 
 PAGE = Page(

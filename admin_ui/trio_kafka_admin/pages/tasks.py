@@ -16,6 +16,7 @@ from trio_kafka_admin.tree_folding import fold_rows
 from trio_kafka_admin.tree_markup import nested
 
 _KIND: Final = "task"
+_OPEN_LEVELS: Final = 3  # levels that show what is below them
 
 
 async def read(reader: BrokerReader, query: Query) -> Data:
@@ -60,7 +61,12 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         yield tag("p", text("No task has such a name."), class_="empty")
         return
     yield begin("div", class_="tree", id="tasks")
-    yield from nested(data["rows"], line=_line, links=lambda row, _: _link(row, place))
+    yield from nested(
+        data["rows"],
+        line=_line,
+        links=lambda row, _: _link(row, place),
+        is_open=lambda row: row["depth"] < _OPEN_LEVELS,
+    )
     yield Html("</div>")
     if data["truncated"]:
         yield tag("p", text("There are more tasks: use ?of= and a name, or ?limit="))

@@ -5,6 +5,7 @@ when the first task is opened. Values of variables are never read.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import _AsyncGeneratorContextManager, _GeneratorContextManager
 from functools import cache
 from importlib import import_module
 from math import inf
@@ -115,12 +116,17 @@ def _nearest(scopes: list[trio.CancelScope]) -> float | None:
 
 def _open_scope(context: Any) -> OpenScope:  # stackscope's classes are not typed to the end
     subject = context.obj
-    kind = type(subject).__name__
+    kind = "context manager" if _is_generated(subject) else type(subject).__name__
     if isinstance(subject, trio.Nursery):
         kind = "nursery"
     elif isinstance(subject, trio.CancelScope):
         kind = "cancel scope"
     return OpenScope(kind=kind, line=context.start_line or 0, words=", ".join(_words(subject)))
+
+
+def _is_generated(context: object) -> bool:
+    """Return whether a function made by `contextmanager` is the context."""
+    return isinstance(context, _GeneratorContextManager | _AsyncGeneratorContextManager)
 
 
 def _words(context: object) -> Iterator[str]:

@@ -1,13 +1,15 @@
 """The metadata log as the broker's settings have it."""
 
 import errno
+from functools import partial
 
 import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, live_once
 from trio_kafka.broker import Broker, StartError
-from trio_kafka.broker.parts.quorum import on_disk
+from trio_kafka.broker.parts.quorum import disk_failure
+from trio_kafka.broker.tasks import Tasks
 from trio_kafka.errors import InvariantError, LogDirError
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.metadata.features import LATEST_LEVEL
@@ -51,8 +53,9 @@ async def test_disk_error_of_a_task_takes_its_directory_offline(world, error) ->
         await trio.lowlevel.checkpoint()
         raise error
 
-    with pytest.raises(LogDirError, match=r"/d.*Input/output error"):
-        await on_disk(directory, run)(task_status=trio.TASK_STATUS_IGNORED)
+    async with trio.open_nursery() as nursery:
+        with pytest.raises(LogDirError, match=r"/d.*Input/output error"):
+            await Tasks(nursery).start("t", run, cause=partial(disk_failure, directory))
 
     assert isinstance(directory.offline, LogDirError)
 
@@ -66,8 +69,9 @@ async def test_error_that_is_not_a_disk_error_propagates_and_keeps_the_directory
         await trio.lowlevel.checkpoint()
         raise InvariantError("never")
 
-    with pytest.raises(InvariantError):
-        await on_disk(directory, run)(task_status=trio.TASK_STATUS_IGNORED)
+    async with trio.open_nursery() as nursery:
+        with pytest.raises(InvariantError):
+            await Tasks(nursery).start("t", run, cause=partial(disk_failure, directory))
 
     assert directory.offline is None
 

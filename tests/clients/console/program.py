@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,24 +35,34 @@ CODES = {
 
 def run(name: str, *arguments: str, stdin: str = "") -> str:
     """What a tool prints. StepError if it failed, or told of an error."""
-    archive = archives() / f"{name}.jsa"
-    new = archive.with_suffix(f".{os.getpid()}")
-    shared = f"SharedArchiveFile={archive}" if archive.exists() else f"ArchiveClassesAtExit={new}"
-    done = subprocess.run(
-        [APACHE_KAFKA / "tool.sh", name, *arguments],
-        input=stdin.encode(),
-        capture_output=True,
-        timeout=TIMEOUT_S,
-        check=False,
-        env=os.environ | {"KAFKA_HEAP_OPTS": f"{JVM} -XX:{shared}"},
-    )
-    if new.exists():
-        new.rename(archive)
+    with brief_start(name) as environment:
+        done = subprocess.run(
+            [APACHE_KAFKA / "tool.sh", name, *arguments],
+            input=stdin.encode(),
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            env=environment,
+        )
     printed, said = done.stdout.decode(), done.stderr.decode()
     codes = [code for name, code in CODES.items() if name in said + printed[:100_000]]
     if done.returncode or codes:
         raise StepError(codes[0] if codes else -1, f"{name}: {printed[-2000:]}{said}")
     return printed
+
+
+@contextmanager
+def brief_start(name: str) -> Iterator[dict[str, str]]:
+    """The environment of tool.sh in which a tool takes its classes from an earlier start.
+
+    The first start keeps them. The jars must have been fetched (`class_path`).
+    """
+    archive = archives() / f"{name}.jsa"
+    new = archive.with_suffix(f".{os.getpid()}")
+    shared = f"SharedArchiveFile={archive}" if archive.exists() else f"ArchiveClassesAtExit={new}"
+    yield os.environ | {"KAFKA_HEAP_OPTS": f"{JVM} -XX:{shared}"}
+    if new.exists():
+        new.rename(archive)
 
 
 def jvm_options(name: str) -> list[str]:

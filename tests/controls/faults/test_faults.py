@@ -63,9 +63,7 @@ async def test_route_without_a_rule_is_the_original_handler_object(
 
         def handlers() -> list[Any]:
             return [
-                group.routes.get(code_of(one.key, one.last)).handler
-                for group in groups
-                for one in apis
+                group.routes[code_of(one.key, one.last)].handler for group in groups for one in apis
             ]
 
         own = [apis.get(one.key).handler for _ in groups for one in apis]

@@ -14,11 +14,16 @@ async def test_changed_broker_settings_apply_to_loaded_shards(autojump_clock: Mo
         await served.serve_groups("g")
         groups = served.broker.groups
         config = served.broker.config
-        assert groups.topic.shard_of("g").machine.settings.consumer_assignment_interval_ms == 1000
+        assert (
+            groups.coordinator.shard_of("g").machine.settings.consumer_assignment_interval_ms
+            == 1000
+        )
 
         groups.obey(evolve(config, group_consumer_assignment_interval_ms=5))
 
-        assert groups.topic.shard_of("g").machine.settings.consumer_assignment_interval_ms == 5
+        assert (
+            groups.coordinator.shard_of("g").machine.settings.consumer_assignment_interval_ms == 5
+        )
 
 
 async def test_changed_broker_settings_apply_to_requests_and_waits(
@@ -50,7 +55,7 @@ async def test_settings_of_a_group_are_limited_by_changed_broker_settings(
         await served.serve_groups("g")
         await alter(served, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000"))
         groups = served.broker.groups
-        machine = groups.topic.shard_of("g").machine
+        machine = groups.coordinator.shard_of("g").machine
         assert machine.settings_of("g").consumer_session_timeout_ms == 50_000
 
         less = {"group_consumer_max_session_timeout_ms": 48_000, "group_consumer_max_size": 5}
@@ -70,7 +75,7 @@ async def test_settings_of_a_group_survive_a_restart(autojump_clock: MockClock) 
         await alter(served, GROUP, "g", (name, SET, "50000"))
     async with served_broker(world) as served:
         await served.serve_groups("g")
-        machine = served.broker.groups.topic.shard_of("g").machine
+        machine = served.broker.groups.coordinator.shard_of("g").machine
 
         assert machine.settings_of("g").consumer_session_timeout_ms == 50_000
         assert machine.settings_of("h").consumer_session_timeout_ms == 45_000

@@ -18,7 +18,7 @@ from trio_kafka.testing.broker import ServedBroker
 
 def lags_of(served: ServedBroker, group_id: str) -> list[Lag]:
     """As far as the broker knows them."""
-    machine = served.broker.groups.topic.shard_of(group_id).machine
+    machine = served.broker.groups.coordinator.shard_of(group_id).machine
     return list(lags(machine, group_id, ends_of(served.broker.replicas)))
 
 

@@ -117,7 +117,7 @@ def test_commit_to_an_unknown_group_makes_it_and_schedules_its_expiry() -> None:
     assert "g" in groups.machine.by_id
 
 
-def test_member_of_an_unknown_group_is_told_that_its_generation_has_ended() -> None:
+def test_commit_of_a_member_of_an_unknown_group_has_an_illegal_generation() -> None:
     groups = driver()
 
     with pytest.raises(KafkaError) as caught:

@@ -75,7 +75,7 @@ async def test_concurrent_commits_share_batches_only_with_a_positive_linger(
         assert sum(found) == MANY
         assert found == [1] * MANY if linger_ms <= 0 else len(found) < MANY / 4
         assert [stored(served, "g", "t", n) for n in range(MANY)] == [100 + n for n in range(MANY)]
-        figures = served.broker.groups.topic.shard_of("g").figures()
+        figures = served.broker.groups.coordinator.shard_of("g").figures()
         batches = 0 if linger_ms <= 0 else len(found)
         assert (figures["open"], figures["batches"]) == (0, batches)
 
@@ -119,7 +119,7 @@ async def test_commits_share_a_batch_only_within_the_linger(
     async with broker(linger_ms) as (served, clients), trio.open_nursery() as nursery:
         nursery.start_soon(commit_at_once, clients[:1])
         groups = served.broker.groups
-        while not groups.topic.shard_of("g").figures()["records"]:
+        while not groups.coordinator.shard_of("g").figures()["records"]:
             await trio.sleep(0.0001)
         await trio.sleep(pause_ms / 1000)
         nursery.start_soon(commit_at_once, clients[1:2])
@@ -165,7 +165,7 @@ async def test_stopping_the_broker_refuses_the_commits_of_an_open_batch(
 
         nursery.start_soon(commit)
         await trio.sleep(1)
-        assert served.broker.groups.topic.shard_of("g").figures()["open"] == MANY
+        assert served.broker.groups.coordinator.shard_of("g").figures()["open"] == MANY
         served.broker.groups.stop()
         await trio.sleep(1)
 
@@ -179,7 +179,7 @@ async def test_refused_batch_fails_its_commits_and_reloads_the_shard(
     """Somebody makes `max.message.bytes` very small while a batch is open."""
     async with broker(50) as (served, clients):
         await commit_at_once(clients[:1])
-        groups, shard = served.broker.groups, served.broker.groups.topic.shard_of("g")
+        groups, shard = served.broker.groups, served.broker.groups.coordinator.shard_of("g")
         partition = served.broker.replicas.partition(TOPIC, groups.topic.partition_of("g"))
         before = partition.settings
         errors: list[int] = []
@@ -195,10 +195,12 @@ async def test_refused_batch_fails_its_commits_and_reloads_the_shard(
 
         assert errors == [ErrorCode.UNKNOWN_SERVER_ERROR] * MANY
         await trio.sleep(1)
-        assert groups.topic.shard_of("g") is not shard
+        assert groups.coordinator.shard_of("g") is not shard
         assert [stored(served, "g", "t", number) for number in range(2)] == [100, None]
         assert await commit_at_once(clients[:2]) == [ErrorCode.UNKNOWN_SERVER_ERROR] * 2
-        figures = groups.topic.shard_of("g").figures()  # of the new one, which has replayed nothing
+        figures = groups.coordinator.shard_of(
+            "g"
+        ).figures()  # of the new one, which has replayed nothing
         assert (figures["state"], figures["refused"]) == ("active", 2)
         partition.settings = before
         assert await commit_at_once(clients) == [0] * MANY

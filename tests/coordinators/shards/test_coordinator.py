@@ -23,7 +23,7 @@ async def test_event_for_many_groups_returns_a_result_or_error_for_each_group(
         for name in ("a", "b"):
             await commit(served, name, "t", 0, 7)
         groups = served.broker.groups
-        groups.topic.shard_of("c").state = ShardState.LOADING
+        groups.coordinator.shard_of("c").state = ShardState.LOADING
 
         one, other, error = groups.coordinator.ask_many(
             [(name, names) for name in ("a", "b", "c")], "OffsetFetch"

@@ -38,10 +38,10 @@ async def test_shard_of_a_group_is_chosen_by_the_hash_of_its_id(autojump_clock: 
         with pytest.raises(KafkaError, match="COORDINATOR_NOT_AVAILABLE"):
             groups.topic.leader_of("group")
         with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
-            groups.topic.shard_of("group")
+            groups.coordinator.shard_of("group")
 
         await served.serve_groups("group")
 
         assert groups.topic.leader_of("group") == 1
         number = partition_of("group", 7)
-        assert groups.topic.shard_of("group") is groups.runtime.shards[number]
+        assert groups.coordinator.shard_of("group") is groups.runtime.shards[number]

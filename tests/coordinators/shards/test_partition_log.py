@@ -10,6 +10,7 @@ from attrs import evolve
 from trio.testing import MockClock
 
 from tests.apis.kit import broker
+from tests.replication.kit import make_slow
 from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Origin
 from trio_kafka.coordinators.shards.partition_log import (
@@ -404,6 +405,7 @@ async def test_batch_of_a_producer_that_is_not_admitted_is_rejected_and_not_writ
 
     async with a_log() as log:
         origin = Origin(producer_id=7, producer_epoch=3, check=reject)
+        make_slow(log.partition)  # a queued batch is checked before its records are replayed, too
 
         with pytest.raises(KafkaError) as error:
             whole(log.append_for(origin, [record(1)], 5))

@@ -94,12 +94,12 @@ async def test_shard_is_unloaded_when_another_broker_leads_its_partition(
     async with broker() as served:
         await serve(served)
         groups = served.broker.groups
-        shard, others = groups.topic.shard_of("g"), len(groups.runtime.shards) - 1
+        shard, others = groups.coordinator.shard_of("g"), len(groups.runtime.shards) - 1
         lead(served, groups.topic.partition_of("g"), by=7)
 
         assert shard.state is ShardState.UNLOADED
         with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
-            groups.topic.shard_of("g")
+            groups.coordinator.shard_of("g")
         assert len(groups.runtime.shards) == others
         assert groups.topic.leader_of("g") == 7
 
@@ -117,7 +117,7 @@ async def test_new_metadata_image_waits_for_a_stepwise_event_to_finish(
 
     async with broker() as served:
         await serve(served)
-        shard = served.broker.groups.topic.shard_of("g")
+        shard = served.broker.groups.coordinator.shard_of("g")
         assert not shard.machine.by_id
         old = shard.machine.image
         shard.ask(slowly)
@@ -134,12 +134,12 @@ async def test_new_leader_epoch_replaces_the_shard_and_keeps_its_groups(
     async with broker() as served:
         await serve(served)
         await commit(served, "g", "t", 0, 7)
-        shard = served.broker.groups.topic.shard_of("g")
+        shard = served.broker.groups.coordinator.shard_of("g")
         lead(served, served.broker.groups.topic.partition_of("g"), by=1)
         assert shard.state is ShardState.UNLOADED
         await served.serve_groups("g")
 
-        assert served.broker.groups.topic.shard_of("g") is not shard
+        assert served.broker.groups.coordinator.shard_of("g") is not shard
         assert stored(served, "g", "t", 0) == 7
         await commit(served, "g", "t", 0, 8)
 
@@ -152,7 +152,7 @@ async def test_unloaded_shard_is_freed_in_steps_while_its_successor_loads(
         for number in range(1000):
             await commit(served, f"g{number}", "t", 0, number)
         runtime = served.broker.groups.runtime
-        machine = served.broker.groups.topic.shard_of("g").machine
+        machine = served.broker.groups.coordinator.shard_of("g").machine
         offsets = machine.offsets.by_group
         lead(served, 0, by=1)
         assert runtime.figures()["leaving"] == 2  # timers and those who wait; the groups
@@ -175,7 +175,7 @@ async def test_shard_that_loses_leadership_while_loading_does_not_become_active(
     world.universe.nowait = False  # what the life before wrote is read in threads
     async with served_broker(world) as served:
         groups = served.broker.groups
-        shard = groups.topic.shard_of("g")
+        shard = groups.coordinator.shard_of("g")
         assert shard.state is ShardState.LOADING
         lead(served, groups.topic.partition_of("g"), by=7)
         await settle()
@@ -194,11 +194,11 @@ async def test_loaded_offsets_are_returned_only_after_their_commit(
         topic = TopicOffsets("t", bytes(16), [PartitionOffset(0, 7, -1, "")])
         commit_one = Commit(group_id="g", topics=[topic])
         assert isinstance(groups.offsets.commit(commit_one), Delayed)
-        groups.topic.shard_of("g").fail()
+        groups.coordinator.shard_of("g").fail()
         await trio.sleep(0.1)
 
-        assert groups.topic.shard_of("g").state is ShardState.ACTIVE
-        assert groups.topic.shard_of("g").machine.image is groups.runtime.image
+        assert groups.coordinator.shard_of("g").state is ShardState.ACTIVE
+        assert groups.coordinator.shard_of("g").machine.image is groups.runtime.image
         assert stored(served, "g", "t", 0) == 7
         asked = [FetchOffsets(group_id="g", topics=None)]
         assert isinstance(groups.offsets.fetch(asked), Delayed)
@@ -226,7 +226,7 @@ async def test_exception_in_an_event_reloads_its_shard(
     async with broker() as served:
         await serve(served)
         await commit(served, "g", "t", 0, 7)
-        shard = served.broker.groups.topic.shard_of("g")
+        shard = served.broker.groups.coordinator.shard_of("g")
 
         def fail(machine: Groups, _now_ms: int) -> Effects:
             machine.offsets.by_group.clear()  # what it knows is wrong now
@@ -236,7 +236,7 @@ async def test_exception_in_an_event_reloads_its_shard(
         assert shard.state is ShardState.UNLOADED
         await served.serve_groups("g")
 
-        assert served.broker.groups.topic.shard_of("g") is not shard
+        assert served.broker.groups.coordinator.shard_of("g") is not shard
         assert stored(served, "g", "t", 0) == 7
     assert "event failed" in caplog.text
 
@@ -250,20 +250,20 @@ async def test_repeated_failures_of_a_shard_delay_its_reload_exponentially(
         groups = served.broker.groups
         waits = []
         for _ in range(8):
-            groups.topic.shard_of("g").fail()
+            groups.coordinator.shard_of("g").fail()
             failed = trio.current_time()
             with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
                 groups.offsets.commit(Commit(group_id="g", topics=[]))
-            while groups.topic.shard_of("g").state is not ShardState.ACTIVE:
+            while groups.coordinator.shard_of("g").state is not ShardState.ACTIVE:
                 await trio.sleep(0.01)
             waits.append(trio.current_time() - failed)
 
         assert waits == pytest.approx([0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4], abs=0.06)
         assert stored(served, "g", "t", 0) == 7
         await trio.sleep(130)
-        groups.topic.shard_of("g").fail()
+        groups.coordinator.shard_of("g").fail()
         await trio.sleep(0.05)
-        assert groups.topic.shard_of("g").state is ShardState.ACTIVE
+        assert groups.coordinator.shard_of("g").state is ShardState.ACTIVE
 
 
 async def test_new_leader_epoch_ends_the_reload_delay_of_a_shard(
@@ -275,8 +275,8 @@ async def test_new_leader_epoch_ends_the_reload_delay_of_a_shard(
         number = groups.topic.partition_of("g")
         for _ in range(6):
             await served.serve_groups("g")
-            groups.topic.shard_of("g").fail()
-        held = groups.topic.shard_of("g")
+            groups.coordinator.shard_of("g").fail()
+        held = groups.coordinator.shard_of("g")
         assert groups.runtime.figures()["held"] == 1
         timers = groups.runtime._dependencies.timers
         due = timers.waiting
@@ -285,7 +285,7 @@ async def test_new_leader_epoch_ends_the_reload_delay_of_a_shard(
         assert timers.waiting == due - 1
         await trio.sleep(0.05)
 
-        assert groups.topic.shard_of("g").state is ShardState.ACTIVE
+        assert groups.coordinator.shard_of("g").state is ShardState.ACTIVE
         assert (held.state, groups.runtime.figures()["held"]) == (ShardState.UNLOADED, 0)
         await trio.sleep(100)
         assert groups.runtime.figures()["to_load"] == 0
@@ -299,13 +299,13 @@ async def test_invariant_error_in_an_event_propagates(autojump_clock: MockClock)
             raise InvariantError("what can never be")
 
         with pytest.raises(InvariantError):
-            served.broker.groups.topic.shard_of("g").apply(fail)
+            served.broker.groups.coordinator.shard_of("g").apply(fail)
 
 
 async def test_stepwise_event_finishes_before_a_later_commit(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await serve(served)
-        shard = served.broker.groups.topic.shard_of("g")
+        shard = served.broker.groups.coordinator.shard_of("g")
         seen = []
 
         def slowly(_machine: Groups, _now_ms: int) -> Steps[Effects]:
@@ -351,7 +351,7 @@ async def test_waiting_requests_get_not_coordinator_when_the_broker_stops(
     async with broker() as served:
         await serve(served)
         groups = served.broker.groups
-        shard = groups.topic.shard_of("g")
+        shard = groups.coordinator.shard_of("g")
         ticket = shard.ask(lambda _machine, _ticket, _now_ms: Effects())  # waits for ever
         groups.stop()
 

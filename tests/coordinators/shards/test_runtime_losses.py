@@ -76,7 +76,7 @@ async def test_removed_partition_of_a_failed_shard_does_not_crash_the_broker(
         assert runtime.shards == {}
         assert runtime.figures()["held"] == 4
         with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
-            served.broker.groups.topic.shard_of("g1")
+            served.broker.groups.coordinator.shard_of("g1")
 
 
 async def test_replica_created_later_than_the_metadata_gets_its_shard(
@@ -139,7 +139,7 @@ async def test_failed_load_is_retried_until_success(
     def replay_or_fail(machine: Groups, record: Any) -> None:
         if fails:
             tries.append(trio.current_time())
-            states.append(groups.topic.shard_of("g").state)
+            states.append(groups.coordinator.shard_of("g").state)
             raise ValueError("a bug")
         replay(machine, record)
 
@@ -149,9 +149,9 @@ async def test_failed_load_is_retried_until_success(
         groups = served.broker.groups
         monkeypatch.setattr(Groups, "replay", replay_or_fail)
         began = trio.current_time()
-        groups.topic.shard_of("g").fail()
+        groups.coordinator.shard_of("g").fail()
         await trio.sleep(5)
-        refused = groups.topic.shard_of("g").ask(lambda *_: Effects()).answer
+        refused = groups.coordinator.shard_of("g").ask(lambda *_: Effects()).answer
         assert refused.code is ErrorCode.NOT_COORDINATOR
         assert groups.runtime.figures()["failed"] == 1
         fails = False
@@ -182,7 +182,7 @@ async def test_failed_activation_of_a_shard_is_retried_with_growing_delays(
         await serve(served)
         await commit(served, "g", "t", 0, 7)
         monkeypatch.setattr(Groups, "loaded", loaded_or_fail)
-        served.broker.groups.topic.shard_of("g").fail()
+        served.broker.groups.coordinator.shard_of("g").fail()
         await trio.sleep(100)
         assert 10 <= len(tries) <= 13
         fails = False
@@ -216,5 +216,5 @@ async def test_load_from_a_failed_disk_affects_only_groups_on_that_disk(
             if groups.topic.partition_of(group) not in lost:
                 assert stored(served, group, "t", 0) == 7
             else:
-                refused = groups.topic.shard_of(group).ask(lambda *_: Effects()).answer
+                refused = groups.coordinator.shard_of(group).ask(lambda *_: Effects()).answer
                 assert refused.code is ErrorCode.NOT_COORDINATOR

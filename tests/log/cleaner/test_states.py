@@ -47,11 +47,10 @@ async def test_log_claimed_by_retention_is_not_free(autojump_clock, world):
 async def test_deleted_log_is_removed_from_the_uncleanable_logs(autojump_clock, world):
     log, states = new_log(world), CleaningStates()
     states.uncleanable[log] = "damage"
-    states.note_change(log)
     assert not states.is_free(log)
 
     log.abandon()
-    states.note_change(log)
+    states.forget(log)
 
     assert states.uncleanable == {}
 

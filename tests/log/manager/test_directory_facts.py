@@ -9,7 +9,7 @@ from trio.testing import MockClock
 from tests.log.managers import T0, TOPIC_ID, format_directory, started
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.manager.directory_facts import read_directories
+from trio_kafka.log.manager.directory_facts import AGAIN_S, LONGEST_S, read_directories
 from trio_kafka.testing.simulation import fault_on
 from trio_kafka.world.simulated import SimulatedWorld
 
@@ -84,3 +84,22 @@ async def test_space_of_a_disk_that_does_not_answer_is_unknown(
     (facts,) = await read_directories(logs)
 
     assert (facts.free_bytes, facts.total_bytes, facts.used_share) == (None, None, None)
+
+
+async def test_disk_that_hangs_is_asked_again_only_after_half_a_minute(
+    autojump_clock: MockClock, world: SimulatedWorld
+) -> None:
+    await format_directory(world, "/data")
+    logs = await started(world)
+    world.universe.fault = fault_on("space", 5.0)
+    began = trio.current_time()
+    (hanging,) = await read_directories(logs)
+    waited_s = trio.current_time() - began
+    world.universe.fault = fault_on("none", None)
+    (early,) = await read_directories(logs)
+    await trio.sleep(AGAIN_S)
+    (late,) = await read_directories(logs)
+
+    assert waited_s == pytest.approx(LONGEST_S)
+    assert hanging.free_bytes is early.free_bytes is None
+    assert late.free_bytes is not None

@@ -7,7 +7,14 @@ from tests.replication.kit import PEER, batch, make_cold, new_partition, state, 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.leader.append import append
-from trio_kafka.replication.leader.fetch import Fetch, FetchAnswer, FetchLimits
+from trio_kafka.replication.leader.fetch import (
+    HEAD_SIZE,
+    PARTITION_SIZE,
+    TOPIC_SIZE,
+    Fetch,
+    FetchAnswer,
+    FetchLimits,
+)
 from trio_kafka.replication.leader.read import Isolation, read_in_threads
 from trio_kafka.replication.leader.sessions import Session
 from trio_kafka.scheduling.chunked_work import whole
@@ -388,13 +395,13 @@ async def test_throttled_fetch_releases_its_bytes_which_the_next_fetch_gets(worl
     size = broker.produce(0)
     asked = []
 
-    def admit(reads) -> int:
-        asked.append(sum(read.size for _, read in reads))
+    def admit(response_size: int) -> int:
+        asked.append(response_size)
         return 250
 
     refused = whole(broker.fetch(admit=admit).look())
 
-    assert asked == [size]
+    assert asked == [HEAD_SIZE + TOPIC_SIZE + 2 * PARTITION_SIZE + size]
     assert (refused.session_id, refused.parts, refused.throttled_ms) == (7, [], 250)
     assert not broker.partitions["t", 0].log.segments.active.file._leases
     assert sizes(whole(broker.fetch().look()))[0] == size
@@ -427,7 +434,7 @@ async def test_fetch_whose_quota_callback_fails_keeps_no_lease(world) -> None:
     broker = Broker(world, 1)
     broker.produce(0)
 
-    def admit(reads) -> int:
+    def admit(response_size: int) -> int:
         raise RuntimeError("a quota callback of a plugin failed")
 
     with pytest.raises(RuntimeError, match="quota"):

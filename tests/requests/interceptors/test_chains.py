@@ -34,19 +34,19 @@ async def test_route_without_interceptors_calls_its_handler_directly(
         other = harness.interceptors.add(
             "before", WaitRequest, nothing, order=1, owner=RecordingOwner()
         )
-        route = routes.get(code_of(10100, 0))
+        route = routes[code_of(10100, 0)]
         assert route is not None
         assert route.handler is echo
         assert not route.waits
         one = harness.interceptors.add(
             "before", EchoRequest, nothing, order=1, owner=RecordingOwner()
         )
-        behind = routes.get(code_of(10100, 0))
+        behind = routes[code_of(10100, 0)]
         assert behind is not None
         assert behind.handler is not echo
         for interception in (one, other):
             harness.interceptors.remove(interception)
-        again = routes.get(code_of(10100, 0))
+        again = routes[code_of(10100, 0)]
         assert again is not None
         assert again.handler is echo
 

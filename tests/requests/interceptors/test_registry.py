@@ -65,17 +65,17 @@ def test_interceptors_of_an_api_and_of_all_apis_are_sorted_by_order() -> None:
 def test_routes_are_rebuilt_when_an_interceptor_is_added_or_removed() -> None:
     apis = registry()
     interceptors, routes = Interceptors(apis), Routes(apis)
-    first = routes.get(code_of(10100, 0))
-    assert routes.get(code_of(10100, 0)) is first
+    first = routes[code_of(10100, 0)]
+    assert routes[code_of(10100, 0)] is first
     apis.cache["answer"] = 1
 
     made = interceptors.add("before", EchoRequest, plain, order=1, owner=RecordingOwner())
-    second = routes.get(code_of(10100, 0))
+    second = routes[code_of(10100, 0)]
     assert second is not first
     assert apis.cache == {}
     generation = interceptors.generation
     interceptors.remove(made)
-    assert routes.get(code_of(10100, 0)) is not second
+    assert routes[code_of(10100, 0)] is not second
     assert interceptors.generation > generation
 
 
@@ -123,8 +123,8 @@ def test_api_is_offered_in_the_versions_that_all_its_interceptors_support() -> N
 
     first = interceptors.add("after", EchoRequest, plain, order=1, owner=owner, versions=(1, 9))
     assert offered() == {10100: (1, 1), 10101: (0, 0)}
-    assert routes.get(code_of(10100, 0)) is None
-    assert routes.get(code_of(10100, 1)) is not None
+    assert routes[code_of(10100, 0)] is None
+    assert routes[code_of(10100, 1)] is not None
     interceptors.add("before", None, plain, order=1, owner=owner, versions={10101: (0, 0)})
     assert offered() == {10100: (1, 1), 10101: (0, 0)}
     with pytest.raises(ValueError, match="no version of Echo is left: blamed"):

@@ -1,8 +1,16 @@
 """Names replaced by pseudonyms."""
 
 import pytest
+import trio
+from trio.testing import MockClock
 
-from trio_kafka_admin.downloads.anonymizing import Pseudonyms
+from tests.apis.kit import broker
+from trio_kafka.introspect.recent_requests import RecentRequests
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+)
+from trio_kafka_admin.downloads.anonymizing import Pseudonyms, pseudonyms
 
 NAMES = [
     ("topic", "ledger"),
@@ -45,3 +53,34 @@ async def test_texts_and_keys_of_data_are_replaced_and_numbers_kept() -> None:
     replaced = await Pseudonyms(NAMES).replaced(data)
 
     assert replaced == {"topic-1": [1, None, True, {"group": "group-1"}], "size": 2.5}
+
+
+async def test_clients_that_have_left_have_pseudonyms_too(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("orders")
+        await served.serve_groups("g")
+        async with served.connect() as gone:
+            gone.client_id = "closed-client"
+            await gone.ask(ApiVersionsRequest("soft", "1.0"), 3)
+        async with served.connect() as member:
+            member.client_id = "left-client"
+            for epoch in (0, -1):
+                request = ConsumerGroupHeartbeatRequest(
+                    group_id="g",
+                    member_id="m" * 22,
+                    member_epoch=epoch,
+                    rebalance_timeout_ms=60_000,
+                    subscribed_topic_names=["orders"],
+                    topic_partitions=[],
+                )
+                assert (await member.ask(request, 1)).error_code == 0
+        await trio.sleep(1)  # the closes cross the network
+        parts = served.broker.parts
+        for plane in parts.planes:  # as if their requests were forgotten
+            for _, metrics in plane.request_metrics.settled():
+                metrics.recent = RecentRequests(0)
+
+        names = await pseudonyms(parts)
+
+    assert names.text("closed-client").startswith("client-")
+    assert names.text("left-client").startswith("client-")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.trio_kafka_admin.findings.kit import moment
 from tests.trio_kafka_admin.kit import Element
 from tests.trio_kafka_admin.landing.kit import PLACE, finding, html
 from trio_kafka_admin.findings.finding import Finding
@@ -9,10 +10,14 @@ from trio_kafka_admin.landing.show_findings import key_of, show_findings
 from trio_kafka_admin.pages.overview import finding_row
 
 
+def row(entry: Finding) -> dict[str, Any]:
+    return finding_row(entry, moment(1.0))
+
+
 def shown(*findings: Finding, ended: Any = ()) -> Element:
     data = {
-        "findings": [finding_row(entry) for entry in findings],
-        "ended": [finding_row(entry) for entry in ended],
+        "findings": [row(entry) for entry in findings],
+        "ended": [row(entry) for entry in ended],
     }
     return html(*show_findings(data, PLACE))
 
@@ -61,9 +66,9 @@ def test_further_findings_are_folded_and_all_of_them_have_a_key_of_their_own() -
 
 
 def test_key_of_a_finding_does_not_depend_on_its_figures() -> None:
-    first, second = finding_row(finding(more=": 1")), finding_row(finding(more=": 2"))
+    first, second = row(finding(more=": 1")), row(finding(more=": 2"))
 
-    assert key_of(first) == key_of(second) != key_of(finding_row(finding("other")))
+    assert key_of(first) == key_of(second) != key_of(row(finding("other")))
 
 
 def test_findings_that_are_over_say_for_how_long_and_the_latest_are_not_folded() -> None:

@@ -52,7 +52,7 @@ async def test_request_of_a_group_shows_the_chain_down_to_the_silent_member(
         nursery.cancel_scope.cancel()
 
     group, member = page.one("ol", class_="why").all("li")
-    assert group.text.startswith("member 1 of 2 members of group settle have joined")
+    assert group.text.startswith("group settle (member)1 of 2 members of group settle have joined")
     assert group.one("a").attributes["href"] == "/admin/groups?name=settle"
     assert group.one("meter").attributes["value"] == "1"
     assert f"member {silent.member_id} has not rejoined for 5.0 s" in member.text

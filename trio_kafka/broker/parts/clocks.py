@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import trio
-
 from trio_kafka.broker.node import Node, Part, Stage, tasks_end
 from trio_kafka.periodic_jobs import Scheduler
 from trio_kafka.purgatory import Timers
@@ -19,12 +17,7 @@ async def _open_scheduler(node: Node) -> Scheduler:
 
 async def _open_timers(node: Node) -> Timers:
     timers = Timers(node.tree)
-
-    async def run(*, task_status: trio.TaskStatus[None]) -> None:
-        task_status.started()
-        await timers.run()
-
-    await node.tasks.start("timers", run)
+    await node.tasks.start("timers", timers.run)
     return timers
 
 

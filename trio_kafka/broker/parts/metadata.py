@@ -1,9 +1,10 @@
 """The metadata of the cluster as parts of the node: the newest image and its loader."""
 
+from functools import partial
 from typing import Final
 
 from trio_kafka.broker.node import Node, Part, Stage, at_once, tasks_end
-from trio_kafka.broker.parts.quorum import METADATA_STEP, on_disk, storage_errors_end_the_start
+from trio_kafka.broker.parts.quorum import METADATA_STEP, disk_failure, storage_errors_end_the_start
 from trio_kafka.broker.storage import Storage
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.metadata.publisher import Loader, MetadataCache
@@ -28,7 +29,7 @@ async def _open_loader(node: Node) -> Loader:
         node=node.tree,
     )
     with storage_errors_end_the_start():
-        await node.tasks.start(_LOADER, on_disk(storage.metadata, loader.run))
+        await node.tasks.start(_LOADER, loader.run, cause=partial(disk_failure, storage.metadata))
     return loader
 
 

@@ -3,11 +3,10 @@
 An I/O error on the metadata log stops the node, which cannot run without its metadata.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
-
-import trio
 
 from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.node import Node, Part, Stage
@@ -35,7 +34,7 @@ async def _open(node: Node) -> RaftDriver:
     with storage_errors_end_the_start():
         raft = await _recover(node, storage)
         node.on_abandon(raft.abandon)
-        await node.tasks.start(_LOG, on_disk(storage.metadata, raft.run))
+        await node.tasks.start(_LOG, raft.run, cause=partial(disk_failure, storage.metadata))
     return raft
 
 
@@ -87,20 +86,13 @@ def storage_errors_end_the_start() -> Iterator[None]:
         raise storage_error(error) from error
 
 
-def on_disk(
-    directory: LogDirectory, run: Callable[..., Awaitable[object]]
-) -> Callable[..., Awaitable[None]]:
-    """Wrap a task function: its I/O errors take `directory` offline and become LogDirError."""
-
-    async def run_on_disk(*, task_status: trio.TaskStatus[object]) -> None:
-        try:
-            await run(task_status=task_status)
-        except (LogDirError, OSError) as error:
-            lost = error if isinstance(error, LogDirError) else lost_by(directory, error)
-            directory.fail(lost)
-            raise lost from error
-
-    return run_on_disk
+def disk_failure(directory: LogDirectory, error: Exception) -> Exception:
+    """Take `directory` offline after an I/O error of a task, which becomes a LogDirError."""
+    if not isinstance(error, LogDirError | OSError):
+        return error
+    lost = error if isinstance(error, LogDirError) else lost_by(directory, error)
+    directory.fail(lost)
+    return lost
 
 
 def lost_by(directory: LogDirectory, error: OSError) -> LogDirError:

@@ -1,9 +1,10 @@
 """Snapshots of the metadata as a part of the node."""
 
+from functools import partial
 from typing import Final
 
 from trio_kafka.broker.node import Node, Part, Stage, tasks_end
-from trio_kafka.broker.parts.quorum import on_disk
+from trio_kafka.broker.parts.quorum import disk_failure
 from trio_kafka.broker.storage import Storage
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.raft.driver import RaftDriver
@@ -21,7 +22,9 @@ async def _open(node: Node) -> SnapshotGenerator:
     )
     generator = SnapshotGenerator(node[RaftDriver], settings, node.tree)
     node[Loader].add(generator)
-    await node.tasks.start(_TASK, on_disk(node[Storage].metadata, generator.run))
+    await node.tasks.start(
+        _TASK, generator.run, cause=partial(disk_failure, node[Storage].metadata)
+    )
     return generator
 
 

@@ -6,9 +6,11 @@ __all__ = [
     "client_address",
     "consumer",
     "coordinator",
+    "facts",
     "groups",
     "lag",
     "offset_values",
     "protocols",
     "stored_records",
+    "transactions",
 ]

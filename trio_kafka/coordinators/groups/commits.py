@@ -5,6 +5,7 @@ group are raised. Source: KIP-211, KIP-447, KIP-516 (topic ids), KIP-848.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Final
 
 from trio_kafka.coordinators.groups.groups import Groups
@@ -28,6 +29,7 @@ from trio_kafka.scheduling.chunked_work import Steps, whole
 
 _WRITTEN, _WITH_EXPIRY = 4, 1  # versions of a value; the second is the last one with an expiry
 _A_STEP: Final = 200  # partitions in one step: 0.8 ms
+_partitions: Final = attrgetter("partitions")
 _LAST_MS: Final = (1 << 63) - 1  # the largest that can be stored; Kafka overflows to before 1970
 
 
@@ -52,21 +54,30 @@ def commit(
     )
     if is_new:
         schedule_expiry(effects, groups.settings)
-    steps = commit_records(groups, request, effects, ticket, now_ms)
-    return steps if are_many(topics) else whole(steps)
+    codes: list[int] = []
+    steps = add_records(groups, request, effects, now_ms=now_ms, codes=codes)
+    effects.answer(ticket, codes)
+    if are_many(topics):
+        return _completed(steps, effects)
+    for _ in steps:
+        pass
+    return effects
 
 
-def commit_records(
-    groups: Groups, request: Commit, effects: Effects, ticket: Ticket, now_ms: int
-) -> Steps[Effects]:
-    """Add the records of valid offsets to the effects, and the answer: an error code for each
-    partition.
-    """
+def _completed(steps: Steps[None], effects: Effects) -> Steps[Effects]:
+    """Take the steps that complete the effects of an event."""
+    yield from steps
+    return effects
+
+
+def add_records(
+    groups: Groups, request: Commit, effects: Effects, *, now_ms: int, codes: list[int]
+) -> Steps[None]:
+    """Add the records of a commit to `effects`, and an error code for each partition to `codes`."""
     group_id, limit = request.group_id, groups.settings.offset_metadata_max_bytes
     expires_ms, version = NO_EXPIRY, _WRITTEN
     if request.retention_ms != DEFAULT_RETENTION:
         expires_ms, version = min(now_ms + request.retention_ms, _LAST_MS), _WITH_EXPIRY
-    codes: list[int] = []
     for topic, topic_id, partitions in request.topics:
         for partition, offset, leader_epoch, metadata in partitions:
             if metadata and not _fits(metadata, limit):
@@ -80,12 +91,11 @@ def commit_records(
                 effects.records.append(CoordinatorRecord(key, value, version))
             if not len(codes) % _A_STEP:
                 yield
-    return effects.answer(ticket, codes)
 
 
 def are_many(topics: Sequence[TopicPartitions] | Sequence[TopicOffsets]) -> bool:
     """Return whether topics and partitions take more than one step."""
-    return len(topics) + sum([len(topic.partitions) for topic in topics]) > _A_STEP
+    return len(topics) + sum(map(len, map(_partitions, topics))) > _A_STEP
 
 
 def _group_of_commit(groups: Groups, request: Commit) -> Group:

@@ -118,7 +118,7 @@ class OffsetsService:
         event = partial(commits.commit, request)
         codes: Eventual[list[int] | KafkaError]
         codes = self._coordinator.ask(request.group_id, event, "OffsetCommit")
-        return then(codes, value_or_raise)
+        return codes if isinstance(codes, list) else then(codes, value_or_raise)
 
     def commit_in_transaction(self, request: TransactionalCommit) -> Eventual[list[int]]:
         """Commit offsets in a transaction, see `transactions.commit_in_transaction`; as

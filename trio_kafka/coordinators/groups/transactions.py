@@ -7,7 +7,7 @@ Source: KIP-98, KIP-447, KIP-890; Kafka's OffsetMetadataManager.commitTransactio
 from functools import partial
 
 from trio_kafka.attributes import frozen
-from trio_kafka.coordinators.groups.commits import are_many, commit_records
+from trio_kafka.coordinators.groups.commits import add_records, are_many
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offset_values import Commit
 from trio_kafka.coordinators.groups.offsets import schedule_expiry
@@ -68,7 +68,9 @@ def _validate(group: Group, commit: Commit) -> None:
 def _commit(
     groups: Groups, request: TransactionalCommit, effects: Effects, ticket: Ticket, now_ms: int
 ) -> Steps[Effects]:
-    yield from commit_records(groups, request.commit, effects, ticket, now_ms)
+    codes: list[int] = []
+    yield from add_records(groups, request.commit, effects, now_ms=now_ms, codes=codes)
+    effects.answer(ticket, codes)
     if effects.records:
         effects.origin = Origin(
             producer_id=request.producer_id,

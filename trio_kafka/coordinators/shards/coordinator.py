@@ -12,7 +12,7 @@ from itertools import islice
 from math import inf
 from typing import Any, Final, Generic
 
-from trio_kafka.coordinators.shards.owned_topic import OwnedTopic
+from trio_kafka.coordinators.shards.owned_topic import OwnedTopic, partition_of
 from trio_kafka.coordinators.shards.pending_reply import NOT_YET, PendingReply, wait_for_answers
 from trio_kafka.coordinators.shards.protocols import Change, Event
 from trio_kafka.coordinators.shards.runtime import M, ShardRuntime
@@ -48,6 +48,19 @@ class Coordinator(Generic[M]):
         self._runtime = runtime
         self._unbounded = unbounded
 
+    def shard_of(self, key: str) -> Shard[M]:
+        """Return the shard of a key. Raises KafkaError(NOT_COORDINATOR) if another broker leads it.
+
+        A missing topic is created meanwhile.
+        """
+        runtime, topic = self._runtime, self._topic
+        shard = runtime.shards.get(partition_of(key, runtime.count or topic.new_count))
+        if shard is None:
+            if runtime.count is None:
+                topic.create()
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        return shard
+
     def ask(self, key: str, event: Event[M], wait: str) -> Eventual[Any]:
         """Ask the shard of a key. Return the event's answer, or a Pending of it.
 
@@ -55,7 +68,7 @@ class Coordinator(Generic[M]):
         NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE (also after the timeout). See `value_or_raise`.
         """
         try:
-            shard = self._topic.shard_of(key)
+            shard = self.shard_of(key)
         except KafkaError as error:
             return error.as_value()
         reply = shard.ask(event)
@@ -102,11 +115,11 @@ class Coordinator(Generic[M]):
         it by now.
         """
         with suppress(KafkaError):
-            self._topic.shard_of(key).apply(change)
+            self.shard_of(key).apply(change)
 
     def _reply(self, key: str, event: Event[M]) -> PendingReply:
         try:
-            return _ask(self._topic.shard_of(key), key, event)
+            return _ask(self.shard_of(key), key, event)
         except KafkaError as error:
             return PendingReply(error.as_value())
 

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Final, Generic
 
 from trio_kafka.coordinators.shards.runtime import M, ShardRuntime
-from trio_kafka.coordinators.shards.shard import Shard
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import NO_NODE, NodeId
 
@@ -50,12 +49,12 @@ class OwnedTopic(Generic[M]):
         topic created; returns at once.
         """
         self._runtime = runtime
-        self._new_count = new_count
-        self._create = create
+        self.new_count = new_count
+        self.create = create
 
     def partition_of(self, key: str) -> int:
         """Return the partition of a key."""
-        return partition_of(key, self._runtime.count or self._new_count)
+        return partition_of(key, self._runtime.count or self.new_count)
 
     def leader_of(self, key: str) -> NodeId:
         """Return the broker that coordinates a key.
@@ -66,22 +65,9 @@ class OwnedTopic(Generic[M]):
         runtime = self._runtime
         topic = runtime.image.topics.get(runtime.topic)
         if topic is None:
-            self._create()
+            self.create()
         else:
             partition = topic.partitions.get(self.partition_of(key))
             if partition is not None and partition.leader != NO_NODE:
                 return partition.leader
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-
-    def shard_of(self, key: str) -> Shard[M]:
-        """Return the shard of a key. Raises KafkaError(NOT_COORDINATOR) if another broker leads it.
-
-        A missing topic is created meanwhile.
-        """
-        runtime = self._runtime
-        shard = runtime.shards.get(partition_of(key, runtime.count or self._new_count))
-        if shard is None:
-            if runtime.count is None:
-                self._create()
-            raise KafkaError(ErrorCode.NOT_COORDINATOR)
-        return shard

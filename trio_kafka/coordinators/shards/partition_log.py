@@ -27,6 +27,7 @@ from trio_kafka.replication.leader.append import append_own
 from trio_kafka.replication.leader.append_waits import append_waits
 from trio_kafka.replication.leader.produce_wait import acknowledged
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.roles import Leading
 from trio_kafka.scheduling.chunked_work import Steps
 
 Batch: TypeAlias = tuple[memoryview, BatchHeader]
@@ -101,17 +102,20 @@ class PartitionLog:
         body = BatchBody()
         for record in records:
             body.add_pair(*self._encode_record(record), now_ms)
-        return self._append(body, now_ms)
+        return self._append(self._closed(body), now_ms)
 
-    def _append(self, body: BatchBody, now_ms: int) -> AppendReceipt | None:
+    def _append(
+        self, encoded: Batch, now_ms: int, check: AppendCheck | None = None
+    ) -> AppendReceipt | None:
         """now_ms: time of the append, maybe later than that of the records."""
-        return self._unless_committed(self._put(*self._closed(body), now_ms))
-
-    def _unless_committed(self, written: AppendReceipt) -> AppendReceipt | None:
-        result, log = written.result, self.partition.leading
-        if log is not None and type(result) is Appended and result.last_offset < log.high_watermark:
+        result, role = self._put(*encoded, now_ms, check), self.partition.role
+        if (
+            type(result) is Appended
+            and type(role) is Leading
+            and result.last_offset < role.log.high_watermark
+        ):
             return None  # no replica and no sync to wait for
-        return written
+        return AppendReceipt(result)
 
     def append_for(
         self, origin: Origin, records: Sequence[CoordinatorRecord], now_ms: int
@@ -133,7 +137,7 @@ class PartitionLog:
                     yield
             producer = ProducerFields(origin.producer_id, origin.producer_epoch, 0)
             batch, header = self._closed(body, producer, TRANSACTIONAL)
-        return self._unless_committed(self._put(batch, header, now_ms, origin.check))
+        return self._append((batch, header), now_ms, origin.check)
 
     def _put(
         self,
@@ -141,13 +145,12 @@ class PartitionLog:
         header: BatchHeader,
         now_ms: int | None = None,
         check: AppendCheck | None = None,
-    ) -> AppendReceipt:
+    ) -> Appended | Queued:
         """check: made now, and again at the turn of a queued append."""
-        log = self.partition.leading
         try:
-            if check is not None and log is not None:
+            if check is not None and (log := self.partition.leading) is not None:
                 check(log.producers, header)
-            result = append_own(
+            return append_own(
                 self.partition,
                 batch,
                 acks=ACKS_ALL,
@@ -158,7 +161,6 @@ class PartitionLog:
             )
         except KafkaError as error:
             raise as_coordinator(error) from error
-        return AppendReceipt(result)
 
     def open(self) -> EncodedBatch[AppendReceipt]:
         """See `ShardLog`."""
@@ -171,7 +173,10 @@ class PartitionLog:
         room = min(self._limit, _LOOSE)
         if not self._is_plain:
             room = min(self._limit - self._limit // _GROWN, _COMPRESSED)
-        return EncodedBatch(room, self._encode_record, self._append)
+        return EncodedBatch(room, self._encode_record, self._append_open)
+
+    def _append_open(self, body: BatchBody, now_ms: int) -> AppendReceipt | None:
+        return self._append(self._closed(body), now_ms)
 
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool = True
@@ -199,7 +204,7 @@ class PartitionLog:
         batch, header = close_batch(
             body, codec=self._compression, producer=producer, attributes=attributes
         )
-        if len(batch) > self._limit:
+        if len(batch) > self.partition.settings.limits.max_message_bytes:
             self._refuse(batch)
         return memoryview(batch), header
 
@@ -221,7 +226,7 @@ class PartitionLog:
         for batch, header in encoded:
             yield  # a batch may have a megabyte
             try:
-                written = self._put(batch, header)
+                written = AppendReceipt(self._put(batch, header))
             except KafkaError as error:
                 if written is None:
                     raise

@@ -35,6 +35,7 @@ from trio_kafka.model import NodeId, TopicId
 from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.table import ReplicaKey
 from trio_kafka.scheduling.chunked_work import Steps, advance, whole
 from trio_kafka.world.protocols import Clock
 
@@ -100,7 +101,7 @@ class ShardDependencies:
     """
 
     broker: NodeId
-    find_partition: Callable[[TopicId, int], Partition | None]
+    find_partition: Callable[[ReplicaKey], Partition | None]
     timers: Timers
     clock: Clock
     buffer: int
@@ -193,7 +194,7 @@ class ShardRuntime(Generic[M]):
         """Create a shard; load it now, or after a delay, with this state until then."""
         topic_id, epoch = self._led[number]
         dependencies = self._dependencies
-        partition = dependencies.find_partition(topic_id, number)
+        partition = dependencies.find_partition((topic_id, number))
         if partition is None:  # created later, or deleted already: new metadata follow
             self._begin_later(number)
             return

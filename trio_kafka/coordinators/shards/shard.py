@@ -374,7 +374,7 @@ class Shard(Generic[M]):
         Return False if there is no such batch, or if it has no room for them: it is written then.
         """
         accumulator = self._accumulator
-        if not (accumulator.is_open or (effects.records and self._is_lingering())):
+        if not (accumulator.effects or (effects.records and self._is_lingering())):
             return False
         try:
             while not accumulator.add(effects, self._now_ms()):
@@ -401,16 +401,17 @@ class Shard(Generic[M]):
         batching = self._batching
         if batching.linger_ms != ADAPTIVE:
             return batching.linger_ms > 0
+        deferred = batching.deferred
+        if not self._turns:
+            if deferred.calls is None:
+                return False
+            if self._round != deferred.number:
+                self._round = deferred.number
+                return False
         if not self.log.is_calm:
             return False
         if self._turns:
             return True
-        deferred = batching.deferred
-        if deferred.calls is None:
-            return False
-        if self._round != deferred.number:
-            self._round = deferred.number
-            return False
         deferred.defer(self._end_round)
         self._is_in_round = True
         return True

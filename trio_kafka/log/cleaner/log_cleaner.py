@@ -117,8 +117,9 @@ class LogCleaner:
                     nursery.cancel_scope.cancel()
 
     def _note_change(self, log: Log) -> None:
-        self.states.note_change(log)
-        if log.config.compacts and not log.closed:
+        if log.closed:
+            self.states.forget(log)
+        elif log.config.compacts:
             self._alarm.ring()
 
     async def _run_cleaner(self, cleaner: CleanerThread) -> None:

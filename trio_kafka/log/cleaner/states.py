@@ -99,8 +99,7 @@ class CleaningStates:
                 run.revoke("the partition is paused")
                 await run.ended.wait()
 
-    def note_change(self, log: Log) -> None:
+    def forget(self, log: Log) -> None:
         """Forget a log that was closed."""
-        if log.closed:
-            self.uncleanable.pop(log, None)
-            self._postponed.pop(log, None)
+        self.uncleanable.pop(log, None)
+        self._postponed.pop(log, None)

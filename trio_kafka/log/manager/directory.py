@@ -88,6 +88,7 @@ class LogDirectory:
         self.logs: dict[TopicPartition, Log] = {}
         self.futures: dict[TopicPartition, Log] = {}
         self.offline: LogDirError | None = None
+        self.space_asked_from = float("-inf")  # its disk is not asked for its space before
         self.clean = False
         self.properties: MetaProperties | None = None
         self._durable: dict[str, dict[TopicPartition, int]] = {name: {} for name in _INSTEAD}

@@ -13,6 +13,7 @@ from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.world.protocols import Space
 
 LONGEST_S: Final = 0.25  # a disk that does not answer in time has an unknown space
+AGAIN_S: Final = 30.0  # until such a disk is asked again: each question keeps a thread
 _A_STEP: Final = 200  # logs between two checkpoints
 
 
@@ -52,14 +53,17 @@ async def _spaces(directories: Sequence[LogDirectory]) -> list[Space]:
     spaces = [UNKNOWN_SPACE] * len(directories)
 
     async def ask(number: int, directory: LogDirectory) -> None:
-        try:
-            spaces[number] = await directory.root.space()
-        except OSError:
-            return  # unknown; a directory that has vanished goes offline by itself
+        with trio.move_on_after(LONGEST_S) as scope:
+            try:
+                spaces[number] = await directory.root.space()
+            except OSError:
+                return  # unknown; a directory that has vanished goes offline by itself
+        if scope.cancelled_caught:
+            directory.space_asked_from = trio.current_time() + AGAIN_S
 
-    with trio.move_on_after(LONGEST_S):
-        async with trio.open_nursery() as nursery:
-            for number, directory in enumerate(directories):
+    async with trio.open_nursery() as nursery:
+        for number, directory in enumerate(directories):
+            if directory.space_asked_from <= trio.current_time():
                 nursery.start_soon(ask, number, directory, name=f"space of {directory.path}")
     return spaces
 

@@ -35,7 +35,7 @@ class DescribeRequestsRequest:
 class RequestLife:
     """One request. Times are in microseconds; an unfinished hop counts up to now.
 
-    stage: current hop, "" when finished. waits_for: what it is parked on. age_us: since its last
+    stage: current hop, "" when finished. waits_for: its first wait in words. age_us: since its last
     byte arrived. ended_us: since its response was sent. number: of the connection on its processor.
     request_bytes: without the length field; response_bytes: with it, 0 without a response.
     error_code: of the whole response; 0 if only parts have one.

@@ -27,7 +27,14 @@ from trio_kafka.introspect.waits import Wait
 from trio_kafka.model import NodeId
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.replication.leader.fetch_waits import fetch_wait
-from trio_kafka.replication.leader.read import Isolation, PartitionRead, around, read, visible_end
+from trio_kafka.replication.leader.read import (
+    Isolation,
+    PartitionRead,
+    around,
+    isolation_of,
+    read,
+    visible_end,
+)
 from trio_kafka.replication.leader.sessions import NO_SESSION, FetchKey, Session, SessionPartition
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.topic_metrics import TopicMetrics
@@ -51,7 +58,7 @@ class FetchLimits:
     """Limits of a request; never changed.
 
     max_wait_s: time until the deadline. follower: the broker that fetches, if one does.
-    admit: called once with the reads to be sent; returns how many ms to wait instead.
+    admit: called once with the bytes to be sent; returns how many ms to wait instead.
     """
 
     min_bytes: int = 1
@@ -59,7 +66,27 @@ class FetchLimits:
     isolation: Isolation = Isolation.READ_UNCOMMITTED
     max_wait_s: float = 5.0
     follower: NodeId | None = None
-    admit: "Callable[[Reads], int] | None" = None
+    admit: Callable[[int], int] | None = None
+
+
+def limits_of(
+    min_bytes: int,
+    max_bytes: int,
+    isolation_level: int,
+    *,
+    max_wait_s: float,
+    replica: int,
+    admit: Callable[[int], int] | None,
+) -> FetchLimits:
+    """Return the limits of a request. replica: the broker that fetches; -1: a consumer.
+
+    Raises KafkaError as `isolation_of`.
+    """
+    isolation, min_bytes = isolation_of(isolation_level), min(min_bytes, max_bytes)
+    if replica < 0:
+        return FetchLimits(min_bytes, max_bytes, isolation, max_wait_s, None, admit)
+    follower = NodeId(replica)
+    return FetchLimits(min_bytes, max_bytes, Isolation.LOG_END, max_wait_s, follower, admit)
 
 
 @define
@@ -332,7 +359,7 @@ class Fetch:
             error = KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH, _DUPLICATE)
             return FetchAnswer(session_id=session.id, error=error)
         admit = self.limits.admit
-        if admit is not None and (throttled_ms := admit(_by_key(reads))):
+        if admit is not None and (throttled_ms := admit(_response_size(reads))):
             _release(reads)
             # Nothing is sent: an existing session stays as it was, a new one is not begun.
             if self._full:
@@ -347,9 +374,9 @@ class Fetch:
         return FetchAnswer(session_id=session.id, parts=_by_key(news))
 
 
-def response_size(reads: Reads) -> int:
+def _response_size(reads: SessionReads) -> int:
     """Return the approximate bytes of a response, which quotas count."""
-    topics = len({key[0] for key, _ in reads})
+    topics = len({member.key[0] for member, _ in reads})
     records = sum(read.size for _, read in reads)
     return HEAD_SIZE + topics * TOPIC_SIZE + len(reads) * PARTITION_SIZE + records
 

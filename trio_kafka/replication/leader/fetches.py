@@ -24,12 +24,11 @@ from trio_kafka.replication.table import Replicas
 from trio_kafka.scheduling.chunked_work import Steps, whole
 from trio_kafka.scheduling.yield_point import YieldPoint
 
+Resolve = Callable[[FetchKey], Partition]
 COLD_WAIT_S: Final = 1.0  # time for a read from the disk, whatever the timeout of a fetch
 
 
-def readable(
-    replicas: Replicas, may_read: Callable[[str], bool]
-) -> Callable[[FetchKey], Partition]:
+def readable(replicas: Replicas, may_read: Callable[[str], bool]) -> Resolve:
     """Return a function that finds a partition for a client that may not read every topic.
 
     may_read: asked once for each topic's name. An unknown topic id has none to ask for.
@@ -75,7 +74,7 @@ class Fetches:
         session_epoch: int = FINAL_EPOCH,
         forget: Sequence[FetchKey] = (),
         uses_ids: bool = True,
-        resolve: Callable[[FetchKey], Partition] | None = None,
+        resolve: Resolve | None = None,
     ) -> Eventual[FetchAnswer]:
         """Begin one Fetch. Return its answer, or a Pending of it: Work for many partitions.
 

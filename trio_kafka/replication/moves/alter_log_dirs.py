@@ -29,7 +29,7 @@ def alter_log_dir(replicas: Replicas, moves: LogMoves, at: TopicPartition, *, pa
     logs = moves.logs
     future_name(at, _NO_ID)
     directory = check_target(logs, path)
-    partition = replicas.find(at.topic, at.partition)
+    partition = replicas.find((at.topic, at.partition))
     if partition is None:
         _prefer(logs, at, path)
         partition = _missing(replicas, at)

@@ -11,10 +11,10 @@ import trio
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
-from trio_kafka.network.connection import Connection, ConnectionOwner
+from trio_kafka.network.connection import Connection
 from trio_kafka.network.outgoing import release
 from trio_kafka.network.reasons import CloseReason, MuteReason
-from trio_kafka.network.request import IN_QUEUE, Request
+from trio_kafka.network.request import IN_QUEUE, ConnectionOwner, Request
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.protocol.compiler import decoder_in_steps
 from trio_kafka.protocol.headers import response_header_version

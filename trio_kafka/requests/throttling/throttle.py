@@ -5,6 +5,7 @@ connection until that time has passed (KIP-219). Exempt work (`EXEMPT`, a follow
 with acks=0) is only measured. Source: RequestHandlerHelper and KafkaApis of Apache Kafka 4.4.0.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -49,8 +50,21 @@ class Throttle:
 
     # --- charges of handlers
 
-    def fetch_limit(self, request: Request) -> int:
-        """Return the maximal bytes of a Fetch; a larger one would never be admitted."""
+    def limits_of_fetch(
+        self, request: Request, most: int, is_follower: bool
+    ) -> tuple[int, Callable[[int], int] | None]:
+        """Return the maximal bytes of a Fetch, and what admits them; None: they are admitted.
+
+        A larger Fetch would never be admitted. A follower is exempt.
+        """
+        if not self.active:
+            return most, None
+        if is_follower:
+            self.exempt(request)
+            return most, None
+        return min(most, self._fetch_limit(request)), partial(self.admit_fetch, request)
+
+    def _fetch_limit(self, request: Request) -> int:
         fetch = self.quotas.fetch
         if not fetch.accounts.active:
             return _MOST_BYTES

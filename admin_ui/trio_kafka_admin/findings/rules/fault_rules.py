@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from trio_kafka.introspect.waits import Subject
 from trio_kafka_admin.findings.change import Change
 from trio_kafka_admin.findings.finding import Finding
+from trio_kafka_admin.findings.texts import counted
 
 
 def fault_rule(change: Change) -> Iterator[Finding]:
@@ -25,7 +26,7 @@ def fault_rule(change: Change) -> Iterator[Finding]:
             continue
         yield Finding(
             kind="fault-rule",
-            title=f"rule {name} of plugin faults has matched {struck:,.0f} requests",
+            title=f"rule {name} of plugin faults has matched {counted(struck, 'request')}",
             more=f": {node['rule']}",
             subject=subject,
             severity="watch",

@@ -18,6 +18,7 @@ _PROMPT: Final = frozenset(
         *("OffsetFetch", "OffsetForLeaderEpoch", "Produce"),
     }
 )
+_LEAST_MS: Final = 1000.0  # of all its requests: a few that met a busy disk are usual
 _HOP_WORDS: Final = {
     "queue": "waiting for a handler",
     "local": "in its handler",
@@ -33,7 +34,7 @@ def slow_api(change: Change) -> Iterator[Finding]:
             continue
         count = node.grown("count")
         mean_ms = node.grown("total_ms") / count if count > 0 else 0.0
-        if mean_ms < SLOW_MS:
+        if mean_ms < SLOW_MS or node.grown("total_ms") < _LEAST_MS:
             continue
         hops_ms = {hop: node.grown(f"{hop}_ms") for hop in HOPS}
         hop = max(hops_ms, key=hops_ms.__getitem__)

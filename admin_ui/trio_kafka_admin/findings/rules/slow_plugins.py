@@ -41,7 +41,7 @@ def slow_plugin(change: Change) -> Iterator[Finding]:
                 change,
                 owner,
                 f"plugin {owner} holds {counted(len(requests), 'request')}",
-                f", for {duration(oldest_s)} at most; {requests[0].why[0].words}",
+                f", for {duration(oldest_s)} at most, which wait for {requests[0].why[0].words}",
                 node="",
             )
 

@@ -18,6 +18,7 @@ from trio_kafka_admin.findings.rules.slow_apis import slow_api
             "Produce takes 600 ms on average, 500 ms of it waiting for a handler",
         ),
         ("Produce", {"count": 10, "total_ms": 10.0}, {"count": 12, "total_ms": 209.0}, None),
+        ("OffsetCommit", {"count": 1, "total_ms": 0.0}, {"count": 6, "total_ms": 900.0}, None),
         ("Produce", {"count": 10, "total_ms": 10.0}, {"count": 10, "total_ms": 10.0}, None),
         ("Fetch", {"count": 10, "total_ms": 10.0}, {"count": 12, "total_ms": 1010.0}, None),
     ],

@@ -28,7 +28,8 @@ def test_interceptor_that_never_returns_is_found_by_the_requests_in_it() -> None
     [finding] = apply(slow_plugin, moment(1.0, handlers(1), requests=served), moment(0.0))
 
     assert finding.words == (
-        "plugin enricher holds 1 request, for 2.0 s at most; around of plugin enricher to return"
+        "plugin enricher holds 1 request, for 2.0 s at most, which wait for around of plugin"
+        " enricher to return"
     )
     assert finding.severity == "watch"
 

@@ -109,12 +109,15 @@ def complete(transition: Transition) -> None:
     group.initial = None
     group.generation += 1
     group.syncs_due.clear()
-    if len(membership.by_id) > A_STEP:
-        transition.rest = _begin_generation(transition)
-    elif membership.by_id:
-        whole(_begin_generation(transition))
-    else:
+    if not membership.by_id:
         _begin_empty(transition)
+        return
+    steps = _begin_generation(transition)
+    if len(membership.by_id) > A_STEP:
+        transition.rest = steps
+    else:
+        for _ in steps:
+            pass
 
 
 def _remove_late_members(transition: Transition) -> None:

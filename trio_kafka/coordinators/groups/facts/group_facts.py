@@ -36,16 +36,15 @@ def group_facts(
     The group may change between two steps: its parts may be of different moments, each true.
     """
     group = groups.by_id.get(group_id)
-    history, protocol = GroupHistory(), ""
+    history, protocol = history_of(groups, group_id), ""
     state_s: float | None = None
     members = list[MemberFacts]()
     if isinstance(group, ClassicGroup):
-        history, protocol = group.history, group.protocol_name or ""
+        protocol = group.protocol_name or ""
         state_s = None if group.since_ms is None else view.ago_s(group.since_ms)
         members = yield from classic_members(group, view)
     elif isinstance(group, ConsumerGroup):
         shared = ConsumerShardState.of(groups)
-        history = shared.histories.get(group_id, history)
         protocol = preferred_assignor(Transition.begin(shared, group, view.now_ms))
         state_s = _state_s(group, history, view)
         members = yield from consumer_members(group, view)
@@ -65,6 +64,16 @@ def group_facts(
         rebalances=tuple(_rebalances(history, view)),
         membership=_membership(history, view),
     )
+
+
+def history_of(groups: Groups, group_id: str) -> GroupHistory:
+    """Return the history of a group; an empty one if it has none."""
+    group = groups.by_id.get(group_id)
+    if isinstance(group, ClassicGroup):
+        return group.history
+    if isinstance(group, ConsumerGroup):
+        return ConsumerShardState.of(groups).histories.get(group_id) or GroupHistory()
+    return GroupHistory()
 
 
 def _epoch(group: Group) -> int:
