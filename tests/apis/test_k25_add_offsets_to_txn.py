@@ -20,7 +20,7 @@ async def test_partition_of_the_group_is_added(autojump_clock: MockClock, versio
         assert (await served.ask(request, version)).error_code == 0
 
         assert state_of(served) == "Ongoing"
-        machine = served.broker[TransactionCoordinator].topic.shard_of(ID).machine
+        machine = served.broker[TransactionCoordinator].coordinator.shard_of(ID).machine
         number = served.broker.groups.topic.partition_of("g")
         assert machine.by_id[ID].partitions == {TopicPartition("__consumer_offsets", number)}
 

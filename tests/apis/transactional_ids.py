@@ -27,7 +27,7 @@ async def serve_transactions(served: ServedBroker, *names: str) -> None:
         await trio.sleep(0.1)
     coordinator = served.broker[TransactionCoordinator]
     for name in names:
-        while coordinator.topic.shard_of(name).state.value != "active":
+        while coordinator.coordinator.shard_of(name).state.value != "active":
             await trio.sleep(0.1)
 
 
@@ -65,7 +65,7 @@ async def end(
 
 def state_of(served: ServedBroker, name: str = ID) -> str:
     """Return the state of a transactional id."""
-    machine = served.broker[TransactionCoordinator].topic.shard_of(name).machine
+    machine = served.broker[TransactionCoordinator].coordinator.shard_of(name).machine
     return machine.by_id[name].state.value
 
 

@@ -36,5 +36,5 @@ async def test_unused_transactional_id_is_removed_after_transactional_id_expirat
         await initialize(served)
         await trio.sleep(after_s)
 
-        machine = served.broker[TransactionCoordinator].topic.shard_of(ID).machine
+        machine = served.broker[TransactionCoordinator].coordinator.shard_of(ID).machine
         assert (ID in machine.by_id) == stays

@@ -69,7 +69,7 @@ async def test_used_up_epochs_are_followed_by_a_new_producer_id(
 
 def use_up(served: ServedBroker) -> None:
     """Give the producer of the id its last epoch."""
-    shard = served.broker[TransactionCoordinator].topic.shard_of(ID)
+    shard = served.broker[TransactionCoordinator].coordinator.shard_of(ID)
     transaction = evolve(shard.machine.by_id[ID], producer_epoch=LAST_EPOCH)
     shard.apply(lambda machine, _now_ms: machine.store(transaction))
 

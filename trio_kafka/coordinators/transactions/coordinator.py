@@ -78,7 +78,8 @@ class TransactionDependencies:
 class TransactionCoordinator:
     """Coordinates the transactional ids whose partitions are led here.
 
-    topic: finds the coordinator of an id. runtime: the shards. gate: for leaders of partitions.
+    topic: finds the coordinator of an id. runtime: the shards. coordinator: asks them. gate: for
+    leaders of partitions.
     """
 
     def __init__(
@@ -99,13 +100,13 @@ class TransactionCoordinator:
             new_count=config.transaction_state_log_num_partitions,
             create=dependencies.create_topic,
         )
-        self._coordinator = Coordinator(
+        self.coordinator = Coordinator(
             self.topic,
             self.runtime,
             purgatories={name: Purgatory(name, shards.timers, node) for name in PURGATORIES},
             timeout_s=TIMEOUT_S,
         )
-        self.gate = CoordinatorGate(self._coordinator)
+        self.gate = CoordinatorGate(self.coordinator)
         self.marker_writer = MarkerWriter(
             dependencies.markers,
             shards.timers,
@@ -126,13 +127,13 @@ class TransactionCoordinator:
 
     def _markers_written(self, transaction: Transaction) -> None:
         event = partial(markers_written, transaction)
-        self._coordinator.apply(transaction.transactional_id, event)
+        self.coordinator.apply(transaction.transactional_id, event)
 
     # Requests. Errors are values, as answers encode them in their own ways.
 
     def needs_producer_id(self, request: Initialization) -> bool:
         """Return whether a producer needs a new producer id, see `Initialization`."""
-        shard = self.topic.shard_of(request.transactional_id)
+        shard = self.coordinator.shard_of(request.transactional_id)
         return shard.state is ShardState.ACTIVE and needs_producer_id(request, shard.machine)
 
     def initialize(self, request: Initialization) -> Eventual[ProducerIdentity | KafkaError]:
@@ -148,7 +149,7 @@ class TransactionCoordinator:
                 f" {self.settings.longest_timeout_ms}",
             )
         answer: Eventual[ProducerIdentity | NewId | KafkaError]
-        answer = self._coordinator.ask(
+        answer = self.coordinator.ask(
             request.transactional_id, partial(initialize, request), "InitProducerId"
         )
         return then(answer, _identity)
@@ -157,7 +158,7 @@ class TransactionCoordinator:
         """Add partitions to a transaction, see `adding.add_partitions`."""
         event = partial(add_partitions, request)
         answer: Eventual[KafkaError | None]
-        answer = self._coordinator.ask(request.transactional_id, event, "AddPartitionsToTxn")
+        answer = self.coordinator.ask(request.transactional_id, event, "AddPartitionsToTxn")
         return answer
 
     def verify(
@@ -166,7 +167,7 @@ class TransactionCoordinator:
         """Verify partitions, see `adding.verify_partitions`."""
         event = partial(verify_partitions, request)
         answer: Eventual[dict[TopicPartition, ErrorCode] | KafkaError]
-        answer = self._coordinator.ask(request.transactional_id, event, "AddPartitionsToTxn")
+        answer = self.coordinator.ask(request.transactional_id, event, "AddPartitionsToTxn")
         return answer
 
     def end(self, request: End) -> Eventual[ProducerIdentity | KafkaError]:
@@ -174,12 +175,12 @@ class TransactionCoordinator:
 
         Raises KafkaError(NOT_COORDINATOR).
         """
-        shard = self.topic.shard_of(request.transactional_id)
+        shard = self.coordinator.shard_of(request.transactional_id)
         transaction = shard.machine.by_id.get(request.transactional_id)
         if transaction is not None and transaction.is_used_up:
             request = request.with_id(self._spare_id.take())
         answer: Eventual[ProducerIdentity | KafkaError]
-        answer = self._coordinator.ask(request.transactional_id, partial(end, request), "EndTxn")
+        answer = self.coordinator.ask(request.transactional_id, partial(end, request), "EndTxn")
         return answer
 
     def describe(
@@ -187,11 +188,11 @@ class TransactionCoordinator:
     ) -> Eventual[list[Transaction | KafkaError]]:
         """Describe ids, in order, see `inspection.describe_transaction`."""
         events = ((name, partial(describe_transaction, name)) for name in transactional_ids)
-        return self._coordinator.ask_many(events, "DescribeTransactions")
+        return self.coordinator.ask_many(events, "DescribeTransactions")
 
     def list(self, chosen: TransactionFilter) -> Eventual[list[list[Transaction] | KafkaError]]:
         """List the ids of all shards, see `inspection.list_transactions`."""
-        return self._coordinator.ask_everywhere(
+        return self.coordinator.ask_everywhere(
             partial(list_transactions, chosen), "ListTransactions"
         )
 
