@@ -1,10 +1,11 @@
 """FindCoordinator (key 10): find the broker that coordinates a group or a transactional id.
 
-Never waits. The coordinator of a group is the leader of its partition of the offsets topic. If that
-topic does not exist, it is created, and clients get COORDINATOR_NOT_AVAILABLE, which they retry. A
-key that is named twice is answered once. Transactions and share groups are not served: their
-coordinators are not available. The message is never null, as in Kafka: before version 4 it is the
-name of the code, also without an error. Source: KIP-699 (many keys), KIP-932 (share groups).
+Never waits. The coordinator of a group is the leader of its partition of the offsets topic, that of
+a transactional id the leader of its partition of `__transaction_state`. If the topic does not
+exist, it is created, and clients get COORDINATOR_NOT_AVAILABLE, which they retry. A key that is
+named twice is answered once. Share groups are not served: their coordinator is not available. The
+message is never null, as in Kafka: before version 4 it is the name of the code, also without an
+error. Source: KIP-699 (many keys), KIP-932 (share groups).
 
 Needs DESCRIBE on the group or the transactional id; for share groups CLUSTER_ACTION on the cluster.
 """
@@ -12,6 +13,7 @@ Needs DESCRIBE on the group or the transactional id; for share groups CLUSTER_AC
 from typing import Final
 
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.coordinators.transactions.coordinator import TransactionCoordinator
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.endpoints import NodeEndpoint, endpoint_on
 from trio_kafka.model import NO_NODE
@@ -92,9 +94,12 @@ def _find(kind: int, key: str, context: Context) -> NodeEndpoint:
         context.authorize(Operation.DESCRIBE, transactional_id=key)
     else:
         context.authorize(Operation.CLUSTER_ACTION, cluster=True)
-    if kind != GROUP:
+    if kind == SHARE:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    leader = context[GroupCoordinator].topic.leader_of(key)
+    if kind == GROUP:
+        leader = context[GroupCoordinator].topic.leader_of(key)
+    else:
+        leader = context[TransactionCoordinator].topic.leader_of(key)
     endpoint = endpoint_on(context.image, leader, context.listener)
     if endpoint is None or endpoint.fenced:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)

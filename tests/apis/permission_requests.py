@@ -15,6 +15,9 @@ from trio_kafka.protocol.messages import k19_create_topics as k19
 from trio_kafka.protocol.messages import k20_delete_topics as k20
 from trio_kafka.protocol.messages import k21_delete_records as k21
 from trio_kafka.protocol.messages import k23_offset_for_leader_epoch as k23
+from trio_kafka.protocol.messages import k24_add_partitions_to_txn as k24
+from trio_kafka.protocol.messages import k27_write_txn_markers as k27
+from trio_kafka.protocol.messages import k28_txn_offset_commit as k28
 from trio_kafka.protocol.messages import k32_describe_configs as k32
 from trio_kafka.protocol.messages import k33_alter_configs as k33
 from trio_kafka.protocol.messages import k34_alter_replica_log_dirs as k34
@@ -33,6 +36,8 @@ from trio_kafka.protocol.messages.k15_describe_groups import DescribeGroupsReque
 from trio_kafka.protocol.messages.k16_list_groups import ListGroupsRequest
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
+from trio_kafka.protocol.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest
+from trio_kafka.protocol.messages.k26_end_txn import EndTxnRequest
 from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
 from trio_kafka.protocol.messages.k46_list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
@@ -43,6 +48,8 @@ from trio_kafka.protocol.messages.k57_update_features import (
     UpdateFeaturesRequest,
 )
 from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
+from trio_kafka.protocol.messages.k65_describe_transactions import DescribeTransactionsRequest
+from trio_kafka.protocol.messages.k66_list_transactions import ListTransactionsRequest
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from trio_kafka.protocol.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest
 from trio_kafka.protocol.messages.k74_list_config_resources import ListConfigResourcesRequest
@@ -132,6 +139,15 @@ def _of_groups(names: Names) -> Iterator[Example]:
     for named in ({"name": topic}, {"topic_id": topic_id}):
         commit = k08.OffsetCommitRequestTopic(**named, partitions=[offset])
         yield Example(k08.OffsetCommitRequest(group, topics=[commit]), 9 + ("topic_id" in named))
+        pending = k28.TxnOffsetCommitRequestTopic(
+            **named, partitions=[k28.TxnOffsetCommitRequestPartition(0, 7)]
+        )
+        yield Example(
+            k28.TxnOffsetCommitRequest("transaction", group, 1, 0, topics=[pending]),
+            5 + ("topic_id" in named),
+        )
+    marked = k27.WritableTxnMarker(1, 0, True, [k27.WritableTxnMarkerTopic(topic, [0])], 0)
+    yield Example(k27.WriteTxnMarkersRequest([marked]), 2)
     one = [k09.OffsetFetchRequestTopic(topic, [0])]
     yield Example(k09.OffsetFetchRequest(group_id=group, topics=one), 7)
     yield Example(k09.OffsetFetchRequest(group_id=group, topics=None), 7)
@@ -183,6 +199,7 @@ def _of_cluster(names: Names) -> Iterator[Example]:
     yield Example(InitProducerIdRequest(None, 1000), 5)
     yield Example(InitProducerIdRequest("transaction", 1000), 5)
     yield Example(InitProducerIdRequest("transaction", 1000, enable2_pc=True), 6)
+    yield from _of_transactions(names)
     yield Example(DescribeClientQuotasRequest(), 1, lists=True)
     quota = k49.EntryData([k49.EntityData("user", "u")], [k49.OpData("producer_byte_rate", 9.0)])
     yield Example(k49.AlterClientQuotasRequest([quota]), 1)
@@ -200,3 +217,19 @@ def _of_cluster(names: Names) -> Iterator[Example]:
     yield Example(ReloadPluginRequest(PLUGIN), 0)
     yield Example(RunJobRequest("kafka-log-retention"), 0)
     yield Example(DescribeRequestsRequest(), 1, lists=True)
+
+
+def _of_transactions(names: Names) -> Iterator[Example]:
+    topics = [k24.AddPartitionsToTxnTopic(names.topic, [0])]
+    added = k24.AddPartitionsToTxnTransaction("transaction", 1, 0, False, topics)
+    yield Example(
+        k24.AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id="transaction", v3_and_below_topics=topics
+        ),
+        3,
+    )
+    yield Example(k24.AddPartitionsToTxnRequest([added]), 5)
+    yield Example(AddOffsetsToTxnRequest("transaction", 1, 0, names.group), 4)
+    yield Example(EndTxnRequest("transaction", 1, 0, True), 5)
+    yield Example(DescribeTransactionsRequest(["transaction"]), 0)
+    yield Example(ListTransactionsRequest(), 2, lists=True)

@@ -1,11 +1,12 @@
-"""FindCoordinator: groups are found where their partition is led, transactions and share groups
-nowhere.
+"""FindCoordinator: groups and transactional ids are found where their partition is led, and share
+groups nowhere.
 """
 
 import pytest
 from trio.testing import MockClock
 
 from tests.apis.kit import broker, stable
+from tests.apis.transactional_ids import serve_transactions
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k10_find_coordinator import (
     FindCoordinatorRequest,
@@ -64,13 +65,17 @@ async def test_the_first_request_for_a_group_creates_the_offsets_topic(
 
 
 @pytest.mark.parametrize("version", stable(FindCoordinatorRequest)[1:])
-async def test_a_transaction_coordinator_is_not_available(
+async def test_the_first_request_for_a_transactional_id_creates_the_topic_of_transactions(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
         answer = await served.ask(asking(version, TRANSACTION, "t"), version)
 
         assert told(answer, version) == [(ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, "", -1)]
+        await serve_transactions(served, "t")
+        assert len(served.broker.metadata.image.topics["__transaction_state"].partitions) == 50
+        answer = await served.ask(asking(version, TRANSACTION, "t"), version)
+        assert told(answer, version) == [(0, 1, "127.0.0.1", served.broker.endpoint.port)]
 
 
 @pytest.mark.parametrize(

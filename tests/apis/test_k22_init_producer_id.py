@@ -1,12 +1,16 @@
 """InitProducerId: ids that nobody else gets, also after restarts and power losses."""
 
+from typing import Any
+
 import pytest
 import trio
 from trio.testing import MockClock
 
 from tests.apis.kit import batch, broker, produce, stable
+from tests.apis.transactional_ids import initialize
 from trio_kafka.broker.parts.producer_ids import ProducerIds
 from trio_kafka.controller.producer_ids import BLOCK
+from trio_kafka.coordinators.transactions.transaction import ProducerIdentity
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
@@ -128,9 +132,9 @@ async def test_no_producer_id_is_reused_after_a_power_loss(
 
 @pytest.mark.parametrize("version", stable(InitProducerIdRequest))
 @pytest.mark.parametrize(
-    ("name", "code"), [("x", ErrorCode.COORDINATOR_NOT_AVAILABLE), ("", ErrorCode.INVALID_REQUEST)]
+    ("name", "code"), [("x", ErrorCode.NOT_COORDINATOR), ("", ErrorCode.INVALID_REQUEST)]
 )
-async def test_a_request_with_a_transactional_id_is_refused(
+async def test_a_transactional_id_without_a_coordinator_and_an_empty_one_are_refused(
     autojump_clock: MockClock, version: int, name: str, code: ErrorCode
 ) -> None:
     async with broker() as served:
@@ -138,6 +142,55 @@ async def test_a_request_with_a_transactional_id_is_refused(
 
         assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (code, -1, -1)
         assert await next_id(served) == 0
+
+
+@pytest.mark.parametrize("version", stable(InitProducerIdRequest))
+async def test_each_producer_of_a_transactional_id_gets_the_next_epoch(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        first = await initialize(served, "x", version)
+        second = await initialize(served, "x", version)
+
+        assert second == ProducerIdentity(first.producer_id, first.epoch + 1)
+
+
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [(3, ErrorCode.INVALID_PRODUCER_EPOCH), (4, ErrorCode.PRODUCER_FENCED)],
+)
+async def test_a_fenced_producer_gets_the_error_that_its_version_knows(
+    autojump_clock: MockClock, version: int, code: ErrorCode
+) -> None:
+    async with broker() as served:
+        old = await initialize(served, "x")
+        await initialize(served, "x")
+        request = InitProducerIdRequest("x", 1000, old.producer_id, old.epoch)
+
+        answer = await served.ask(request, version)
+
+    assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (code, -1, -1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"transaction_timeout_ms": 0}, ErrorCode.INVALID_TRANSACTION_TIMEOUT),
+        ({"transaction_timeout_ms": 900_001}, ErrorCode.INVALID_TRANSACTION_TIMEOUT),
+        ({"enable2_pc": True}, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        ({"keep_prepared_txn": True}, ErrorCode.UNSUPPORTED_VERSION),
+    ],
+)
+async def test_a_timeout_out_of_bounds_and_two_phase_commits_are_refused(
+    autojump_clock: MockClock, fields: dict[str, Any], code: ErrorCode
+) -> None:
+    async with broker({"unstable.api.versions.enable": "true"}) as served:
+        await initialize(served, "x")
+        request = InitProducerIdRequest("x", **{"transaction_timeout_ms": 1000, **fields})
+
+        answer = await served.ask(request, UNSTABLE)
+
+    assert answer.error_code == code
 
 
 @pytest.mark.parametrize(("producer", "epoch"), [(5, -1), (-1, 0)])

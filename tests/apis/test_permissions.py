@@ -11,6 +11,7 @@ from tests.apis.authorizers import Decision, RuleAuthorizer, deny_all
 from tests.apis.kit import write
 from tests.apis.permission_requests import PLUGIN, Example, Names, examples
 from tests.apis.permissions import OPEN, PAGE, ROWS, page
+from tests.apis.transactional_ids import begin
 from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.protocol.compiler import to_bytes
@@ -43,8 +44,13 @@ async def sample(context: PluginContext[Any]) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def broker() -> AsyncIterator[tuple[ServedBroker, Names]]:
-    """A broker with a topic, a group with an offset, and a consumer group with a member."""
-    settings = {"unstable.api.versions.enable": "true"}
+    """A broker with a topic, a group with an offset, a consumer group with a member, and an open
+    transaction.
+    """
+    settings = {
+        "unstable.api.versions.enable": "true",
+        "transaction.state.log.num.partitions": "1",
+    }
     async with served_broker(simulated_world(), settings, plugins=[sample]) as served:
         topic_id = await served.create_topic("secret-topi")
         names = Names("secret-topi", bytes(topic_id), "secret-grou", "secret-cons")
@@ -54,6 +60,7 @@ async def broker() -> AsyncIterator[tuple[ServedBroker, Names]]:
         commit = OffsetCommitRequestTopic(names.topic, partitions=offset)
         done = await served.ask(OffsetCommitRequest(names.group, topics=[commit]), 9)
         assert set(codes_in(done)) == {0}
+        await begin(served, {names.topic: [0]}, "transaction")
         joining = ConsumerGroupHeartbeatRequest(
             names.consumers,
             "member",
@@ -70,7 +77,7 @@ def codes_in(message: Any) -> Iterator[int]:
     """Every error code of a response."""
     for field in fields_of(type(message)):
         value = getattr(message, field.name)
-        if field.name == "error_code":
+        if field.name.endswith("error_code"):
             yield value
         elif field.kind == "array" and value and hasattr(value[0], "__fields__"):
             for item in value:

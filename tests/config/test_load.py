@@ -33,8 +33,6 @@ def test_a_server_properties_file_of_a_single_kafka_node_is_accepted():
     assert [str(e) for e in loaded.config.endpoints.advertised] == ["PLAINTEXT://localhost:9092"]
     assert [warning.partition(" is not supported yet: ")[0] for warning in loaded.warnings] == [
         "server.properties:13: share.coordinator.state.topic.replication.factor",
-        "server.properties:14: transaction.state.log.replication.factor",
-        "server.properties:15: transaction.state.log.min.isr",
     ]
 
 

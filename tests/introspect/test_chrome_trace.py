@@ -7,6 +7,7 @@ import pytest
 import trio
 
 from trio_kafka.introspect.chrome_trace import TASKS, chrome_trace
+from trio_kafka.introspect.facts.storage import SyncFacts
 from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.texts import LONGEST_NAME
@@ -134,3 +135,22 @@ async def test_what_was_left_out_is_said() -> None:
     trace = json.loads(b"".join(chrome_trace(recording)))
 
     assert trace["otherData"]["omitted_steps"] == recording.omitted_steps > 0
+
+
+async def test_syncs_of_a_directory_may_overlap() -> None:
+    clock = SteppedClock()
+    recording = Recording(clock)
+    for age_s, file in ((0.5, "ledger-0"), (0.2, "ledger-1")):
+        recording.note_sync(SyncFacts(directory="/data", files=(file,), age_s=age_s))
+    trace = json.loads(b"".join(chrome_trace(recording)))
+    syncs = [event for event in trace["traceEvents"] if event.get("cat") == "sync"]
+
+    assert [(event["ph"], event["id"]) for event in syncs] == [
+        ("b", "0x0"),
+        ("e", "0x0"),
+        ("b", "0x1"),
+        ("e", "0x1"),
+    ]
+    assert syncs[1]["ts"] - syncs[0]["ts"] == pytest.approx(500_000)
+    assert syncs[2]["args"] == {"files": "ledger-1"}
+    assert {event["name"] for event in syncs} == {"sync of /data"}

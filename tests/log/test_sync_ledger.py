@@ -58,3 +58,20 @@ def test_directory_is_named_for_a_ledger_without_a_path() -> None:
     (wait,) = SyncLedger().waits(0.0, "/metadata")
 
     assert wait.on.name == "/metadata"
+
+
+async def test_followers_get_each_sync_that_ends_with_its_time(autojump_clock: MockClock) -> None:
+    ledger, ended = SyncLedger("/data"), list[SyncFacts]()
+    with ledger.followed(ended.append):
+        with ledger.noting("t-1"):
+            await trio.sleep(3)
+        with pytest.raises(OSError), ledger.noting("t-2"):
+            raise OSError
+    with ledger.noting("t-3"):
+        await trio.sleep(1)
+
+    assert [(sync.files, sync.age_s) for sync in ended] == [
+        (("t-1",), pytest.approx(3)),
+        (("t-2",), 0.0),
+    ]
+    assert {sync.directory for sync in ended} == {"/data"}

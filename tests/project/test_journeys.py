@@ -25,7 +25,7 @@ MOST_FRAMES = 6
     [
         pytest.param(journey_of_a_produce, 35, 19, 24, id="produce"),
         pytest.param(journey_of_a_join, 132, 34, 87, id="join"),
-        pytest.param(journey_of_a_setting, 362, 67, 239, id="changed setting"),
+        pytest.param(journey_of_a_setting, 362, 68, 239, id="changed setting"),
     ],
 )
 async def test_a_request_takes_at_most_so_many_calls_files_and_entries(

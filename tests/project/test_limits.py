@@ -23,6 +23,7 @@ from trio_kafka.config.values import Kind
 
 BROKER = "broker/test_limits.py::"
 GROUPS = "broker/test_group_limits.py::"
+TRANSACTIONS = "broker/test_transaction_limits.py::"
 CONNECTIONS = "network/admission/test_limits.py::"
 LOG = "log/test_limits.py::"
 CLEANER = "log/cleaner/"
@@ -112,6 +113,16 @@ LIMITS: Final = {
     "group.consumer.max.heartbeat.interval.ms": OWN_OF_GROUPS,
     "group.consumer.min.assignment.interval.ms": OWN_OF_GROUPS,
     "group.consumer.max.assignment.interval.ms": OWN_OF_GROUPS,
+    "transaction.max.timeout.ms": (
+        f"{TRANSACTIONS}test_transaction_timeout_above_transaction_max_timeout_ms_is_refused"
+    ),
+    "transactional.id.expiration.ms": (
+        f"{TRANSACTIONS}"
+        "test_unused_transactional_id_is_removed_after_transactional_id_expiration_ms"
+    ),
+    "add.partitions.to.txn.retry.backoff.max.ms": (
+        "coordinators/transactions/test_adding.py::test_requests_wait_at_most_100_ms_for_markers"
+    ),
     "delete.retention.ms": (
         f"{CLEANER}test_log_cleaner.py::test_tombstone_is_removed_after_delete_retention_ms"
     ),
@@ -165,6 +176,9 @@ NO_LIMITS: Final = {
         "num.partitions",
         "offsets.topic.num.partitions",
         "offsets.topic.replication.factor",
+        "transaction.state.log.min.isr",
+        "transaction.state.log.num.partitions",
+        "transaction.state.log.replication.factor",
     },
     "how often or for how long, whatever there is": {
         "controller.quota.window.num",
@@ -187,6 +201,8 @@ NO_LIMITS: Final = {
         "quota.window.size.seconds",
         "replica.high.watermark.checkpoint.interval.ms",
         "request.timeout.ms",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
     },
     "a matter of the kernel": {
         "socket.listen.backlog.size",
@@ -194,7 +210,10 @@ NO_LIMITS: Final = {
         "socket.send.buffer.bytes",
         "trio.socket.buffer.max.bytes",
     },
-    "the bytes of one read": {"offsets.load.buffer.size"},
+    "the bytes of one read": {
+        "offsets.load.buffer.size",
+        "transaction.state.log.load.buffer.size",
+    },
     "which codec, or its level": {
         "compression.gzip.level",
         "compression.lz4.level",
@@ -207,6 +226,7 @@ NO_LIMITS: Final = {
         "metadata.log.segment.bytes",
         "metadata.log.segment.ms",
         "offsets.topic.segment.bytes",
+        "transaction.state.log.segment.bytes",
     },
 }
 NUMBERS = {Kind.SHORT, Kind.INT, Kind.LONG, Kind.DOUBLE}

@@ -2,7 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.records.kit import encode_marker
 from trio_kafka.errors import KafkaError
 from trio_kafka.records.batch import Record, iterate_headers, read_header, read_records
 from trio_kafka.records.control import (
@@ -11,6 +10,7 @@ from trio_kafka.records.control import (
     control_record,
     control_type,
     encode_control_batch,
+    encode_marker,
     read_marker,
     value_version,
 )
@@ -42,16 +42,16 @@ def test_encoded_transaction_marker_has_the_bytes_that_kafka_writes() -> None:
     log = (DATA / "txn.log").read_bytes()
     header = read_header(log)
 
-    marker = encode_marker(
+    marker, encoded = encode_marker(
         Marker(committed=True, coordinator_epoch=0),
         producer_id=5,
         producer_epoch=1,
         timestamp=header.base_timestamp,
-        base_offset=5,
     )
 
     assert len(marker) == 78
     assert marker[16:] == log[16:78]
+    assert read_header(marker) == encoded
 
 
 def test_control_records_of_a_metadata_snapshot_are_read() -> None:

@@ -29,6 +29,7 @@ from trio_kafka.broker.parts.request_log import REQUEST_LOG
 from trio_kafka.broker.parts.settings import CONFIG_CHANGES, SETTINGS
 from trio_kafka.broker.parts.snapshots import SNAPSHOTS
 from trio_kafka.broker.parts.topic_creation import TOPIC_CREATION
+from trio_kafka.broker.parts.transactions import TRANSACTIONS
 from trio_kafka.broker.parts.upkeep import UPKEEP
 from trio_kafka.broker.parts.watchdog import WATCHDOG
 
@@ -54,6 +55,7 @@ BROKER: Final[Sequence[Part[object]]] = (
     CLEANER,
     REPLICAS,
     GROUPS,
+    TRANSACTIONS,
     SNAPSHOTS,  # after all other readers of the metadata
     TOPIC_CREATION,
     UPKEEP,

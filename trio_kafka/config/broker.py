@@ -334,6 +334,26 @@ class BrokerConfig(GroupCoordinatorSettings):
     transaction_state_log_segment_bytes: int = int32(
         104857600, "Size of a segment of the transactions topic.", low=1
     )
+    transaction_state_log_load_buffer_size: int = int32(
+        5242880, "Bytes that are read at once where transactions are loaded.", low=1
+    )
+    transaction_max_timeout_ms: int = int32(
+        900000, "The longest timeout that a transaction may ask for.", low=1
+    )
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = int32(
+        10000, "Interval between searches for transactions that timed out.", low=1
+    )
+    transactional_id_expiration_ms: int = int32(
+        604800000, "Time without a change after which a transactional id is dropped.", low=1
+    )
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = int32(
+        3600000, "Interval between searches for expired transactional ids.", low=1
+    )
+    add_partitions_to_txn_retry_backoff_max_ms: int = int32(
+        100,
+        "Longest wait for the end of the transaction before, to add a partition to the next.",
+        low=0,
+    )
 
     # Replicas
     num_replica_fetchers: int = int32(

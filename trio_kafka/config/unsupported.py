@@ -30,7 +30,6 @@ OF_KAFKAS_PLUGINS: Final = ("rlmm.config.", "rsm.config.")
 _TIERED: Final = "tiered storage is not implemented"
 _WITHOUT_FOLLOWERS: Final = "there are no followers while a cluster has one broker"
 _ONE_VOTER: Final = "a quorum has one voter"
-_NO_TRANSACTIONS: Final = "transactions are not implemented, so there is no transactions topic"
 # Fields of BrokerConfig that no code reads, by reason.
 _FIELDS_NOT_YET: Final = {
     "the broker and its controller are one process": """
@@ -52,10 +51,6 @@ _FIELDS_NOT_YET: Final = {
         replica.fetch.min.bytes replica.fetch.response.max.bytes replica.fetch.wait.max.ms
         replica.lag.time.max.ms replica.socket.receive.buffer.bytes replica.socket.timeout.ms
         unclean.leader.election.enable
-    """,
-    _NO_TRANSACTIONS: """
-        transaction.state.log.min.isr transaction.state.log.num.partitions
-        transaction.state.log.replication.factor transaction.state.log.segment.bytes
     """,
 }
 # Settings of topics that no code reads, by reason.

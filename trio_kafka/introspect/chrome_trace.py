@@ -2,7 +2,8 @@
 
 Each lane of tasks is a thread of the process `tasks`; each request is an asynchronous event of its
 plane, with its long hops inside, and arrows lead from the task that received it over its handler to
-the task that sent its answer. Times are microseconds since the recording began.
+the task that sent its answer. Syncs of log directories are events of the process `disks`. Times
+are microseconds since the recording began.
 Source: "Trace Event Format" of the Chromium project, JSON object format.
 """
 
@@ -15,7 +16,8 @@ from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.texts import LONGEST_NAME, shortened
 
 LONG_HOP_S: Final = 0.00005  # shorter hops have no event: most requests have no long one
-TASKS: Final = 1  # process id of tasks; planes have the following ones
+TASKS: Final = 1  # process id of tasks
+DISKS: Final = 2  # of syncs; planes have the following ones
 _HOPS: Final = (
     ("queue", "received", "begun"),
     ("local", "begun", "handled"),
@@ -32,6 +34,7 @@ def chrome_trace(recording: Recording) -> Iterator[bytes]:
     about = {
         "omitted_steps": recording.omitted_steps,
         "omitted_requests": recording.omitted_requests,
+        "omitted_syncs": recording.omitted_syncs,
     }
     head = json.dumps({"displayTimeUnit": "ms", "otherData": about})
     yield f'{head[:-1]}, "traceEvents": [\n'.encode()
@@ -44,15 +47,29 @@ def chrome_trace(recording: Recording) -> Iterator[bytes]:
             f',\n{{"ph": "X", "name": "runs", "cat": "task", "pid": {TASKS}, "tid": {lane + 1},'
             f' "ts": {(begin - began) * 1e6:.1f}, "dur": {(end - begin) * 1e6:.1f}}}'
         ).encode()
+    for event in _syncs(recording):
+        yield f",\n{json.dumps(event)}".encode()
     planes = dict[str, int]()
     for number, (plane, api, stamps) in enumerate(recording.requests):
         if plane not in planes:
-            planes[plane] = TASKS + 1 + len(planes)
+            planes[plane] = DISKS + 1 + len(planes)
             process = _name("process_name", planes[plane], 0, f"requests of plane {plane}")
             yield f",\n{json.dumps(process)}".encode()
         events = _request(recording, number, planes[plane], api, stamps)
         yield "".join(f",\n{json.dumps(event)}" for event in events).encode()
     yield b"\n]}\n"
+
+
+def _syncs(recording: Recording) -> Iterator[Event]:
+    """Yield the syncs of each directory, which may overlap."""
+    if recording.syncs:
+        yield _name("process_name", DISKS, 0, "disks")
+    for number, (sync, end) in enumerate(recording.syncs):
+        within = {"cat": "sync", "id": f"0x{number:x}", "pid": DISKS, "tid": 0}
+        title = f"sync of {shortened(sync.directory, LONGEST_NAME)}"
+        begin = {**within, "ph": "b", "name": title, "ts": _us(recording, end - sync.age_s)}
+        yield {**begin, "args": {"files": ", ".join(sync.files)}}
+        yield {**within, "ph": "e", "name": title, "ts": _us(recording, end)}
 
 
 def _request(

@@ -1,4 +1,4 @@
-"""Recordings: which task ran when, and the requests that ended, for some seconds.
+"""Recordings: which task ran when, and the requests and syncs that ended, for some seconds.
 
 A recording is an instrument of Trio with a hook before and after each step of a task, which costs
 about 1 us a step while it runs and nothing before and after. As only one task runs at a time, the
@@ -16,12 +16,14 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
+from trio_kafka.introspect.facts.storage import SyncFacts
 from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.introspect.stamps import Stamps
 
 MOST_STEPS: Final = 200_000  # 20 bytes each
 MOST_REQUESTS: Final = 20_000
 MOST_LANES: Final = 500
+MOST_SYNCS: Final = 20_000
 OTHERS: Final = "other tasks"
 
 
@@ -31,7 +33,8 @@ class Recording(trio.abc.Instrument):
 
     lanes: names of tasks, by their number; tasks of one name share a lane, as they never run at
     once. requests: those that ended, in that order, each with the name of its plane and API.
-    omitted_steps, omitted_requests: for which there was no room.
+    syncs: those that ended, each with its end. omitted_steps, omitted_requests, omitted_syncs: for
+    which there was no room.
     """
 
     _elapsed: Callable[[], float]
@@ -41,8 +44,10 @@ class Recording(trio.abc.Instrument):
     ended: float = field(init=False)
     lanes: list[str] = field(factory=list, init=False)
     requests: list[tuple[str, str, Stamps]] = field(factory=list, init=False)
+    syncs: list[tuple[SyncFacts, float]] = field(factory=list, init=False)
     omitted_steps: int = field(default=0, init=False)
     omitted_requests: int = field(default=0, init=False)
+    omitted_syncs: int = field(default=0, init=False)
     _begins: "array[float]" = field(factory=lambda: array("d"), init=False)
     _ends: "array[float]" = field(factory=lambda: array("d"), init=False)
     _steps: "array[int]" = field(factory=lambda: array("I"), init=False)  # numbers of lanes
@@ -64,6 +69,13 @@ class Recording(trio.abc.Instrument):
             trio.lowlevel.add_instrument(self)
             stack.callback(self._stop)
             yield
+
+    def note_sync(self, sync: SyncFacts) -> None:
+        """Record a sync that has just ended; its `age_s` is how long it took."""
+        if len(self.syncs) < MOST_SYNCS:
+            self.syncs.append((sync, self._elapsed()))
+        else:
+            self.omitted_syncs += 1
 
     def _stop(self) -> None:
         trio.lowlevel.remove_instrument(self)

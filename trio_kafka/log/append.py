@@ -27,6 +27,7 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
 from trio_kafka.log.rolling import begin_segment
 from trio_kafka.log.segment import LAST_RELATIVE, Segment
+from trio_kafka.log.transaction_checks import AppendCheck
 from trio_kafka.log.transaction_markers import note_batch
 from trio_kafka.records.header import (
     CONTROL,
@@ -70,32 +71,39 @@ def append_as_leader(
     leader_epoch: int,
     now_ms: int | None = None,
     in_pieces: bool = False,
+    check: AppendCheck | None = None,
 ) -> Appended:
     """Give batches their offsets and the epoch, in place, and write them in the loop.
 
     records: whole batches, validated, writable. headers: their headers, brought up to date.
     now_ms: the wall clock, if the caller has just read it.
     in_pieces: call the yield point between the pieces of large batches.
+    check: of the only batch, in place of `ProducerState.check`.
     Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, the errors of
     ProducerState.check, NOT_LEADER_OR_FOLLOWER if the log was closed; LogDirError.
     """
     if now_ms is None:
         now_ms = log.now_ms()
-    appended = place(log, records, headers, leader_epoch=leader_epoch, now_ms=now_ms)
+    appended = place(log, records, headers, leader_epoch=leader_epoch, now_ms=now_ms, check=check)
     if not appended.duplicate:
         _write_now(log, records, headers, now_ms=now_ms, in_pieces=in_pieces)
     return appended
 
 
 async def append_in_thread(
-    log: Log, records: memoryview, headers: Sequence[BatchHeader], *, leader_epoch: int
+    log: Log,
+    records: memoryview,
+    headers: Sequence[BatchHeader],
+    *,
+    leader_epoch: int,
+    check: AppendCheck | None = None,
 ) -> Appended:
     """Append as `append_as_leader` does, in a thread. Shielded: a started write completes.
 
     The caller has a turn of `Log.writer`, so that no other task cuts, closes or syncs the log.
     """
     now_ms = log.now_ms()
-    appended = place(log, records, headers, leader_epoch=leader_epoch, now_ms=now_ms)
+    appended = place(log, records, headers, leader_epoch=leader_epoch, now_ms=now_ms, check=check)
     if not appended.duplicate:
         await log.latency.run_in_threads(_writing(log, records, headers, now_ms=now_ms))
     return appended
@@ -192,7 +200,13 @@ def _next_base(log: Log, headers: Sequence[BatchHeader]) -> int:
 
 
 def place(
-    log: Log, records: memoryview, headers: Sequence[BatchHeader], *, leader_epoch: int, now_ms: int
+    log: Log,
+    records: memoryview,
+    headers: Sequence[BatchHeader],
+    *,
+    leader_epoch: int,
+    now_ms: int,
+    check: AppendCheck | None = None,
 ) -> Appended:
     """Check the rules; write offsets, epoch and time of the append into the batches."""
     config = log.config
@@ -201,7 +215,9 @@ def place(
         check_sizes(size, headers, config)
     append_time = config.message_timestamp_type == "LogAppendTime"
     repeated = None
-    if headers[0].producer_id >= 0 or len(headers) > 1:
+    if check is not None:
+        repeated = check(log.producers, headers[0])
+    elif headers[0].producer_id >= 0 or len(headers) > 1:
         repeated = check_producers(headers, log.producers)
     if repeated is not None:
         return Appended(
@@ -248,6 +264,8 @@ def take_over(
             aborted = note_batch(log.producers, header, records, position=position)
             if aborted is not None:
                 segment.transactions.append(aborted)
+            if header.attributes & CONTROL:
+                log.producers.forget_ended(log.high_watermark)
         position += header.length + LENGTH_END
     last = headers[-1]
     next_offset = last.base_offset + last.last_offset_delta + 1

@@ -7,7 +7,9 @@ sequence. Batches that were accepted elsewhere (by a leader, or before the start
 Source: KIP-98, KIP-185, KIP-360; Kafka's rules for sequences.
 """
 
+from collections import OrderedDict, deque
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from attrs import field
@@ -15,6 +17,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.producer_rows import ENTRY, TOGETHER, ProducerRows
+from trio_kafka.log.verification import Verifications
 from trio_kafka.records.header import NO_EPOCH, NO_SEQUENCE, BatchHeader
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
 
@@ -85,13 +88,18 @@ class ProducerState:
 
     loads_at: end offset at which a load finds these producers without reading a batch, from a
         snapshot or at the start of the log. None: not known to be durable.
+    verifications: of batches that a transaction may begin with.
     """
 
     loads_at: int | None = field(default=None, init=False)
+    verifications: Verifications = field(factory=Verifications, init=False)
     _producers: dict[int, Producer] = field(factory=dict, init=False)
-    _open: dict[int, int] = field(factory=dict, init=False)  # first offsets of open transactions
-    # First offset and marker's offset of transactions that ended above the high watermark.
-    _ended: list[tuple[int, int]] = field(factory=list, init=False)
+    # First offsets of open transactions, ascending unless `_sorts`.
+    _open: OrderedDict[int, int] = field(factory=OrderedDict, init=False)
+    _sorts: bool = field(default=False, init=False)
+    # First offset and marker's offset of transactions that ended above the high watermark, both
+    # ascending. One that began later and ended earlier than another is left out.
+    _ended: deque[tuple[int, int]] = field(factory=deque, init=False)
     _rows: ProducerRows | None = field(default=None, init=False)
     _changed: dict[int, None] = field(factory=dict, init=False)  # ids whose rows are not current
 
@@ -103,6 +111,25 @@ class ProducerState:
 
     def get(self, producer_id: int) -> Producer | None:
         return self._producers.get(producer_id)
+
+    def has_open_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Return whether a producer has an open transaction of this epoch."""
+        producer = self._producers.get(producer_id)
+        return (
+            producer is not None
+            and producer.transaction_first_offset is not None
+            and producer.epoch == epoch
+        )
+
+    def repeated_by(self, header: BatchHeader) -> ProducedBatch | None:
+        """Return the batch that a batch repeats, if it is one of the last five."""
+        producer = self._producers.get(header.producer_id)
+        if producer is not None and header.producer_epoch == producer.epoch:
+            sequence, delta = header.base_sequence, header.last_offset_delta
+            for batch in producer.batches:
+                if batch.first_sequence == sequence and batch.offset_delta == delta:
+                    return batch
+        return None
 
     def check(self, header: BatchHeader) -> ProducedBatch | None:
         """Check a batch of data before its append. Return the batch that it repeats, or None.
@@ -154,9 +181,11 @@ class ProducerState:
         )
         if len(batches) > _REMEMBERED:
             del batches[0]
-        if header.is_transactional and producer.transaction_first_offset is None:
-            producer.transaction_first_offset = first_offset
-            self._open[producer.producer_id] = first_offset
+        if header.is_transactional:
+            self.verifications.end(producer.producer_id)
+            if producer.transaction_first_offset is None:
+                producer.transaction_first_offset = first_offset
+                self._open[producer.producer_id] = first_offset
 
     def note_marker(self, header: BatchHeader, coordinator_epoch: int) -> int | None:
         """Note a marker that was appended. Return where the transaction that it ends began.
@@ -166,9 +195,13 @@ class ProducerState:
         producer = self._producer_of(header)
         producer.coordinator_epoch = coordinator_epoch
         producer.transaction_first_offset = None
+        self.verifications.end(producer.producer_id)
         first = self._open.pop(producer.producer_id, None)
         if first is not None:
-            self._ended.append((first, header.base_offset))
+            ended = self._ended
+            while ended and ended[-1][0] >= first:
+                ended.pop()
+            ended.append((first, header.base_offset))
         return first
 
     def _producer_of(self, header: BatchHeader) -> Producer:
@@ -189,17 +222,28 @@ class ProducerState:
     def last_stable_offset(self, high_watermark: int) -> int:
         """Return the first offset of a transaction that is open, or ended above the high watermark.
 
-        Without such a transaction: the high watermark.
+        Without such a transaction: the high watermark. O(1): every Fetch asks.
         """
-        if self._ended:
-            self._ended = [ended for ended in self._ended if ended[1] >= high_watermark]
-        if not self._open and not self._ended:
+        ended = self._ended
+        if ended:
+            self.forget_ended(high_watermark)
+        if not self._open and not ended:
             return high_watermark
-        return min(high_watermark, *self._open.values(), *(first for first, _ in self._ended))
+        stable = min(high_watermark, self.first_open_offset(high_watermark))
+        return min(stable, ended[0][0]) if ended else stable
+
+    def forget_ended(self, high_watermark: int) -> None:
+        """Forget transactions whose marker is committed."""
+        ended = self._ended
+        while ended and ended[0][1] < high_watermark:
+            ended.popleft()
 
     def first_open_offset(self, default: int) -> int:
-        """Return the first offset of the oldest open transaction."""
-        return min(self._open.values(), default=default)
+        """Return the first offset of the oldest open transaction. O(1)."""
+        if self._sorts:
+            self._open = OrderedDict(sorted(self._open.items(), key=itemgetter(1)))
+            self._sorts = False
+        return next(iter(self._open.values()), default)
 
     def restore(self, producer: Producer) -> None:
         """Add a producer from a snapshot."""
@@ -210,14 +254,17 @@ class ProducerState:
             self._forget(previous)
         self._changed[producer.producer_id] = None
         self._producers[producer.producer_id] = producer
+        self._open.pop(producer.producer_id, None)
         if producer.transaction_first_offset is not None:
             self._open[producer.producer_id] = producer.transaction_first_offset
+            self._sorts = True
 
     def expire(self, before: int) -> Steps[None]:
         """Forget producers silent since `before`, except those with an open transaction.
 
         Batches may be noted between two steps.
         """
+        self.verifications.expire(before)
         for chunk in in_slices(tuple(self._producers.values()), _EXPIRED):
             for producer in chunk:
                 if producer.timestamp > before or producer.transaction_first_offset is not None:
@@ -253,5 +300,6 @@ class ProducerState:
         self._producers.clear()
         self._open.clear()
         self._ended.clear()
+        self.verifications.clear()
         self._rows = None
         self._changed.clear()

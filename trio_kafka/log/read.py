@@ -160,6 +160,8 @@ def find_slice(
     if with_aborted:
         # Of the segment that was read, which may begin above `offset`. Source: LocalLog.read.
         begin, end = max(offset, segment.base_offset), min(end_offset, segment_end)
+        if first.position + size < limit:
+            end = min(end, (yield from segment.bound_behind(first.position + size, end)))
         aborted = tuple((yield from find_aborted(log.segments, begin, end)))
     return FileSlice(segment, first.position, size, first.base_offset, aborted)
 
@@ -229,11 +231,9 @@ def find_aborted(segments: Segments, first: int, end: int) -> FileWork[list[Abor
     transactions: list[AbortedTransaction] = []
     number = segments.floor(first)
     while (segment := segments.at(number)) is not None:
-        entries = yield from segment.transactions.all()
-        for aborted in entries:
-            if aborted.last_offset >= first and aborted.first_offset < end:
-                transactions.append(aborted)
-            if aborted.last_stable_offset >= end:
-                return transactions
+        aborted, is_complete = yield from segment.transactions.between(first, end)
+        transactions += aborted
+        if is_complete:
+            break
         number += 1
     return transactions

@@ -7,6 +7,7 @@ that reads at the end of the log need no index.
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Final
 
 from attrs import field
@@ -310,6 +311,22 @@ class Segment(SegmentFile):
             return None
         after = recent[index + 1][2] if index + 1 < len(recent) else self.size
         return Spot(position, after - position, base, last)
+
+    def bound_behind(self, position: int, default: int) -> FileWork[int]:
+        """Return an offset that no batch before `position` reaches; `default` if none is known.
+
+        The smallest one among the last batches, else one from the index.
+        Source: LogSegment.fetchUpperBoundOffset.
+        """
+        recent = self._recent
+        if recent and recent[0][2] <= position:
+            index = bisect_left(recent, position, key=itemgetter(2))
+            return recent[index][1] if index < len(recent) else default
+        try:
+            bound = yield from self.offsets.bound_behind(position)
+        except (CorruptIndexError, FileNotFoundError):
+            return default  # `find` rebuilds it when a lookup needs it
+        return default if bound is None else bound
 
     def modified_ms(self) -> int:
         """Return the wall time (ms) of the last write to the file. OSError, KafkaError as `file`.

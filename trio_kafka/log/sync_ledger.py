@@ -3,7 +3,7 @@
 A sync is rare beside appends: with `flush.messages` it costs a write to the disk each time.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Final
@@ -28,9 +28,13 @@ class _Sync:
 
 @define(eq=False)
 class SyncLedger:
-    """Syncs of one directory that are under way. path: of the directory; empty: unknown."""
+    """Syncs of one directory that are under way. path: of the directory; empty: unknown.
+
+    followers: called with each sync that ends, whose `age_s` is then how long it took.
+    """
 
     path: str = ""
+    followers: tuple[Callable[[SyncFacts], None], ...] = field(default=(), init=False)
     _syncs: dict[_Sync, None] = field(factory=dict, init=False)
 
     @contextmanager
@@ -42,17 +46,25 @@ class SyncLedger:
             yield
         finally:
             del self._syncs[sync]
+            for follower in self.followers:
+                follower(self._facts(sync, trio.current_time()))
+
+    @contextmanager
+    def followed(self, follower: Callable[[SyncFacts], None]) -> Iterator[None]:
+        """Call `follower`, which must not raise, with each sync that ends during the block."""
+        self.followers = (*self.followers, follower)
+        try:
+            yield
+        finally:
+            self.followers = tuple(other for other in self.followers if other != follower)
 
     def facts(self, now: float) -> tuple[SyncFacts, ...]:
         """Return the syncs under way, the oldest first. now: `trio.current_time()`."""
-        return tuple(
-            SyncFacts(
-                directory=self.path,
-                files=tuple(map(str, islice(sync.files, MOST_FILES))),
-                age_s=now - sync.since,
-            )
-            for sync in self._syncs
-        )
+        return tuple(self._facts(sync, now) for sync in self._syncs)
+
+    def _facts(self, sync: _Sync, now: float) -> SyncFacts:
+        files = tuple(map(str, islice(sync.files, MOST_FILES)))
+        return SyncFacts(directory=self.path, files=files, age_s=now - sync.since)
 
     def waits(self, now: float, directory: str, file: object = None) -> tuple[Wait, ...]:
         """Return the wait for this directory. file: its own sync is told of if it is under way,

@@ -7,6 +7,7 @@ appears in no list of requests, metric or request log, and interceptors do not s
 """
 
 from collections.abc import Collection, Sequence
+from contextlib import ExitStack
 from typing import Final
 
 import trio
@@ -169,14 +170,18 @@ async def read_directories_as(
 
 
 async def record_as(principal: Principal, parts: Parts, seconds: float) -> Recording:
-    """Record the steps of all tasks and the requests that end in the next `seconds`.
+    """Record the steps of all tasks, and the requests and syncs that end in the next `seconds`.
 
     principal: needs DESCRIBE on the cluster. Each step of a task costs 1 us more meanwhile.
     Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED).
     """
     _authorize(principal, parts, Operation.DESCRIBE)
     recording = Recording(parts.planes[0].request_metrics.elapsed)
-    with recording.running([(plane.name, plane.request_metrics) for plane in parts.planes]):
+    with ExitStack() as stack:
+        for directory in parts[LogManager].directories:
+            stack.enter_context(directory.latency.syncs.followed(recording.note_sync))
+        planes = [(plane.name, plane.request_metrics) for plane in parts.planes]
+        stack.enter_context(recording.running(planes))
         await trio.sleep(seconds)
     return recording
 

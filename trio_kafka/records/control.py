@@ -12,8 +12,8 @@ from enum import IntEnum
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.records.batch import Record, encode_batch
-from trio_kafka.records.header import CONTROL, corrupt
+from trio_kafka.records.batch import BatchBody, ProducerFields, Record, close_batch, encode_batch
+from trio_kafka.records.header import CONTROL, TRANSACTIONAL, BatchHeader, corrupt
 
 
 class ControlType(IntEnum):
@@ -65,6 +65,17 @@ def encode_control_batch(
 ) -> bytes:
     """Encode a batch of KRaft's control records: no producer, no codec."""
     return encode_batch(records, base_offset, leader_epoch, attributes=CONTROL)
+
+
+def encode_marker(
+    marker: Marker, *, producer_id: int, producer_epoch: int, timestamp: int
+) -> tuple[bytearray, BatchHeader]:
+    """Encode the batch of 78 bytes that ends a transaction. Return it with its header."""
+    kind = ControlType.COMMIT if marker.committed else ControlType.ABORT
+    body = BatchBody()
+    body.add(control_record(kind, _MARKER.pack(0, marker.coordinator_epoch), timestamp))
+    producer = ProducerFields(producer_id, producer_epoch)
+    return close_batch(body, producer=producer, attributes=TRANSACTIONAL | CONTROL)
 
 
 def value_version(record: Record) -> int:

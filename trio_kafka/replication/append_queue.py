@@ -13,6 +13,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.append import Appended
+from trio_kafka.log.transaction_checks import AppendCheck
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.replication.record_validation import RecordValidation
 
@@ -27,6 +28,7 @@ class Queued:
     records: a copy. work: to be done to it before it is written.
     leader_epoch: that of its arrival. If it changes, the client has got an error meanwhile.
     needs_all: enough replicas must be in sync, also at its turn.
+    check: see `append_as_leader`; made at its turn.
     """
 
     records: memoryview
@@ -35,6 +37,7 @@ class Queued:
     needs_all: bool
     since: float
     work: RecordValidation | None = None
+    check: AppendCheck | None = None
     result: Appended | KafkaError | None = None
     size: int = field(init=False)
 

@@ -12,8 +12,10 @@ from trio_kafka.model import NodeId
 from trio_kafka.purgatory import Timers
 from trio_kafka.replication.leader.cold_reads import ColdReads
 from trio_kafka.replication.leader.fetches import Fetches
+from trio_kafka.replication.leader.markers import LocalMarkers
 from trio_kafka.replication.leader.queued_appends import QueuedAppends
 from trio_kafka.replication.leader.session_cache import MOST_PARTITIONS, SessionCache
+from trio_kafka.replication.leader.transaction_gate import Admissions
 from trio_kafka.replication.lifecycle import ReplicaLifecycle
 from trio_kafka.replication.moves.directory_assignments import (
     Assign,
@@ -49,6 +51,8 @@ class Replication:
     moves: LogMoves
     topic_metrics: MetricsByTopic
     lifecycle: ReplicaLifecycle
+    markers: LocalMarkers
+    admissions: Admissions
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -111,6 +115,8 @@ def assemble(
         queued_appends=queued_appends,
         moves=moves,
         topic_metrics=topic_metrics,
+        markers=LocalMarkers(replicas),
+        admissions=Admissions(),
         lifecycle=ReplicaLifecycle(
             broker=broker,
             replicas=replicas,

@@ -10,9 +10,9 @@ from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
+from trio_kafka.joint_wait import Place, joined
 from trio_kafka.pending import Eventual, Work, flattened
 from trio_kafka.purgatory import Delayed
-from trio_kafka.requests.joint_wait import Place, joined
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.scheduling.loop_budget import in_steps
 

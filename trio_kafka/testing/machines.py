@@ -7,6 +7,7 @@ returns the machine that a broker would have after a crash, made of the records 
 
 import heapq
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any, Generic
 
@@ -15,13 +16,15 @@ from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
 from trio_kafka.coordinators.shards.effects import (
     CoordinatorRecord,
     Effects,
+    Origin,
     SetTimer,
     Ticket,
     TimerKey,
 )
-from trio_kafka.coordinators.shards.protocols import Event, M
+from trio_kafka.coordinators.shards.protocols import Event, M, Machine
 from trio_kafka.coordinators.shards.record_codec import RecordCodec
 from trio_kafka.errors import KafkaError
+from trio_kafka.records.control import Marker
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
 
@@ -37,14 +40,24 @@ class MachineDriver(Generic[M]):
     """Drives one machine. answers: by ticket. log: records, as bytes. now_ms: virtual time."""
 
     def __init__(
-        self, make: Callable[[], M], now_ms: int = 1_000_000, codec: RecordCodec = GROUP_RECORDS
+        self,
+        make: Callable[[], M],
+        now_ms: int = 1_000_000,
+        codec: RecordCodec = GROUP_RECORDS,
+        *,
+        decodes: bool = True,
     ) -> None:
-        """codec: of the topic that the machine's records are in."""
+        """codec: of the topic that the machine's records are in. decodes: replay what the bytes
+        say; False: the records themselves, as a shard does, which may have more than their bytes.
+        """
         self._make = make
+        self._decodes = decodes
         self._codec = codec
         self.now_ms = now_ms
         self.machine = make()
         self.log: list[tuple[bytes, bytes | None]] = []
+        # Replays of what was written, with the end of the log behind them: a marker is no record.
+        self._history: list[tuple[int, Callable[[M], None]]] = []
         self.answers: dict[Ticket, object] = {}
         self.refuse: KafkaError | None = None
         self.hold = False
@@ -118,16 +131,18 @@ class MachineDriver(Generic[M]):
         request is pending.
         """
         kept = self.log[: self.committed_end]
+        history = [entry for entry in self._history if entry[0] <= self.committed_end]
 
         def replayed() -> M:
             machine = self._make()
-            for key, value in kept:
-                machine.replay(self._codec.decode(key, value))
+            for _, replay in history:
+                replay(machine)
             return machine
 
-        driver = MachineDriver(replayed, self.now_ms, self._codec)
+        driver = MachineDriver(replayed, self.now_ms, self._codec, decodes=self._decodes)
         driver._make = self._make
         driver.log = [*kept, *driver.log]
+        driver._history = [*history, *driver._history]
         driver.committed_end = len(driver.log)
         return driver
 
@@ -143,18 +158,37 @@ class MachineDriver(Generic[M]):
                 heapq.heappush(self._heap, (*entry, timer.key))
             else:
                 self._due.pop(timer.key, None)
-        if effects.records and self.refuse is not None:
+        if (effects.records or effects.origin) and self.refuse is not None:
             self._fail(effects, self.refuse)
             return
         for record in effects.records:
-            self.log.append(self._codec.encode(record))
-            if effects.replays:
-                self.machine.replay(self._codec.decode(*self.log[-1]))
+            stored = self._codec.encode(record)
+            self.log.append(stored)
+            replay = partial(self._replay, stored, effects.origin)
+            self._write(replay, replays=effects.replays and self._decodes)
+            if effects.replays and not self._decodes:
+                self.machine.replay(record)
+        if effects.origin is not None and effects.origin.marker is not None:
+            self._write(partial(_end, effects.origin.producer_id, effects.origin.marker))
         if self.hold:
             self._held.append(_Held(len(self.log), effects))
         else:
             self.committed_end = len(self.log)
             self._settle(effects)
+
+    def _write(self, replay: Callable[[M], None], *, replays: bool = True) -> None:
+        self._history.append((len(self.log), replay))
+        if replays:
+            replay(self.machine)
+
+    def _replay(
+        self, stored: tuple[bytes, bytes | None], origin: Origin | None, machine: M
+    ) -> None:
+        record = self._codec.decode(*stored)
+        if origin is None:
+            machine.replay(record)
+        else:
+            machine.replay_transactional(origin.producer_id, record)
 
     def _fail(self, effects: Effects, error: KafkaError) -> None:
         if effects.refused is not None:
@@ -173,6 +207,10 @@ class MachineDriver(Generic[M]):
         if ticket in self.answers:
             raise AssertionError(f"ticket {ticket} is answered twice")
         self.answers[ticket] = value
+
+
+def _end(producer_id: int, marker: Marker, machine: Machine) -> None:
+    machine.end_transaction(producer_id, committed=marker.committed)
 
 
 def _whole(effects: Effects | Steps[Effects]) -> Effects:

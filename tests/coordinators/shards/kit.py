@@ -7,7 +7,13 @@ from typing import Any
 import trio
 
 from trio_kafka.coordinators.shards.batch_accumulator import ADAPTIVE, Batching
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.effects import (
+    CoordinatorRecord,
+    Effects,
+    Origin,
+    Ticket,
+    TimerKey,
+)
 from trio_kafka.coordinators.shards.pending_reply import NOT_YET, value_or_raise, wait_for_answers
 from trio_kafka.coordinators.shards.protocols import Event, WaitTimes
 from trio_kafka.coordinators.shards.shard import Shard
@@ -27,11 +33,19 @@ class Words:
 
     def __init__(self) -> None:
         self.words: list[str] = []
+        self.pending: dict[int, list[str]] = {}  # words of open transactions, by producer id
         self.due: list[tuple[TimerKey, int]] = []
         self.begin: Callable[[int], Effects] = lambda _now_ms: Effects()  # when all is replayed
 
     def replay(self, record: CoordinatorRecord) -> None:
         self.words.append(record.key)
+
+    def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None:
+        self.pending.setdefault(producer_id, []).append(record.key)
+
+    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+        words = self.pending.pop(producer_id, [])
+        self.words += words if committed else []
 
     def loaded(self, now_ms: int) -> Steps[Effects]:
         yield
@@ -57,6 +71,7 @@ class KeptLog:
         self.changed: Callable[[], None] | None = None
         self.watched: int | None = None
         self.atomic: list[bool] = []
+        self.origins: list[Origin] = []
         self.batches: list[list[Any]] = []  # keys, by batch
         self.room = 1 << 60  # records that a batch may have
         self.closed: KafkaError | None = None  # why no batch can be opened
@@ -71,6 +86,14 @@ class KeptLog:
         written = whole(self.write(list(records)))
         known = self.knows and self.lost is None
         return None if known and written <= self.end else written
+
+    def append_for(
+        self, origin: Origin, records: Sequence[CoordinatorRecord], now_ms: int
+    ) -> Steps[int | None]:
+        for _ in range(len(records) // 100):
+            yield
+        self.origins.append(origin)
+        return self.append(records or [CoordinatorRecord("marker")], now_ms)
 
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool

@@ -10,8 +10,9 @@ from attrs import evolve
 from trio.testing import MockClock
 
 from tests.apis.kit import broker
+from tests.replication.kit import make_slow
 from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Origin
 from trio_kafka.coordinators.shards.partition_log import (
     AppendReceipt,
     PartitionLog,
@@ -25,6 +26,7 @@ from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
 from trio_kafka.records.batch import iterate_headers, read_records
 from trio_kafka.records.compression import Codec
+from trio_kafka.records.control import Marker, read_marker
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.scheduling.chunked_work import whole
 
@@ -371,3 +373,55 @@ async def test_append_of_a_refused_batch_raises_the_error(autojump_clock: MockCl
         with pytest.raises(KafkaError) as error:
             batch.append(6)
         assert error.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+async def test_batch_and_marker_of_a_producer_carry_its_id_and_epoch(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_log(codec=Codec.GZIP) as log:
+        origin = Origin(producer_id=7, producer_epoch=3, check=lambda *_: None)
+        end = evolve(origin, marker=Marker(committed=True, coordinator_epoch=4))
+
+        whole(log.append_for(origin, [record(1), record(2)], 5))
+        whole(log.append_for(end, [], 6))
+
+        content = await read_bytes(log.partition.local_log(), 0, 1 << 20)
+        (_, offsets), (at, marker) = iterate_headers(content)
+        assert [(each.producer_id, each.producer_epoch) for each in (offsets, marker)] == [
+            (7, 3)
+        ] * 2
+        assert [each.is_transactional for each in (offsets, marker)] == [True, True]
+        assert (offsets.base_sequence, offsets.codec, offsets.count) == (0, Codec.GZIP, 2)
+        (end_record,) = read_records(content, at, marker)
+        assert read_marker(end_record) == end.marker
+        assert log.partition.local_log().last_stable_offset == 3
+
+
+async def test_batch_of_a_producer_that_is_not_admitted_is_rejected_and_not_written(
+    autojump_clock: MockClock,
+) -> None:
+    def reject(*_: object) -> None:
+        raise KafkaError(ErrorCode.INVALID_TXN_STATE)
+
+    async with a_log() as log:
+        origin = Origin(producer_id=7, producer_epoch=3, check=reject)
+        make_slow(log.partition)  # a queued batch is checked before its records are replayed, too
+
+        with pytest.raises(KafkaError) as error:
+            whole(log.append_for(origin, [record(1)], 5))
+
+        assert error.value.code is ErrorCode.INVALID_TXN_STATE
+        assert log.partition.local_log().end_offset == 0
+
+
+async def test_offsets_of_a_producer_that_exceed_a_batch_are_rejected(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_log() as log:
+        origin = Origin(producer_id=7, producer_epoch=3, check=lambda *_: None)
+
+        with pytest.raises(KafkaError) as error:
+            whole(log.append_for(origin, [record(number, 1000) for number in range(25)], 5))
+
+        assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+        assert await batches(log) == []

@@ -177,3 +177,15 @@ async def test_only_an_index_that_has_changed_is_written_again(autojump_clock, w
 
     wrote = [line for line in world.universe.trace if " open " in line or " create " in line]
     assert bool(wrote) is (change != "nothing")
+
+
+@given(st.integers(0, 1400), st.integers(0, 9000))
+def test_lookup_of_a_value_finds_the_same_entry_as_a_scan(count, value):
+    pairs = [(number, number * 6 + number % 5) for number in range(1, count + 1)]
+
+    async def main(universe):
+        world = universe.machine("m")
+        return await run_in_threads((await sealed(world, packed(*pairs))).lookup_value(value))
+
+    expected = next((pair for pair in pairs if pair[1] >= value), None)
+    assert run_simulated(main) == expected

@@ -33,3 +33,11 @@ async def test_offset_index_is_full_when_no_entry_fits(autojump_clock, world):
 
     assert offsets.is_full(47)
     assert not offsets.is_full(48)
+
+
+async def test_offset_index_bounds_the_offsets_before_a_position(autojump_clock, world):
+    offsets = index(world)
+
+    bounds = [run_now(offsets.bound_behind(position)) for position in (0, 100, 101, 500, 501)]
+
+    assert bounds == [1010, 1010, 1020, 1050, None]

@@ -85,3 +85,16 @@ async def test_transaction_index_keeps_no_file_open_once_read_or_durable(autojum
     assert await run_in_threads(again.all()) == (aborted,)
     assert index._file is again._file is None
     assert files.figures()["open"] == 0
+
+
+async def test_transactions_between_two_offsets_are_those_with_records_or_markers_there(
+    autojump_clock, world
+):
+    index = TransactionIndex(world.directory("/data", create=True), 5)
+    for aborted in ABORTED:
+        index.append(aborted)
+
+    between = [run_now(index.between(*pair)) for pair in ((5, 7), (12, 18), (12, 19), (29, 40))]
+
+    first, second = ABORTED
+    assert between == [([first], True), ([], True), ([second], True), ([], False)]

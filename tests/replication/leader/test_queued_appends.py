@@ -1,5 +1,6 @@
 import pytest
 import trio
+from attrs import evolve
 
 from tests.log.kit import decompression
 from tests.replication import kit
@@ -8,13 +9,17 @@ from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.disk_latency import SLOW_FOR_S
 from trio_kafka.log.read import read_bytes
+from trio_kafka.log.transaction_checks import begin_verification
 from trio_kafka.log.truncate import truncate_to
+from trio_kafka.log.verification import Guard
 from trio_kafka.model import TopicPartition
-from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.purgatory import Delayed
+from trio_kafka.records.batch import Record, encode_batch, read_header
 from trio_kafka.replication import append_queue
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.leader import queued_appends
 from trio_kafka.replication.leader.append import append, append_acknowledged, append_own
+from trio_kafka.replication.leader.markers import TransactionMarker, append_marker
 from trio_kafka.replication.leader.queued_appends import QueuedAppends
 from trio_kafka.replication.roles import Offline
 from trio_kafka.testing.simulation import fault_on
@@ -41,8 +46,8 @@ class Slow:
     def log(self):
         return self.partition.log
 
-    def append(self, count: int = 1, *, acks: int = 1, **fields):
-        return append(self.partition, batch(count, **fields), acks=acks)
+    def append(self, count: int = 1, *, acks: int = 1, guard: Guard | None = None, **fields):
+        return append(self.partition, batch(count, **fields), acks=acks, guard=guard)
 
     def figures(self) -> dict:
         (node,) = self.node.children
@@ -63,6 +68,41 @@ async def test_queued_appends_are_written_in_order(world, nursery, autojump_cloc
     assert 3 * STALL_S < trio.current_time() - began < 4 * STALL_S
     assert slow.marks.count(slow.partition) >= 3
     assert slow.log.high_watermark == 6
+
+
+async def test_queued_batch_of_a_transaction_that_ends_meanwhile_is_rejected_at_its_turn(
+    world, nursery, autojump_clock
+) -> None:
+    slow = Slow(world)
+    slow.partition.changed = slow.partition.purgatories.mark
+    await nursery.start(slow.appends.run)
+    sent = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
+    marker = TransactionMarker(
+        producer_id=7,
+        producer_epoch=0,
+        coordinator_epoch=0,
+        is_commit=False,
+        transaction_version=1,
+        partitions=(slow.partition.at,),
+    )
+    header = read_header(batch(base_sequence=0, **sent))
+    guard = begin_verification(slow.log.producers, header, 0, bumps_epoch=False)
+
+    first = slow.append(base_sequence=0, guard=guard, **sent)
+    ended = append_marker(slow.partition, marker)
+    late = slow.append(base_sequence=1, guard=guard, **sent)
+    older = append_marker(slow.partition, evolve(marker, producer_epoch=-1))
+    assert isinstance(ended, Delayed)
+    assert isinstance(older, Delayed)
+    answers = [park(ended), park(older)]
+    await slow.appends.wait_empty()
+    serve()
+
+    assert first.result.last_offset == 0
+    assert late.result.code is ErrorCode.INVALID_TXN_STATE
+    assert answers[0][0].last_offset == 1
+    assert answers[1][0].code is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert slow.log.end_offset == 2
 
 
 async def test_append_joins_the_queue_even_after_the_directory_is_fast_again(
@@ -147,6 +187,7 @@ async def test_append_is_written_at_once_if_the_queue_is_not_running(world, auto
 
 async def test_queue_keeps_a_copy_of_the_batch(world, nursery, autojump_clock) -> None:
     slow = Slow(world)
+    slow.partition.changed = slow.partition.purgatories.mark
     await nursery.start(slow.appends.run)
     sent = batch(2)
     wanted = bytes(sent)
@@ -192,6 +233,7 @@ async def test_sequence_numbers_are_checked_when_an_append_is_written(
     world, nursery, autojump_clock
 ) -> None:
     slow = Slow(world)
+    slow.partition.changed = slow.partition.purgatories.mark
     await nursery.start(slow.appends.run)
     sent = [{"producer_id": 7, "producer_epoch": 0, "base_sequence": n} for n in (0, 1, 0, 3, 2)]
 

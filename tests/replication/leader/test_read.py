@@ -279,6 +279,25 @@ async def test_aborted_records_behind_a_gap_at_the_end_of_a_segment_are_listed(
     assert content(in_gap) == content(at_segment) == log.segments.active.size
 
 
+async def test_aborted_transactions_behind_the_returned_bytes_are_not_listed(
+    world, autojump_clock
+) -> None:
+    """Otherwise each Fetch of a segment with 10,000 of them answers with 160 kB."""
+    partition, _ = new_partition(world, 1, index_interval_bytes=400)
+    for number in range(300):
+        abort_transaction(partition, 2 * number)
+
+    recent = look(partition, want(870), 250, isolation=Isolation.READ_COMMITTED)
+    older = look(partition, want(30), 250, isolation=Isolation.READ_COMMITTED)
+    make_cold(partition)
+    cold = await read_in_threads(partition, want(30), 250, Isolation.READ_COMMITTED)
+
+    assert [one.first_offset for one in recent.aborted] == [870, 873]
+    assert [one.first_offset for one in older.aborted] == [30, 33, 36]  # up to an index entry
+    assert cold.aborted == older.aborted
+    assert content(recent) == content(older) == content(cold) == 250
+
+
 async def test_aborted_transactions_of_other_segments_are_not_listed(world, autojump_clock) -> None:
     partition, _ = new_partition(world, 1)
     for sequence in (0, 2, 4):

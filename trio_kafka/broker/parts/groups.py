@@ -16,6 +16,7 @@ from trio_kafka.metadata.names import CONSUMER_OFFSETS
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.purgatory import Timers
 from trio_kafka.records.compression import Codec
+from trio_kafka.replication.leader.markers import LocalMarkers
 from trio_kafka.replication.table import Replicas
 
 # Task name.
@@ -31,6 +32,7 @@ async def _open(node: Node) -> GroupCoordinator:
     groups.start(loader.image)
     loader.add(groups, concerns_groups)
     node[DynamicSettings].follow(groups.obey)
+    node[LocalMarkers].end_offsets = groups.offsets.end_transaction
     await node.tasks.start(GROUPS_TASK, groups.run)
     return groups
 

@@ -15,8 +15,10 @@ from trio_kafka.metadata.publisher import Loader
 from trio_kafka.purgatory import Timers
 from trio_kafka.replication.assembly import Replication, ReplicationLimits, assemble
 from trio_kafka.replication.leader.fetches import Fetches
+from trio_kafka.replication.leader.markers import LocalMarkers
 from trio_kafka.replication.leader.queued_appends import QueuedAppends
 from trio_kafka.replication.leader.session_cache import SessionCache
+from trio_kafka.replication.leader.transaction_gate import Admissions
 from trio_kafka.replication.lifecycle import ReplicaLifecycle
 from trio_kafka.replication.moves.moves import LogMoves
 from trio_kafka.replication.publisher import ReplicaPublisher
@@ -76,6 +78,8 @@ def _make(node: Node) -> Replication:
     node.add(LogMoves, replication.moves)
     node.add(MetricsByTopic, replication.topic_metrics)
     node.add(ReplicaLifecycle, replication.lifecycle)
+    node.add(LocalMarkers, replication.markers)
+    node.add(Admissions, replication.admissions)
     return replication
 
 

@@ -17,7 +17,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.introspect.tree import Node as TreeNode
-from trio_kafka.metadata.names import CONSUMER_OFFSETS, is_internal
+from trio_kafka.metadata.names import CONSUMER_OFFSETS, TRANSACTION_STATE, is_internal
 from trio_kafka.requests.parts import TopicCreation as TopicCreationFace
 
 MOST: Final = 1000
@@ -39,7 +39,19 @@ def internal_topics(config: BrokerConfig) -> Mapping[str, NewTopic]:
             "segment.bytes": str(config.offsets_topic_segment_bytes),
         },
     )
-    return {offsets.name: offsets}
+    transactions = NewTopic(
+        name=TRANSACTION_STATE,
+        partitions=config.transaction_state_log_num_partitions,
+        replication_factor=config.transaction_state_log_replication_factor,
+        configs={
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "min.insync.replicas": str(config.transaction_state_log_min_isr),
+            "segment.bytes": str(config.transaction_state_log_segment_bytes),
+            "unclean.leader.election.enable": "false",
+        },
+    )
+    return {offsets.name: offsets, transactions.name: transactions}
 
 
 def creator(controller: Controller, special: Mapping[str, NewTopic]) -> Create:

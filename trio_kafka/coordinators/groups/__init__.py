@@ -12,4 +12,5 @@ __all__ = [
     "offset_values",
     "protocols",
     "stored_records",
+    "transactions",
 ]

@@ -55,9 +55,9 @@ def commit(
     if is_new:
         schedule_expiry(effects, groups.settings)
     codes: list[int] = []
-    steps = _add_records(groups, request, effects, now_ms=now_ms, codes=codes)
+    steps = add_records(groups, request, effects, now_ms=now_ms, codes=codes)
     effects.answer(ticket, codes)
-    if _are_many(topics):
+    if are_many(topics):
         return _completed(steps, effects)
     for _ in steps:
         pass
@@ -70,7 +70,7 @@ def _completed(steps: Steps[None], effects: Effects) -> Steps[Effects]:
     return effects
 
 
-def _add_records(
+def add_records(
     groups: Groups, request: Commit, effects: Effects, *, now_ms: int, codes: list[int]
 ) -> Steps[None]:
     """Add the records of a commit to `effects`, and an error code for each partition to `codes`."""
@@ -93,7 +93,8 @@ def _add_records(
                 yield
 
 
-def _are_many(topics: Sequence[TopicPartitions] | Sequence[TopicOffsets]) -> bool:
+def are_many(topics: Sequence[TopicPartitions] | Sequence[TopicOffsets]) -> bool:
+    """Return whether topics and partitions take more than one step."""
     return len(topics) + sum(map(len, map(_partitions, topics))) > _A_STEP
 
 
@@ -140,7 +141,7 @@ def fetch(
     if topics is None:
         topics = [TopicPartitions(topic, ZERO_TOPIC_ID, tuple(of)) for topic, of in stored.items()]
     steps = _fetch(groups, request, topics, stored, ticket)
-    return steps if _are_many(topics) else whole(steps)
+    return steps if are_many(topics) else whole(steps)
 
 
 def _fetch(

@@ -57,6 +57,8 @@ PURGATORIES: Final = (
     "ConsumerGroupDescribe",
     "OffsetCommit",
     "OffsetFetch",
+    "TxnOffsetCommit",
+    "WriteTxnMarkers",
 )
 
 

@@ -67,6 +67,16 @@ class Group(Protocol):
         REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION.
         """
 
+    def validate_transactional_commit(
+        self, member_id: str, instance_id: str | None, epoch: int, topics: Sequence[TopicOffsets]
+    ) -> None:
+        """Check the client that commits in a transaction. Clients before TxnOffsetCommit 3 name
+        neither member nor epoch, which is allowed.
+
+        Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
+        STALE_MEMBER_EPOCH.
+        """
+
     def validate_fetch(self, member_id: str | None, epoch: int) -> None:
         """Check the client that fetches offsets, if it names itself. Raises KafkaError:
         UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH.

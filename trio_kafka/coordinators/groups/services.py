@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
-from trio_kafka.coordinators.groups import commits
+from trio_kafka.coordinators.groups import commits, transactions
 from trio_kafka.coordinators.groups import offset_values as offsets
 from trio_kafka.coordinators.groups.classic import values as classic
 from trio_kafka.coordinators.groups.classic.joining import join
@@ -26,12 +26,14 @@ from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.regex_search import Search, Searches
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.groups.transactions import TransactionalCommit
 from trio_kafka.coordinators.shards.coordinator import Coordinator
 from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.coordinators.shards.pending_reply import value_or_raise
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.pending import Eventual, then
+from trio_kafka.replication.leader.markers import TransactionMarker
 from trio_kafka.scheduling.chunked_work import Steps
 
 if TYPE_CHECKING:
@@ -40,6 +42,11 @@ if TYPE_CHECKING:
 _FEATURE: Final = "group.version"
 _PROTOCOL: Final = "consumer"
 _NO_GROUP: Final = KafkaError(ErrorCode.INVALID_GROUP_ID)
+_NOT_COORDINATED: Final = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
 
 
 class ClassicService:
@@ -112,6 +119,26 @@ class OffsetsService:
         codes: Eventual[list[int] | KafkaError]
         codes = self._coordinator.ask(request.group_id, event, "OffsetCommit")
         return codes if isinstance(codes, list) else then(codes, value_or_raise)
+
+    def commit_in_transaction(self, request: TransactionalCommit) -> Eventual[list[int]]:
+        """Commit offsets in a transaction, see `transactions.commit_in_transaction`; as
+        `commit`.
+        """
+        event = partial(transactions.commit_in_transaction, request)
+        codes: Eventual[list[int] | KafkaError]
+        codes = self._coordinator.ask(request.commit.group_id, event, "TxnOffsetCommit")
+        return then(codes, value_or_raise)
+
+    def end_transaction(self, partition: int, marker: TransactionMarker) -> Eventual[ErrorCode]:
+        """End a transaction in a partition of the offsets. Return its error.
+
+        An error of a coordinator becomes NOT_LEADER_OR_FOLLOWER, which the sender of the marker
+        retries. Source: KafkaApis.handleWriteTxnMarkersRequest.
+        """
+        event = partial(transactions.end_transaction, marker)
+        code: Eventual[ErrorCode | KafkaError]
+        code = self._coordinator.ask_partition(partition, event, "WriteTxnMarkers")
+        return then(code, _code_of_marker)
 
     def fetch(
         self, requests: Iterable[offsets.FetchOffsets]
@@ -203,6 +230,11 @@ class ConsumerService:
             return [KafkaError(ErrorCode.UNSUPPORTED_VERSION) for _ in group_ids]
         events = ((group_id, partial(_describe, group_id)) for group_id in group_ids)
         return self._coordinator.ask_many(events, "ConsumerGroupDescribe")
+
+
+def _code_of_marker(answer: ErrorCode | KafkaError) -> ErrorCode:
+    code = answer.code if isinstance(answer, KafkaError) else answer
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if code in _NOT_COORDINATED else code
 
 
 @cache

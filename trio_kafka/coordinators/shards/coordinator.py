@@ -78,6 +78,16 @@ class Coordinator(Generic[M]):
         timeout_s = inf if wait in self._unbounded else self.timeout_s
         return reply.wait(self.purgatories[wait], timeout_s)
 
+    def ask_partition(self, number: int, event: Event[M], wait: str) -> Eventual[Any]:
+        """Ask the shard of a partition, as `ask` does that of a key."""
+        shard = self._runtime.shards.get(number)
+        if shard is None:
+            return KafkaError(ErrorCode.NOT_COORDINATOR)
+        reply = shard.ask(event)
+        if reply.answer is not NOT_YET:
+            return reply.answer
+        return reply.wait(self.purgatories[wait], self.timeout_s)
+
     def ask_many(self, events: Iterable[tuple[str, Event[M]]], wait: str) -> Eventual[list[Any]]:
         """Ask by key. Return all answers in order, errors included."""
         rest = iter(events)

@@ -13,6 +13,8 @@ from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import KafkaError
+from trio_kafka.log.transaction_checks import AppendCheck
+from trio_kafka.records.control import Marker
 
 Ticket: TypeAlias = Hashable  # one pending request; opaque, answered exactly once
 Answer: TypeAlias = tuple[Ticket, object]  # a value, or a KafkaError
@@ -54,6 +56,20 @@ class CancelTimer:
     key: TimerKey
 
 
+@frozen(kw_only=True)
+class Origin:
+    """Producer in whose name a batch is written: that of a transaction.
+
+    check: of the batch at its turn, against the producers of the log. marker: the end of the
+    transaction, a batch without records.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    check: AppendCheck
+    marker: Marker | None = None
+
+
 @define(eq=False)
 class Effects:
     """Result of an event.
@@ -65,6 +81,8 @@ class Effects:
     committed: returns the effects that follow when the records are committed; called with the time.
     refused: returns the effects that follow when the records are refused, answers included. Without
     it, each ticket of `answers` gets the error. Neither is called after an unload.
+    origin: whose batch the records are; None: the coordinator's. Records of a producer, or its
+    marker, are a batch of their own, and are replayed as part of its transaction.
     replays: false if the machine has changed its state already, because a record holds only a part
     of it (a classic group's members).
     """
@@ -76,6 +94,7 @@ class Effects:
     refused: "Callable[[KafkaError, int], Effects] | None" = None
     replays: bool = True
     atomic: bool = True
+    origin: Origin | None = None
 
     def answer(self, ticket: Ticket, value: object) -> "Effects":
         """Add an answer."""
@@ -95,8 +114,11 @@ class Effects:
     def join(self, other: "Effects") -> "Effects":
         """Add the effects of another event, as one batch.
 
-        Raises ValueError if only one of them replays its records, or if both have a callback.
+        Raises ValueError if only one of them replays its records, if both have a callback, or if
+        one is a producer's.
         """
+        if self.origin is not None or other.origin is not None:
+            raise ValueError("records of a producer, with those of another event")
         if other.records and self.records and self.replays is not other.replays:
             raise ValueError("records that are replayed, with records that are not")
         if (self.committed and other.committed) or (self.refused and other.refused):

@@ -31,9 +31,7 @@ _logger: Final = get_logger(__name__)
 
 
 class LoadableMachine(Protocol):
-    """A machine that can be loaded. Records of transactions reach only the machine of a topic to
-    which producers write.
-    """
+    """A machine that can be loaded, see `Machine`."""
 
     def replay(self, record: CoordinatorRecord) -> None:
         """Apply a record."""

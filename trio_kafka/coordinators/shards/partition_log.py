@@ -9,16 +9,18 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NoReturn, TypeAlias
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Origin
 from trio_kafka.coordinators.shards.open_batch import LARGEST_VARINTS, EncodedBatch
 from trio_kafka.coordinators.shards.record_codec import RecordCodec
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.waits import Wait
 from trio_kafka.log.append import Appended
+from trio_kafka.log.transaction_checks import AppendCheck
 from trio_kafka.purgatory import Purgatory
 from trio_kafka.records.batch import BatchBody, ProducerFields, close_batch
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.header import HEADER_SIZE, BatchHeader
+from trio_kafka.records.control import encode_marker
+from trio_kafka.records.header import HEADER_SIZE, TRANSACTIONAL, BatchHeader
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import ACKS_ALL, check_enough
 from trio_kafka.replication.leader.append import append_own
@@ -100,11 +102,13 @@ class PartitionLog:
         body = BatchBody()
         for record in records:
             body.add_pair(*self._encode_record(record), now_ms)
-        return self._append(body, now_ms)
+        return self._append(self._closed(body), now_ms)
 
-    def _append(self, body: BatchBody, now_ms: int) -> AppendReceipt | None:
+    def _append(
+        self, encoded: Batch, now_ms: int, check: AppendCheck | None = None
+    ) -> AppendReceipt | None:
         """now_ms: time of the append, maybe later than that of the records."""
-        result, role = self._put(*self._closed(body), now_ms), self.partition.role
+        result, role = self._put(*encoded, now_ms, check), self.partition.role
         if (
             type(result) is Appended
             and type(role) is Leading
@@ -113,10 +117,39 @@ class PartitionLog:
             return None  # no replica and no sync to wait for
         return AppendReceipt(result)
 
+    def append_for(
+        self, origin: Origin, records: Sequence[CoordinatorRecord], now_ms: int
+    ) -> Steps[AppendReceipt | None]:
+        """See `ShardLog`."""
+        if origin.marker is not None:
+            marker, header = encode_marker(
+                origin.marker,
+                producer_id=origin.producer_id,
+                producer_epoch=origin.producer_epoch,
+                timestamp=now_ms,
+            )
+            batch = memoryview(marker)
+        else:
+            body = BatchBody()
+            for number, record in enumerate(records, 1):
+                body.add_pair(*self._encode_record(record), now_ms)
+                if not number % _A_STEP:
+                    yield
+            producer = ProducerFields(origin.producer_id, origin.producer_epoch, 0)
+            batch, header = self._closed(body, producer, TRANSACTIONAL)
+        return self._append((batch, header), now_ms, origin.check)
+
     def _put(
-        self, batch: memoryview, header: BatchHeader, now_ms: int | None = None
+        self,
+        batch: memoryview,
+        header: BatchHeader,
+        now_ms: int | None = None,
+        check: AppendCheck | None = None,
     ) -> Appended | Queued:
+        """check: made now, and again at the turn of a queued append."""
         try:
+            if check is not None and (log := self.partition.leading) is not None:
+                check(log.producers, header)
             return append_own(
                 self.partition,
                 batch,
@@ -124,6 +157,7 @@ class PartitionLog:
                 leader_epoch=self.leader_epoch,
                 headers=[header],
                 now_ms=now_ms,
+                check=check,
             )
         except KafkaError as error:
             raise as_coordinator(error) from error
@@ -139,7 +173,10 @@ class PartitionLog:
         room = min(self._limit, _LOOSE)
         if not self._is_plain:
             room = min(self._limit - self._limit // _GROWN, _COMPRESSED)
-        return EncodedBatch(room, self._encode_record, self._append)
+        return EncodedBatch(room, self._encode_record, self._append_open)
+
+    def _append_open(self, body: BatchBody, now_ms: int) -> AppendReceipt | None:
+        return self._append(self._closed(body), now_ms)
 
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool = True
@@ -161,8 +198,12 @@ class PartitionLog:
         batches.append(self._closed(body))
         return batches
 
-    def _closed(self, body: BatchBody) -> Batch:
-        batch, header = close_batch(body, codec=self._compression, producer=_PRODUCER)
+    def _closed(
+        self, body: BatchBody, producer: ProducerFields = _PRODUCER, attributes: int = 0
+    ) -> Batch:
+        batch, header = close_batch(
+            body, codec=self._compression, producer=producer, attributes=attributes
+        )
         if len(batch) > self.partition.settings.limits.max_message_bytes:
             self._refuse(batch)
         return memoryview(batch), header

@@ -5,7 +5,13 @@ from enum import Enum
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from trio_kafka.attributes import frozen
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.effects import (
+    CoordinatorRecord,
+    Effects,
+    Origin,
+    Ticket,
+    TimerKey,
+)
 from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.waits import Wait
 from trio_kafka.scheduling.chunked_work import Steps
@@ -52,6 +58,14 @@ class Machine(Protocol):
     def replay(self, record: CoordinatorRecord) -> None:
         """Apply a record, read from the log or just written."""
 
+    def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None:
+        """Apply a record of a transaction that is open until its marker. Reaches only the machine
+        of a topic to which producers write.
+        """
+
+    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+        """Apply the marker that ends a producer's transaction."""
+
     def loaded(self, now_ms: int) -> Steps[Effects]:
         """First event: all records have been replayed."""
 
@@ -96,6 +110,15 @@ class ShardLog(Protocol):
 
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Any:
         """Write few records as one batch; see `OpenBatch.append`."""
+
+    def append_for(
+        self, origin: Origin, records: Sequence[CoordinatorRecord], now_ms: int
+    ) -> Steps[Any]:
+        """Write records in the name of a producer, or its marker, as one batch. Returns as
+        `OpenBatch.append`.
+
+        Raises KafkaError: refused, nothing is written; also as `Origin.check`.
+        """
 
     def open(self) -> OpenBatch:
         """Return an empty batch. Raises KafkaError if the log would refuse it now."""

@@ -24,7 +24,7 @@ from trio_kafka.coordinators.shards.batch_accumulator import (
     loss_replies,
 )
 from trio_kafka.coordinators.shards.commit_queue import CommitQueue
-from trio_kafka.coordinators.shards.effects import AT_ONCE, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.effects import AT_ONCE, Effects, Origin, Ticket, TimerKey
 from trio_kafka.coordinators.shards.keyed_timers import KeyedTimers
 from trio_kafka.coordinators.shards.pending_reply import NOT_YET, PendingReply
 from trio_kafka.coordinators.shards.protocols import (
@@ -47,7 +47,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.introspect.waits import Wait
 from trio_kafka.purgatory import Timers
-from trio_kafka.scheduling.chunked_work import Steps, advance, in_slices
+from trio_kafka.scheduling.chunked_work import Steps, advance, in_slices, whole
 from trio_kafka.world.protocols import Clock
 
 FollowUp: TypeAlias = Callable[[int], Effects]  # called with the time, when a batch's fate is known
@@ -287,6 +287,9 @@ class Shard(Generic[M]):
 
         Return the steps that are left where there is more than fits into one.
         """
+        if effects.origin is not None:
+            steps = self._perform_for(effects.origin, effects)
+            return steps if len(effects.records) > AT_ONCE else whole(steps)
         timers = effects.timers
         if max(len(timers), len(effects.records), len(effects.answers)) > AT_ONCE:
             return self._perform_large(effects)
@@ -309,6 +312,29 @@ class Shard(Generic[M]):
             if effects.committed is not None:
                 self._follow_ups.append(effects.committed)
         return None
+
+    def _perform_for(self, origin: Origin, effects: Effects) -> Steps[None]:
+        """Do the same for records in the name of a producer: a batch of their own, behind the open
+        one.
+        """
+        self.keyed_timers.apply(effects.timers)
+        self._flush()
+        if self._is_unloaded:
+            return
+        try:
+            written = yield from self.log.append_for(origin, effects.records, self._now_ms())
+        except KafkaError as error:
+            self._refuse(effects, error)
+            return
+        self._records += len(effects.records)
+        for number, record in enumerate(effects.records, 1):
+            self.machine.replay_transactional(origin.producer_id, record)
+            if not number % AT_ONCE:
+                yield
+        if origin.marker is not None:
+            self.machine.end_transaction(origin.producer_id, committed=origin.marker.committed)
+        if not self._commits.hold(written, effects):
+            self._complete([effects])
 
     def _perform_large(self, effects: Effects) -> Steps[None]:
         """Do the same in chunks. Records that fit into no batch are encoded and written apart."""

@@ -87,6 +87,31 @@ class EntryFile(WrittenFile):
         view = yield ReadBytes(self._open(), page * _PAGE * self._layout.size, size, size)
         return self._search(view, len(view) // self._layout.size, key)
 
+    def lookup_value(self, value: int) -> FileWork[Entry | None]:
+        """Return the first entry with a value of at least `value`, for values that ascend too.
+
+        O(log n), and one page for each step between pages.
+        """
+        if not self.loaded:
+            yield from self.load()
+        unpack, size, low, high = self._layout.unpack_from, self._layout.size, 0, self.count
+        first: Entry | None = None
+        page: bytearray | memoryview | None = self._entries
+        begin, end = 0, self.count if page is not None else 0  # entries in `page`
+        while low < high:
+            middle = (low + high) // 2
+            if page is None or not begin <= middle < end:
+                begin = middle - middle % _PAGE
+                end = min(begin + _PAGE, self.count)
+                length = (end - begin) * size
+                page = yield ReadBytes(self._open(), begin * size, length, length)
+            entry = unpack(page, (middle - begin) * size)
+            if entry[1] < value:
+                low = middle + 1
+            else:
+                high, first = middle, entry
+        return first
+
     def _search(self, entries: bytearray | memoryview, count: int, key: int) -> Entry | None:
         unpack, size = self._layout.unpack_from, self._layout.size
         low, high = 0, count  # not `bisect`, which would call a key function for each step

@@ -42,6 +42,11 @@ class OffsetIndex:
         entry = yield from self.entries.lookup(offset - self._base)
         return entry[1] if entry else 0
 
+    def bound_behind(self, position: int) -> FileWork[int | None]:
+        """Return the last offset of an indexed batch at `position` or behind; None: no entry."""
+        entry = yield from self.entries.lookup_value(position)
+        return self._base + entry[0] if entry else None
+
     @property
     def last(self) -> tuple[int, int] | None:
         """(last offset, position) of the last entry, once loaded."""

@@ -4,7 +4,9 @@ The file exists only if there are any. They are few enough to stay in memory onc
 Source: Kafka's `.txnindex` format, version 0.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Final
 
 from trio_kafka.attributes import frozen
@@ -18,6 +20,7 @@ from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = ABORTED_ENTRY
 _VERSION: Final = 0
+_marker_offset: Final = attrgetter("last_offset")
 
 
 @frozen(kw_only=True)
@@ -62,6 +65,23 @@ class TransactionIndex(WrittenFile):
         """Return every aborted transaction that ends in this segment."""
         yield from self.load()
         return tuple(self._entries or ())
+
+    def between(self, first: int, end: int) -> FileWork[tuple[list[AbortedTransaction], bool]]:
+        """Return those of this segment with records or markers between two offsets, and whether
+        later segments have none. O(log n) and the transactions that it returns.
+
+        first: inclusive. end: exclusive.
+        """
+        yield from self.load()
+        entries = self._entries or []
+        aborted: list[AbortedTransaction] = []
+        for number in range(bisect_left(entries, first, key=_marker_offset), len(entries)):
+            entry = entries[number]
+            if entry.first_offset < end:
+                aborted.append(entry)
+            if entry.last_stable_offset >= end:
+                return aborted, True
+        return aborted, False
 
     def load(self) -> FileWork[None]:
         """Read the file unless it was read. Raises CorruptIndexError.

@@ -5,8 +5,10 @@ __all__ = [
     "delete_records",
     "fetch",
     "fetches",
+    "markers",
     "offsets",
     "read",
     "session_cache",
     "sessions",
+    "transaction_gate",
 ]

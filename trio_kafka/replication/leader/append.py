@@ -7,12 +7,16 @@ for the acknowledgement, too; after `append_own` call `produce_wait.acknowledged
 this broker's disk, may have to store the batch first.
 """
 
+from functools import partial
+
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended, append_as_leader
 from trio_kafka.log.decompression import SMALL
 from trio_kafka.log.log import Log
+from trio_kafka.log.transaction_checks import AppendCheck, check_verified
+from trio_kafka.log.verification import Guard
 from trio_kafka.metadata.names import is_internal
 from trio_kafka.pending import Eventual
 from trio_kafka.records.compression import TooLargeError
@@ -28,7 +32,13 @@ from trio_kafka.replication.topic_metrics import EXPECTED_OF_PRODUCE
 
 
 def append_acknowledged(
-    partition: Partition, records: memoryview | None, *, acks: int, zstd: bool, timeout_s: float
+    partition: Partition,
+    records: memoryview | None,
+    *,
+    acks: int,
+    zstd: bool,
+    timeout_s: float,
+    guard: Guard | None = None,
 ) -> Eventual[Appended]:
     """Append one batch of a client. Return the append when it is acknowledged.
 
@@ -38,7 +48,7 @@ def append_acknowledged(
     `ProduceWait` (it was, or will be).
     """
     try:
-        appended = append(partition, records, acks=acks, zstd=zstd)
+        appended = append(partition, records, acks=acks, zstd=zstd, guard=guard)
     except KafkaError as error:
         partition.topic_metrics.count_failed_produce(error.code)
         raise
@@ -62,16 +72,22 @@ def start_offset_after(partition: Partition | None, error: KafkaError) -> int:
 
 
 def append(
-    partition: Partition, records: memoryview | None, *, acks: int, zstd: bool = True
+    partition: Partition,
+    records: memoryview | None,
+    *,
+    acks: int,
+    zstd: bool = True,
+    guard: Guard | None = None,
 ) -> Appended | Queued:
     """Append one batch of a client.
 
     records: writable, changed in place. A queued batch is copied, so the buffer is free afterwards.
     zstd: whether the request's version allows it.
+    guard: of a transactional batch that the coordinator has admitted, see `transactional_produce`.
     Raises KafkaError (nothing was appended): as `Partition.local_log`, `check_produce`,
     `RecordValidation.whole` and `append_as_leader`; NOT_ENOUGH_REPLICAS; REQUEST_TIMED_OUT if the
     queue is full; INVALID_TOPIC_EXCEPTION for an internal topic; INVALID_TXN_STATE for a
-    transactional batch, as transactions are not supported.
+    transactional batch without a guard, or whose transaction has ended.
     """
     partition.topic_metrics.produces += 1
     role = partition.role
@@ -81,8 +97,11 @@ def append(
         check_enough(len(partition.isr), partition.minimum)
     now_ms = int(log.wall() * 1000)
     header, suspicious = check_produce(records, settings.limits, now_ms=now_ms, zstd=zstd)
+    check = None
     if header.attributes & TRANSACTIONAL:
-        raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not served")
+        if guard is None:
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not served")
+        check = partial(check_verified, guard)
     batch: memoryview = records  # type: ignore[assignment]  # None was rejected above
     size = header.length + LENGTH_END
     if size != len(batch):  # a part of another batch follows
@@ -90,8 +109,10 @@ def append(
     if suspicious or not settings.as_sent:
         work = validation_of(settings, header, now_ms, suspicious=suspicious)
         if work is not None:
-            return _append_validated(partition, log, batch, header, work, acks=acks)
-    return _append(partition, log, batch, [header], now_ms=now_ms, acks=acks, in_pieces=True)
+            return _append_validated(partition, log, batch, header, work, acks=acks, check=check)
+    return _append(
+        partition, log, batch, [header], now_ms=now_ms, acks=acks, in_pieces=True, check=check
+    )
 
 
 def _append_validated(
@@ -102,6 +123,7 @@ def _append_validated(
     work: RecordValidation,
     *,
     acks: int,
+    check: AppendCheck | None = None,
 ) -> Appended | Queued:
     """Append a batch whose records are checked or recompressed. A large one joins the queue."""
     if is_internal(partition.at.topic):
@@ -109,12 +131,16 @@ def _append_validated(
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     refined = work.at_once(batch, header)
     if refined is None:
-        queued = _join_queue(partition, batch, [header], acks=acks, work=work, in_pieces=True)
+        queued = _join_queue(
+            partition, batch, [header], acks=acks, work=work, in_pieces=True, check=check
+        )
         if queued is not None:
             return queued
         refined = _validated_without_queue(batch, header, work)
     batch, header = refined
-    return _append(partition, log, batch, [header], now_ms=work.now_ms, acks=acks, in_pieces=True)
+    return _append(
+        partition, log, batch, [header], now_ms=work.now_ms, acks=acks, in_pieces=True, check=check
+    )
 
 
 def _validated_without_queue(
@@ -142,12 +168,14 @@ def append_own(
     leader_epoch: int = NO_EPOCH,
     headers: list[BatchHeader] | None = None,
     now_ms: int | None = None,
+    check: AppendCheck | None = None,
 ) -> Appended | Queued:
-    """Append batches of this broker (coordinators, markers), without checks.
+    """Append batches of this broker (coordinators, markers), without checks of their records.
 
     leader_epoch: that of the writing coordinator; an older one is rejected.
     headers: headers of the batches; None: they are read.
     now_ms: the wall clock, if the caller has just read it.
+    check: of the only batch, see `append_as_leader`.
     """
     partition.topic_metrics.produces += 1
     role = partition.role
@@ -161,7 +189,7 @@ def append_own(
         headers = [header for _, header in iterate_headers(records)]
     if now_ms is None:
         now_ms = log.now_ms()
-    return _append(partition, log, records, headers, now_ms=now_ms, acks=acks)
+    return _append(partition, log, records, headers, now_ms=now_ms, acks=acks, check=check)
 
 
 def _append(
@@ -173,15 +201,24 @@ def _append(
     now_ms: int,
     acks: int,
     in_pieces: bool = False,
+    check: AppendCheck | None = None,
 ) -> Appended | Queued:
     if log.writer.blocked_by or not log.latency.calm:
-        queued = _join_queue(partition, records, headers, acks=acks, in_pieces=in_pieces)
+        queued = _join_queue(
+            partition, records, headers, acks=acks, in_pieces=in_pieces, check=check
+        )
         if queued is not None:
             return queued
     epoch = partition.leader_epoch
     try:
         appended = append_as_leader(
-            log, records, headers, leader_epoch=epoch, now_ms=now_ms, in_pieces=in_pieces
+            log,
+            records,
+            headers,
+            leader_epoch=epoch,
+            now_ms=now_ms,
+            in_pieces=in_pieces,
+            check=check,
         )
     except LogDirError as error:
         raise partition.storage_error(error) from error
@@ -204,6 +241,7 @@ def _join_queue(
     acks: int,
     work: RecordValidation | None = None,
     in_pieces: bool,
+    check: AppendCheck | None = None,
 ) -> Queued | None:
     """Queue an append, see `QueuedAppends.join`."""
     item = Queued(
@@ -213,5 +251,6 @@ def _join_queue(
         needs_all=acks == ACKS_ALL,
         since=trio.current_time(),
         work=work,
+        check=check,
     )
     return partition.join_queue(partition, item, in_pieces)

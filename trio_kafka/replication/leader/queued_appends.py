@@ -174,7 +174,11 @@ class QueuedAppends:
                 if item.needs_all:
                     check_enough(len(partition.isr), partition.minimum)
                 return await append_in_thread(
-                    log, item.records, item.headers, leader_epoch=item.leader_epoch
+                    log,
+                    item.records,
+                    item.headers,
+                    leader_epoch=item.leader_epoch,
+                    check=item.check,
                 )
         except LogDirError as error:
             return partition.storage_error(error)

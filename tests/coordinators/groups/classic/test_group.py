@@ -239,3 +239,38 @@ def test_inspection_shows_members_leader_and_causes_of_rebalances() -> None:
     assert found["rebalance 1"] == last
     assert str(found["rebalance 2"]).endswith(f", after 0: new member {leader} (not provided)")
     assert RANGE[0].name == found["protocol"]
+
+
+def test_transactional_commits_check_member_and_generation_only_if_they_are_given() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+
+    def code(member_id: str, epoch: int, instance_id: str | None = None) -> ErrorCode:
+        return code_of(kit.group.validate_transactional_commit, member_id, instance_id, epoch, ())
+
+    assert code("", -1) is ErrorCode.NONE  # clients of older versions
+    assert code(follower, 1) is ErrorCode.NONE
+    assert code(follower, 0) is ErrorCode.ILLEGAL_GENERATION
+    assert code(follower, -1) is ErrorCode.ILLEGAL_GENERATION
+    assert code("other", 1) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert code("", -1, "static") is ErrorCode.UNKNOWN_MEMBER_ID
+    kit.join(leader)
+    kit.join(follower)
+    assert code(follower, 2) is ErrorCode.NONE  # also while the assignment is not known
+
+
+def test_empty_group_accepts_transactional_commits_of_any_client() -> None:
+    kit = ClassicKit()
+    kit.stable()
+    group = ClassicGroup(group_id=GROUP, since_ms=None)
+
+    assert code_of(group.validate_transactional_commit, "m", None, -1, ()) is ErrorCode.NONE
+    assert (
+        code_of(group.validate_transactional_commit, "m", None, 1, ())
+        is ErrorCode.UNKNOWN_MEMBER_ID
+    )
+    dead = ended(kit)
+    assert (
+        code_of(dead.validate_transactional_commit, "", None, -1, ())
+        is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    )

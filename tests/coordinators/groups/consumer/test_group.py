@@ -56,6 +56,21 @@ def test_commits_need_the_member_epoch_unless_the_group_is_empty(scene: Scene) -
         group.validate_commit("m1", None, 2, 9, offsets(0))
 
 
+def test_transactional_commits_check_member_and_epoch_only_if_they_are_given(scene: Scene) -> None:
+    check = scene.group.validate_transactional_commit
+
+    check("", None, -1, offsets(0))
+    check("m1", None, 2, offsets(0))
+    with refusal(ErrorCode.STALE_MEMBER_EPOCH):
+        check("m1", None, 3, offsets(0))
+    with refusal(UNKNOWN):
+        check("", None, 2, offsets(0))
+    with refusal(UNKNOWN):
+        check("other", None, -1, offsets(0))
+    scene.leave("m1")
+    check("other", None, -1, offsets(0))
+
+
 def test_older_epoch_can_commit_partitions_owned_since_that_epoch(scene: Scene) -> None:
     scene.join("m2", "a")
     scene.beat("m1")

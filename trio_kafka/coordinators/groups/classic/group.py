@@ -223,6 +223,20 @@ class ClassicGroup:
         timer = SetTimer((SESSION, self.group_id, member_id), member.session_timeout_ms)
         return Effects([], [], [timer])
 
+    def validate_transactional_commit(
+        self, member_id: str, instance_id: str | None, epoch: int, topics: Sequence[TopicOffsets]
+    ) -> None:
+        """See `Group`. Does not renew the session."""
+        del topics
+        if self.phase is ClassicState.DEAD:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if epoch < 0 and (
+            self.phase is ClassicState.EMPTY or (not member_id and instance_id is None)
+        ):
+            return
+        self.validate_member(member_id, instance_id)
+        self.validate_generation(epoch)
+
     def validate_fetch(self, member_id: str | None, epoch: int) -> None:
         """See `Group`. Every client may fetch while the group exists."""
         del member_id, epoch

@@ -1,3 +1,3 @@
 """Consumer groups (KIP-848): members send heartbeats, the coordinator assigns and reconciles."""
 
-__all__ = ["assignors", "values"]
+__all__ = ["assignors", "regex_pattern", "values"]

@@ -104,6 +104,15 @@ class ConsumerGroup:
         validation.check_commit(member, epoch, version, topics, self.topic_id_of)
         return Effects()
 
+    def validate_transactional_commit(
+        self, member_id: str, instance_id: str | None, epoch: int, topics: Sequence[TopicOffsets]
+    ) -> None:
+        """See `Group`."""
+        if epoch < 0 and (self.is_empty or (not member_id and instance_id is None)):
+            return
+        member = self.member(member_id)
+        validation.check_commit_epoch(member, epoch, topics, self.topic_id_of)
+
     def validate_fetch(self, member_id: str | None, epoch: int) -> None:
         if member_id is None and epoch < 0:
             return

@@ -130,11 +130,9 @@ def check_commit(
     topics: Sequence[TopicOffsets],
     topic_id_of: TopicIdOf,
 ) -> None:
-    """Check version and epoch of a commit. An old epoch is valid for partitions assigned since then
-    (KIP-1251).
+    """Check version and epoch of a commit.
 
-    Raises KafkaError: UNSUPPORTED_VERSION, STALE_MEMBER_EPOCH, for classic members
-    ILLEGAL_GENERATION.
+    Raises KafkaError: UNSUPPORTED_VERSION; as `check_commit_epoch`.
     """
     if member.classic is None and version < COMMIT_BY_EPOCH_SINCE:
         raise KafkaError(
@@ -142,6 +140,17 @@ def check_commit(
             "OffsetCommit version 9 or above must be used by members using the consumer group "
             "protocol",
         )
+    check_commit_epoch(member, epoch, topics, topic_id_of)
+
+
+def check_commit_epoch(
+    member: Member, epoch: int, topics: Sequence[TopicOffsets], topic_id_of: TopicIdOf
+) -> None:
+    """Check the epoch of a commit. An old epoch is valid for partitions assigned since then
+    (KIP-1251).
+
+    Raises KafkaError: STALE_MEMBER_EPOCH, for classic members ILLEGAL_GENERATION.
+    """
     if epoch == member.epoch:
         return
     epoch_name = "member epoch" if member.classic is None else "generation id"

@@ -8,8 +8,8 @@ import pytest
 
 from tests.requests.waits import Waits
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.joint_wait import Place, joined
 from trio_kafka.purgatory import Delayed
-from trio_kafka.requests.joint_wait import Place, joined
 from trio_kafka.requests.rows import rows
 
 DENIED = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)

@@ -1,0 +1,193 @@
+"""Gate before a transactional append: the transaction coordinator admits the partitions, or not.
+
+Without it a late batch could begin a transaction that nothing ends. Replication knows the gate only
+by this protocol; the transaction coordinator implements it. `Admission` asks it for one request.
+Source: KIP-890, Kafka's AddPartitionsToTxnManager and ReplicaManager.handleProduceAppend.
+"""
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from attrs import field
+
+from trio_kafka.attributes import define, frozen
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.transaction_checks import begin_verification
+from trio_kafka.log.verification import OPEN, Guard, Producing
+from trio_kafka.model import TopicPartition
+from trio_kafka.pending import Eventual, then
+from trio_kafka.records.header import HEADER_SIZE, NO_PRODUCER_ID, read_header
+from trio_kafka.records.validate import is_transactional
+from trio_kafka.replication.partition import Partition
+
+
+@frozen(kw_only=True)
+class TransactionAsk:
+    """Question of one producer's request, about all partitions that need an answer.
+
+    adds: add the partitions to the transaction (transaction version 2); else verify that they are
+        in it. knows_generic_errors: whether the client knows TRANSACTION_ABORTABLE.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    partitions: tuple[TopicPartition, ...]
+    adds: bool
+    knows_generic_errors: bool
+
+
+class TransactionGate(Protocol):
+    """Coordinator of transactions, as the leader of a partition sees it."""
+
+    def admit(self, ask: TransactionAsk) -> Eventual[Mapping[TopicPartition, ErrorCode]]:
+        """Return the partitions that must not be appended to, with the coordinator's own error.
+
+        The verdict waits for the commit of the record that it rests on. Never raises KafkaError:
+        an error of the whole question is the error of each partition.
+        """
+
+
+# Errors of the coordinator that a client of Produce retries as if replicas were missing: older ones
+# do not know that Produce may have them.
+_RETRIED: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+    }
+)
+
+
+def admission_error(code: ErrorCode, *, knows_generic_errors: bool) -> ErrorCode:
+    """Return the error of a batch or of offsets that the coordinator has not admitted."""
+    if code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH  # the other one is fatal to the client
+    if code is ErrorCode.TRANSACTION_ABORTABLE and not knows_generic_errors:
+        return ErrorCode.INVALID_TXN_STATE
+    return code
+
+
+def offsets_error(code: ErrorCode, *, knows_generic_errors: bool) -> KafkaError:
+    """Return the error of offsets that the coordinator has not admitted."""
+    if code is ErrorCode.NETWORK_EXCEPTION:
+        return KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "not verified, retry")
+    code = admission_error(code, knows_generic_errors=knows_generic_errors)
+    return KafkaError(code, "the group's offsets are not part of the transaction")
+
+
+def produce_error(code: ErrorCode, *, adds: bool, knows_generic_errors: bool) -> KafkaError:
+    """Return the error of a batch that the coordinator has not admitted."""
+    if code in _RETRIED and not (adds and code is ErrorCode.CONCURRENT_TRANSACTIONS):
+        message = f"the transaction is not verified, retry: {code.name}"
+        return KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, message)
+    code = admission_error(code, knows_generic_errors=knows_generic_errors)
+    return KafkaError(code, "the partition is not part of the transaction")
+
+
+@define(eq=False)
+class Admissions:
+    """Admissions of this broker. gate: set while a transaction coordinator serves; without it every
+    transactional batch is rejected.
+    """
+
+    gate: TransactionGate | None = None
+
+    def begin(
+        self, transactional_id: str | None, *, adds: bool, knows_generic_errors: bool
+    ) -> "Admission | None":
+        """Return the admission of a request; None if it can have no transactional batch."""
+        if transactional_id is None or self.gate is None:
+            return None
+        return Admission(self.gate, transactional_id, adds, knows_generic_errors)
+
+
+@define(eq=False)
+class Admission:
+    """Admission of the transactional batches of one request.
+
+    gate: of the broker. adds, knows_generic_errors: see `TransactionAsk`.
+    """
+
+    gate: TransactionGate
+    transactional_id: str
+    adds: bool
+    knows_generic_errors: bool
+    _guards: dict[TopicPartition, Guard] = field(factory=dict, init=False)
+    _errors: Mapping[TopicPartition, ErrorCode] = field(factory=dict, init=False)
+    _producer: tuple[int, int] | None = field(default=None, init=False)
+
+    def begin(self, partition: Partition | None, records: memoryview | None) -> None:
+        """Begin the verification of records that may be a transactional batch.
+
+        What the append rejects anyway is not verified: invalid records, a partition that is led
+        elsewhere.
+        Raises KafkaError(INVALID_PRODUCER_ID_MAPPING) if batches of a request have two producers.
+        """
+        if partition is None or records is None or len(records) < HEADER_SIZE:
+            return
+        if is_transactional(records):
+            header = read_header(records)
+            if header.producer_id != NO_PRODUCER_ID:
+                self.begin_batch(partition, header)
+
+    def begin_batch(self, partition: Partition, header: Producing) -> None:
+        """Begin the verification of a batch of which only the producer is known yet."""
+        log = partition.leading
+        if log is None:
+            return
+        producer = (header.producer_id, header.producer_epoch)
+        if self._producer is None:
+            self._producer = producer
+        elif self._producer != producer:
+            message = f"producers {self._producer} and {producer} in one request, want one"
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING, message)
+        self._guards[partition.at] = begin_verification(
+            log.producers, header, log.now_ms(), bumps_epoch=self.adds
+        )
+
+    def ask(self) -> Eventual[None]:
+        """Ask the coordinator about all partitions whose transaction is not open here."""
+        partitions = tuple(at for at, guard in self._guards.items() if guard is not OPEN)
+        if not partitions or self._producer is None:
+            return None
+        producer_id, epoch = self._producer
+        question = TransactionAsk(
+            transactional_id=self.transactional_id,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            partitions=partitions,
+            adds=self.adds,
+            knows_generic_errors=self.knows_generic_errors,
+        )
+        return then(self.gate.admit(question), self._take)
+
+    def _take(self, errors: Mapping[TopicPartition, ErrorCode]) -> None:
+        self._errors = errors
+
+    def guard(self, at: TopicPartition) -> Guard | None:
+        """Return the guard of a partition; None: it has no transactional batch.
+
+        Raises KafkaError, see `produce_error`, if the coordinator has not admitted it.
+        """
+        code = self._errors.get(at)
+        if code:
+            raise produce_error(
+                code, adds=self.adds, knows_generic_errors=self.knows_generic_errors
+            )
+        return self._guards.get(at)
+
+    def offsets_guard(self, at: TopicPartition) -> Guard:
+        """Return the guard of offsets, in their partition of `__consumer_offsets`.
+
+        Raises KafkaError: see `offsets_error`; NOT_COORDINATOR if another broker leads it.
+        """
+        code = self._errors.get(at)
+        if code:
+            raise offsets_error(code, knows_generic_errors=self.knows_generic_errors)
+        guard = self._guards.get(at)
+        if guard is None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        return guard
