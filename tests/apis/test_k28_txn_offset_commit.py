@@ -234,7 +234,7 @@ async def test_wrong_rows_have_errors_of_their_own_and_many_are_stored_as_one_ba
             *((n, ErrorCode.OFFSET_METADATA_TOO_LARGE * (n == 2)) for n in range(count)),
             (0, unknown),
         ]
-        offsets = served.broker.groups.topic.shard_of("g").machine.offsets
+        offsets = served.broker.groups.coordinator.shard_of("g").machine.offsets
         assert [offsets.get("g", "t", number) is None for number in range(4)] == [
             False,
             False,
@@ -242,7 +242,7 @@ async def test_wrong_rows_have_errors_of_their_own_and_many_are_stored_as_one_ba
             False,
         ]
         assert offsets.count == count - 1
-        log = served.broker.groups.topic.shard_of("g").log.partition.log
+        log = served.broker.groups.coordinator.shard_of("g").log.partition.log
         assert len(log.producers.get(7).batches) == 1
 
 
@@ -251,7 +251,7 @@ async def test_request_without_valid_offsets_writes_nothing(autojump_clock: Mock
         await served.create_topic("t")
         await served.serve_groups("g")
         Coordinator(served)
-        log = served.broker.groups.topic.shard_of("g").log.partition.log
+        log = served.broker.groups.coordinator.shard_of("g").log.partition.log
 
         answer = await served.ask(offsets_request([0], metadata="x" * 5000), 5)
 
