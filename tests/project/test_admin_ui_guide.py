@@ -50,7 +50,7 @@ async def test_invalid_query_parameters_are_refused_by_the_pages_named_in_the_gu
                 for name in set(re.findall(r"\w+", names)) & set(wrong):
                     answer = await ui.ask(f"/admin/api/{page}?{name}={wrong[name]}")
                     assert answer.status in (400, 404), (page, name)
-    assert len(rows) == 11
+    assert len(rows) == 13
 
 
 def test_admin_ui_guide_describes_the_kinds_of_findings() -> None:

@@ -108,7 +108,7 @@ async def test_samples_are_taken_at_most_every_two_seconds(autojump_clock: MockC
     assert partitions.tracked == {KEY}
 
 
-async def test_nothing_is_sampled_while_nobody_looks(autojump_clock: MockClock) -> None:
+async def test_nothing_is_sampled_without_a_viewer(autojump_clock: MockClock) -> None:
     partitions = Partitions({KEY: (0, 1)})
     LagHistory(partitions.read)
 

@@ -40,7 +40,7 @@ def test_one_partition_is_given_up_in_the_singular() -> None:
     assert members_of(scene.driver)["m1"].owes == "has not given up 1 partition for 0 s"
 
 
-def test_member_that_has_not_heard_of_the_new_assignment_owes_to_take_it_over() -> None:
+def test_member_that_did_not_get_the_new_assignment_yet_owes_to_take_it_over() -> None:
     scene = Scene({"a": 6})
     scene.join("m1", "a")
     scene.join("m2", "a")

@@ -8,7 +8,7 @@ from trio_kafka_admin.findings.rules.fault_rules import fault_rule, striking_rul
 RULE = '{"api": "Produce", "delay_s": 2}'
 
 
-def test_rule_that_has_struck_since_the_earlier_moment_is_told_with_its_text() -> None:
+def test_rule_that_matched_since_the_earlier_moment_is_shown_with_its_text() -> None:
     before, now = (moment(at, node("f/late", "part", rule=RULE, hits=at)) for at in (1.0, 4.0))
 
     [finding] = apply(fault_rule, now, before)

@@ -7,7 +7,7 @@ from trio_kafka_admin.findings.rules.handlers import busy_handlers
 INSIDE = wait("plugin", "plugin", "enricher", "plugin enricher runs")
 
 
-def test_busy_handlers_name_the_plugin_that_they_are_in_and_who_waits() -> None:
+def test_busy_handlers_name_the_plugin_that_they_are_in_and_the_waiting_requests() -> None:
     served = [request(stage="handler", age_s=3.0, why=(INSIDE,)) for _ in range(8)]
     waiting = [request("Fetch", name, stage="queued") for name in ("a", "b", "b")]
     now = moment(1.0, handlers(8), requests=[*served, *waiting])

@@ -7,7 +7,7 @@ from trio_kafka_admin.findings.rules.syncs import slow_sync
 ON_DISK = wait("sync", "directory", "/data")
 
 
-def test_slow_sync_names_the_directory_its_files_and_those_who_wait() -> None:
+def test_slow_sync_names_the_directory_its_files_and_the_waiting_requests() -> None:
     slow = directory(syncs=(sync(0.1, "young-0"), sync(3.1, "a-0", "b-0", "c-0", "d-0")))
     requests = [request(client_id=name, why=(ON_DISK,)) for name in ("ledger", "ledger", "shop")]
 
