@@ -9,10 +9,13 @@ Up to version 3: needs WRITE on the transactional id and on each topic. From ver
 CLUSTER_ACTION on the cluster.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.transactions.adding import TransactionPartitions
 from trio_kafka.coordinators.transactions.coordinator import TransactionCoordinator
 from trio_kafka.coordinators.transactions.transaction import RENEWING_VERSION, ProducerIdentity
@@ -37,6 +40,7 @@ from trio_kafka.security.operations import Operation
 
 FENCED_SINCE: Final = 2  # clients know PRODUCER_FENCED
 BROKERS_SINCE: Final = 4
+MOST_TRANSACTIONS: Final = 1000  # of one request of a broker: 10 ms
 GENERIC_SINCE: Final = 5  # brokers know TRANSACTION_ABORTABLE
 _ABORTABLE: Final = ErrorCode.TRANSACTION_ABORTABLE
 Errors = Mapping[TopicPartition, ErrorCode]
@@ -152,31 +156,37 @@ def _answer_broker(
 ) -> Eventual[AddPartitionsToTxnResponse]:
     """Answer transaction after transaction; each waits for the one before."""
     context.authorize(Operation.CLUSTER_ACTION, cluster=True)
-    results: list[AddPartitionsToTxnResult] = []
-    transactions = iter(request.transactions)
+    if len(request.transactions) > MOST_TRANSACTIONS:
+        message = f"{len(request.transactions)} transactions, expected at most {MOST_TRANSACTIONS}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, message)
+    return _Transactions(context, iter(request.transactions)).go_on()
 
-    def take(transaction: AddPartitionsToTxnTransaction, errors: Errors) -> None:
-        results.append(
-            AddPartitionsToTxnResult(
-                transaction.transactional_id, _topic_results(transaction.topics, errors)
-            )
-        )
 
-    def go_on() -> Eventual[AddPartitionsToTxnResponse]:
-        for transaction in transactions:
-            errors = _add(transaction, context)
+@define(eq=False)
+class _Transactions:
+    """Transactions of a broker's request that are still to be answered, and the results so far."""
+
+    context: Context
+    remaining: Iterator[AddPartitionsToTxnTransaction]
+    results: list[AddPartitionsToTxnResult] = field(factory=list, init=False)
+
+    def go_on(self) -> Eventual[AddPartitionsToTxnResponse]:
+        for transaction in self.remaining:
+            errors = _add(transaction, self.context)
             if isinstance(errors, Pending):
-                return errors.then(partial(resume, transaction))
-            take(transaction, errors)
-        return AddPartitionsToTxnResponse(results_by_transaction=results)
+                return errors.then(partial(self._resume, transaction))
+            self._take(transaction, errors)
+        return AddPartitionsToTxnResponse(results_by_transaction=self.results)
 
-    def resume(
-        transaction: AddPartitionsToTxnTransaction, errors: Errors
+    def _resume(
+        self, transaction: AddPartitionsToTxnTransaction, errors: Errors
     ) -> Eventual[AddPartitionsToTxnResponse]:
-        take(transaction, errors)
-        return go_on()
+        self._take(transaction, errors)
+        return self.go_on()
 
-    return go_on()
+    def _take(self, transaction: AddPartitionsToTxnTransaction, errors: Errors) -> None:
+        topics = _topic_results(transaction.topics, errors)
+        self.results.append(AddPartitionsToTxnResult(transaction.transactional_id, topics))
 
 
 def _topic_results(

@@ -25,7 +25,13 @@ RENEWING_SINCE: Final = 5
 _DONE: Final = EndTxnResponse()  # shared: a response is never changed
 
 
-@api(EndTxnRequest)
+def say_error(request: EndTxnRequest, code: ErrorCode, message: str | None) -> EndTxnResponse:
+    """Return the error, without an id."""
+    del request, message
+    return EndTxnResponse(error_code=code)
+
+
+@api(EndTxnRequest, error=say_error)
 def end_txn(request: EndTxnRequest, context: Context) -> Eventual[EndTxnResponse]:
     context.authorize(Operation.WRITE, transactional_id=request.transactional_id)
     if not request.transactional_id:

@@ -76,13 +76,15 @@ def run(command: Sequence[str | Path], directory: Path) -> None:
         raise RuntimeError(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
 
 
-def built(name: str, build: Callable[[Path], None], *also: Path, within: Path = SOURCES) -> Path:
+def built(
+    name: str, build: Callable[[Path], None], *also: Path, within: Path | None = None
+) -> Path:
     """The directory with a copy of the client's sources and what `build` has made there.
 
     also: files outside the client's directory on which the build depends. within: directory that
     holds the directory `name`.
     """
-    sources = sorted(path for path in (within / name).iterdir() if path.is_file())
+    sources = sorted(path for path in ((within or SOURCES) / name).iterdir() if path.is_file())
     digest = hashlib.sha256()
     for path in (*sources, *also):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")

@@ -1,15 +1,13 @@
-"""librdkafka's idempotent and transactional producers: through stops in order, and without a
-coordinator.
-"""
+"""librdkafka's idempotent producers, through stops in order."""
 
 from pathlib import Path
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaError, Producer
 
 from tests.e2e.clients import end_offset, new_topic, read, settings, values_of
 from tests.e2e.test_kill import serving
-from trio_kafka.testing.processes import BrokerProcess, unused_port
+from trio_kafka.testing.processes import unused_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -44,14 +42,3 @@ def test_idempotent_producer_writes_each_record_once_across_clean_restarts(
         assert refused == []
         assert values_of(read(broker, topic, len(written))) == written
         assert end_offset(broker, topic, 0) == len(written)
-
-
-def test_transactional_producer_gets_a_retriable_error(shared_broker: BrokerProcess) -> None:
-    producer = Producer(settings(shared_broker, transactional_id="x"))
-
-    with pytest.raises(KafkaException) as caught:
-        producer.init_transactions(2)
-
-    error = caught.value.args[0]
-    assert error.retriable()
-    assert not error.fatal()

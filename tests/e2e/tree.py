@@ -18,7 +18,8 @@ Tree = list[tuple[str, str, dict[str, str]]]  # kind, name and figures
 # Of a partition whose directory is slow just then, which the machine decides, not a client.
 QUEUE = re.compile(r".*-\d+", re.DOTALL)
 
-SHARD = "__consumer_offsets-"  # what is due in a group is no request that waits
+# What is due in a group or a transaction is no request that waits.
+SHARD = ("__consumer_offsets-", "__transaction_state-")
 
 
 def read_tree(broker: BrokerProcess) -> Tree:

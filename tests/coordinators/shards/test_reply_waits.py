@@ -6,11 +6,13 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.apis.transactions import Coordinator, marker_request, offsets_request
 from tests.coordinators.shards.kit import Words, staged, write
 from tests.introspect.waiting import slow_disk, waiting
 from trio_kafka.coordinators.groups.coordinator import FOR_MEMBERS, PURGATORIES
 from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.introspect.waits import Wait
+from trio_kafka.metadata.names import CONSUMER_OFFSETS
 from trio_kafka.peers.session import Request
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -47,7 +49,7 @@ def consumer_heartbeat(group_id: str) -> ConsumerGroupHeartbeatRequest:
     )
 
 
-def group_requests() -> dict[str, tuple[Request[Any], int]]:
+def group_requests(number: int) -> dict[str, tuple[Request[Any], int]]:
     """A request for each purgatory of groups that waits for no member."""
     member = LeaveGroupRequest("g", members=[MemberIdentity("m")])
     return {
@@ -60,6 +62,8 @@ def group_requests() -> dict[str, tuple[Request[Any], int]]:
         "ConsumerGroupDescribe": (ConsumerGroupDescribeRequest(["g"]), 0),
         "OffsetCommit": (offset_commit("g"), 8),
         "OffsetFetch": (OffsetFetchRequest("g", topics=None), 7),
+        "TxnOffsetCommit": (offsets_request([0]), 5),
+        "WriteTxnMarkers": (marker_request({CONSUMER_OFFSETS: [number]}), 2),
     }
 
 
@@ -71,9 +75,12 @@ async def test_request_to_a_group_waits_for_the_sync_of_earlier_records(
         await waits.served.create_topic("t")
         await waits.served.serve_groups("g")
         await trio.sleep(5)
+        Coordinator(waits.served)
         slow_disk(waits, "/data/__consumer_offsets")
         await waits.ask(offset_commit("g"), 8, after_s=0.1)
-        await waits.ask(*group_requests()[api], after_s=0.5)
+        await waits.ask(
+            *group_requests(waits.served.broker.groups.topic.partition_of("g"))[api], after_s=0.5
+        )
 
         (*_, latest) = await waits.facts(api)
 

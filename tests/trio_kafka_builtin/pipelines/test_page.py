@@ -57,7 +57,7 @@ async def test_the_page_shows_pipelines_queries_errors_and_output_lines(
         assert "Traceback <script> at line\\x1b[31m" in lines.one("pre").text
         assert "open" not in page.one("details", id="lines-good").attributes
         assert "hello" in page.one("details", id="lines-good").one("pre").text
-        assert [a.text for a in page.one("nav").all("a")][-1] == "Pipelines"
+        assert "Pipelines" in [a.text for a in page.one("nav").all("a")]
 
 
 async def test_the_api_filters_by_pipeline_name_and_number_of_lines(

@@ -83,7 +83,7 @@ class Coordinator(Generic[M]):
         shard = self._runtime.shards.get(number)
         if shard is None:
             return KafkaError(ErrorCode.NOT_COORDINATOR)
-        reply = shard.ask(event)
+        reply = _ask(shard, shard.name, event)
         if reply.answer is not NOT_YET:
             return reply.answer
         return reply.wait(self.purgatories[wait], self.timeout_s)
