@@ -394,7 +394,7 @@ def _writing() -> Iterator[KafkaOption]:
         side=Side.WRITE,
     )
     yield from _refused(
-        "writes are at least once; transactions are not supported",
+        "writes are at least once, without transactions",
         "transactional.id",
         side=Side.WRITE,
     )
