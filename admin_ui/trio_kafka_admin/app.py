@@ -141,7 +141,7 @@ class AdminApp:
         await send_body(scope, send, await self._renderings.get(key, render), form)
 
     async def _send_download(self, download: Download, scope: Scope, send: Send) -> None:
-        """Make and send a file; those who ask for it meanwhile get the same."""
+        """Make and send a file; viewers that ask for it meanwhile get the same file."""
         reader, query = self._reader(scope), scope["query_string"]
         source = Source(
             reader=reader,

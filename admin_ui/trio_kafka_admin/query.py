@@ -1,10 +1,11 @@
 """The query of a page's address."""
 
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import parse_qs
 
 from trio_kafka_http.asgi_json import HttpError, read_number
 
+W = TypeVar("W", bound=str)
 MOST_ROWS: Final = 5000  # the broker's own limit
 
 
@@ -31,9 +32,10 @@ class Query:
         """Return the most rows wanted. Raises HttpError."""
         return self.number("limit", default, low=1, high=MOST_ROWS)
 
-    def one_of(self, name: str, words: tuple[str, ...]) -> str:
+    def one_of(self, name: str, words: tuple[W, ...]) -> W:
         """Return one of these choices; the first by default. Raises HttpError."""
-        word = self._values.get(name) or words[0]
-        if word not in words:
-            raise HttpError(400, f"{name}={word[:40]!r}: want one of {', '.join(words)}")
-        return word
+        chosen = self._values.get(name) or words[0]
+        for word in words:
+            if word == chosen:
+                return word
+        raise HttpError(400, f"{name}={chosen[:40]!r}: want one of {', '.join(words)}")

@@ -1,7 +1,7 @@
 """Rates of counters of the broker, from what pages saw of them a few seconds ago.
 
 Counters only grow. Each is kept as it was at most a few times, at least APART_S apart, for some
-WINDOW_S: a rate is the growth since the oldest of these. A counter that nobody looks at is
+WINDOW_S: a rate is the growth since the oldest of these. A counter that no page shows is
 forgotten, and so are the oldest of too many.
 """
 

@@ -1,7 +1,7 @@
 """Pages of the last 15 minutes, so that a viewer can look at one as it was.
 
 A page is kept when it is rendered for a viewer, at most once in `EVERY_S`, in its compressed form;
-nothing is kept while nobody looks. Each principal has its own, which hold only what it could read.
+nothing is kept without a viewer. Each principal has data of its own: those that it could read.
 """
 
 from collections import deque
@@ -58,7 +58,7 @@ class Past:
         """
         self._forget_old()
         if not self._kept:
-            raise HttpError(404, "nothing is kept of this page: it is kept while somebody looks")
+            raise HttpError(404, "nothing is kept of this page: it is kept while it is open")
         time = trio.current_time() - ago_s
         nearest = min(self._kept, key=lambda kept: abs(kept.at - time))
         pieces = list[bytes]()

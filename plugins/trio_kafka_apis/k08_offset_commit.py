@@ -8,31 +8,25 @@ and the others are stored. Source: KIP-98, KIP-345, KIP-848, KIP-516.
 Needs READ on the group, without which the whole request fails, and READ on each topic.
 """
 
-from collections.abc import Container
 from functools import lru_cache, partial
 from itertools import chain
 from operator import attrgetter
 from typing import Final
 
-from attrs import field
-
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.groups.offset_values import Commit, PartitionOffset, TopicOffsets
-from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.model import TopicId
+from trio_kafka.coordinators.groups.offset_values import Commit
 from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
 from trio_kafka.requests.api import MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
+from trio_kafka.requests.offsets_to_commit import OffsetsToCommit
 from trio_kafka.requests.replies import Encoded
 from trio_kafka.requests.rows import rows
 from trio_kafka.security.operations import Operation
@@ -40,7 +34,6 @@ from trio_kafka.security.operations import Operation
 IDS_SINCE: Final = 10
 FEW: Final = 16  # partitions of one topic, up to which a response without errors is cached
 KEPT: Final = 512  # such responses
-UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _partitions: Final = attrgetter("partitions")
 _number: Final = attrgetter("partition_index")
 
@@ -50,7 +43,7 @@ def offset_commit(
     request: OffsetCommitRequest, context: Context
 ) -> Eventual[Encoded | OffsetCommitResponse]:
     context.authorize(Operation.READ, group=request.group_id)
-    commit = _Commit(request, context)
+    commit = _Commit(context, context.version >= IDS_SINCE, request)
     return rows(
         request.topics,
         _partitions,
@@ -63,47 +56,10 @@ def offset_commit(
 
 
 @define(eq=False)
-class _Commit:
-    """One request. topics: offsets that the group is asked to store.
-
-    partitions, offsets: of the topic whose rows are being added.
-    """
+class _Commit(OffsetsToCommit):
+    """One request, with the offsets that its group is asked to store."""
 
     request: OffsetCommitRequest
-    context: Context
-    topics: list[TopicOffsets] = field(factory=list, init=False)
-    partitions: Container[int] = field(default=(), init=False)
-    offsets: list[PartitionOffset] = field(factory=list, init=False)
-    has_offsets: bool = field(default=False, init=False)
-
-    def begin_topic(self, topic: OffsetCommitRequestTopic) -> None:
-        """Begin a topic. Raises KafkaError if it does not exist, or may not be read."""
-        image, has_id = self.context.image, self.context.version >= IDS_SINCE
-        existing = image.topic(TopicId(topic.topic_id)) if has_id else image.topics.get(topic.name)
-        if existing is None and has_id:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-        self.context.authorize(
-            Operation.READ, topic=topic.name if existing is None else existing.name
-        )
-        if existing is None:
-            raise KafkaError(UNKNOWN)
-        self.partitions, self.offsets = existing.partitions, []
-        self.topics.append(TopicOffsets(existing.name, existing.id, self.offsets))
-
-    def add(self, _topic: OffsetCommitRequestTopic, row: OffsetCommitRequestPartition) -> int:
-        """Add a partition. Return its error code; 0: the group decides."""
-        if row.partition_index not in self.partitions:
-            return UNKNOWN
-        self.has_offsets = True
-        self.offsets.append(
-            PartitionOffset(
-                row.partition_index,
-                row.committed_offset,
-                row.committed_leader_epoch,
-                row.committed_metadata,
-            )
-        )
-        return 0
 
     def submit(self, codes: list[list[int]]) -> Eventual[Encoded | OffsetCommitResponse]:
         """Ask the group to store the offsets, unless there are none. codes: for each topic."""

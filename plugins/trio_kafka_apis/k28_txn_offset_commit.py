@@ -10,25 +10,20 @@ Needs WRITE on the transactional id and READ on the group, without which the who
 and READ on each topic.
 """
 
-from collections.abc import Container
 from functools import partial
 from operator import attrgetter
 from typing import Final
 
-from attrs import field
-
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.groups.offset_values import Commit, PartitionOffset, TopicOffsets
+from trio_kafka.coordinators.groups.offset_values import Commit
 from trio_kafka.coordinators.groups.transactions import TransactionalCommit
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
-from trio_kafka.model import TopicId, TopicPartition
+from trio_kafka.model import TopicPartition
 from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k28_txn_offset_commit import (
     TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
-    TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
@@ -38,13 +33,13 @@ from trio_kafka.replication.leader.transaction_gate import Admission, Admissions
 from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
+from trio_kafka.requests.offsets_to_commit import OffsetsToCommit
 from trio_kafka.requests.rows import rows
 from trio_kafka.security.operations import Operation
 
 ABORTABLE_SINCE: Final = 4  # KIP-890: clients know TRANSACTION_ABORTABLE
 ADDS_SINCE: Final = 5  # KIP-890: the request adds the group to the transaction
 IDS_SINCE: Final = 6
-UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _partitions: Final = attrgetter("partitions")
 
 
@@ -56,7 +51,7 @@ def txn_offset_commit(
     context.authorize(Operation.READ, group=request.group_id)
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-    commit = _Commit(request, context)
+    commit = _Commit(context, context.version >= IDS_SINCE, request)
     return rows(
         request.topics,
         _partitions,
@@ -69,51 +64,16 @@ def txn_offset_commit(
 
 
 @define(eq=False)
-class _Commit:
-    """One request. topics: offsets that the group is asked to store.
-
-    partitions, offsets: of the topic whose rows are being added.
-    """
+class _Commit(OffsetsToCommit):
+    """One request, with the offsets that its group is asked to store."""
 
     request: TxnOffsetCommitRequest
-    context: Context
-    topics: list[TopicOffsets] = field(factory=list, init=False)
-    partitions: Container[int] = field(default=(), init=False)
-    offsets: list[PartitionOffset] = field(factory=list, init=False)
-
-    def begin_topic(self, topic: TxnOffsetCommitRequestTopic) -> None:
-        """Begin a topic. Raises KafkaError if it does not exist, or may not be read."""
-        image, has_id = self.context.image, self.context.version >= IDS_SINCE
-        existing = image.topic(TopicId(topic.topic_id)) if has_id else image.topics.get(topic.name)
-        if existing is None and has_id:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-        self.context.authorize(
-            Operation.READ, topic=topic.name if existing is None else existing.name
-        )
-        if existing is None:
-            raise KafkaError(UNKNOWN)
-        self.partitions, self.offsets = existing.partitions, []
-        self.topics.append(TopicOffsets(existing.name, existing.id, self.offsets))
-
-    def add(self, _topic: TxnOffsetCommitRequestTopic, row: TxnOffsetCommitRequestPartition) -> int:
-        """Add a partition. Return its error code; 0: the group decides."""
-        if row.partition_index not in self.partitions:
-            return UNKNOWN
-        self.offsets.append(
-            PartitionOffset(
-                row.partition_index,
-                row.committed_offset,
-                row.committed_leader_epoch,
-                row.committed_metadata,
-            )
-        )
-        return 0
 
     def submit(self, codes: list[list[int]]) -> Eventual[TxnOffsetCommitResponse]:
         """Ask the transaction coordinator, then the group, unless there are no offsets. codes: for
         each topic.
         """
-        if not any(topic.partitions for topic in self.topics):
+        if not self.has_offsets:
             return self._respond(codes, [])
         request, context = self.request, self.context
         admission = context[Admissions].begin(

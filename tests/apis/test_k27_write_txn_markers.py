@@ -111,7 +111,7 @@ async def test_marker_of_a_replaced_coordinator_is_fenced(autojump_clock: MockCl
 
 
 @pytest.mark.parametrize("commit", [True, False])
-async def test_marker_of_the_offsets_commits_or_drops_what_is_pending(
+async def test_marker_in_the_offsets_topic_commits_or_drops_pending_offsets(
     autojump_clock: MockClock, commit: bool
 ) -> None:
     async with broker() as served:

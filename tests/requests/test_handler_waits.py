@@ -81,7 +81,7 @@ async def naps_then_holds(context: PluginContext[Any]) -> AsyncIterator[None]:
     yield
 
 
-async def test_request_that_goes_on_after_a_pause_waits_for_a_token(
+async def test_parked_request_that_is_resumed_waits_for_a_token(
     autojump_clock: MockClock,
 ) -> None:
     async with waiting({"num.io.threads": "1"}, plugins=(naps_then_holds,)) as waits:

@@ -12,6 +12,7 @@ __all__ = [
     "interceptors",
     "lazy_arrays",
     "loopback",
+    "offsets_to_commit",
     "parts",
     "plugins",
     "pool",

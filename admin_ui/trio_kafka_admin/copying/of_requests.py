@@ -34,51 +34,47 @@ def slow_request(trouble: Trouble) -> str:
 def slow_handler(trouble: Trouble) -> str:
     """Code around requests that waits in its handler, as that of a plugin does."""
     api = trouble.api or "Produce"
-    load = load_of(attrs.evolve(trouble, api=api))
-    return module(
+    return _around(
+        trouble,
+        api,
         "slow_plugin",
         f"A plugin takes {trouble.seconds:g} s of each {api}, and keeps the handler.",
-        load,
-        [
-            topic_line(trouble),
-            "calls = []",
-            "",
-            f"@kafka.on({literal(api)})",
-            "async def slow(request, context, forward):",
-            "    calls.append(request)",
-            f"    await trio.sleep({trouble.seconds:g})",
-            "    return await forward(request)",
-            "",
-            *load.lines,
-            "assert calls",
-        ],
-        imports=["trio"],
+        [f"await trio.sleep({trouble.seconds:g})"],
+        imports="trio",
     )
 
 
 def blocked_loop(trouble: Trouble) -> str:
-    api = trouble.api or "Metadata"
-    load = load_of(attrs.evolve(trouble, api=api))
-    return module(
+    """Code around requests that blocks the loop, once."""
+    return _around(
+        trouble,
+        trouble.api or "Metadata",
         "blocked_loop",
         f"A plugin blocks the loop for {trouble.seconds:g} s.",
-        load,
-        [
-            topic_line(trouble),
-            "blocks = []",
-            "",
-            f"@kafka.on({literal(api)})",
-            "async def block(request, context, forward):",
-            "    if not blocks:",
-            "        blocks.append(request)",
-            f"        time.sleep({trouble.seconds:g})",
-            "    return await forward(request)",
-            "",
-            *load.lines,
-            "assert blocks",
-        ],
-        imports=["time"],
+        ["if len(calls) == 1:", f"    time.sleep({trouble.seconds:g})"],
+        imports="time",
     )
+
+
+def _around(
+    trouble: Trouble, api: str, name: str, about: str, body: list[str], *, imports: str
+) -> str:
+    """Return a test with code around the requests of an API. body: its lines before they go on."""
+    load = load_of(attrs.evolve(trouble, api=api))
+    lines = [
+        topic_line(trouble),
+        "calls = []",
+        "",
+        f"@kafka.on({literal(api)})",
+        "async def around(request, context, forward):",
+        "    calls.append(request)",
+        *(f"    {line}" for line in body),
+        "    return await forward(request)",
+        "",
+        *load.lines,
+        "assert calls",
+    ]
+    return module(name, about, load, lines, imports=[imports])
 
 
 def throttled_client(trouble: Trouble) -> str:
@@ -106,7 +102,7 @@ def waiting_fetch(trouble: Trouble) -> str:
 
 
 def fault_rule(trouble: Trouble) -> str:
-    """The same rule. Fields of it are keywords of `kafka.fault`."""
+    """Return a test with the same fault rule: its fields are keywords of `kafka.fault`."""
     try:
         rule: Any = parse_json(trouble.rule.encode())
     except ValueError as error:

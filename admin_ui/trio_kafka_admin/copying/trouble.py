@@ -60,9 +60,8 @@ class Trouble:
 
 def trouble_of(query: Query) -> Trouble:
     """Return the trouble that a page is asked for. Raises HttpError."""
-    kind: TroubleKind = query.one_of("kind", KINDS)  # type: ignore[assignment]
     return Trouble(
-        kind=kind,
+        kind=query.one_of("kind", KINDS),
         api=query.text("api"),
         client_id=query.text("client"),
         topic=query.text("topic"),

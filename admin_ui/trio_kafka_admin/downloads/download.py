@@ -16,7 +16,7 @@ from trio_kafka_admin.static_files import StaticFile
 
 @frozen(kw_only=True)
 class Source:
-    """What a download is made of. recording: held by the recording under way; each costs all."""
+    """What a download is made of. recording: held while one runs, as each slows all tasks."""
 
     reader: BrokerReader
     query: Query

@@ -10,7 +10,7 @@ from trio_kafka_admin.findings.folding import fold
 from trio_kafka_admin.findings.rule_list import RULES
 from trio_kafka_admin.moments import Moment
 
-MOST_OF_A_RULE: Final = 100  # findings of one rule: a page with more helps nobody
+MOST_OF_A_RULE: Final = 100  # findings of one rule: more would not be read
 
 
 def findings_of(before: Moment | None, now: Moment) -> list[Finding]:

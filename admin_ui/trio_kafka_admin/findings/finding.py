@@ -6,7 +6,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.introspect.waits import Subject
 
 Severity = Literal["wrong", "watch", "waits"]
-"""wrong: somebody has to act. watch: it may become wrong. waits: on purpose, and worth knowing."""
+"""wrong: an operator has to act. watch: may become wrong. waits: on purpose, worth knowing."""
 SEVERITIES: Final[tuple[Severity, ...]] = ("wrong", "watch", "waits")
 """The worst first."""
 

@@ -62,11 +62,11 @@ def _share(row: Row) -> Html:
 def _who(key: str, head: str) -> Column:
     """Return a column of users or client ids, which may be a default or all of them."""
 
-    def who(row: Row) -> Html:
+    def client_cell(row: Row) -> Html:
         name = row[key]
         return tag("i", text("default" if name is None else "any")) if not name else text(name)
 
-    return Column(head=head, show=who)
+    return Column(head=head, show=client_cell)
 
 
 def _amount(key: str, head: str) -> Column:

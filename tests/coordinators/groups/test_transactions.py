@@ -37,9 +37,9 @@ def request(topics: list[TopicOffsets], *, producer_id: int = 7, **fields) -> Tr
 
 
 def store_pending(groups: MachineDriver[Groups], topics: list[TopicOffsets], **fields) -> list[int]:
-    asked = request(topics, **fields)
+    commit_request = request(topics, **fields)
     codes: list[int] = groups.ask(
-        lambda machine, ticket, now: commit_in_transaction(asked, machine, ticket, now)
+        lambda machine, ticket, now: commit_in_transaction(commit_request, machine, ticket, now)
     )
     return codes
 

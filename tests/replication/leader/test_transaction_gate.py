@@ -41,28 +41,28 @@ async def test_partitions_with_an_open_transaction_are_not_asked_for(world) -> N
     partitions = [new_partition(world, at=TopicPartition(topic, 0))[0] for topic in "tuv"]
     append_own(partitions[1], batch(**SENT), acks=1)
     gate = Gate()
-    one = admission(gate)
+    of_request = admission(gate)
     for partition in partitions:
-        one.begin(partition, batch(**{**SENT, "base_sequence": 1}))
+        of_request.begin(partition, batch(**{**SENT, "base_sequence": 1}))
 
-    assert one.ask() is None
+    assert of_request.ask() is None
 
     (ask,) = gate.asked
     assert [at.topic for at in ask.partitions] == ["t", "v"]
-    assert all(one.guard(partition.at) for partition in partitions)
+    assert all(of_request.guard(partition.at) for partition in partitions)
 
 
 async def test_partition_that_is_not_admitted_has_no_guard_but_an_error(world) -> None:
     partition, _ = new_partition(world)
-    one = admission(Gate(t=ErrorCode.PRODUCER_FENCED))
-    one.begin(partition, batch(**SENT))
-    one.ask()
+    of_request = admission(Gate(t=ErrorCode.PRODUCER_FENCED))
+    of_request.begin(partition, batch(**SENT))
+    of_request.ask()
 
     with pytest.raises(KafkaError) as caught:
-        one.guard(partition.at)
+        of_request.guard(partition.at)
 
     assert caught.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
-    assert one.guard(TopicPartition("u", 0)) is None
+    assert of_request.guard(TopicPartition("u", 0)) is None
 
 
 async def test_new_epoch_for_each_transaction_demands_sequence_zero_of_an_unknown_producer(
@@ -72,16 +72,16 @@ async def test_new_epoch_for_each_transaction_demands_sequence_zero_of_an_unknow
     records = batch(**{**SENT, "base_sequence": 5})
     guards = []
     for adds in (True, False):
-        one = admission(Gate(), adds=adds)
-        one.begin(partition, records)
-        one.ask()
-        guards.append(one.guard(partition.at))
+        of_request = admission(Gate(), adds=adds)
+        of_request.begin(partition, records)
+        of_request.ask()
+        guards.append(of_request.guard(partition.at))
         partition.log.producers.verifications.end(7)
 
-    one = admission(Gate(), adds=True)
-    one.begin(partition, records)
+    of_request = admission(Gate(), adds=True)
+    of_request.begin(partition, records)
     with pytest.raises(KafkaError) as caught:
-        append(partition, records, acks=1, guard=one.guard(partition.at))
+        append(partition, records, acks=1, guard=of_request.guard(partition.at))
     assert caught.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     with pytest.raises(KafkaError) as caught:
         append(partition, records, acks=1, guard=guards[0])  # of a verification that has ended

@@ -29,7 +29,7 @@ async def test_client_that_does_not_read_is_named_with_what_it_leaves(
     assert " MB wait to be sent to 127.0.0.1 on connection " in finding["more"]
 
 
-async def test_throttled_client_names_the_quota_what_it_used_and_what_is_allowed(
+async def test_finding_of_a_throttled_client_names_the_quota_with_used_and_allowed_bytes(
     autojump_clock: MockClock,
 ) -> None:
     async with drill() as exercise:

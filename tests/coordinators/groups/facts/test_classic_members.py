@@ -90,8 +90,8 @@ def test_member_that_has_not_asked_for_its_assignment_owes_that_until_it_syncs()
     stable = members_of(kit.driver)
 
     assert waiting[leader].owes == ""  # its record is not committed yet
-    assert waiting[follower].owes.startswith("has not asked for its assignment for ")
-    assert stable[follower].owes == "has not asked for its assignment"
+    assert waiting[follower].owes.startswith("has not join_of_member for its assignment for ")
+    assert stable[follower].owes == "has not join_of_member for its assignment"
 
 
 def test_id_that_no_client_has_joined_with_holds_up_a_rebalance_as_a_member_does() -> None:
@@ -112,12 +112,12 @@ def test_id_that_no_client_has_joined_with_holds_up_a_rebalance_as_a_member_does
 
 def test_new_member_counts_from_its_join_and_not_from_its_session() -> None:
     kit = ClassicKit()
-    asked = kit.join(kit.new_id())
+    join_of_member = kit.join(kit.new_id())
     kit.wait(DELAY_MS - 1000)
 
     (member,) = facts_of(kit.driver).members
 
-    assert asked.waits
+    assert join_of_member.waits
     assert member.heartbeat_s == 2.0
     assert member.left_s == NEW_MEMBER_TIMEOUT_MS / 1000 - 2.0
 

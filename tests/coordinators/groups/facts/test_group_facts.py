@@ -154,7 +154,7 @@ def test_client_in_a_crash_loop_is_seen_by_its_joins_and_leaves() -> None:
     kit.stable_static("i", client="steady", session_ms=300_000)
     steady = next(iter(kit.group.membership.by_id))
     for _ in range(3):
-        asked = kit.join(kit.new_id(client="crashing"), client="crashing")
+        join_of_member = kit.join(kit.new_id(client="crashing"), client="crashing")
         kit.leave(next(reversed(kit.group.membership.by_id)))
         kit.join(steady, instance="i", client="steady", session_ms=300_000)
         kit.settle([steady])
@@ -162,7 +162,7 @@ def test_client_in_a_crash_loop_is_seen_by_its_joins_and_leaves() -> None:
 
     crashing, calm = facts_of(kit.driver).membership
 
-    assert not asked.waits
+    assert not join_of_member.waits
     assert (crashing.client_id, crashing.joins, crashing.leaves) == ("crashing", 3, 3)
     assert crashing.recent[:3] == ((1.0, "left"), (1.0, "joined"), (2.0, "left"))
     assert (calm.client_id, calm.joins, calm.leaves) == ("steady", 1, 0)
@@ -215,7 +215,7 @@ def test_classic_member_of_a_consumer_group_is_counted_and_owes_to_rejoin() -> N
 
     assert facts.membership[0].client_id == "old"
     assert facts.membership[0].joins == 1
-    assert facts.members[1].owes == "has not asked for its assignment for 2 s"
+    assert facts.members[1].owes == "has not join_of_member for its assignment for 2 s"
 
 
 def test_changes_are_forgotten_after_fifteen_minutes() -> None:

@@ -25,7 +25,7 @@ def test_earliest_time_is_the_smallest_that_is_known(
 
 
 @pytest.mark.parametrize(("left_s", "expected"), [(None, None), (7.0, 3.0), (12.0, 0.0)])
-def test_age_of_a_timer_follows_from_its_length_and_what_is_left(
+def test_age_of_a_timer_is_its_length_less_the_time_until_it_ends(
     left_s: float | None, expected: float | None
 ) -> None:
     assert since_s(10.0, left_s) == expected
