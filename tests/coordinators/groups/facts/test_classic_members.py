@@ -90,8 +90,8 @@ def test_member_that_has_not_asked_for_its_assignment_owes_that_until_it_syncs()
     stable = members_of(kit.driver)
 
     assert waiting[leader].owes == ""  # its record is not committed yet
-    assert waiting[follower].owes.startswith("has not join_of_member for its assignment for ")
-    assert stable[follower].owes == "has not join_of_member for its assignment"
+    assert waiting[follower].owes.startswith("has not asked for its assignment for ")
+    assert stable[follower].owes == "has not asked for its assignment"
 
 
 def test_id_that_no_client_has_joined_with_holds_up_a_rebalance_as_a_member_does() -> None:

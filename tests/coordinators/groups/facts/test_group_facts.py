@@ -215,7 +215,7 @@ def test_classic_member_of_a_consumer_group_is_counted_and_owes_to_rejoin() -> N
 
     assert facts.membership[0].client_id == "old"
     assert facts.membership[0].joins == 1
-    assert facts.members[1].owes == "has not join_of_member for its assignment for 2 s"
+    assert facts.members[1].owes == "has not asked for its assignment for 2 s"
 
 
 def test_changes_are_forgotten_after_fifteen_minutes() -> None:
