@@ -15,7 +15,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.clients.kafka_tools.jvm import AskTool, ask_tool
 from tests.lanes import Seeds
+from tests.order import spread
 from trio_kafka.rare_collections import rare_collections
 from trio_kafka.testing.processes import BrokerProcess, Command, broker_process, trio_kafka_command
 
@@ -27,10 +29,23 @@ NEXT_LOOK = pytest.StashKey[float]()
 BETWEEN_LOOKS_S = 5.0
 # Apache Kafka serves a test for seconds: to compile for more takes most of its CPU time.
 BRIEF_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.awt.headless=true"
-BENCHMARKS = Path(__file__).parent / "benchmarks"
-APACHE_KAFKA = BENCHMARKS / "apache_kafka"
+TESTS = Path(__file__).parent
+BENCHMARKS = TESTS / "benchmarks"
+# Folders whose tests wait for processes. Those of one line share brokers, JVMs and browsers.
+WAITING = (
+    [TESTS / "e2e"],
+    [TESTS / name for name in ("clients", "attacks", "examples", "project")],
+)
+# A member's death, join and new assignment show within a second: with the defaults each takes three
+# to six, in which a test only waits.
+QUICK_GROUPS = (
+    "group.initial.rebalance.delay.ms=100",
+    "group.min.session.timeout.ms=1000",
+    "group.consumer.min.heartbeat.interval.ms=100",
+    "group.consumer.heartbeat.interval.ms=500",
+)
 
-hypothesis.settings.register_profile("short", deadline=None)
+hypothesis.settings.register_profile("short", deadline=None, max_examples=50)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=2000)
 
 
@@ -84,19 +99,31 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect long tests unless --sizes asks for them or the command line names their file.
 
-    Long tests are those with the mark `long`, and all tests of benchmarks.
+    Long tests are those with the mark `long`, and all tests of benchmarks. What stays is put in an
+    order for the workers: see `spread`.
     """
-    if config.getoption("--sizes") == "long":
-        return
-    named = [Path(one.partition("::")[0]).resolve() for one in config.args]
-    left_out = {item for item in items if is_long(item) and not is_named(item, named)}
-    if left_out:
-        items[:] = [item for item in items if item not in left_out]
-        config.hook.pytest_deselected(items=list(left_out))
+    if config.getoption("--sizes") != "long":
+        named = [Path(one.partition("::")[0]).resolve() for one in config.args]
+        left_out = {item for item in items if is_long(item) and not is_named(item, named)}
+        if left_out:
+            items[:] = [item for item in items if item not in left_out]
+            config.hook.pytest_deselected(items=list(left_out))
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = spread(items, kinds=len(WAITING), kind_of=kind_of, workers=workers)
+
+
+def kind_of(item: pytest.Item) -> int | None:
+    """Return the number of the line of WAITING that has the test's folder."""
+    return next((kind for kind, line in enumerate(WAITING) if is_below(line, item)), None)
 
 
 def is_long(item: pytest.Item) -> bool:
-    return bool(item.get_closest_marker("long")) or BENCHMARKS in item.path.parents
+    return bool(item.get_closest_marker("long")) or is_below((BENCHMARKS,), item)
+
+
+def is_below(folders: Collection[Path], item: pytest.Item) -> bool:
+    """Whether a test is in one of the folders. By text: `Path.parents` takes 0.1 ms a test."""
+    return str(item.path).startswith(tuple(f"{folder}/" for folder in folders))
 
 
 def is_named(item: pytest.Item, named: Collection[Path]) -> bool:
@@ -152,15 +179,15 @@ def seeds(size: Callable[[int, int], int]) -> Seeds:
 
 
 @pytest.fixture(scope="session")
-def kafka_tool() -> Path:
-    """The script that runs Apache Kafka's own tools; its jars come with Maven at the first run."""
+def kafka_tool() -> AskTool:
+    """Apache Kafka's own tools; their jars come with Maven at the first run."""
     from tests.clients.build import MissingError, class_path
 
     try:
         class_path("tools")
     except MissingError as missing:
         pytest.skip(str(missing))
-    return APACHE_KAFKA / "tool.sh"
+    return ask_tool
 
 
 @pytest.fixture(scope="session")
@@ -178,7 +205,8 @@ def shared_broker(
     broker_command: Command, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[BrokerProcess]:
     """One broker for all tests that only add topics of their own."""
-    with broker_process(tmp_path_factory.mktemp("shared"), command=broker_command) as broker:
+    home = tmp_path_factory.mktemp("shared")
+    with broker_process(home, *QUICK_GROUPS, command=broker_command) as broker:
         yield broker
 
 

@@ -22,7 +22,18 @@ def test_version_option_prints_the_same_as_the_version_command(capsys):
     assert capsys.readouterr().out == by_command
 
 
-@pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
+def test_without_a_word_the_commands_that_people_need_are_shown(capsys):
+    assert main([]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("  trio-kafka ") for line in lines) == 10
+    for line in lines:
+        words = line.split()
+        if words[:1] == ["trio-kafka"]:
+            assert {" ".join(words[1:2]), " ".join(words[1:3])} & set(COMMANDS)
+
+
+@pytest.mark.parametrize("arguments", [["-h"], ["--help"]])
 def test_help_lists_the_commands(arguments, capsys):
     assert main(arguments) == 0
 

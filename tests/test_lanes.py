@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.lanes import Seeds, ends, offset_below, sampled
+from tests.lanes import Seeds, ends, offset_below, sampled, together
 from tests.project.tree import ROOT
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ def test_short_form_has_a_few_seeds_of_the_long_form_others_in_each_run(
 
 SUITE = """
 import pytest
-from tests.lanes import sampled
+from tests.lanes import sampled, together
 
 @pytest.mark.parametrize("n", sampled(range(3), lambda n: n == 1))
 def test_walk(n): pass
@@ -102,3 +102,18 @@ def test_short_suite_leaves_out_long_tests_and_benchmarks(tmp_path: Path) -> Non
     assert collected(tmp_path) == ["test_walk[1]"]
     assert len(collected(tmp_path, "--sizes", "long")) == 5
     assert collected(tmp_path, "benchmarks/test_b.py") == ["test_bench"]
+
+
+def test_cases_in_one_test_all_run_until_the_one_that_fails_which_is_named() -> None:
+    seen = []
+
+    @together([1, 2, 3], lambda number: f"number {number}")
+    def check(number: int) -> None:
+        seen.append(number)
+        assert number < 2
+
+    with pytest.raises(AssertionError) as error:
+        check()
+
+    assert seen == [1, 2]
+    assert error.value.__notes__ == ["the case is number 2"]

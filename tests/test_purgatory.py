@@ -234,7 +234,7 @@ async def test_timers_are_called_in_order_and_an_earlier_timer_wakes_the_task(
 
     assert [name for name, _ in called] == ["early", "late"]
     assert [round(when - start, 6) for _, when in called] == [1.0, 3.0]
-    assert timers.figures() == {"waiting": 0, "dead": 0, "next": None}
+    assert timers.figures() == {"waiting": 0, "dead": 0, "next_s": None}
 
 
 def test_heap_with_mostly_cancelled_timers_is_compacted() -> None:

@@ -24,21 +24,31 @@ class Pending(Generic[T_co]):
 
     __slots__ = ()
 
-    def then(self, finish: "Callable[[T_co], Eventual[U]]") -> "Pending[U]":
-        """Return a Pending of what `finish` makes of the value. This one must not be used again."""
+    def then(
+        self, finish: "Callable[[T_co], Eventual[U]]", fail: "Fail[U] | None" = None
+    ) -> "Pending[U]":
+        """Return a Pending of what `finish` makes of the value. This one must not be used again.
+
+        fail: returns the result if there is no value but an exception; None: it is raised.
+        """
         raise NotImplementedError
 
 
 Eventual = Union[T, Pending[T]]  # noqa: UP007 - T is a type variable
+Fail = Callable[[BaseException], Eventual[U]]
 
 
 @overload
-def then(result: Pending[T], finish: Callable[[T], Eventual[U]]) -> Pending[U]: ...
+def then(
+    result: Pending[T], finish: Callable[[T], Eventual[U]], fail: Fail[U] | None = None
+) -> Pending[U]: ...
 @overload
-def then(result: T, finish: Callable[[T], Eventual[U]]) -> Eventual[U]: ...
-def then(result: Any, finish: Callable[[Any], Any]) -> Any:
-    """Return what `finish` makes of a value, now if the value is there."""
-    return result.then(finish) if isinstance(result, Pending) else finish(result)
+def then(
+    result: T, finish: Callable[[T], Eventual[U]], fail: Fail[U] | None = None
+) -> Eventual[U]: ...
+def then(result: Any, finish: Callable[[Any], Any], fail: Fail[Any] | None = None) -> Any:
+    """Return what `finish` makes of a value, now if it is there. fail: see `Pending.then`."""
+    return result.then(finish, fail) if isinstance(result, Pending) else finish(result)
 
 
 class Work(Pending[T]):
@@ -49,21 +59,28 @@ class Work(Pending[T]):
     def __init__(self, steps: Steps[Eventual[T]]) -> None:
         self.steps = steps
 
-    def then(self, finish: Callable[[T], Eventual[U]]) -> "Work[U]":
-        return Work(_then(self.steps, finish))
+    def then(self, finish: Callable[[T], Eventual[U]], fail: Fail[U] | None = None) -> "Work[U]":
+        return Work(_then(self.steps, finish, fail))
 
     def close(self) -> None:
         """Give up the computation, and give back what it holds."""
         self.steps.close()
 
 
-def _then(steps: Steps[Any], finish: Callable[[Any], Any]) -> Steps[Any]:
+def _then(steps: Steps[Any], finish: Callable[[Any], Any], fail: Fail[Any] | None) -> Steps[Any]:
     """Take steps, and those that their result needs; `finish` gets the value."""
-    result = yield from flattened(steps)
-    return then(result, finish)
+    try:
+        result = yield from flattened(steps)
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        if fail is None:
+            raise
+        return fail(error)
+    return then(result, finish, fail)
 
 
-def flattened(steps: Steps[Any]) -> Steps[Any]:
+def flattened(steps: Steps[object]) -> Steps[object]:
     """Take steps, then the steps of a Work that they return."""
     result = yield from steps
     while type(result) is Work:

@@ -19,9 +19,10 @@ from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import InvariantError
-from trio_kafka.introspect.declared_waits import waits_for_its_argument
+from trio_kafka.introspect.declared_waits import waits_for, waits_for_its_argument
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.introspect.waits import Subject
 
 Action = Callable[[], Awaitable[None] | None]
 
@@ -320,6 +321,7 @@ class Scheduler:
                 await job.run()
                 await trio.lowlevel.checkpoint()
 
+    @waits_for("time", Subject("broker", "this broker"), "the next periodic job")
     async def _wait_for_next(self) -> None:
         # No checkpoint before the wait: arming a job later sets the new event.
         if self._requested:

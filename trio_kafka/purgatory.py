@@ -18,11 +18,12 @@ from attrs import field
 from trio_kafka import held
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.declared_waits import waits_for
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.introspect.waits import Subject, SubjectKind, Wait, Waiting, timed
-from trio_kafka.pending import NO_ANSWER, Eventual, Pending
+from trio_kafka.pending import NO_ANSWER, Eventual, Fail, Pending, then
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 U = TypeVar("U")
 _COMPACTED: Final = 64  # smaller heaps are not compacted
 _NAMED: Final = 4  # keys that a wait names
@@ -102,9 +103,10 @@ class Timers:
         return {
             "waiting": self.waiting,
             "dead": self._dead,
-            "next": self._heap[0][0] if self._heap else None,
+            "next_s": self._heap[0][0] - trio.current_time() if self._heap else None,
         }
 
+    @waits_for("time", Subject("broker", "this broker"), "the next deadline of a parked request")
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
@@ -134,7 +136,7 @@ class Watcher(Protocol):
 
 
 @define(eq=False)
-class Delayed(Pending[T], Generic[T]):
+class Delayed(Pending[T_co], Generic[T_co]):
     """Operation that waits for a change of state.
 
     keys: whose changes may complete it. Change them by `watch_instead`.
@@ -150,29 +152,39 @@ class Delayed(Pending[T], Generic[T]):
 
     keys: Sequence[Hashable]
     deadline: float
-    try_complete: Callable[[bool], Any]
+    try_complete: Callable[[bool], object]
     purgatory: "Purgatory"
     about: Waiting | None = None
     done: bool = field(default=False, init=False)
     timed_out: bool = field(default=False, init=False)
     queued: bool = field(default=False, init=False)
-    lane: "Callable[[Delayed[Any]], None] | None" = field(default=None, init=False)
-    finish: "Callable[[Any], None] | None" = field(default=None, init=False)
+    lane: "Callable[[Delayed[object]], None] | None" = field(default=None, init=False)
+    finish: "Callable[[object], None] | None" = field(default=None, init=False)
     since: float = field(default=0.0, init=False)
     soon: bool = field(default=False, init=False)
-    joint: "Delayed[Any] | None" = field(default=None, init=False)
+    joint: "Delayed[object] | None" = field(default=None, init=False)
     timer: Timer | None = field(default=None, init=False)
 
-    def then(self, finish: Callable[[T], Eventual[U]]) -> "Delayed[U]":
-        """Return this operation, with `finish` called in the turn in which it completes."""
-        self.try_complete = partial(_then, self.try_complete, finish)
+    def then(
+        self, finish: Callable[[T_co], Eventual[U]], fail: Fail[U] | None = None
+    ) -> "Delayed[U]":
+        """Return this operation, with `finish` or `fail` called in the turn in which it ends."""
+        if fail is None:
+            self.try_complete = partial(_then, self.try_complete, finish)
+        else:
+            self.try_complete = partial(_then_or_fail, self.try_complete, finish, fail)
         return self  # type: ignore[return-value]  # it is one of U from now on
 
     def waits(self, now: float) -> tuple[Wait, ...]:
-        """See `Waiting`. Age and deadline of the first wait are those of the operation."""
+        """See `Waiting`. The first wait has the age of the operation, and the earlier deadline of
+        its own and the operation's.
+        """
         first, *further = (self.about.waits(now) if self.about else ()) or (self._key_wait(),)
         age_s = now - self.since if self.since else first.age_s
-        left_s = first.left_s if self.deadline == _NEVER else max(self.deadline - now, 0.0)
+        left_s = first.left_s
+        if self.deadline != _NEVER:
+            operation_s = max(self.deadline - now, 0.0)
+            left_s = operation_s if left_s is None else min(left_s, operation_s)
         return (timed(first, age_s, left_s), *further)
 
     def _key_wait(self) -> Wait:
@@ -210,7 +222,7 @@ def _name_of(key: object) -> str:
 
 def _then(
     try_complete: Callable[[bool], Any], finish: Callable[[Any], Any], timed_out: bool
-) -> Any:
+) -> object:
     """Return what `finish` makes of the value, which NO_ANSWER stands for if it is None."""
     value = try_complete(timed_out)
     if value is None:
@@ -218,6 +230,24 @@ def _then(
     if isinstance(value, Pending):
         return value.then(finish)
     result = finish(None if value is NO_ANSWER else value)
+    return NO_ANSWER if result is None else result
+
+
+def _then_or_fail(
+    try_complete: Callable[[bool], object],
+    finish: Callable[[Any], Any],
+    fail: Fail[object],
+    timed_out: bool,
+) -> object:
+    """Return what `finish` makes of the value, or `fail` of the exception in its place."""
+    try:
+        value = try_complete(timed_out)
+    except BaseException as error:  # noqa: BLE001 - `fail` decides
+        result: object = fail(error)
+    else:
+        if value is None:
+            return None
+        result = then(None if value is NO_ANSWER else value, finish, fail)
     return NO_ANSWER if result is None else result
 
 
@@ -233,7 +263,7 @@ class Purgatory:
         self.name = name
         self.timers = timers
         self.watchers: dict[Hashable, dict[Watcher, None]] = {}
-        self._waiting: dict[Delayed[Any], None] = {}
+        self._waiting: dict[Delayed[object], None] = {}
         self._completed = self._expired = self._dropped = self._high_water = 0
         self._closed = False
         node.add(name, "purgatory", self.figures)
@@ -241,9 +271,9 @@ class Purgatory:
 
     def watch(
         self,
-        delayed: Delayed[Any],
-        lane: Callable[[Delayed[Any]], None],
-        finish: Callable[[Any], None],
+        delayed: Delayed[object],
+        lane: Callable[[Delayed[object]], None],
+        finish: Callable[[object], None],
     ) -> None:
         """Register an operation that is not done yet.
 
@@ -278,7 +308,7 @@ class Purgatory:
             if not watchers:
                 del self.watchers[key]
 
-    def move(self, delayed: Delayed[Any], keys: Sequence[Hashable]) -> None:
+    def move(self, delayed: Delayed[object], keys: Sequence[Hashable]) -> None:
         """Change the keys of an operation, right after a `check`."""
         for key in delayed.keys:
             self.detach(key, delayed)
@@ -293,7 +323,7 @@ class Purgatory:
             for watcher in watchers:
                 watcher.marked(key)
 
-    def check(self, delayed: Delayed[Any]) -> None:
+    def check(self, delayed: Delayed[object]) -> None:
         """Try to complete a marked operation that was taken from its lane."""
         delayed.queued = False
         if delayed.done:
@@ -307,7 +337,7 @@ class Purgatory:
             self._completed += 1
         self._end(delayed, answer)
 
-    def complete_now(self, delayed: Delayed[Any]) -> Any:
+    def complete_now(self, delayed: Delayed[object]) -> object:
         """Try to complete an operation that is not registered.
 
         Returns its answer, or the exception that `try_complete` raised; None: register it.
@@ -319,7 +349,7 @@ class Purgatory:
             self._completed += 1
         return answer
 
-    def _ask(self, delayed: Delayed[Any]) -> Any:
+    def _ask(self, delayed: Delayed[object]) -> object:
         try:
             answer = delayed.try_complete(delayed.timed_out)
             if answer is None and delayed.timed_out:
@@ -330,7 +360,7 @@ class Purgatory:
             return error
         return answer
 
-    def drop(self, delayed: Delayed[Any]) -> None:
+    def drop(self, delayed: Delayed[object]) -> None:
         """End an operation without an answer, registered or not. Idempotent."""
         if not delayed.done:
             self._waiting.setdefault(delayed)
@@ -362,6 +392,7 @@ class Purgatory:
 
     def figures(self) -> Figures:
         oldest = next(iter(self._waiting), None)
+        now = trio.current_time() if oldest else 0.0
         return {
             "waiting": len(self._waiting),
             "high_water": self._high_water,
@@ -369,15 +400,15 @@ class Purgatory:
             "completed": self._completed,
             "expired": self._expired,
             "dropped": self._dropped,
-            "oldest_s": trio.current_time() - oldest.since if oldest and oldest.since else None,
-            "oldest_deadline": None if oldest is None else oldest.deadline,
+            "oldest_s": now - oldest.since if oldest and oldest.since else None,
+            "oldest_left_s": None if oldest is None else oldest.deadline - now,
         }
 
-    def _expire(self, delayed: Delayed[Any]) -> None:
+    def _expire(self, delayed: Delayed[object]) -> None:
         delayed.timed_out = True
         delayed.marked()
 
-    def _end(self, delayed: Delayed[Any], answer: object) -> None:
+    def _end(self, delayed: Delayed[object], answer: object) -> None:
         finish, timer = delayed.finish, delayed.timer
         delayed.done = True
         delayed.lane = delayed.finish = delayed.timer = delayed.about = None

@@ -1,8 +1,9 @@
-"""Garbage is collected rarely while many modules are imported."""
+"""Garbage is collected rarely while many modules are imported, and names are imported late."""
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Final
 
 # Imported modules stay: collecting their objects again with each generation is a fifth of the
@@ -20,3 +21,19 @@ def rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def late_names(package: str, modules: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
+    """Return a `__getattr__` for a package, which imports its names on first use.
+
+    modules: names by module of the package.
+    """
+    module_of = {name: module for module, names in modules.items() for name in names}
+
+    def get(name: str) -> object:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        with rare_collections():
+            return getattr(import_module(f"{package}.{module_of[name]}"), name)
+
+    return get

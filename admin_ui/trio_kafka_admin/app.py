@@ -57,6 +57,7 @@ _STATUS: Final = {
     ErrorCode.INVALID_REQUEST: 400,
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: 403,
     ErrorCode.GROUP_AUTHORIZATION_FAILED: 403,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 403,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: 403,
 }
 
@@ -141,7 +142,13 @@ class AdminApp:
         await send_body(scope, send, await self._renderings.get(key, render), form)
 
     async def _send_download(self, download: Download, scope: Scope, send: Send) -> None:
-        """Make and send a file; viewers that ask for it meanwhile get the same file."""
+        """Make and send a file; viewers that ask for it meanwhile get the same file.
+
+        HEAD makes none: a trace takes its seconds, and costs all tasks.
+        """
+        if is_head(scope):
+            await send_download(scope, send, download, None)
+            return
         reader, query = self._reader(scope), scope["query_string"]
         source = Source(
             reader=reader,
@@ -152,7 +159,8 @@ class AdminApp:
         )
         key = (self._context.pages.generation, reader, "download", download.name, query)
         make = partial(download.make, source)
-        await send_download(scope, send, download, await self._renderings.get(key, make))
+        body = await self._renderings.get(key, make, is_kept=False)
+        await send_download(scope, send, download, body)
 
     def _reader(self, scope: Scope) -> BrokerReader:
         """Return the reader of the request's principal; the HTTP plane knows two at most.
@@ -211,7 +219,7 @@ class AdminApp:
             entry.page,
             await self._registry.listed(),
             place,
-            query=query.decode(),
+            query=query.decode(errors="replace"),
             refresh_ms=0 if ago_s else self._settings.refresh_ms,
             run=self._run(),
             broker=f"broker {self._context.parts.node_id}",

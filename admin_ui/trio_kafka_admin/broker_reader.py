@@ -12,11 +12,12 @@ import trio
 
 from trio_kafka.config.report.describe import Row as SettingRow
 from trio_kafka.coordinators.groups.facts.lag_samples import LagKey, LagSamples
-from trio_kafka.introspect.facts.connections import ConnectionFacts
+from trio_kafka.introspect.facts.connections import ConnectionFacts, ConnectionSearch
 from trio_kafka.introspect.facts.groups import GroupFacts
 from trio_kafka.introspect.facts.requests import OpenedRequest, RequestFacts
 from trio_kafka.introspect.facts.storage import DirectoryFacts
 from trio_kafka.introspect.facts.topics import TopicDetails
+from trio_kafka.introspect.facts.transactions import OpenTransactions, TransactionFacts
 from trio_kafka.introspect.log_tail import LogEvent, LogTail
 from trio_kafka.introspect.recording import Recording
 from trio_kafka.introspect.snapshots import QUEUES, TreeSnapshot
@@ -41,6 +42,7 @@ from trio_kafka.plugin_host.state_access import (
     record_as,
 )
 from trio_kafka.plugin_host.topic_access import TopicPage
+from trio_kafka.plugin_host.transaction_access import TransactionPage
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsResponse
 from trio_kafka.protocol.messages.k10010_describe_requests import DescribeRequestsResponse
 from trio_kafka.requests.inspection import Selection
@@ -53,12 +55,17 @@ from trio_kafka_admin.moments import Moment, read_moment
 from trio_kafka_admin.mute_history import MuteHistory
 from trio_kafka_admin.rate_history import RateHistory
 from trio_kafka_admin.readings.clients import read_client, read_client_page
-from trio_kafka_admin.readings.connections import read_connections
+from trio_kafka_admin.readings.connections import read_connections, search_connections
 from trio_kafka_admin.readings.directories import read_directories
 from trio_kafka_admin.readings.groups import read_group_page, read_groups, sample_lags
 from trio_kafka_admin.readings.requests_in_flight import read_request, read_requests_in_flight
 from trio_kafka_admin.readings.task_stacks import TaskStack, load_stackscope, stack_of
 from trio_kafka_admin.readings.topics import read_topic, read_topic_page
+from trio_kafka_admin.readings.transactions import (
+    read_open_transactions,
+    read_transaction,
+    read_transaction_page,
+)
 from trio_kafka_admin.rewinding import Past
 from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import Snapshots, TreeSnapshots
@@ -160,6 +167,23 @@ class BrokerReader:
             self.context.parts, self._principal, of=of, first=first, most=most
         )
 
+    async def transaction_page(
+        self, *, of: str = "", first: int = 0, most: int, only_open: bool = False
+    ) -> TransactionPage:
+        """Read transactional ids: see `transaction_access.read_transaction_page_as`."""
+        parts = self.context.parts
+        return await read_transaction_page(
+            parts, self._principal, of=of, first=first, most=most, only_open=only_open
+        )
+
+    async def transaction(self, name: str) -> TransactionFacts | None:
+        """Read one transactional id: see `transaction_access.read_transaction_as`."""
+        return await read_transaction(self.context.parts, self._principal, name)
+
+    async def open_transactions(self, *, most: int) -> OpenTransactions:
+        """Read open transactions: see `transaction_access.read_open_transactions_as`."""
+        return await read_open_transactions(self.context.parts, self._principal, most=most)
+
     async def topic_page(self, *, of: str, first: int, most: int) -> TopicPage:
         """Read some topics in their order: see `topic_access.read_topic_page_as`."""
         return await read_topic_page(
@@ -203,6 +227,11 @@ class BrokerReader:
         """See `read_connections`. Raises KafkaError."""
         self._used.add(Operation.DESCRIBE)
         return await read_connections(self.context.parts, self._principal, most=most)
+
+    async def search_connections(self, *, of: str, most: int) -> ConnectionSearch:
+        """See `readings.connections.search_connections`. Raises KafkaError."""
+        self._used.add(Operation.DESCRIBE)
+        return await search_connections(self.context.parts, self._principal, of=of, most=most)
 
     async def directories(self, *, sizes: bool = False) -> Sequence[DirectoryFacts]:
         """See `read_directories`. Raises KafkaError."""

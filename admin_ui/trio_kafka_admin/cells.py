@@ -1,8 +1,10 @@
 """Cells that pages about groups, topics and clients share: names, spans of time, partitions."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
+from trio_kafka_admin.amounts import byte_text
 from trio_kafka_admin.markup import Html, text
 from trio_kafka_admin.page import Place
 from trio_kafka_admin.sparkline import sparkline
@@ -10,12 +12,14 @@ from trio_kafka_admin.table import DASH, Column, Row
 
 LONGEST: Final = 80  # characters of a name that are shown
 _LONGEST_LINKED: Final = 1000  # a longer name makes an address that servers refuse
+_REUSED: Final = 2000  # links of names: most are the same in the next tick
 _MINUTE_S: Final = 60
 _HOUR_S: Final = 3600
 _RANGES: Final = 12  # runs of partitions that are shown
 HISTORY_S: Final = 15 * 60.0
 
 
+@lru_cache(_REUSED)
 def name_link(name: str, page: str, place: Place) -> Html:
     """Return a name as a link to the page about it. A long name is cut, and a very long one is no
     link.
@@ -58,6 +62,17 @@ def spans(key: str, head: str, about: str = "") -> Column:
     return Column(
         head=head,
         show=lambda row: text(span(row[key])) if row[key] is not None else DASH,
+        sort=lambda row: row[key],
+        number=True,
+        about=about,
+    )
+
+
+def sizes(key: str, head: str, about: str = "") -> Column:
+    """Return a column of bytes, with a unit."""
+    return Column(
+        head=head,
+        show=lambda row: DASH if row[key] is None else text(byte_text(row[key])),
         sort=lambda row: row[key],
         number=True,
         about=about,

@@ -58,6 +58,8 @@ class ConnectionRow:
     unsent_bytes: int
     requests: int
     requests_per_s: float | None
+    received_bytes: int | None
+    sent_bytes: int | None
     not_read: str
 
 
@@ -106,13 +108,14 @@ class ClientDetail:
 @frozen(kw_only=True)
 class ClientsAnswer:
     """Data of the page. total: client ids that there are; the rows begin with the one after
-    `first`. closed: connections that were closed last.
+    `first`; of: text that they contain. closed: connections that were closed last.
 
     client: the one that is asked for by name; then there are no rows.
     """
 
     total: int
     first: int
+    of: str
     clients: tuple[ClientRow, ...]
     closed: tuple[ClosedConnectionFacts, ...]
     client: ClientDetail | None
@@ -147,6 +150,8 @@ def connection_row(
         unsent_bytes=connection.unsent_bytes,
         requests=requests,
         requests_per_s=None if per_s is None else per_s[0],
+        received_bytes=connection.received_bytes,
+        sent_bytes=connection.sent_bytes,
         not_read="; ".join(wait.words for wait in connection.waits),
     )
     return attrs.asdict(row, recurse=False)

@@ -82,7 +82,8 @@ class GroupDetail:
 
 @frozen(kw_only=True)
 class GroupsAnswer:
-    """Data of the page. total: groups that there are; the rows begin with the one after `first`.
+    """Data of the page. total: groups that there are; the rows begin with the one after
+    `first`; of: text that they contain.
 
     group: the one that is asked for by name; then there are no rows. unsampled: partitions without
     a history, as there are too many.
@@ -90,6 +91,7 @@ class GroupsAnswer:
 
     total: int
     first: int
+    of: str
     groups: tuple[GroupRow, ...]
     group: GroupDetail | None
     unsampled: int

@@ -14,6 +14,7 @@ from trio_kafka_admin.page import Page, Place
 _VIEWPORT: Final = "width=device-width, initial-scale=1"
 _GROUPS: Final = ((40, "Traffic"), (50, "Inside"), (100, "Broker"))
 _LAST_GROUP: Final = "More"
+STYLES: Final = ("app.css", "cards.css", "landing.css")
 SCRIPTS: Final = ("idiomorph.js", "app.js")
 
 
@@ -116,8 +117,7 @@ def _top(title: str, place: Place) -> Html:
         begin("meta", name="viewport", content=_VIEWPORT),
         tag("title", text(f"{title} - trio-kafka")),
         begin("link", rel="icon", href=place.address("static/icon.svg")),
-        begin("link", rel="stylesheet", href=place.address("static/app.css")),
-        begin("link", rel="stylesheet", href=place.address("static/landing.css")),
+        *(begin("link", rel="stylesheet", href=place.address(f"static/{name}")) for name in STYLES),
         *(tag("script", src=place.address(f"static/{name}"), defer=True) for name in SCRIPTS),
     ]
     return join([Html('<!doctype html><html lang="en">'), tag("head", *within), Html("<body>")])

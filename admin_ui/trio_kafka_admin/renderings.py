@@ -49,13 +49,16 @@ class Renderings(Generic[R]):
     _kept: dict[Hashable, _Kept[R]] = field(factory=dict, init=False)  # the oldest first
     _turns: dict[Hashable, _Turn] = field(factory=dict, init=False)
 
-    async def get(self, key: Hashable, render: Callable[[], Awaitable[R]]) -> R:
+    async def get(
+        self, key: Hashable, render: Callable[[], Awaitable[R]], *, is_kept: bool = True
+    ) -> R:
         """Return the rendering of `key`, made by `render` unless a fresh one is there.
 
+        is_kept: False: only viewers that wait for it share it, as it is large.
         Raises HttpError(503) if too many are being made, and what `render` raises.
         """
         since = trio.current_time()
-        async with self._turn(key):
+        async with self._turn(key, is_kept=is_kept):
             kept = self._kept.get(key)
             if kept is not None and kept.ended >= since:  # this viewer waited for it, however long
                 return kept.rendering
@@ -72,7 +75,7 @@ class Renderings(Generic[R]):
             return rendering
 
     @asynccontextmanager
-    async def _turn(self, key: Hashable) -> AsyncIterator[None]:
+    async def _turn(self, key: Hashable, *, is_kept: bool) -> AsyncIterator[None]:
         """Let one viewer after the other look for the rendering of a key."""
         turn = self._turns.setdefault(key, _Turn())
         turn.viewers += 1
@@ -83,6 +86,8 @@ class Renderings(Generic[R]):
             turn.viewers -= 1
             if not turn.viewers:
                 del self._turns[key]
+                if not is_kept:
+                    self._kept.pop(key, None)
 
     def _forget_old(self) -> None:
         """Drop what is no longer fresh, and the oldest of too many."""

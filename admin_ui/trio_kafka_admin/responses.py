@@ -15,7 +15,7 @@ from trio_kafka_http.asgi_json import send_json
 Headers = Iterable[tuple[bytes, bytes]]
 Form = Literal["html", "json"]
 """Form of a page."""
-PIECES_PER_TURN: Final = 8  # pieces of a page between two checkpoints: below 1 ms
+PIECES_PER_TURN: Final = 16  # pieces of a page between two checkpoints: below 2 ms
 _CONTENT_TYPES: Final[Mapping[Form, bytes]] = {
     "html": b"text/html; charset=utf-8",
     "json": b"application/json",

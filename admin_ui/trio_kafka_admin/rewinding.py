@@ -54,13 +54,15 @@ class Past:
     async def at(self, ago_s: float) -> tuple[Data, float]:
         """Return the data whose age is nearest to `ago_s`, and their age.
 
+        Data of less than half that age are not the past: if others are kept, these are returned.
         Raises HttpError(404) if nothing was kept.
         """
         self._forget_old()
         if not self._kept:
             raise HttpError(404, "nothing is kept of this page: it is kept while it is open")
-        time = trio.current_time() - ago_s
-        nearest = min(self._kept, key=lambda kept: abs(kept.at - time))
+        now = trio.current_time()
+        past = [kept for kept in self._kept if now - kept.at >= ago_s / 2] or [self._kept[0]]
+        nearest = min(past, key=lambda kept: abs(now - ago_s - kept.at))
         pieces = list[bytes]()
         for piece in nearest.body.decompressed():
             pieces.append(piece)

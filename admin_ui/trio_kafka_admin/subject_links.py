@@ -6,7 +6,7 @@ One mapping for all pages, so that a group, a topic or a directory is found at o
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from trio_kafka.introspect.waits import Subject, SubjectKind
+from trio_kafka.introspect.waits import Subject, SubjectKind, group_and_member
 from trio_kafka_admin.markup import Html, join, tag, text
 from trio_kafka_admin.page import Place
 
@@ -31,6 +31,8 @@ def subject_address(subject: Subject, place: Place) -> str:
 def subject_link(subject: Subject, place: Place) -> Html:
     """Return kind and name of a subject as a link; a long name is cut."""
     name = subject.name
+    if subject.kind == "member":
+        name = "/".join(group_and_member(name))
     shown = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
     link = tag("a", text(shown), href=subject_address(subject, place))
     return join([text(f"{subject.kind} "), link])
@@ -54,11 +56,8 @@ def _of_page(page: str) -> Callable[[str, Place], str]:
 
 
 def _of_member(name: str, place: Place) -> str:
-    """Return the address of the group in `group/member id`.
-
-    A group whose id has a slash is not found: member ids may have slashes, too.
-    """
-    return place.address("groups", name=name.partition("/")[0])
+    """Return the address of the group of a member."""
+    return place.address("groups", name=group_and_member(name)[0])
 
 
 def _of_partition(name: str, place: Place) -> str:
@@ -86,4 +85,5 @@ _ADDRESSES: Final[Mapping[SubjectKind, Callable[[str, Place], str]]] = {
     "quota": _of_page("quotas"),
     "request": _of_request,
     "topic": _of_name("topics"),
+    "transaction": _of_name("transactions"),
 }

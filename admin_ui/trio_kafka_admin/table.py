@@ -7,6 +7,7 @@ as labels. A table with many columns needs a wider screen.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from attrs import frozen
@@ -20,10 +21,12 @@ _PADDING: Final = 24
 _NUMBER_WIDTH: Final = 80  # pixels of a column, with which it is still easy to read
 _TEXT_WIDTH: Final = 135
 _LONG_WIDTH: Final = 240
+_WHOLE: Final = 9  # characters of a word that is never broken, such as PLAINTEXT
 _SMALL: Final = 340  # a table as wide as this fits a phone
 _NARROW: Final = 720  # a table as wide as this fits a screen of 760 px
 _MIDDLE: Final = 1200  # one of 1240 px
 _WIDE: Final = 1500  # one of 1560 px
+_REUSED: Final = 2048  # texts of cells whose words are known: most are the same in the next tick
 _TAG: Final = re.compile("<[^>]*>")
 
 
@@ -100,7 +103,8 @@ def table(
             ]
             start = begin("table", id=name, class_=_width_class(columns))
             yield join([start, tag("thead", tag("tr", *heads)), begin("tbody")])
-        yield tag("tr", *(cell.cell(row, longest) for cell in cells), data_key=str(key(row)))
+        shown_cells = "".join([cell.cell(row, longest) for cell in cells])
+        yield Html(f'<tr data-key="{text(key(row))}">{shown_cells}</tr>')
     yield Html("</tbody></table>") if begun else tag("p", text(empty), class_="empty")
 
 
@@ -121,7 +125,7 @@ class _Cells:
         value = None if self.column.sort is None else self.column.sort(row)
         if value is None:
             return Html(f"{start}>{content}</td>")
-        shown_value = value if isinstance(value, int | float) else text(value)
+        shown_value = text(value) if isinstance(value, str) else value
         return Html(f'{start} data-value="{shown_value}">{content}</td>')
 
 
@@ -132,6 +136,7 @@ def _cells(column: Column) -> _Cells:
     return _Cells(column, usual.removesuffix(">"), broken.removesuffix(">"))
 
 
+@lru_cache(_REUSED)
 def _has_word(content: Html, longest: int) -> bool:
     """Return whether a word of the text, without tags, is longer than `longest`."""
     words = _TAG.sub(" ", content).split() if "<" in content else content.split()
@@ -152,7 +157,7 @@ def _longest_word(columns: Sequence[Column]) -> int:
     screen = next((limit for limit in (_SMALL, _NARROW, _MIDDLE) if width <= limit), _WIDE)
     texts = sum(not column.number for column in columns)
     room = screen - _NUMBER_WIDTH * (len(columns) - texts)
-    return max((room // max(texts, 1) - _PADDING) // _CHARACTER, 1)
+    return max((room // max(texts, 1) - _PADDING) // _CHARACTER, _WHOLE)
 
 
 def _width(column: Column) -> int:

@@ -73,13 +73,15 @@ class TopicDetail:
 
 @frozen(kw_only=True)
 class TopicsAnswer:
-    """Data of the page. total: topics that there are; the rows begin with the one after `first`.
+    """Data of the page. total: topics that there are; the rows begin with the one after
+    `first`; of: text that they contain.
 
     topic: the one that is asked for by name; then there are no rows.
     """
 
     total: int
     first: int
+    of: str
     topics: tuple[TopicRow, ...]
     topic: TopicDetail | None
 

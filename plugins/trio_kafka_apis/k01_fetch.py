@@ -28,18 +28,17 @@ from trio_kafka.protocol.messages.k01_fetch import (
     FetchResponse,
     FetchTopic,
     ForgottenTopic,
-    LeaderIdAndEpoch,
-    NodeEndpoint,
     PartitionData,
 )
 from trio_kafka.replication.leader.fetch import FetchAnswer, limits_of
 from trio_kafka.replication.leader.fetches import Fetches, Resolve, readable, readable_by_none
 from trio_kafka.replication.leader.read import Isolation, PartitionFetch, PartitionRead
 from trio_kafka.replication.leader.sessions import FetchKey
-from trio_kafka.replication.partition import LED_ELSEWHERE
 from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
+from trio_kafka.requests.current_leaders import leader_endpoints, name_leader
+from trio_kafka.requests.lazy_arrays import in_columns
 from trio_kafka.requests.rows import Pairs, for_each
 from trio_kafka.requests.throttling.throttle import Throttle
 from trio_kafka.security.operations import Operation
@@ -142,31 +141,23 @@ class _Fetch:
         )
         row.records = b"" if read.range is None else read.range
         if read.error is not None:
-            self.set_error(row, part[0], read.error.code)
+            row.error_code = read.error.code
+            if row.error_code not in NOT_READ:
+                row.aborted_transactions = None
+            if self.context.version >= LEADERS_SINCE:
+                name_leader(row, self.context, part[0], self.leaders)
         elif self.request.isolation_level != COMMITTED:
             row.aborted_transactions = None
         elif read.aborted:
-            row.aborted_transactions = [
-                AbortedTransaction(entry.producer_id, entry.first_offset) for entry in read.aborted
-            ]
+            row.aborted_transactions = in_columns(
+                AbortedTransaction, (read.aborted.producer_ids, read.aborted.first_offsets)
+            )
         if read.diverging is not None:
             row.diverging_epoch = EpochEndOffset(read.diverging.epoch, read.diverging.end_offset)
         self.rows.append(row)
 
-    def set_error(self, row: PartitionData, key: FetchKey, code: ErrorCode) -> None:
-        """Set the error of a row. Of a partition that is led elsewhere, name the leader."""
-        row.error_code = code
-        if code not in NOT_READ:
-            row.aborted_transactions = None
-        if code in LED_ELSEWHERE and self.context.version >= LEADERS_SINCE:
-            topic = self.context.image.topic(key[0])
-            state = None if topic is None else topic.partitions.get(key[1])
-            if state is not None:
-                row.current_leader = LeaderIdAndEpoch(state.leader, state.leader_epoch)
-                self.leaders.add(state.leader)
-
     def finished(self) -> FetchResponse:
         """Return the response."""
         if self.leaders and self.context.version >= ENDPOINTS_SINCE:
-            self.response.node_endpoints = self.context.endpoints(self.leaders, NodeEndpoint)
+            self.response.node_endpoints = leader_endpoints(self.context, self.leaders)
         return self.response

@@ -16,7 +16,7 @@ from typing import Final
 import trio
 
 from trio_kafka.introspect.tree import Node
-from trio_kafka.introspect.tree_reader import LONGEST, LONGEST_NAME, MOST, choose, find, walk
+from trio_kafka.introspect.tree_reader import LONGEST, LONGEST_NAME, MOST, find, walk
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     BOOLEAN,
@@ -46,7 +46,7 @@ async def describe_tree(request: DescribeTreeRequest, context: Context) -> Encod
     most = MOST if request.max_nodes < 0 else min(request.max_nodes, MOST)
     rows: list[bytes] = []
     truncated = False
-    for step in choose(walk(top, request.max_depth), request.kinds):
+    for step in walk(top, request.max_depth, request.kinds):
         if step is not None:
             if len(rows) >= most:
                 truncated = True

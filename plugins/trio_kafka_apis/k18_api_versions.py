@@ -3,13 +3,15 @@
 Never waits. The encoded response is cached until the registry or the features change. An unknown
 version is answered in version 0 with UNSUPPORTED_VERSION and the versions of this API, so that the
 client retries (KIP-511). A client that names the broker it expects is told if this is another one
-(KIP-1242). Produce is listed from version 0 on, as Kafka does for librdkafka, although versions 0
-to 2 are not served.
+(KIP-1242). The APIs of telemetry are listed while there is a subscription: a client that sees them
+asks at once, and librdkafka logs each time. Produce is listed from version 0 on, as Kafka does for
+librdkafka, although versions 0 to 2 are not served.
 
 Needs no permission, as in Kafka: it comes before authentication.
 """
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -24,12 +26,14 @@ from trio_kafka.protocol.messages.k18_api_versions import (
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.parts import Features
+from trio_kafka.requests.parts import Features, MissingPartError
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded
+from trio_kafka.telemetry.client_telemetry import ClientTelemetry
 
 API_VERSIONS: Final = 18
 PRODUCE: Final = 0
+TELEMETRY: Final = frozenset({71, 72})
 NO_NODE: Final = -1
 LONGEST: Final = 256  # characters of the software's name, and of its version, that are kept
 # What a name or a version of client software may be. Source: KIP-511.
@@ -56,15 +60,27 @@ def api_versions(request: ApiVersionsRequest, context: Context) -> Encoded:
     if version >= 5:
         _check_place(request, context)
     cache, epoch = context[Registry].cache, context[Features].epoch
-    answer: tuple[int, Encoded] | None = cache.get((API_VERSIONS, version))
+    pushes = _is_subscribed(context)
+    answer: tuple[int, Encoded] | None = cache.get((API_VERSIONS, version, pushes))
     if answer is None or answer[0] != epoch:
-        answer = epoch, Encoded(to_bytes(make_response(context, version), version))
-        cache[API_VERSIONS, version] = answer
+        response = make_response(context, version, unlisted=() if pushes else TELEMETRY)
+        answer = epoch, Encoded(to_bytes(response, version))
+        cache[API_VERSIONS, version, pushes] = answer
     return answer[1]
 
 
-def make_response(context: Context, version: int) -> ApiVersionsResponse:
-    """Return the APIs and features that are served now.
+def _is_subscribed(context: Context) -> bool:
+    """Return whether any client is to push metrics."""
+    try:
+        return context[ClientTelemetry].is_subscribed
+    except MissingPartError:
+        return False
+
+
+def make_response(
+    context: Context, version: int, unlisted: Collection[int] = ()
+) -> ApiVersionsResponse:
+    """Return the APIs and features that are served now. unlisted: keys that are left out.
 
     Before version 4 a feature whose lowest level is 0 is left out: clients cannot parse it.
     """
@@ -82,6 +98,7 @@ def make_response(context: Context, version: int) -> ApiVersionsResponse:
         api_keys=[
             ApiVersion(api.key, 0 if api.key == PRODUCE else api.first, api.last)
             for api in context[Registry]
+            if api.key not in unlisted
         ],
         supported_features=supported,
         finalized_features_epoch=features.epoch,

@@ -41,8 +41,6 @@ from trio_kafka.security.operations import Operation
 FENCED_SINCE: Final = 2  # clients know PRODUCER_FENCED
 BROKERS_SINCE: Final = 4
 MOST_TRANSACTIONS: Final = 1000  # of one request of a broker: 10 ms
-GENERIC_SINCE: Final = 5  # brokers know TRANSACTION_ABORTABLE
-_ABORTABLE: Final = ErrorCode.TRANSACTION_ABORTABLE
 Errors = Mapping[TopicPartition, ErrorCode]
 
 
@@ -143,8 +141,6 @@ def _of_each(
 def _in_version(code: ErrorCode, version: int) -> ErrorCode:
     if code is ErrorCode.PRODUCER_FENCED and version < FENCED_SINCE:
         return ErrorCode.INVALID_PRODUCER_EPOCH
-    if code is _ABORTABLE and version < GENERIC_SINCE:
-        return ErrorCode.INVALID_TXN_STATE
     return code
 
 

@@ -4,13 +4,15 @@ The offsets count once the transaction is committed; until its end a consumer th
 offsets gets UNSTABLE_OFFSET_COMMIT. The transaction coordinator is asked first whether the group is
 part of the transaction; from version 5 on it becomes part of it. Waits, parked, until the records
 are committed. A member must be of the current generation or epoch. From version 6 on topics are
-named by id. Source: KIP-98, KIP-447, KIP-890, KIP-516.
+named by id. Up to version 1 a coordinator that loads is COORDINATOR_NOT_AVAILABLE. Source: KIP-98,
+KIP-447, KIP-890, KIP-516.
 
 Needs WRITE on the transactional id and READ on the group, without which the whole request fails,
 and READ on each topic.
 """
 
 from functools import partial
+from itertools import repeat
 from operator import attrgetter
 from typing import Final
 
@@ -37,6 +39,7 @@ from trio_kafka.requests.offsets_to_commit import OffsetsToCommit
 from trio_kafka.requests.rows import rows
 from trio_kafka.security.operations import Operation
 
+LOADING_SINCE: Final = 2  # KAFKA-7296: older clients crash at COORDINATOR_LOAD_IN_PROGRESS
 ABORTABLE_SINCE: Final = 4  # KIP-890: clients know TRANSACTION_ABORTABLE
 ADDS_SINCE: Final = 5  # KIP-890: the request adds the group to the transaction
 IDS_SINCE: Final = 6
@@ -95,6 +98,10 @@ class _Commit(OffsetsToCommit):
         self, admission: Admission, at: TopicPartition, codes: list[list[int]]
     ) -> Eventual[TxnOffsetCommitResponse]:
         request = self.request
+        try:
+            guard = admission.offsets_guard(at)
+        except KafkaError as error:
+            return self._respond(codes, error)
         commit = Commit(
             request.group_id,
             self.topics,
@@ -106,26 +113,36 @@ class _Commit(OffsetsToCommit):
             commit=commit,
             producer_id=request.producer_id,
             producer_epoch=request.producer_epoch,
-            guard=admission.offsets_guard(at),
+            guard=guard,
         )
         stored = self.context[GroupCoordinator].offsets.commit_in_transaction(pending)
         return then(stored, partial(self._respond, codes))
 
     def _respond(
-        self, codes: list[list[int]], of_group: list[int]
+        self, codes: list[list[int]], of_group: list[int] | KafkaError
     ) -> Eventual[TxnOffsetCommitResponse]:
-        """Return the response. of_group: in the order of the zeros among the codes."""
+        """Return the response. of_group: in the order of the zeros among the codes, or one error
+        for all of them.
+        """
         topics = self.request.topics
         in_order = (code for of_topic in codes for code in of_topic)
-        stored = iter(of_group)
+        stored = repeat(int(of_group.code)) if isinstance(of_group, KafkaError) else iter(of_group)
+        version = self.context.version
         return rows(
             topics,
             _partitions,
             lambda _, row: TxnOffsetCommitResponsePartition(
-                row.partition_index, next(in_order) or next(stored)
+                row.partition_index, _in_version(next(in_order) or next(stored), version)
             ),
             lambda answered: TxnOffsetCommitResponse(topics=answered),
             group=lambda topic, answers: TxnOffsetCommitResponseTopic(
                 topic.name, topic.topic_id, answers
             ),
         )
+
+
+def _in_version(code: int, version: int) -> int:
+    """Return the error that a client of this version knows."""
+    if code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < LOADING_SINCE:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return code

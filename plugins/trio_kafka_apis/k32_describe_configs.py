@@ -17,6 +17,7 @@ from trio_kafka.config.report.describe import (
     Row,
     describe_broker,
     describe_broker_defaults,
+    describe_client_metrics,
     describe_group,
     describe_topic,
 )
@@ -141,6 +142,12 @@ def _rows(
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "an empty group name: expected a name")
         return describe_group(image.config(ConfigResourceType.GROUP, name), layers, names)
+    if resource.resource_type == ConfigResourceType.CLIENT_METRICS:
+        if not name:
+            reason = "an empty subscription name: expected a name"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, reason)
+        texts = image.config(ConfigResourceType.CLIENT_METRICS, name)
+        return describe_client_metrics(texts, layers, names)
     kind = ConfigResourceType(resource.resource_type).name
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"settings of type {kind} are not served yet")
 

@@ -1,7 +1,8 @@
 """ListTransactions (key 66): list the transactional ids that this broker coordinates.
 
 Waits while shards with many ids are searched. If a shard is being loaded, the whole response is
-COORDINATOR_LOAD_IN_PROGRESS, so that a client never takes a part for the whole. Version 1 has a
+COORDINATOR_LOAD_IN_PROGRESS, so that a client never takes a part for the whole; it names no unknown
+state then. After the stop it is COORDINATOR_NOT_AVAILABLE. Version 1 has a
 filter by duration, version 2 one by a regular expression in RE2's syntax. Source: KIP-664, KIP-994,
 KIP-1152.
 
@@ -9,6 +10,7 @@ Ids without DESCRIBE are left out.
 """
 
 from functools import partial
+from itertools import chain
 
 from trio_kafka.coordinators.groups.consumer.regex_pattern import compiled
 from trio_kafka.coordinators.transactions.coordinator import TransactionCoordinator
@@ -28,6 +30,7 @@ from trio_kafka.requests.lazy_arrays import lazily
 from trio_kafka.requests.rows import for_each
 from trio_kafka.security.operations import Operation
 
+Shards = list[list[Transaction] | KafkaError]
 _STATES = {state.value: state for state in State}
 
 
@@ -37,8 +40,6 @@ def list_transactions(
 ) -> Eventual[ListTransactionsResponse]:
     names = dict.fromkeys(request.state_filters)
     unknown = [name for name in names if name not in _STATES]
-    if unknown and len(unknown) == len(names):
-        return ListTransactionsResponse(unknown_state_filters=unknown)
     pattern = request.transactional_id_pattern
     chosen = TransactionFilter(
         states=frozenset(_STATES[name] for name in names if name in _STATES),
@@ -47,20 +48,34 @@ def list_transactions(
         matches=compiled(pattern).fullmatch if pattern else None,
     )
     listed = context[TransactionCoordinator].list(chosen)
+    if unknown and len(unknown) == len(names):  # no state is left, which would choose all
+        return then(listed, partial(_respond_without_ids, unknown))
     return then(listed, partial(_respond, context, unknown))
 
 
+def _error_of(shards: Shards) -> ErrorCode:
+    """Return the error of the whole response; NONE: every shard is there."""
+    for shard in shards:
+        # NOT_COORDINATOR: the shard has just moved elsewhere.
+        if isinstance(shard, KafkaError) and shard.code is not ErrorCode.NOT_COORDINATOR:
+            return shard.code
+    return ErrorCode.NONE
+
+
+def _respond_without_ids(unknown: list[str], shards: Shards) -> ListTransactionsResponse:
+    code = _error_of(shards)
+    return ListTransactionsResponse(error_code=code, unknown_state_filters=[] if code else unknown)
+
+
 def _respond(
-    context: Context, unknown: list[str], shards: list[list[Transaction] | KafkaError]
+    context: Context, unknown: list[str], shards: Shards
 ) -> Eventual[ListTransactionsResponse]:
-    listed: list[Transaction] = []
-    for transactions in shards:
-        if not isinstance(transactions, KafkaError):
-            listed += transactions
-        elif transactions.code is not ErrorCode.NOT_COORDINATOR:  # else it has just moved elsewhere
-            return ListTransactionsResponse(
-                error_code=transactions.code, unknown_state_filters=unknown
-            )
+    code = _error_of(shards)
+    if code:
+        return ListTransactionsResponse(error_code=code)
+    listed = list(
+        chain.from_iterable(shard for shard in shards if not isinstance(shard, KafkaError))
+    )
     visible: list[Transaction] = []
 
     def add_if_visible(transaction: Transaction) -> None:

@@ -2,8 +2,8 @@
 
 Never waits. Version 0 lists subscriptions to client metrics only; version 1 adds the type to each
 item, and a filter by type, where none means all. An unknown type is UNSUPPORTED_VERSION. Brokers
-are those that serve on the listener of the request; groups are those with settings of their own.
-This broker has no resources of type CLIENT_METRICS yet. Source: KIP-1000, KIP-1142.
+are those that serve on the listener of the request; groups and subscriptions to client metrics are
+those with settings. Source: KIP-1000, KIP-1142.
 
 Needs DESCRIBE_CONFIGS on the cluster.
 """
@@ -65,9 +65,9 @@ def _names(kind: ConfigResourceType, context: Context) -> Iterator[str]:
             for broker in endpoints_on(image, context.listener):
                 if not broker.fenced:
                     yield str(broker.node)
-        case ConfigResourceType.GROUP:
+        case ConfigResourceType.GROUP | ConfigResourceType.CLIENT_METRICS:
             for resource_type, name in image.configs:
-                if resource_type == ConfigResourceType.GROUP:
+                if resource_type == kind:
                     yield name
         case _:
             return

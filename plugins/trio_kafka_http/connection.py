@@ -15,7 +15,6 @@ from trio_kafka_http.socket_stream import SocketStream
 if TYPE_CHECKING:
     from trio_kafka_http.serving import Engine
 
-_GRACE_S: Final = 1.0  # time for hypercorn to close an idle connection by itself
 _PROBE_S: Final = 2.0  # time for the head of a probe
 
 
@@ -32,7 +31,7 @@ class Connection:
         self.local = socket.local.host
         self.probes_only = probes_only
         self.was_refused = False
-        idle_s = settings.idle_timeout_ms / 1000 + _GRACE_S
+        idle_s = settings.idle_timeout_ms / 1000
         self.node = node.add(str(socket.peer), "connection", self._figures)
         self._scope = trio.CancelScope()
         self._stream = SocketStream(

@@ -15,9 +15,11 @@ from trio_kafka_metrics import (
     groups,
     native_metrics,
     network,
+    pushed,
     replicas,
     requests,
     traffic,
+    transactions,
 )
 from trio_kafka_metrics.metric_values import Metric, MetricValues, native
 from trio_kafka_metrics.requests import RequestMetrics
@@ -42,6 +44,8 @@ _SOURCES: Final = (
     (replicas, replicas.read_replicas),
     (cleaner, cleaner.read_cleaner),
     (groups, groups.read_groups),
+    (transactions, transactions.read_transactions),
+    (pushed, pushed.read_pushed),
 )
 
 

@@ -39,7 +39,6 @@ ABSENT: Final = {
     "kafka_network_requestmetrics_messageconversionstimems": _CONVERSIONS,
     "kafka_network_requestmetrics_temporarymemorybytes": _CONVERSIONS,
     "kafka_network_socketserver_expiredconnectionskilledcount": "SASL is not served yet",
-    "kafka_server_addpartitionstotxnmanager_": "transactions have no metrics yet",
     "kafka_server_assignmentsmanager_": "replicas do not move between directories yet",
     "kafka_server_brokermetadatalistener_": _TIMES,
     "kafka_server_brokermetadatametrics_ignored_static_voters": _ONE_VOTER,
@@ -80,9 +79,6 @@ ABSENT: Final = {
     "kafka_server_replicafetchermanager_": _ONE_BROKER,
     "kafka_server_replicamanager_failedisrupdates_total": _ONE_BROKER,
     "kafka_server_replicamanager_isr": _ONE_BROKER,
-    "kafka_server_replicamanager_partitionswithlatetransactionscount": (
-        "transactions have no metrics yet"
-    ),
     "kafka_server_share": _SHARES,
     "kafka_server_snapshotemitter_": _TIMES,
 }

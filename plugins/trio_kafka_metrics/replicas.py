@@ -40,6 +40,10 @@ REASSIGNING = of_bean(
     f"{_MANAGER}ReassigningPartitions", "Led here, with a reassignment in progress."
 )
 PRODUCERS = of_bean(f"{_MANAGER}ProducerIdCount", "Idempotent producers with known sequences.")
+LATE = of_bean(
+    f"{_MANAGER}PartitionsWithLateTransactionsCount",
+    "Partitions with a transaction open for five minutes more than transaction.max.timeout.ms.",
+)
 
 OF_UNDER_REPLICATED = of_bean(
     f"{_PARTITION}UnderReplicated{_AT}", "1: led here, with replicas out of sync."
@@ -132,6 +136,7 @@ class _Sums:
     at_minimum: int = 0
     reassigning: int = 0
     producers: int = 0
+    late: int = 0
 
 
 def read_replicas(parts: Parts, collected: MetricValues) -> Steps[None]:
@@ -177,11 +182,12 @@ def _read_directories(parts: Parts, collected: MetricValues) -> None:
 
 def _read_partitions(parts: Parts, collected: MetricValues) -> Steps[None]:
     sums, image = _Sums(), parts.metadata.image
+    longest_timeout_ms = parts.config.transaction_max_timeout_ms
     of_partitions, of_logs = _Columns(collected, _BY_PARTITION), _Columns(collected, _BY_LOG)
     partitions = parts.replicas.partitions
     for number, partition in enumerate(partitions, 1):
         state = _state_of(partition)
-        _sum_up(sums, partition, state)
+        _sum_up(sums, partition, state, longest_timeout_ms)
         if partition.is_leader:
             registered = image.partition(partition.at)
             sums.reassigning += registered is not None and bool(
@@ -216,6 +222,7 @@ def _read_partitions(parts: Parts, collected: MetricValues) -> Steps[None]:
     collected.set(AT_MINIMUM, sums.at_minimum)
     collected.set(REASSIGNING, sums.reassigning)
     collected.set(PRODUCERS, sums.producers)
+    collected.set(LATE, sums.late)
 
 
 _BY_PARTITION: Final = (
@@ -239,14 +246,18 @@ def _state_of(partition: Partition) -> tuple[int, ...]:
     return (in_sync < replicas, in_sync, replicas, in_sync < minimum, in_sync == minimum, lag)
 
 
-def _sum_up(sums: _Sums, partition: Partition, state: tuple[int, ...]) -> None:
+def _sum_up(
+    sums: _Sums, partition: Partition, state: tuple[int, ...], longest_timeout_ms: int
+) -> None:
     sums.leaders += partition.is_leader
     sums.offline += isinstance(partition.role, Offline)
     sums.under_replicated += state[0]
     sums.under_minimum += state[3]
     sums.at_minimum += state[4]
     if partition.log is not None:
-        sums.producers += len(partition.log.producers)
+        producers, now_ms = partition.log.producers, partition.log.now_ms()
+        sums.producers += len(producers)
+        sums.late += producers.has_late_transaction(now_ms, longest_timeout_ms)
 
 
 class _Columns:

@@ -18,6 +18,8 @@ from trio_kafka.protocol.messages import k23_offset_for_leader_epoch as k23
 from trio_kafka.protocol.messages import k24_add_partitions_to_txn as k24
 from trio_kafka.protocol.messages import k27_write_txn_markers as k27
 from trio_kafka.protocol.messages import k28_txn_offset_commit as k28
+from trio_kafka.protocol.messages import k30_create_acls as k30
+from trio_kafka.protocol.messages import k31_delete_acls as k31
 from trio_kafka.protocol.messages import k32_describe_configs as k32
 from trio_kafka.protocol.messages import k33_alter_configs as k33
 from trio_kafka.protocol.messages import k34_alter_replica_log_dirs as k34
@@ -38,25 +40,36 @@ from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
 from trio_kafka.protocol.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest
 from trio_kafka.protocol.messages.k26_end_txn import EndTxnRequest
+from trio_kafka.protocol.messages.k29_describe_acls import DescribeAclsRequest
 from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
+from trio_kafka.protocol.messages.k43_elect_leaders import ElectLeadersRequest
 from trio_kafka.protocol.messages.k46_list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
 )
 from trio_kafka.protocol.messages.k48_describe_client_quotas import DescribeClientQuotasRequest
+from trio_kafka.protocol.messages.k55_describe_quorum import DescribeQuorumRequest
 from trio_kafka.protocol.messages.k57_update_features import (
     FeatureUpdateKey,
     UpdateFeaturesRequest,
 )
 from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
+from trio_kafka.protocol.messages.k64_unregister_broker import UnregisterBrokerRequest
 from trio_kafka.protocol.messages.k65_describe_transactions import DescribeTransactionsRequest
 from trio_kafka.protocol.messages.k66_list_transactions import ListTransactionsRequest
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from trio_kafka.protocol.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest
+from trio_kafka.protocol.messages.k71_get_telemetry_subscriptions import (
+    GetTelemetrySubscriptionsRequest,
+)
+from trio_kafka.protocol.messages.k72_push_telemetry import PushTelemetryRequest
 from trio_kafka.protocol.messages.k74_list_config_resources import ListConfigResourcesRequest
 from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeRequest
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsRequest
 from trio_kafka.protocol.messages.k10003_reload_plugin import ReloadPluginRequest
 from trio_kafka.protocol.messages.k10004_run_job import RunJobRequest
+from trio_kafka.protocol.messages.k10005_describe_client_metrics import (
+    DescribeClientMetricsRequest,
+)
 from trio_kafka.protocol.messages.k10010_describe_requests import DescribeRequestsRequest
 from trio_kafka.protocol.schema import message_of
 
@@ -201,10 +214,20 @@ def _of_cluster(names: Names) -> Iterator[Example]:
     yield Example(InitProducerIdRequest("transaction", 1000, enable2_pc=True), 6)
     yield from _of_transactions(names)
     yield Example(DescribeClientQuotasRequest(), 1, lists=True)
+    yield Example(DescribeAclsRequest(1, None, 1, None, None, 1, 1), 3, lists=True)
+    created = k30.AclCreation(2, names.topic, 3, "User:secret-user", "*", 3, 3)
+    yield Example(k30.CreateAclsRequest([created]), 3)
+    deleted = k31.DeleteAclsFilter(2, names.topic, 3, "User:secret-user", "*", 3, 3)
+    yield Example(k31.DeleteAclsRequest([deleted]), 3)
     quota = k49.EntryData([k49.EntityData("user", "u")], [k49.OpData("producer_byte_rate", 9.0)])
     yield Example(k49.AlterClientQuotasRequest([quota]), 1)
     yield Example(UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("kraft.version", 1)]), 2)
     yield Example(DescribeClusterRequest(include_cluster_authorized_operations=True), 2)
+    yield Example(ElectLeadersRequest(topic_partitions=[]), 2)
+    yield Example(DescribeQuorumRequest(), 2)
+    yield Example(UnregisterBrokerRequest(7), 0)
+    yield Example(GetTelemetrySubscriptionsRequest(bytes(16)), 0)
+    yield Example(PushTelemetryRequest(b"i" * 16), 0)
     moved = k34.AlterReplicaLogDir("/data", [k34.AlterReplicaLogDirTopic(names.topic, [0])])
     yield Example(k34.AlterReplicaLogDirsRequest([moved]), 2)
     same = k45.ReassignableTopic(names.topic, [k45.ReassignablePartition(0, [1])])
@@ -216,6 +239,7 @@ def _of_cluster(names: Names) -> Iterator[Example]:
     yield Example(ListPluginsRequest(), 0, lists=True)
     yield Example(ReloadPluginRequest(PLUGIN), 0)
     yield Example(RunJobRequest("kafka-log-retention"), 0)
+    yield Example(DescribeClientMetricsRequest(), 0)
     yield Example(DescribeRequestsRequest(), 1, lists=True)
 
 

@@ -35,7 +35,11 @@ class Row(NamedTuple):
 
 
 # Keys of APIs that need no permission, and why.
-OPEN: Final = {18: "It comes before authentication."}
+OPEN: Final = {
+    18: "It comes before authentication.",
+    71: "Each client may ask what to push.",
+    72: "Each client may push.",
+}
 
 _READ, _WRITE, _CREATE, _DELETE = (
     Operation.READ,
@@ -93,6 +97,9 @@ ROWS: Final = (
     Row(28, _WRITE, TRANSACTION, NO_TRANSACTION, "The whole request."),
     Row(28, _READ, GROUP, NO_GROUP, "The whole request."),
     Row(28, _READ, TOPIC, NO_TOPIC, "For each partition."),
+    Row(29, _DESCRIBE, CLUSTER, NO_CLUSTER),
+    Row(30, _ALTER, CLUSTER, NO_CLUSTER, "For each entry."),
+    Row(31, _ALTER, CLUSTER, NO_CLUSTER, "For each filter."),
     Row(32, _SHOW, TOPIC, NO_TOPIC, "Settings of topics."),
     Row(32, _SHOW, GROUP, NO_GROUP, "Settings of groups."),
     Row(32, _SHOW, CLUSTER, NO_CLUSTER, "Settings of brokers, log levels, client metrics."),
@@ -103,6 +110,7 @@ ROWS: Final = (
     Row(35, _DESCRIBE, CLUSTER, NO_CLUSTER, "Before version 3: no directories, and no error."),
     Row(37, _ALTER, TOPIC, NO_TOPIC, "For each topic."),
     Row(42, _DELETE, GROUP, NO_GROUP, "For each group."),
+    Row(43, _ALTER, CLUSTER, NO_CLUSTER),
     Row(44, _SET, TOPIC, NO_TOPIC, "Settings of topics."),
     Row(44, _SET, GROUP, NO_GROUP, "Settings of groups."),
     Row(44, _SET, CLUSTER, NO_CLUSTER, "Settings of brokers, log levels, client metrics."),
@@ -112,9 +120,11 @@ ROWS: Final = (
     Row(47, _READ, TOPIC, NO_TOPIC, "For each partition."),
     Row(48, _SHOW, CLUSTER, NO_CLUSTER),
     Row(49, _SET, CLUSTER, NO_CLUSTER),
+    Row(55, _DESCRIBE, CLUSTER, NO_CLUSTER),
     Row(57, _ALTER, CLUSTER, NO_CLUSTER),
     Row(60, _DESCRIBE, CLUSTER, None, "Without it the set of authorized operations is empty."),
     Row(61, _READ, TOPIC, NO_TOPIC, "For each partition."),
+    Row(64, _ALTER, CLUSTER, NO_CLUSTER),
     Row(65, _DESCRIBE, TRANSACTION, NO_TRANSACTION, "For each transactional id."),
     Row(65, _DESCRIBE, TOPIC, None, "Partitions of other topics are left out."),
     Row(66, _DESCRIBE, TRANSACTION, None, "The list leaves out those without it."),
@@ -128,6 +138,7 @@ ROWS: Final = (
     Row(10002, _SHOW, CLUSTER, NO_CLUSTER),
     Row(10003, _ALTER, CLUSTER, NO_CLUSTER, "Without an authorizer: only from this machine."),
     Row(10004, _ALTER, CLUSTER, NO_CLUSTER, "Without an authorizer: only from this machine."),
+    Row(10005, _DESCRIBE, CLUSTER, NO_CLUSTER),
     Row(10010, _DESCRIBE, CLUSTER, NO_CLUSTER),
 )
 PAGE: Final = ROOT / "docs" / "reference" / "authorization.md"
@@ -142,14 +153,23 @@ This page is generated: change the table in `tests/apis/permissions.py`, then ru
 ## How a request is authorized
 
 A handler asks the authorizer of the broker: may this principal, from this address, perform this
-operation on this resource? The names are those of Apache Kafka 4.4. The built-in authorizer allows
-everything. `authorizer.class.name` is rejected at the start: ACLs are not supported yet, and a
-broker must not ignore them silently.
+operation on this resource? The names are those of Apache Kafka 4.4. `authorizer.class.name` chooses
+the authorizer:
+
+- Empty, the default: everything is allowed. The APIs of ACLs answer SECURITY_DISABLED.
+- `org.apache.kafka.metadata.authorizer.StandardAuthorizer`: the [ACLs](../how-to/acls.md) in the
+  metadata log decide, as in Apache Kafka.
+- `plugin.<name>`: the authorizer decides that this plugin adds by `context.add_authorizer`. While
+  the plugin does not run, nothing is allowed.
+- Any other name: the broker does not start.
 
 The principal is that of the connection, `User:ANONYMOUS` without authentication. A request over
-HTTP has the principal `plugin.http.principal` if it carries the token of the HTTP plane. A request
-that a plugin sends for a client has that client's principal. A request of the plugin itself has
-`User:ANONYMOUS` at `in-process`.
+HTTP has the principal `plugin.http.principal` if it carries the token of the HTTP plane, and
+`User:ANONYMOUS` otherwise. A request that a plugin sends for a client has that client's principal.
+
+Requests from within come from the host `in-process`. The broker itself has the principal
+`Broker:in-process` there, which may do everything and which no client can have. A plugin's own
+requests have it too, unless `plugin.<name>.principal` names another one.
 
 A client learns nothing about a topic or group that it may not describe, not even whether it exists.
 Whether a topic id exists is no secret, as in Kafka.

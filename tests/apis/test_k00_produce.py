@@ -257,8 +257,8 @@ def broken(position: int, value: int) -> memoryview:
         (batch(b"a", producer_id=1, producer_epoch=0), ErrorCode.INVALID_RECORD, "sequence -1"),
         (
             batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True),
-            ErrorCode.INVALID_TXN_STATE,
-            "transactions are not served",
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            "without a transactional id",
         ),
     ],
 )

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from tests.apis.kit import broker, write
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.introspect.tree_reader import KINDS, LONGEST, MOST, PASSED, choose, walk
+from trio_kafka.introspect.tree_reader import KINDS, LONGEST, MOST, PASSED, walk
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k49_alter_client_quotas import (
@@ -500,10 +500,10 @@ def test_an_ancestor_removed_during_the_walk_is_still_returned() -> None:
     part.add("log", "log", transient=lambda _: part.remove() or ())
     part.add("task", "task")
 
-    found = [step and (step[0], step[1].name) for step in choose(walk(root, -1), ["task"])]
+    depths = [step and (step[0], step[1].name) for step in walk(root, -1, ["task"])]
 
     assert part.parent is None
-    assert found == [(0, "root"), (1, "part"), (2, "task")]
+    assert depths == [(0, "root"), (1, "part"), (2, "task")]
 
 
 def test_a_node_removed_from_the_tree_can_still_be_walked() -> None:
@@ -579,7 +579,7 @@ def trees(draw: st.DrawFn) -> Node:
 
 
 @given(trees(), st.sets(st.sampled_from(KIND_NAMES), min_size=1), st.integers(-1, 5))
-def test_choose_selects_exactly_the_nodes_with_a_match_at_or_below_them(
+def test_a_walk_selects_exactly_the_nodes_with_a_match_at_or_below_them(
     root: Node, kinds: set[str], depth: int
 ) -> None:
     whole = list(walk(root, depth))
@@ -590,7 +590,7 @@ def test_choose_selects_exactly_the_nodes_with_a_match_at_or_below_them(
             leading.add(above)
             above = above.parent
 
-    chosen = list(choose(iter(whole), sorted(kinds)))
+    chosen = list(walk(root, depth, sorted(kinds)))
 
     assert chosen == [step for step in whole if step[1] in leading]
 

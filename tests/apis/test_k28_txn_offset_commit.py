@@ -188,7 +188,7 @@ async def test_verdict_after_the_end_of_the_transaction_stores_nothing(
         answers = []
 
         async def commit() -> None:
-            answers.append(await commit_offsets(other))
+            answers.append(await commit_offsets(other, version=4))
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(commit)

@@ -193,7 +193,7 @@ REFUSED = [
     (BROKER, "x", ErrorCode.INVALID_REQUEST, "broker id 'x': expected a number"),
     (LOGGER, "", ErrorCode.INVALID_REQUEST, "broker id '': expected a number"),
     (LOGGER, "2", ErrorCode.INVALID_REQUEST, "broker id '2': expected 1"),
-    (16, "m", ErrorCode.INVALID_REQUEST, "CLIENT_METRICS are not served yet"),
+    (16, "", ErrorCode.INVALID_REQUEST, "an empty subscription name"),
     (32, "", ErrorCode.INVALID_REQUEST, "an empty group name"),
     (0, "", ErrorCode.INVALID_REQUEST, "resource type 0"),
     (99, "", ErrorCode.INVALID_REQUEST, "resource type 99"),

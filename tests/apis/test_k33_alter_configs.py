@@ -84,7 +84,7 @@ INVALID = [
     (BROKER, "", [], CONFIG),  # min.insync.replicas would go
     (BROKER, "", [(LOG_RETENTION, "6")], CONFIG),
     (LOGGER, "1", [("root", "INFO")], REQUEST),
-    (METRICS, "m", [("interval.ms", "1000")], REQUEST),
+    (METRICS, "m", [("interval.ms", "99")], REQUEST),
     (GROUP, "", [], REQUEST),
     (GROUP, "g", [("consumer.heartbeat.interval.ms", "4999")], CONFIG),
     (99, "t", [], REQUEST),

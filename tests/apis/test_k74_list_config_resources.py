@@ -22,9 +22,10 @@ def listed(answer: ListConfigResourcesResponse) -> list[tuple[int, str]]:
 async def test_version_0_lists_only_client_metrics(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
+        await alter(served, METRICS, "all", ("metrics", SET, "*"))
         answer = await served.ask(ListConfigResourcesRequest(), 0)
 
-    assert listed(answer) == []  # nobody can subscribe to metrics yet
+    assert [row.resource_name for row in answer.config_resources] == ["all"]
 
 
 async def test_an_empty_list_of_types_means_every_type(autojump_clock: MockClock) -> None:

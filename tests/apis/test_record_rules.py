@@ -1,7 +1,6 @@
 """Rules of records: what this broker answers and stores is what Apache Kafka 4.4 does, nearly."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from tests.apis.kit import NOW_MS, broker
 from tests.apis.record_cases import cases
 from tests.apis.record_rules import Answers, Talk, ask_all, recorded, run_all
 from tests.benchmarks.brokers import apache_kafka_command
+from tests.installed import APACHE_KAFKA, need_or_skip
 from trio_kafka.testing.processes import broker_process
 
 pytestmark = pytest.mark.slow
@@ -88,8 +88,6 @@ async def test_header_validation_accepts_only_errors_hidden_in_records(
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_the_recorded_answers_equal_those_of_a_running_apache_kafka(tmp_path: Path) -> None:
-    for program in ("java", "mvn", "flock"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
+    need_or_skip(*APACHE_KAFKA)
     with broker_process(tmp_path, command=apache_kafka_command) as kafka:
         assert trio.run(ask_all, kafka.address) == recorded()

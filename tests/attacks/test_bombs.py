@@ -102,7 +102,7 @@ def test_successive_compression_bombs_are_refused(
 ) -> None:
     with attacked_topic(tmp_path, configs_of(codec, way)) as (_, client):
         request = protocol.produce_request("t", bomb(codec, OVER), 1)
-        for _ in range(size(4, 60)):
+        for _ in range(size(2, 60)):
             code = protocol.produce_error("t", client.call(request))
             assert code == ErrorCode.INVALID_RECORD
 
@@ -113,7 +113,7 @@ def test_successive_compression_bombs_are_refused(
 def test_concurrent_compression_bombs_are_bounded_in_memory_and_time(
     tmp_path: Path, size: Size, codec: Codec, grown: int
 ) -> None:
-    count = size(6, 20)
+    count = size(3, 20)
     batch = bomb(codec, grown)
     configs = configs_of(codec, "compact")
     # Snappy packs 21 to 1 at most: the batches that were sent are memory, too.
@@ -134,7 +134,7 @@ def test_compression_bombs_below_the_limit_are_recompressed_or_refused_as_too_la
     tmp_path: Path, size: Size, after: str
 ) -> None:
     before = Codec.GZIP if after == "zstd" else Codec.ZSTD
-    count = size(3, 10)
+    count = size(2, 10)
     configs = {"compression.type": after, "compression.zstd.level": "22"}
     with attacked_topic(tmp_path, configs, count) as (_, client):
         request = protocol.produce_request("t", bomb(before, BELOW), 1, count)
@@ -150,7 +150,7 @@ def test_compression_bombs_with_the_largest_zstd_window_are_refused(
 ) -> None:
     with attacked_topic(tmp_path, COMPACT) as (_, client):
         batch = bomb(Codec.ZSTD, grown, window=LARGEST_WINDOW)
-        for _ in range(size(3, 20)):
+        for _ in range(size(2, 20)):
             code = protocol.produce_error("t", client.call(protocol.produce_request("t", batch, 1)))
             assert code == ErrorCode.INVALID_RECORD
 

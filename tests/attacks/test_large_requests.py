@@ -61,7 +61,7 @@ def test_no_large_request_blocks_the_event_loop(
         for api in _group(group):
             for version in range(api.first, api.last + 1) if all_of_them else [api.last]:
                 for place in _some(places(api.request, version), all_of_them=all_of_them):
-                    largest = _largest(api, size(1 << 18, 10 * MIB))
+                    largest = _largest(api, size(1 << 17, 10 * MIB))
                     stall = _stall_of(attacked, filled(api.request, version, place, largest))
                     told = f"{stall * 1e3:7.1f} ms  {api.name} {version}  {place}"
                     if stall > AIM_S:

@@ -28,6 +28,7 @@ _DIFFERENT: Final = ("overview", "tree", "queues", "requests", "connections")
 VIEWERS: Final[tuple[tuple[str, Sequence[str]], ...]] = (
     ("none", ()),
     ("1 overview", ["overview"]),
+    ("2 different pages", ["overview", "groups"]),
     ("5 overviews", ["overview"] * 5),
     ("50 overviews", ["overview"] * 50),
     ("5 trees", ["tree"] * 5),

@@ -21,6 +21,9 @@ _BATCH_HEAD: Final = 27  # bytes of a batch up to its last offset
 NO_SESSION: Final = 0
 FIRST_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1  # ends the session that the request names
+READ_UNCOMMITTED: Final = 0
+READ_COMMITTED: Final = 1
+_TRANSACTIONAL: Final = 0x10
 
 
 def string(text: str) -> bytes:
@@ -44,15 +47,31 @@ def varint(value: int) -> bytes:
     return bytes(out)
 
 
-def record_batch(values: Sequence[bytes], time_ms: int | None = None) -> bytes:
-    """An uncompressed batch (magic 2) of records without keys, all of one time; None: now."""
+class BatchProducer(NamedTuple):
+    """Producer of a batch; by default there is none. sequence: of its first record."""
+
+    producer_id: int = -1
+    epoch: int = -1
+    sequence: int = -1
+
+
+def record_batch(
+    values: Sequence[bytes], time_ms: int | None = None, producer: BatchProducer | None = None
+) -> bytes:
+    """An uncompressed batch (magic 2) of records without keys, all of one time; None: now.
+
+    producer: makes it a batch of its transaction.
+    """
     records = b""
     for n, value in enumerate(values):
         record = b"\0" + varint(0) + varint(n) + varint(-1) + varint(len(value)) + value + varint(0)
         records += varint(len(record)) + record
     now = int(time.time() * 1000) if time_ms is None else time_ms
-    checked = struct.pack(">hiqqqhii", 0, len(values) - 1, now, now, -1, -1, -1, len(values))
-    checked += records
+    attributes = 0 if producer is None else _TRANSACTIONAL
+    last = len(values) - 1
+    checked = struct.pack(">hiqq", attributes, last, now, now)
+    checked += struct.pack(">qhi", *(producer or BatchProducer()))
+    checked += struct.pack(">i", len(values)) + records
     head = struct.pack(">iBI", -1, 2, crc32c(checked))
     return struct.pack(">qi", 0, len(head) + len(checked)) + head + checked
 
@@ -78,18 +97,30 @@ def produce_error(topic: str, answer: memoryview) -> int:
     return 0
 
 
-def fetch_request(topic: str, offset: int, size: int, partition: int = 0) -> bytes:
+def fetch_request(
+    topic: str, offset: int, size: int, partition: int = 0, isolation: int = READ_UNCOMMITTED
+) -> bytes:
     """Fetch 4 of one partition: at least one byte, at most `size`, waiting for 500 ms."""
-    head = struct.pack(">iiiibi", -1, 500, 1, size, 0, 1) + string(topic)
+    head = struct.pack(">iiiibi", -1, 500, 1, size, isolation, 1) + string(topic)
     return frame(FETCH, 4, head + struct.pack(">iiqi", 1, partition, offset, size))
 
 
 def fetch_answer(topic: str, answer: memoryview) -> tuple[int, int, int]:
     """Error code, high watermark and bytes of records in an answer to `fetch_request`."""
+    error, high, _, records = fetched(topic, answer)
+    return error, high, len(records)
+
+
+def fetched(topic: str, answer: memoryview) -> tuple[int, int, int, memoryview]:
+    """Error code, high watermark, number of aborted transactions and records in an answer to
+    `fetch_request`.
+    """
     fixed = 4 + 4 + 4 + 2 + len(topic) + 4 + 4
-    error, high, _, aborted = struct.unpack_from(">hqqi", answer, fixed)
-    (size,) = struct.unpack_from(">i", answer, fixed + 22 + 16 * max(aborted, 0))
-    return error, high, size
+    error, high, _, count = struct.unpack_from(">hqqi", answer, fixed)
+    aborted = max(count, 0)
+    at = fixed + 22 + 16 * aborted
+    (size,) = struct.unpack_from(">i", answer, at)
+    return error, high, aborted, answer[at + 4 : at + 4 + max(size, 0)]
 
 
 def poll_request(

@@ -44,7 +44,7 @@ def test_offset_commits_of_several_connections_are_measured(target: Target) -> N
 
 
 def test_loading_of_committed_offsets_at_start_is_measured(target: Target) -> None:
-    figures = groups.load(target, groups=2, partitions=3)
+    figures = groups.load(target, groups=2, partitions=3, compiled=False)
 
     check_bounds("group-load-100000", figures)
 

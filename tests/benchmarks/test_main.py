@@ -29,6 +29,7 @@ def test_benchmark_rows_are_chosen_by_name_and_by_pattern() -> None:
     assert {"start", "idle-5000", "produce-small-50x8"} <= set(all_rows())
     assert set(chosen_rows(["raw-*", "start"])) == {
         "start",
+        "raw-1000-partitions",
         "raw-100B-16kB",
         "raw-100B-900kB",
         "raw-10KiB-900kB",

@@ -51,7 +51,7 @@ def test_fields_of_produce_and_fetch_responses_are_read_at_the_right_offsets() -
     name = protocol.string("t")
     produce = struct.pack(">ii", 7, 1) + name + struct.pack(">iih", 1, 0, 35)
     fetch = struct.pack(">iii", 7, 0, 1) + name + struct.pack(">iihqqi", 1, 0, 0, 9, 9, 1)
-    fetch += struct.pack(">qq", 5, 6) + struct.pack(">i", 1234)
+    fetch += struct.pack(">qq", 5, 6) + struct.pack(">i", 1234) + bytes(1234)
 
     assert protocol.produce_error("t", memoryview(produce)) == 35
     assert protocol.fetch_answer("t", memoryview(fetch)) == (0, 9, 1234)

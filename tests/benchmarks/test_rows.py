@@ -50,7 +50,7 @@ def test_produce_to_many_partitions_is_measured(target: Target) -> None:
 
 @pytest.mark.parametrize("setting", ["header", "full"])
 def test_both_settings_of_validation_are_measured(target: Target, setting: str) -> None:
-    figures = validation.validation(target, setting)
+    figures = validation.validation(target, setting, compiled=False)
 
     assert all(figure.value > 0 for figure in figures.values())
     assert {bound.figure for bound in bounds(f"validation-{setting}")} <= set(figures)

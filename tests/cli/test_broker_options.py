@@ -4,8 +4,8 @@ from argparse import ArgumentParser
 
 import pytest
 
-from trio_kafka.cli import COMMANDS, main
-from trio_kafka.cli.broker_options import declare_bootstrap, default_bootstrap
+from trio_kafka.cli import COMMANDS, LATER, CommandFailedError, main
+from trio_kafka.cli.broker_options import cluster_of, declare_bootstrap, default_bootstrap
 
 
 def test_default_bootstrap_is_the_environment_variable_or_else_loopback(monkeypatch):
@@ -33,7 +33,13 @@ def test_every_command_with_a_broker_address_reads_the_environment_variable(
     assert capsys.readouterr().err.startswith("trio-kafka: no-port: not an address: ")
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "spark usage", "spark restore", "pipeline init"])
+WITHOUT_JSON = {"decode"}  # prints nothing else
+
+
+@pytest.mark.parametrize(
+    "command",
+    [*sorted(COMMANDS.keys() - WITHOUT_JSON), "spark usage", "spark restore", "pipeline init"],
+)
 def test_every_command_has_the_json_option(command, capsys):
     if command.startswith("spark "):
         pytest.importorskip("pyspark", reason="pyspark is not installed: make test SPARK=yes")
@@ -49,5 +55,44 @@ def test_bootstrap_option_with_another_name_has_the_same_default(monkeypatch):
     declare_bootstrap(parser, "--to-bootstrap")
     declare_bootstrap(parser, keep_none=True)
 
-    found = parser.parse_args([])
-    assert (found.to_bootstrap, found.bootstrap) == ("h:1", None)
+    values = vars(parser.parse_args([]))
+    values.pop(f"{LATER}to_bootstrap")(values)
+    assert values == {"to_bootstrap": "h:1", "bootstrap": None}
+
+
+def test_every_command_about_a_cluster_takes_profiles_and_files_of_clients(capsys):
+    names = [name for name in COMMANDS if name not in {"config diff", "profile add"}]
+    for name in names:
+        main([*name.split(), "--help"])
+        text = capsys.readouterr().out
+        options = ("--profile", "--command-config", "--config-file", "--property")
+        assert {option in text for option in options} == {"--bootstrap" in text}, name
+
+
+def test_several_addresses_are_tried_in_their_order(shell):
+    shell.kafka.create_topic("second")
+    addresses = f"127.0.0.1:1,{shell.kafka.bootstrap}"
+
+    assert main(["topic", "describe", "second", "--bootstrap", addresses]) == 0
+    assert main(["topic", "list", "--bootstrap", f"{addresses},h"]) == 1
+    assert main(["cluster", "describe", "--bootstrap", addresses]) == 0
+    assert main(["topic", "list", "--bootstrap", "127.0.0.1:1,127.0.0.1:2"]) == 1
+
+
+def test_file_of_a_client_names_the_cluster_and_an_option_another_one(tmp_path):
+    path = tmp_path / "a.properties"
+    path.write_text("bootstrap.servers=f:1,f:2\nlinger.ms=5\n")
+
+    cluster = cluster_of(None, None, [str(path)], [], ["acks=1"])
+    assert (cluster, cluster.settings["linger.ms"]) == ("f:1,f:2", "5")
+    assert cluster.properties == {"acks": "1"}
+    assert cluster_of("h:1", None, [str(path)], [], []) == "h:1"
+    assert cluster_of(None, None, [str(path)], [], ["bootstrap.servers=p:1"]) == "p:1"
+
+
+def test_file_that_asks_for_tls_is_refused_before_a_connection(tmp_path):
+    path = tmp_path / "a.properties"
+    path.write_text("bootstrap.servers=f:1\nsecurity.protocol=SSL\n")
+
+    with pytest.raises(CommandFailedError, match=r"security\.protocol: SSL is not implemented"):
+        cluster_of(None, None, [str(path)], [], [])

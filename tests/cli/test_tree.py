@@ -269,7 +269,7 @@ def test_whole_tree_is_requested_from_a_server_of_an_older_version() -> None:
     [
         (
             b"HTTP/1.1 400 Bad Request\r\n\r\n",
-            "the server does not speak Kafka's protocol: answer of 1213486160",
+            "the server does not speak Kafka's protocol: this is a port of HTTP",
         ),
         (b"", "the server closed the connection without an answer"),
         (api_versions_answer(10001)[:-1], "the server closed the connection without an answer"),

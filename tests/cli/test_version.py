@@ -7,7 +7,10 @@ from trio_kafka.cli.version import version
 def test_version_is_one_line_with_the_versions_of_trio_kafka_and_kafka(capsys):
     version()
 
-    assert re.fullmatch(r"trio-kafka \d+\.\d+\.\S+ \(Kafka 4\.4\)\n", capsys.readouterr().out)
+    assert re.fullmatch(
+        r"trio-kafka \d+\.\d+\.\S+ \(Kafka 4\.4; records: (Python|compiled)( \(.+\))?\)\n",
+        capsys.readouterr().out,
+    )
 
 
 def test_version_json_has_both_versions(capsys):
@@ -16,3 +19,4 @@ def test_version_json_has_both_versions(capsys):
     found = json.loads(capsys.readouterr().out)
     assert re.fullmatch(r"\d+\.\d+\.\S+", found["trio_kafka"])
     assert found["kafka"] == "4.4"
+    assert re.fullmatch(r"(Python|compiled)( \(.+\))?", found["records"])

@@ -26,6 +26,7 @@ PACKAGES = {
     "node": "nodejs",
     "npm": "npm",
     "kcat": "kcat",
+    "tmux": "tmux",
 }
 
 

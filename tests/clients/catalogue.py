@@ -72,9 +72,11 @@ def console() -> Command:
     return python("console")
 
 
-def java() -> Command:
+def java(*older: str) -> Command:
+    """Return the command. older: sets of jars whose classes come before those of Kafka 4.4."""
     need("javac")
     jars = class_path("broker")
+    used = os.pathsep.join([*map(class_path, older), jars])
 
     def build(home: Path) -> None:
         run(["javac", "-cp", jars, "-d", "classes", *sorted(home.glob("*.java"))], home)
@@ -86,7 +88,7 @@ def java() -> Command:
         "-Dlog.target=SYSTEM_ERR",
     ]
     heap = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    return ["java", *heap, *quiet, "-cp", f"{home / 'classes'}{os.pathsep}{jars}", "Program"]
+    return ["java", *heap, *quiet, "-cp", f"{home / 'classes'}{os.pathsep}{used}", "Program"]
 
 
 def franz_go() -> Command:
@@ -108,6 +110,15 @@ def kafkajs() -> Command:
 
 
 NO_ADMIN: Final = "no administration"
+CHANGES: Final = (
+    "create_topic",
+    "create_partitions",
+    "delete_topic",
+    "describe_cluster",
+    "describe_configs",
+    "alter_configs",
+)
+ADMINISTRATION: Final = (*CHANGES, "list_topics", "describe_topic")
 BY_THE_CLOCK: Final = "commits are periodic, not after processing"
 CLIENTS: Final = {
     client.name: client
@@ -117,6 +128,14 @@ CLIENTS: Final = {
             title="confluent-kafka",
             command=lambda: python("confluent"),
             consumer_protocol=True,
+        ),
+        Client(
+            name="trio_kafka",
+            title="trio-kafka's clients",
+            command=lambda: python("trio_kafka"),
+            lacks=dict.fromkeys(ADMINISTRATION, NO_ADMIN),
+            consumer_protocol=True,
+            named_offsets=("earliest", "latest"),
         ),
         Client(
             name="aiokafka",
@@ -136,18 +155,7 @@ CLIENTS: Final = {
             name="kcat",
             title="kcat",
             command=kcat,
-            lacks=dict.fromkeys(
-                (
-                    "create_topic",
-                    "create_partitions",
-                    "delete_topic",
-                    "describe_cluster",
-                    "describe_configs",
-                    "alter_configs",
-                ),
-                NO_ADMIN,
-            )
-            | {"subscribe": BY_THE_CLOCK},
+            lacks=dict.fromkeys(CHANGES, NO_ADMIN) | {"subscribe": BY_THE_CLOCK},
             text=True,
             named_offsets=("earliest", "latest"),
         ),
@@ -175,3 +183,9 @@ CLIENTS: Final = {
     )
 }
 REFERENCE: Final = CLIENTS["confluent"]
+# Speaks the older protocol of transactions; the matrix has the newer one of these clients only.
+OLD_JAVA: Final = Client(
+    name="old_java",
+    title="Kafka's Java clients of before version 4",
+    command=lambda: java("old-client"),
+)

@@ -4,24 +4,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
-from tests.clients.build import MissingError
 from tests.clients.catalogue import Client
 from tests.clients.cluster import Cluster
 from tests.clients.members import Group, check_processed
 from tests.clients.records import Record, many
+from tests.installed import skipped_if_missing
 
 PARTITIONS = 6
 
 
 @contextmanager
 def group_of(cluster: Cluster, topic: str, directory: Path) -> Iterator[Group]:
-    try:
-        with Group(cluster.bootstrap, topic, directory) as group:
-            yield group
-    except MissingError as missing:
-        pytest.skip(str(missing))
+    with skipped_if_missing(), Group(cluster.bootstrap, topic, directory) as group:
+        yield group
 
 
 class Producing:

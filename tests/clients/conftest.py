@@ -6,19 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.build import MissingError
 from tests.clients.catalogue import CLIENTS, REFERENCE, Client
 from tests.clients.cluster import Cluster
 from tests.clients.driver import Driver, running
 from tests.clients.members import SESSION_MS
+from tests.conftest import QUICK_GROUPS
+from tests.installed import skipped_if_missing
 from trio_kafka.testing.processes import BrokerProcess, broker_process
 
-HEARTBEAT_MS = 500
-QUICK = (
+QUICK_MEMBERS = (
+    *QUICK_GROUPS,
     "group.consumer.min.session.timeout.ms=1000",
     f"group.consumer.session.timeout.ms={SESSION_MS}",
-    "group.consumer.min.heartbeat.interval.ms=100",
-    f"group.consumer.heartbeat.interval.ms={HEARTBEAT_MS}",
 )
 
 
@@ -32,10 +31,8 @@ def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Clie
         def driver(client: Client) -> Driver:
             known = started.get(client.name)
             if known is None or known.process.poll() is not None:
-                try:
+                with skipped_if_missing():
                     command = client.command()
-                except MissingError as missing:
-                    pytest.skip(str(missing))
                 log = logs / f"{client.name}.log"
                 known = stack.enter_context(running(client.name, command, log))
                 started[client.name] = known
@@ -63,14 +60,22 @@ def clusters(
     return cluster
 
 
+@pytest.fixture(scope="session")
+def quick_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    """One broker for all tests whose groups of KIP-848 are to miss a member soon."""
+    with broker_process(tmp_path_factory.mktemp("quick"), *QUICK_MEMBERS) as broker:
+        yield broker
+
+
 @pytest.fixture
-def quick_cluster(tmp_path: Path, drivers: Callable[[Client], Driver]) -> Iterator[Cluster]:
-    """A broker of its own, whose groups of KIP-848 miss a member soon."""
-    with broker_process(tmp_path / "broker", *QUICK) as broker:
-        yield Cluster(
-            bootstrap=broker.bootstrap,
-            client=REFERENCE,
-            driver=lambda _step: drivers(REFERENCE),
-            reference=lambda: drivers(REFERENCE),
-            directory=tmp_path,
-        )
+def quick_cluster(
+    quick_broker: BrokerProcess, drivers: Callable[[Client], Driver], tmp_path: Path
+) -> Cluster:
+    """That broker through the eyes of the reference client."""
+    return Cluster(
+        bootstrap=quick_broker.bootstrap,
+        client=REFERENCE,
+        driver=lambda _step: drivers(REFERENCE),
+        reference=lambda: drivers(REFERENCE),
+        directory=tmp_path,
+    )

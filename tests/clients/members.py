@@ -8,9 +8,10 @@ import json
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from threading import Event
-from time import monotonic
+from time import monotonic, monotonic_ns
 from typing import Final, Self
 from uuid import uuid4
 
@@ -20,7 +21,7 @@ from tests.clients.catalogue import Client
 from tests.clients.driver import Driver, running
 from tests.clients.records import Row, rows
 
-SESSION_MS: Final = 6000
+SESSION_MS: Final = 6000  # shorter ones end while a busy machine holds a JVM up
 PROCESSED_S: Final = (
     240.0  # a busy machine; who is killed keeps its partitions until its session ends
 )
@@ -29,11 +30,15 @@ _LOOK_S: Final = 0.2
 
 @define
 class Member:
-    """One program that is in the group. file: what it has processed."""
+    """One program that is in the group. file: what it has processed.
+
+    killed_ns: by the machine's monotonic clock, once it is gone.
+    """
 
     driver: Driver
     file: Path
     until: Path
+    killed_ns: int | None = None
 
     def leave(self) -> int:
         """It commits, leaves the group and ends; how many records it has processed."""
@@ -45,17 +50,39 @@ class Member:
         """It is gone without a word."""
         self.driver.process.send_signal(signal.SIGKILL)
         self.driver.process.wait()
+        self.killed_ns = monotonic_ns()
+
+    def spans(self) -> Iterator[tuple[int, int, int]]:
+        """When it has had which partitions: partition, begin, end; up to now if it has it still.
+
+        AssertionError where it has lost partitions, which no rebalance had asked it for.
+        """
+        now = self.killed_ns or monotonic_ns()
+        begins: dict[int, int] = {}
+        for event, at_ns, partitions in whole_rows(self.file.with_suffix(".owned")):
+            assert event != "lost" or not begins, f"{self.file}: lost {partitions}"
+            for partition in partitions:
+                if event == "assigned":
+                    begins.setdefault(partition, at_ns)
+                elif partition in begins:
+                    yield partition, begins.pop(partition), at_ns
+        for partition, begin in begins.items():
+            yield partition, begin, now
 
 
 @define
 class Group:
-    """Members of one group that read one topic, or all that match the expression `topic`."""
+    """Members of one group that read one topic, or all that match the expression `topic`.
+
+    assignor: by its name in the classic protocol, of clients that know several.
+    """
 
     bootstrap: str
     topic: str
     directory: Path
     protocol: str = "classic"
     expression: bool = False
+    assignor: str = "range"
     name: str = field(factory=lambda: f"group-{uuid4().hex[:12]}")
     _members: list[Member] = field(factory=list)
     _stack: ExitStack = field(factory=ExitStack)
@@ -78,6 +105,7 @@ class Group:
             protocol=self.protocol,
             expression=self.expression,
             session_ms=SESSION_MS,
+            assignor=self.assignor,
         )
         self._members.append(member)
         return member
@@ -95,6 +123,15 @@ class Group:
     def values(self) -> set[str | None]:
         """What the members have written down, by value: of several topics whose values differ."""
         return {row[4] for member in self._members for row in whole_rows(member.file)}
+
+    def spans(self) -> list[tuple[int, int, int, str]]:
+        """When which member has had which partition: partition, begin, end, file; sorted."""
+        return sorted(
+            (*span, str(member.file))
+            for member in self._members
+            if member.file.with_suffix(".owned").exists()
+            for span in member.spans()
+        )
 
     def wait_processed(self, count: int) -> None:
         """Until that many different records are processed. AssertionError where it takes long."""
@@ -131,6 +168,19 @@ def whole_rows(file: Path) -> Iterator[Row]:
     for line in file.read_bytes().splitlines(keepends=True):
         if line.endswith(b"\n"):
             yield json.loads(line)
+
+
+def check_owners(group: Group) -> int:
+    """AssertionError if two members had a partition at the same time; the number of spans.
+
+    Both protocols promise it: a member has a partition only after the one before has given it up
+    in its hook, or was removed.
+    """
+    spans = group.spans()
+    for before, after in pairwise(spans):
+        if before[0] == after[0]:
+            assert before[2] <= after[1], f"both have the partition: {before}, {after}"
+    return len(spans)
 
 
 def check_processed(group: Group, written: Path) -> None:

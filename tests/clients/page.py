@@ -45,6 +45,7 @@ def versions() -> dict[str, str]:
     packages = json.loads((SOURCES / "kafkajs" / "package-lock.json").read_text())["packages"]
     return {
         "confluent": locked(r"confluent-kafka==(\S+)", python),
+        "trio_kafka": "this one",
         "aiokafka": locked(r"aiokafka==(\S+)", python),
         "kafka_python": locked(r"kafka-python==(\S+)", python),
         "kcat": "Debian's",

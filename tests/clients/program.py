@@ -8,8 +8,9 @@ by name; docs/reference/clients.md lists all steps. A result is {"result": ...},
 
 import json
 import sys
+import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,6 +55,21 @@ def is_expression(step: Step) -> bool:
 def is_classic(step: Step) -> bool:
     """Whether a member speaks the classic protocol; else that of KIP-848."""
     return bool(step["protocol"] == "classic")
+
+
+class Ownership:
+    """Writes down which partitions a member has, and since when, beside its file of records.
+
+    Each line is [event, ns of the machine's monotonic clock, partitions]. Events: assigned,
+    revoked (written before the member gives them up), lost. `members.check_owners` reads it.
+    """
+
+    def __init__(self, step: Step) -> None:
+        self._file = path(step).with_suffix(".owned").open("a")
+
+    def note(self, event: str, partitions: Iterable[int]) -> None:
+        row = [event, time.monotonic_ns(), sorted(partitions)]
+        print(json.dumps(row), file=self._file, flush=True)
 
 
 def serve(steps: Mapping[str, Callable[[Step], Any]]) -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.build import MissingError, class_path
+from tests.clients.build import class_path
 from tests.clients.catalogue import REFERENCE
 from tests.clients.cluster import Cluster
 from tests.clients.members import Group
 from tests.clients.records import many
 from tests.clients.test_group_tool import EACH, PARTITIONS, ask, offsets
+from tests.installed import skipped_if_missing
 
 # A JVM for each question.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -20,10 +21,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 def test_kafka_consumer_groups_describes_and_deletes_consumer_groups(
     clusters: Callable[[str], Cluster], tmp_path: Path
 ) -> None:
-    try:
+    with skipped_if_missing():
         class_path("tools")
-    except MissingError as missing:
-        pytest.skip(str(missing))
     cluster = clusters(REFERENCE.name)
     topic = cluster.new_topic(PARTITIONS)
     cluster.produce(topic, [one for n in range(PARTITIONS) for one in many(EACH, n)])

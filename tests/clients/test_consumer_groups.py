@@ -11,7 +11,7 @@ from tests.clients.cluster import Cluster
 from tests.clients.members import Group, Member, check_processed, whole_rows
 from tests.lanes import sampled
 
-# Programs are built at their first use; a member that dies is missed after six seconds.
+# Programs are built at their first use; a member that dies is missed after three seconds.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 Size = Callable[[int, int], int]

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.build import MissingError, class_path
+from tests.clients.build import class_path
 from tests.clients.catalogue import REFERENCE
 from tests.clients.cluster import Cluster
 from tests.clients.console.program import run
 from tests.clients.members import Group
 from tests.clients.records import many
+from tests.installed import skipped_if_missing
 
 # A JVM for each question.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -34,10 +35,8 @@ def offsets(group: Group) -> dict[int, tuple[str, str, str]]:
 def test_kafka_consumer_groups_lists_describes_resets_and_deletes_groups(
     clusters: Callable[[str], Cluster], tmp_path: Path
 ) -> None:
-    try:
+    with skipped_if_missing():
         class_path("tools")
-    except MissingError as missing:
-        pytest.skip(str(missing))
     cluster = clusters(REFERENCE.name)
     topic = cluster.new_topic(PARTITIONS)
     cluster.produce(topic, [one for n in range(PARTITIONS) for one in many(EACH, n)])

@@ -17,8 +17,8 @@ from trio_kafka.testing.processes import LOOPBACK, broker_process, unused_port
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 Size = Callable[[int, int], int]
-REBALANCE_S = 5.0  # what a new member brings about lasts about as long
-SETTINGS = ("group.initial.rebalance.delay.ms=500",)
+REBALANCE_S = 3.0  # what a new member brings about lasts about as long
+SETTINGS = ("group.initial.rebalance.delay.ms=500", "group.min.session.timeout.ms=1000")
 
 
 def test_every_record_is_processed_while_the_broker_is_killed_repeatedly(

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from tests.clients.build import MissingError, class_path
+from tests.clients.build import class_path
 from tests.clients.console.program import run
 from tests.e2e.clients import new_topic, read, settings, values_of
+from tests.installed import skipped_if_missing
 from trio_kafka.testing.processes import BrokerProcess, broker_process
 
 # A JVM for each question.
@@ -46,10 +47,8 @@ def configs(broker: BrokerProcess, *arguments: str) -> str:
 
 
 def test_kafka_tools_move_replicas_and_delete_records(tmp_path: Path) -> None:
-    try:
+    with skipped_if_missing():
         class_path("tools")
-    except MissingError as missing:
-        pytest.skip(str(missing))
     one, two = str(tmp_path / "one"), str(tmp_path / "two")
     with broker_process(tmp_path / "broker", f"log.dirs={one},{two}") as broker:
         topic = new_topic(broker)

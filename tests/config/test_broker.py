@@ -1,23 +1,34 @@
 import json
 from pathlib import Path
 
-import pytest
-
+from tests.lanes import together
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import EMBEDDED, broker_config
-from trio_kafka.config.setting import Setting, settings_of
+from trio_kafka.config.setting import Setting, Update, settings_of
 from trio_kafka.config.topic import TopicConfig
 from trio_kafka.config.trio_settings import TrioSettings
+from trio_kafka.config.values import Kind
 
 FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
 BROKER = {row["name"]: row for row in FACTS["broker"]}
 TOPIC = {row["name"]: row for row in FACTS["topic"]}
 # Kafka declares it elsewhere, as a quota of brokers that is only dynamic.
 QUOTA = "replica.alter.log.dirs.io.max.bytes.per.second"
-OURS = settings_of(BrokerConfig).keys() - settings_of(TrioSettings).keys() - {QUOTA}
+# Kafka's authorizer declares them; they are compared with its documentation.
+OF_THE_AUTHORIZER = {
+    "super.users": (Kind.STRING, ""),
+    "allow.everyone.if.no.acl.found": (Kind.BOOLEAN, False),
+}
+OURS = (
+    settings_of(BrokerConfig).keys()
+    - settings_of(TrioSettings).keys()
+    - {QUOTA}
+    - OF_THE_AUTHORIZER.keys()
+)
 
 # Texts of `valid` that are not bounds or choices; what they ask for is tested where it is checked.
 IN_WORDS = {
+    "non-null string",
     "non-empty list",
     "[partitionId]:[brokerId],[partitionId]:[brokerId],...",
 }
@@ -43,7 +54,7 @@ def in_order(text):
     return f"[{', '.join(sorted(items))}]" if len(items) > 1 else text
 
 
-@pytest.mark.parametrize("name", sorted(OURS))
+@together(OURS)
 def test_each_broker_setting_has_the_type_default_and_bounds_of_kafka(name):
     setting, fact = settings_of(BrokerConfig)[name], BROKER[name]
 
@@ -58,7 +69,14 @@ def test_each_broker_setting_has_the_type_default_and_bounds_of_kafka(name):
     assert setting.doc.endswith(".")
 
 
-@pytest.mark.parametrize("name", sorted(TOPIC))
+def test_the_settings_of_the_standard_authorizer_have_its_types_and_defaults():
+    for name, (kind, default) in OF_THE_AUTHORIZER.items():
+        setting = settings_of(BrokerConfig)[name]
+        assert (setting.kind, setting.default) == (kind, default)
+        assert setting.update is Update.READ_ONLY
+
+
+@together(TOPIC)
 def test_each_topic_setting_has_the_type_default_and_bounds_of_kafka(name):
     setting, fact = settings_of(TopicConfig)[name], TOPIC[name]
 

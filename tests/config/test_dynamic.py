@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from tests.lanes import together
 from trio_kafka.config.catalogue import every_setting
 from trio_kafka.config.dynamic import (
     MOST_AT_RUN_TIME,
@@ -29,9 +30,7 @@ def layers(given=None, **dynamic):
     return Layers(config=broker_config(given), **dynamic)
 
 
-@pytest.mark.parametrize(
-    "fact", FACTS["broker"] + FACTS["brokerDynamicOnly"], ids=lambda fact: fact["name"]
-)
+@together(FACTS["broker"] + FACTS["brokerDynamicOnly"], lambda fact: fact["name"])
 def test_the_update_mode_of_each_setting_is_that_of_kafka(fact):
     assert update_of(fact["name"]).value == fact["update"]
 

@@ -75,8 +75,9 @@ def test_a_later_layer_overrides_an_earlier_layer():
         (
             "authorizer.class.name=A",
             (
-                "f:1: authorizer.class.name: ACLs are not supported yet, and "
-                "every request would be allowed: leave it out"
+                "f:1: authorizer.class.name: 'A' is a Java class, which this broker cannot run:"
+                " want org.apache.kafka.metadata.authorizer.StandardAuthorizer, plugin.<name>"
+                " for the authorizer of a plugin, or nothing"
             ),
         ),
     ],
@@ -106,13 +107,13 @@ def test_an_option_keeps_equals_signs_of_its_value():
 
 
 def test_each_setting_without_effect_gives_one_warning():
-    loaded = load(options(["metric.reporters=A", "super.users=User:a", "num.partitions=2"]))
+    loaded = load(options(["metric.reporters=A", "ssl.protocol=TLSv1.3", "num.partitions=2"]))
 
     assert loaded.warnings == (
         "-c: metric.reporters does not apply here: it is about Java classes, which do not run here",
-        "-c: super.users is not supported yet: ACLs are not implemented",
+        "-c: ssl.protocol is not supported yet: TLS is not implemented",
     )
-    assert loaded.config.texts["super.users"].text == "User:a"
+    assert loaded.config.texts["ssl.protocol"].text == "TLSv1.3"
 
 
 def test_broker_id_sets_the_node_id():

@@ -116,7 +116,11 @@ JAVA = "names a Java class, which this broker cannot run: leave it out"
         (
             {"authorizer.class.name": "org.example.A"},
             "authorizer.class.name",
-            "ACLs are not supported yet, and every request would be allowed: leave it out",
+            (
+                "'org.example.A' is a Java class, which this broker cannot run: want"
+                " org.apache.kafka.metadata.authorizer.StandardAuthorizer, plugin.<name> for the"
+                " authorizer of a plugin, or nothing"
+            ),
         ),
         ({"create.topic.policy.class.name": "A"}, "create.topic.policy.class.name", JAVA),
         ({"alter.config.policy.class.name": "A"}, "alter.config.policy.class.name", JAVA),

@@ -3,6 +3,7 @@ from math import inf, nextafter
 import pytest
 from attrs import frozen
 
+from tests.lanes import together
 from trio_kafka.config.catalogue import every_setting
 from trio_kafka.config.setting import (
     ConfigError,
@@ -150,7 +151,7 @@ def past(setting, bound, step):
     return int(bound) + step
 
 
-@pytest.mark.parametrize("setting", [s for s in ALL if s.low is not None], ids=lambda s: s.name)
+@together([s for s in ALL if s.low is not None], lambda setting: setting.name)
 def test_each_setting_allows_its_lower_bound_and_refuses_smaller_values(setting):
     assert setting.parse(setting.text_of(setting.low)) == setting.low
     assert setting.parse(setting.text_of(past(setting, setting.low, 1))) > setting.low
@@ -162,7 +163,7 @@ def test_each_setting_allows_its_lower_bound_and_refuses_smaller_values(setting)
         assert setting.parse(setting.text_of(other)) == other
 
 
-@pytest.mark.parametrize("setting", [s for s in ALL if s.high is not None], ids=lambda s: s.name)
+@together([s for s in ALL if s.high is not None], lambda setting: setting.name)
 def test_each_setting_allows_its_upper_bound_and_refuses_larger_values(setting):
     assert setting.parse(setting.text_of(setting.high)) == setting.high
     assert setting.parse(setting.text_of(past(setting, setting.high, -1))) < setting.high
@@ -173,7 +174,7 @@ def test_each_setting_allows_its_upper_bound_and_refuses_larger_values(setting):
 BITS = {Kind.SHORT: 16, Kind.INT: 32, Kind.LONG: 64}
 
 
-@pytest.mark.parametrize("setting", [s for s in ALL if s.kind in BITS], ids=lambda s: s.name)
+@together([s for s in ALL if s.kind in BITS], lambda setting: setting.name)
 def test_each_numeric_setting_refuses_values_beyond_the_width_of_its_type(setting):
     most = (1 << (BITS[setting.kind] - 1)) - 1
 
@@ -185,7 +186,7 @@ def test_each_numeric_setting_refuses_values_beyond_the_width_of_its_type(settin
         assert setting.parse(str(most)) == most
 
 
-@pytest.mark.parametrize("setting", [s for s in ALL if s.choices], ids=lambda s: s.name)
+@together([s for s in ALL if s.choices], lambda setting: setting.name)
 def test_each_setting_with_choices_accepts_only_its_choices(setting):
     for choice in setting.choices:
         assert setting.parse(choice) in (choice, (choice,))
@@ -193,13 +194,13 @@ def test_each_setting_with_choices_accepts_only_its_choices(setting):
         setting.parse("another")
 
 
-@pytest.mark.parametrize("setting", [s for s in ALL if s.not_empty], ids=lambda s: s.name)
+@together([s for s in ALL if s.not_empty], lambda setting: setting.name)
 def test_settings_that_must_not_be_empty_refuse_an_empty_text(setting):
     with pytest.raises(ConfigError, match="must not be empty"):
         setting.parse("")
 
 
-@pytest.mark.parametrize("setting", [s for s in ALL if not s.required], ids=lambda s: s.name)
+@together([s for s in ALL if not s.required], lambda setting: setting.name)
 def test_each_default_is_a_valid_value(setting):
     if setting.default is not None:
         setting.check_value(setting.default)

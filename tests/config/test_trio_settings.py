@@ -2,7 +2,7 @@ import pytest
 
 from trio_kafka.config.load import broker_config
 from trio_kafka.config.setting import ConfigError, settings_of
-from trio_kafka.config.trio_settings import MOST_FILTERS, TrioSettings
+from trio_kafka.config.trio_settings import MOST_FILTERS, VALIDATIONS, TrioSettings
 from trio_kafka.introspect.log import FORMATS, LEVELS
 
 
@@ -19,7 +19,7 @@ def test_every_trio_kafka_setting_has_the_trio_prefix_and_a_valid_default():
     [
         ("trio.log.format", FORMATS),
         ("trio.log.level", LEVELS),
-        ("trio.record.validation", ("header", "full")),
+        ("trio.record.validation", VALIDATIONS),
     ],
 )
 def test_trio_settings_with_choices_refuse_other_values(name, values):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.config.test_broker import in_order, valid
+from tests.lanes import together
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.setting import ConfigError, settings_of
 from trio_kafka.config.unsupported import (
@@ -41,7 +42,7 @@ def test_unsupported_fields_are_declared_in_the_broker_configuration():
     assert settings_of(BrokerConfig).keys() > UNSUPPORTED_FIELDS
 
 
-@pytest.mark.parametrize("name", sorted(KNOWN))
+@together(KNOWN)
 def test_each_unsupported_setting_has_the_type_default_and_bounds_of_kafka(name):
     setting, fact = KNOWN[name], BROKER[name]
 
@@ -66,7 +67,7 @@ def in_words(text):
     return set(), text
 
 
-@pytest.mark.parametrize("name", sorted(KNOWN))
+@together(KNOWN)
 def test_each_unsupported_setting_has_a_reason(name):
     found, why = support(name)
 
@@ -78,7 +79,7 @@ def test_each_unsupported_setting_has_a_reason(name):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("super.users", "is not supported yet: ACLs are not implemented"),
+        ("ssl.protocol", "is not supported yet: TLS is not implemented"),
         ("rlmm.config.any", "is not supported yet: tiered storage is not implemented"),
         (
             "metric.reporters",
@@ -107,7 +108,7 @@ from trio_kafka.config.load import broker_config
 from trio_kafka.config.unsupported import tables
 broker_config({"num.partitions": "3", "log.preallocate": "true", "plugin.a.b": "c"})
 assert not tables.cache_info().currsize
-broker_config({"super.users": "User:a"})
+broker_config({"ssl.protocol": "TLSv1.3"})
 assert tables.cache_info().currsize
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -93,7 +93,6 @@ def test_append_and_subtract_change_single_items_of_a_list(
         ((4, "7"), [], ErrorCode.BROKER_ID_NOT_REGISTERED),
         ((4, "x"), [], ErrorCode.INVALID_REQUEST),
         ((4, "-1"), [], ErrorCode.INVALID_REQUEST),
-        ((16, "x"), [], ErrorCode.INVALID_REQUEST),
         ((32, ""), [], ErrorCode.INVALID_REQUEST),
         (T, [ConfigChange("a", Operation.SET, "x" * 32768)], ErrorCode.INVALID_CONFIG),
         (T, [ConfigChange("cleanup.policy", Operation.APPEND, None)], ErrorCode.INVALID_CONFIG),

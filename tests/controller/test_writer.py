@@ -28,7 +28,7 @@ async def writing(world: World) -> AsyncIterator[tuple[Writer, RaftDriver]]:
     await format_root(world)
     async with running_quorum(world) as (driver, loader):
         writer = Writer(driver)
-        writer.take_over(await driver.elect(), loader.image, {})
+        writer.take_over(await driver.elect(), loader.image, {}, {})
         level = FeatureLevelRecord(name="metadata.version", feature_level=33)
         await writer.write(lambda: Decision(None, [level]))
         yield writer, driver
@@ -193,7 +193,7 @@ async def test_a_change_begun_in_an_old_epoch_is_not_written_in_a_new_epoch(
         def records() -> Iterator[MetadataRecord]:
             yield from topic(partitions=100)
             writer.resign()
-            writer.take_over(epoch, attrs.evolve(image, offset=start + 1), {})
+            writer.take_over(epoch, attrs.evolve(image, offset=start + 1), {}, {})
 
         with pytest.raises(KafkaError) as refused:
             await writer.write(lambda: Decision(None, records()))

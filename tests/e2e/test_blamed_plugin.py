@@ -111,8 +111,8 @@ def test_reload_that_blocks_in_its_start_fails_and_the_old_generation_keeps_serv
 
         assert status == 1
         assert "it blocked the loop for" in capsys.readouterr().err
-        (line,) = lines_with(broker, "loop blocked")
-        assert "plugin=harm" in line
+        blocked = lines_with(broker, "loop blocked")  # a busy machine may hold it up, too
+        assert any("plugin=harm" in line for line in blocked)
         main(["plugin", "list", "--bootstrap", broker.bootstrap])
         (row,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("harm")]
         assert "ready" in row

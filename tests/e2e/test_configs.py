@@ -1,8 +1,6 @@
 """Settings and features, changed by clients and tools while a broker runs; a kill keeps them."""
 
-import subprocess
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException, Producer
@@ -15,7 +13,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from tests.clients.console.program import brief_start
+from tests.clients.kafka_tools.jvm import AskTool
 from tests.e2e.clients import new_topic, settings
 from trio_kafka.testing.processes import BrokerProcess
 
@@ -129,25 +127,17 @@ def test_changed_settings_survive_a_kill_of_the_broker(
     assert found(restart(own_broker)) == [True, False]
 
 
-def tool(kafka_tool: Path, broker: BrokerProcess, name: str, *arguments: str) -> str:
+def tool(kafka_tool: AskTool, broker: BrokerProcess, name: str, *arguments: str) -> str:
     """What one of Kafka's tools prints; AssertionError if it fails."""
-    with brief_start(name) as environment:
-        done = subprocess.run(
-            [kafka_tool, name, "--bootstrap-server", broker.bootstrap, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-            env=environment,
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    done = kafka_tool(name, "--bootstrap-server", broker.bootstrap, *arguments)
+    assert done.status == 0, done.printed + done.errors
+    return done.printed
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_kafka_configs_changes_and_describes_brokers_and_loggers(
-    own_broker: BrokerProcess, kafka_tool: Path
+    own_broker: BrokerProcess, kafka_tool: AskTool
 ) -> None:
     def configs(kind: str, *arguments: str, of: Sequence[str] = ("--entity-name", "1")) -> str:
         entity = ("--entity-type", kind, *of)
@@ -170,7 +160,7 @@ def test_kafka_configs_changes_and_describes_brokers_and_loggers(
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_kafka_features_lowers_and_describes_levels(
-    own_broker: BrokerProcess, kafka_tool: Path
+    own_broker: BrokerProcess, kafka_tool: AskTool
 ) -> None:
     lowered = tool(
         kafka_tool, own_broker, "FeatureCommand", "downgrade", "--feature", "share.version=1"

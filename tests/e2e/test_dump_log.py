@@ -1,7 +1,6 @@
 """Apache Kafka's own tool reads what the broker left on the disk."""
 
 import re
-import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
-from tests.clients.console.program import brief_start
+from tests.clients.kafka_tools.jvm import AskTool
 from tests.e2e.clients import new_topic, produce, settings
 from trio_kafka.testing.processes import BrokerProcess
 
@@ -36,22 +35,14 @@ def log_directory(broker: BrokerProcess) -> Path:
     return found
 
 
-def dump(tool: Path, files: Sequence[Path], *options: str) -> str:
+def dump(tool: AskTool, files: Sequence[Path], *options: str) -> str:
     names = ",".join(str(file) for file in files)
-    with brief_start("DumpLogSegments") as environment:
-        done = subprocess.run(
-            [tool, "DumpLogSegments", "--files", names, *options],
-            capture_output=True,
-            text=True,
-            timeout=500,
-            check=False,
-            env=environment,
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr  # what it finds wrong is told on stderr, with status 0
+    done = tool("DumpLogSegments", "--files", names, *options)
+    assert done.status == 0, done.printed + done.errors
+    return done.printed + done.errors  # what it finds wrong is on stderr, with status 0
 
 
-def test_segments_hold_every_record_in_valid_batches(partition: Path, kafka_tool: Path) -> None:
+def test_segments_hold_every_record_in_valid_batches(partition: Path, kafka_tool: AskTool) -> None:
     segments = sorted(partition.glob("*.log"))
 
     text = dump(kafka_tool, segments, "--print-data-log")
@@ -65,7 +56,7 @@ def test_segments_hold_every_record_in_valid_batches(partition: Path, kafka_tool
 
 
 def test_index_entries_match_the_batches_of_their_segments(
-    partition: Path, kafka_tool: Path
+    partition: Path, kafka_tool: AskTool
 ) -> None:
     indexes = sorted([*partition.glob("*.index"), *partition.glob("*.timeindex")])
 
@@ -80,7 +71,7 @@ def test_index_entries_match_the_batches_of_their_segments(
 
 
 def test_offset_index_has_entries_for_every_sealed_segment(
-    partition: Path, kafka_tool: Path
+    partition: Path, kafka_tool: AskTool
 ) -> None:
     sealed = sorted(partition.glob("*.index"))[:-1]
 
@@ -90,7 +81,7 @@ def test_offset_index_has_entries_for_every_sealed_segment(
 
 
 def test_kafkas_metadata_decoder_reads_the_metadata_log(
-    own_broker: BrokerProcess, kafka_tool: Path
+    own_broker: BrokerProcess, kafka_tool: AskTool
 ) -> None:
     topic = new_topic(own_broker, 2, retention_ms="123456789")
     own_broker.stop()
@@ -106,7 +97,7 @@ def test_kafkas_metadata_decoder_reads_the_metadata_log(
 
 
 def test_kafkas_decoder_reads_the_committed_offsets(
-    own_broker: BrokerProcess, kafka_tool: Path
+    own_broker: BrokerProcess, kafka_tool: AskTool
 ) -> None:
     topic = new_topic(own_broker, 2)
     consumer = Consumer(settings(own_broker, group_id="readers"))
@@ -158,7 +149,7 @@ def compacted(own_broker: BrokerProcess) -> Path:
 
 
 def test_compacted_segments_are_valid_and_hold_the_last_record_of_each_key(
-    compacted: Path, kafka_tool: Path
+    compacted: Path, kafka_tool: AskTool
 ) -> None:
     segments = sorted(compacted.glob("*.log"))
     indexes = sorted([*compacted.glob("*.index"), *compacted.glob("*.timeindex")])

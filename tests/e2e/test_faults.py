@@ -16,7 +16,8 @@ from attrs import frozen
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.clients.build import MissingError, class_path
+from tests.clients.build import class_path
+from tests.installed import skipped_if_missing
 from trio_kafka_builtin.fault_commands.client import ask
 
 pytestmark = pytest.mark.slow
@@ -184,10 +185,8 @@ def test_consumer_gets_no_assignment_until_its_held_join_is_released(broker: Con
 
 
 def java(broker: Controlled, tool: str, *arguments: str, stdin: bytes = b"") -> bytes:
-    try:
+    with skipped_if_missing():
         jars = class_path("tools")
-    except MissingError as missing:
-        pytest.skip(str(missing))
     command = ["java", "-cp", jars, f"org.apache.kafka.tools.{tool}"]
     at = ["--bootstrap-server", broker.bootstrap]
     done = subprocess.run(

@@ -40,8 +40,8 @@ def lasting(tree: Tree) -> list[tuple[str, str]]:
     ("settings", "seed", "bursts"),
     [
         # Five frames a burst: a million.
-        pytest.param((), 1, (2000, 201_000), id="with Kafka's defaults"),
-        pytest.param(NARROW, 2, (500, 20_000), id="with one of each"),
+        pytest.param((), 1, (1000, 201_000), id="with Kafka's defaults"),
+        pytest.param(NARROW, 2, (1000, 20_000), id="with one of each"),
     ],
 )
 def test_broker_survives_fuzzed_requests_without_hangs_errors_or_leaks(

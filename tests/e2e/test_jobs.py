@@ -338,10 +338,10 @@ async def test_rebalances_of_a_large_group_do_not_block_the_loop(
         await broker.create_topic("t", 1000)
         await broker.serve_groups("g")
         at = broker.broker.endpoint
-        given = [kind, at.host, str(at.port), "t", "1000", "100", str(size(15, 500))]
+        arguments = [kind, at.host, str(at.port), "t", "1000", "100", str(size(3, 500))]
 
         async with beside_an_echo(f"rebalances, {kind}", broker):
-            await trio.run_process([sys.executable, "-m", "tests.e2e.rebalances", *given])
+            await trio.run_process([sys.executable, "-m", "tests.e2e.rebalances", *arguments])
 
 
 @held_by_nobody

@@ -10,6 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from tests.benchmarks.brokers import apache_kafka_command
 from tests.e2e.clients import new_topic, read, settings, values_of
+from tests.installed import APACHE_KAFKA, need_or_skip
 from tests.lanes import offset_below
 from trio_kafka.testing.processes import BrokerProcess, broker_process
 
@@ -22,9 +23,7 @@ STARTING = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
 
 @pytest.fixture(autouse=True)
 def jvm() -> None:
-    for program in ("java", "mvn", "flock"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed: Apache Kafka needs Java 17 and Maven")
+    need_or_skip(*APACHE_KAFKA)
 
 
 def add(broker: BrokerProcess, topic: str, values: list[bytes], codec: str) -> None:

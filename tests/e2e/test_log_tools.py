@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tests.cli.log.kit import kafkas_pieces, run, run_json
 from tests.cli.log.test_dump import by_file, same
+from tests.clients.kafka_tools.jvm import AskTool
 from tests.e2e.clients import new_topic, produce, settings
 from tests.e2e.test_dump_log import dump, log_directory
 from trio_kafka.testing.processes import BrokerProcess
@@ -44,7 +45,7 @@ def fill(broker: BrokerProcess) -> None:
     consumer.close()
 
 
-def kafkas_view(tool: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
+def kafkas_view(tool: AskTool, folder: Path) -> dict[str, list[dict[str, Any]]]:
     files = [
         path
         for pattern in ("*.log", "*.index", "*.timeindex", "*.snapshot", "*-*.checkpoint")
@@ -62,7 +63,7 @@ def kafkas_view(tool: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_trio_kafka_and_apache_kafka_log_tools_read_the_same_contents(
-    own_broker: BrokerProcess, kafka_tool: Path, capsys: pytest.CaptureFixture[str]
+    own_broker: BrokerProcess, kafka_tool: AskTool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fill(own_broker)
     own_broker.stop()

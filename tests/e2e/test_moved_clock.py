@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from tests.clients.build import MissingError, class_path
+from tests.clients.build import class_path
 from tests.clients.console.program import jvm_options
+from tests.installed import skipped_if_missing
 from trio_kafka import running_broker
 
 pytestmark = pytest.mark.slow
@@ -18,10 +19,8 @@ TOOL = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_java_consumer_stays_in_its_group_when_the_clock_advances_a_week(protocol: str) -> None:
-    try:
+    with skipped_if_missing():
         jars = class_path("tools")
-    except MissingError as missing:
-        pytest.skip(str(missing))
     with running_broker() as kafka:
         kafka.create_topic("orders", configs={"retention.ms": str(24 * HOUR_MS)})
         kafka.produce("orders", b"old")

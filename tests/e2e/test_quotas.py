@@ -1,12 +1,12 @@
 """Quotas as users have them: Kafka's tool sets them, real clients obey."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from time import monotonic
 
 import pytest
 from confluent_kafka import Producer
 
+from tests.clients.kafka_tools.jvm import AskTool
 from tests.e2e.clients import new_topic, settings
 from tests.e2e.test_configs import tool
 from trio_kafka.testing.processes import BrokerProcess
@@ -14,13 +14,13 @@ from trio_kafka.testing.processes import BrokerProcess
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
-def configs(kafka_tool: Path, broker: BrokerProcess, *arguments: str, of: Sequence[str]) -> str:
+def configs(kafka_tool: AskTool, broker: BrokerProcess, *arguments: str, of: Sequence[str]) -> str:
     return tool(kafka_tool, broker, "kafka.admin.ConfigCommand", *of, *arguments)
 
 
 @pytest.mark.long  # the next test sets a quota by the tool; tests/apis has every kind of entity
 def test_kafka_configs_sets_describes_and_removes_quotas(
-    own_broker: BrokerProcess, kafka_tool: Path
+    own_broker: BrokerProcess, kafka_tool: AskTool
 ) -> None:
     both = ["--entity-type", "users", "--entity-name", "alice", "--entity-type", "clients"]
     both += ["--entity-name", "app"]
@@ -52,7 +52,7 @@ def test_kafka_configs_sets_describes_and_removes_quotas(
 
 
 def test_producer_above_its_quota_is_throttled_and_loses_no_records(
-    own_broker: BrokerProcess, kafka_tool: Path
+    own_broker: BrokerProcess, kafka_tool: AskTool
 ) -> None:
     topic = new_topic(own_broker)
     of = ["--entity-type", "clients", "--entity-name", "throttled"]

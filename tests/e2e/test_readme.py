@@ -5,7 +5,6 @@ Only the address is another, where port 9092 is taken.
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.installed import need_or_skip
 from tests.project.tree import ROOT
 from trio_kafka.testing.processes import child_process
 
@@ -84,8 +84,7 @@ def test_every_make_target_in_the_readme_exists_in_the_makefile() -> None:
 
 
 def test_kcat_example_of_the_readme_writes_and_reads_hello(address: str, tmp_path: Path) -> None:
-    if shutil.which("kcat") is None:
-        pytest.skip("kcat is not installed: apt-get install kcat")
+    need_or_skip("kcat")
     (block,) = [block for block in SHELL if "kcat" in block]
 
     heard = run(["sh", "-e", "-c", block.replace(ADDRESS, address)], tmp_path)

@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 
 from tests.benchmarks.brokers import apache_kafka_command
 from tests.e2e.clients import new_topic, produce, settings
+from tests.installed import APACHE_KAFKA, need_or_skip
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from trio_kafka.protocol.messages.k02_list_offsets import (
@@ -107,9 +108,7 @@ async def ask(address: Address, topic: str) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
-    for program in ("java", "mvn", "flock"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
+    need_or_skip(*APACHE_KAFKA)
     directory = tmp_path_factory.mktemp("kafka")
     with broker_process(directory, command=apache_kafka_command) as kafka:
         topic = new_topic(kafka, internal_segment_bytes=SEGMENT)

@@ -26,8 +26,15 @@ def records(number: int) -> Iterator[tuple[int, bytes]]:
     return ((i % 2, f"{number}-{i}".encode()) for i in range(RECORDS))
 
 
-def values(broker: BrokerProcess, topic: str, isolation: str) -> list[bytes]:
-    """Return all values of both partitions, sorted."""
+def values(
+    broker: BrokerProcess,
+    topic: str,
+    isolation: str,
+    partitions: int = 2,
+    *,
+    in_order: bool = False,
+) -> list[bytes]:
+    """Return all values of the partitions, sorted or in the order of the log."""
     consumer = Consumer(
         settings(
             broker,
@@ -35,11 +42,12 @@ def values(broker: BrokerProcess, topic: str, isolation: str) -> list[bytes]:
             isolation_level=isolation,
             auto_offset_reset="earliest",
             enable_partition_eof=True,
+            fetch_wait_max_ms=10,  # each partition ends with a fetch that waits
         )
     )
-    consumer.assign([TopicPartition(topic, 0, 0), TopicPartition(topic, 1, 0)])
+    consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
     read, ends = [], 0
-    while ends < 2:
+    while ends < partitions:
         message = consumer.poll(TIMEOUT_S)
         assert message is not None
         if message.error():
@@ -47,7 +55,7 @@ def values(broker: BrokerProcess, topic: str, isolation: str) -> list[bytes]:
         else:
             read.append(message.value())
     consumer.close()
-    return sorted(read)
+    return read if in_order else sorted(read)
 
 
 def test_librdkafka_commits_and_aborts(shared_broker: BrokerProcess) -> None:

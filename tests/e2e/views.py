@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
 from selenium.webdriver import Chrome
 
-from tests.clients.build import MissingError, built, need, run
+from tests.clients.build import built, run
+from tests.installed import need_or_skip
 
 WIDTHS: Final = (390, 1280, 1920)
 SCHEMES: Final = ("light", "dark")
@@ -35,10 +35,7 @@ def axe_source() -> str:
     def build(home: Path) -> None:
         run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], home)
 
-    try:
-        need("node", "npm")
-    except MissingError as error:
-        pytest.skip(str(error))
+    need_or_skip("node", "npm")
     home = built("axe", build, within=Path(__file__).parent)
     return (home / "node_modules" / "axe-core" / "axe.min.js").read_text()
 

@@ -45,6 +45,18 @@ def look_at(at: float, count: int) -> TreeSnapshot:
     return TreeSnapshot(at, nodes)
 
 
+def test_share_of_a_loop_that_a_virtual_clock_measures_is_unknown() -> None:
+    before, after = look_at(100.0, 1), look_at(102.0, 3)
+    for look in (before, after):
+        for node in look.nodes.values():
+            if node.name == "loop":
+                node.figures["idle_s"] = 0.0
+
+    [loop] = loops(before, after)
+
+    assert loop.busy_percent is None
+
+
 def test_loop_is_busy_for_its_share_of_the_time_between_two_snapshots() -> None:
     [loop] = loops(look_at(100.0, 1), look_at(102.0, 3))
 

@@ -3,6 +3,7 @@
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from trio_kafka.introspect.declared_waits import CONTROLLER, waits_for, waits_for_work
 from trio_kafka.introspect.tasks import find_task, list_tasks, place_of, walk_tasks
 
 
@@ -68,3 +69,41 @@ async def test_reading_ends_at_its_bound_and_says_so(autojump_clock: MockClock) 
 
     assert [row.path for row in few.rows] == [everything.rows[0].path]
     assert few.truncated
+
+
+@waits_for_work("an order")
+async def worker(hold: trio.Event) -> None:
+    await trio.sleep(1)
+    await hold.wait()
+    await at_work()
+
+
+async def at_work() -> None:
+    await trio.sleep_forever()
+
+
+@waits_for("change", CONTROLLER, "the controller to agree")
+async def agreement() -> None:
+    await at_work()
+
+
+async def test_task_says_what_it_waits_for_until_it_is_at_work(autojump_clock: MockClock) -> None:
+    async with trio.open_nursery() as nursery:
+        hold = trio.Event()
+        nursery.start_soon(worker, hold, name="worker")
+        nursery.start_soon(agreement, name="agreement")
+        nursery.start_soon(owner, name="the owner")
+        await wait_all_tasks_blocked()
+        idle = {row.name: row.wait for row in (await list_tasks()).rows}
+        hold.set()
+        await trio.sleep(2)
+        busy = {row.name: row.wait for row in (await list_tasks()).rows}
+        nursery.cancel_scope.cancel()
+
+    assert idle["worker"] is not None
+    assert (idle["worker"].cause, idle["worker"].words) == ("work", "an order")
+    assert busy["worker"] is None
+    assert idle["agreement"] is not None
+    assert idle["agreement"].on == CONTROLLER
+    assert idle["the owner"] is not None
+    assert idle["the owner"].words == "the end of task below and 2 more"

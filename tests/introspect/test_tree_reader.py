@@ -8,7 +8,7 @@ from trio.testing import MockClock
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.snapshots import NodeSnapshot
-from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.introspect.tree import CROWD, Figures, Node
 from trio_kafka.introspect.tree_reader import (
     KINDS,
     LONGEST,
@@ -131,6 +131,42 @@ async def test_other_tasks_run_between_slices_of_a_reading(
         nursery.cancel_scope.cancel()
 
     assert turns >= 10 * PASSED / (PASSED if kinds else SLICE)
+
+
+class Steps(trio.abc.Instrument):
+    """Counts the steps of all tasks."""
+
+    count = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.count += 1
+
+
+@pytest.mark.parametrize("kinds", [(), ("part",)])
+async def test_figures_of_a_node_with_many_children_have_a_turn_of_their_own(
+    autojump_clock: MockClock, kinds: tuple[str, ...]
+) -> None:
+    steps, read_in = Steps(), dict[str, int]()
+
+    def part(name: str) -> Node:
+        def figures() -> Figures:
+            read_in[name] = steps.count
+            return {}
+
+        return root.add(name, "part", figures)
+
+    root = Node("broker-1", "broker")
+    part("before")
+    for name in ("logs", "partitions"):
+        crowded = part(name)
+        for number in range(CROWD + 1):
+            crowded.add(f"orders-{number}", "log")
+    part("after")
+    trio.lowlevel.add_instrument(steps)
+    await read_tree(root, kinds=kinds)
+    trio.lowlevel.remove_instrument(steps)
+
+    assert len(set(read_in.values())) == 4
 
 
 async def test_figures_and_names_are_converted_to_valid_json_values(

@@ -11,7 +11,7 @@ from tests.project.tree import ROOT, modules
 from trio_kafka.broker.parts.producer_ids import ProducerIds
 from trio_kafka.controls.faults import faults
 from trio_kafka.introspect.declared_waits import declared_wait
-from trio_kafka.introspect.waits import seconds
+from trio_kafka.introspect.waits import group_and_member, member_subject, seconds
 from trio_kafka.periodic_jobs import Scheduler
 from trio_kafka.plugin_host.host import PluginHost
 from trio_kafka.requests.loopback import InProcessClient
@@ -24,6 +24,13 @@ from trio_kafka.requests.parked_call import LimitTurn
 )
 def test_span_of_time_in_words_has_two_digits(span_s: float, words: str) -> None:
     assert seconds(span_s) == words
+
+
+@pytest.mark.parametrize("group_id", ["g", "a/b", "50%", "%2F", "?#&", ""])
+def test_ids_of_group_and_member_are_read_back_from_the_name_of_the_member(group_id: str) -> None:
+    subject = member_subject(group_id, "client/1-%2F")
+
+    assert group_and_member(subject.name) == (group_id, "client/1-%2F")
 
 
 def calls(name: str) -> Iterator[tuple[str, ast.Call]]:

@@ -1,7 +1,7 @@
 import pytest
 
-from tests.log.kit import batch, headers, produced
-from trio_kafka.errors import ErrorCode, KafkaError
+from tests.log.kit import append, batch, headers, new_log, produced
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.log.append import check_producers, check_sizes
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.producer_state import ProducerState
@@ -44,3 +44,17 @@ def test_batches_without_sequence_are_checked_only_for_their_producer_epoch():
     assert refused(check_producers, old, producers) is ErrorCode.INVALID_PRODUCER_EPOCH
     marker = headers(batch(producer_epoch=2, control=True, **own))
     assert check_producers(marker, producers) is None  # a coordinator's
+
+
+async def test_batch_after_others_is_refused_if_it_is_too_large_or_the_log_is_blocked(
+    autojump_clock, world
+) -> None:
+    log = new_log(world, max_message_bytes=200)
+    append(log, batch(1, size=10, timestamp=100))
+    with pytest.raises(KafkaError) as too_large:
+        append(log, batch(1, size=300, timestamp=100))
+    with log.blocking_appends("test"), pytest.raises(InvariantError):
+        append(log, batch(1, size=10, timestamp=100))
+
+    assert too_large.value.code is ErrorCode.MESSAGE_TOO_LARGE
+    assert log.end_offset == 1

@@ -69,24 +69,27 @@ async def test_append_in_a_thread_writes_the_same_log_as_an_append_in_the_loop(
     appends=st.lists(
         st.tuples(
             st.lists(st.tuples(st.integers(1, 2), st.integers(0, 200)), min_size=1, max_size=3),
-            st.integers(0, 2),
+            st.integers(0, 1),
             st.booleans(),
+            st.integers(100, 400),
         ),
         max_size=12,
     ),
     compacted=st.booleans(),
     append_time=st.booleans(),
+    flush_messages=st.sampled_from([3, 1000]),
 )
 def test_appends_in_the_loop_in_pieces_and_in_threads_leave_the_same_log(
-    appends, compacted, append_time
+    appends, compacted, append_time, flush_messages
 ) -> None:
-    """The two forms of the write, `_write_now` and `_writing`, must stay equal."""
+    """The forms of the write, `_append_plain`, `_write_now` and `_writing`, must stay equal."""
 
     async def main(universe: Universe):
         settings = {
             "segment_bytes": 2000,
-            "index_interval_bytes": 100,
-            "flush_messages": 3,
+            "index_interval_bytes": 300,
+            "segment_ms": 250,
+            "flush_messages": flush_messages,
             "cleanup_policy": frozenset({"compact" if compacted else "delete"}),
             "message_timestamp_type": "LogAppendTime" if append_time else "CreateTime",
         }
@@ -94,13 +97,13 @@ def test_appends_in_the_loop_in_pieces_and_in_threads_leave_the_same_log(
         logs = [new_log(world, f"/{name}", **settings) for name in ("loop", "pieces", "thread")]
         logs[1].latency.yield_point.bind(lambda: None)
         epoch, sequence = 0, 0
-        for batches, bump, idempotent in appends:
+        for batches, bump, idempotent, timestamp in appends:
             epoch += bump
             producer = {"producer_id": 7, "producer_epoch": 0} if idempotent else {}
             content = bytearray()
             for count, size in batches[:1] if idempotent else batches:
                 sent = {"base_sequence": sequence, **producer} if idempotent else {}
-                content += batch(count, size=size, timestamp=100, **sent)
+                content += batch(count, size=size, timestamp=timestamp, **sent)
                 sequence += count * idempotent
             copies = [bytearray(content) for _ in logs]
             at = [

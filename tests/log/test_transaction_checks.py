@@ -11,7 +11,7 @@ from trio_kafka.log.transaction_checks import (
     check_verified,
     check_verified_offsets,
 )
-from trio_kafka.log.verification import OPEN
+from trio_kafka.log.verification import OPEN, UNVERIFIED
 from trio_kafka.records.batch import ProducerFields
 from trio_kafka.records.header import NO_SEQUENCE
 from trio_kafka.scheduling.chunked_work import whole
@@ -36,6 +36,15 @@ def refused(check, *arguments) -> ErrorCode:
 
 
 # Batches
+
+
+def test_unverified_batch_begins_a_transaction_and_its_epoch_is_checked() -> None:
+    state = ProducerState()
+
+    assert check_verified(UNVERIFIED, state, sent()) is None
+    state.note(sent(epoch=3))
+    assert refused(check_verified, UNVERIFIED, state, sent()) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert check_verified_offsets(UNVERIFIED, state, sent(epoch=3)) is None
 
 
 def test_first_batch_is_accepted_with_its_guard_and_the_next_ones_while_the_transaction_is_open():

@@ -2,7 +2,7 @@ from struct import pack
 
 from tests.log.kit import batch, sample
 from tests.records.kit import encode_batch
-from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.transaction_markers import note_batch
 from trio_kafka.records.batch import Record, iterate_headers, read_header

@@ -1,6 +1,8 @@
+import errno
 import re
 
-from tests.log.kit import append, batch, new_log
+from tests.log.kit import append, batch, content_of, headers, new_log
+from trio_kafka.log.append import append_in_thread
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.unsynced_files import UnsyncedFiles
 
@@ -68,3 +70,55 @@ async def test_segment_whose_sync_failed_stays_unsynced(autojump_clock, world):
 
     assert failed
     assert old in log.unsynced._sealed
+
+
+async def test_topic_id_is_in_its_file_before_the_first_append_is_answered(autojump_clock, world):
+    log = new_log(world)
+    log.unsynced.owes(b"content")
+    assert "partition.metadata" not in log.directory.names()
+
+    append(log, batch())
+
+    assert await content_of(log.directory, "partition.metadata") == b"content"
+    assert not [name for name in log.directory.names() if name.endswith(".tmp")]
+
+
+async def test_topic_id_that_the_first_append_has_written_is_made_durable_by_the_next_sync(
+    autojump_clock, world
+):
+    log = new_log(world)
+    log.unsynced.owes(b"content")
+    append(log, batch())
+    synced(world)
+
+    await sync(log)
+    append(log, batch())
+
+    assert any("partition.metadata" in name for name in synced(world))
+    assert not log.unsynced.is_nameless
+
+
+async def test_append_in_a_thread_writes_the_topic_id_too(autojump_clock, world):
+    log = new_log(world)
+    log.unsynced.owes(b"content")
+    records = memoryview(bytearray(batch()))
+
+    async with log.writer.turn("append"):
+        await append_in_thread(log, records, headers(records), leader_epoch=0)
+
+    assert await content_of(log.directory, "partition.metadata") == b"content"
+
+
+async def test_append_succeeds_although_the_topic_id_cannot_be_written_yet(autojump_clock, world):
+    log = new_log(world)
+    log.unsynced.owes(b"content")
+    world.universe.fault = lambda machine, call, target: (
+        OSError(errno.EMFILE, "no descriptor") if "partition.metadata" in target else None
+    )
+
+    append(log, batch())
+    world.universe.fault = lambda machine, call, target: None
+    await sync(log)
+
+    assert log.end_offset > 0
+    assert await content_of(log.directory, "partition.metadata") == b"content"

@@ -1,7 +1,6 @@
 """The loader: nothing before the whole, then every change to every publisher in order."""
 
 from collections.abc import Callable, Iterator
-from operator import attrgetter
 from typing import NoReturn
 
 import pytest
@@ -168,8 +167,8 @@ async def test_a_publisher_gets_only_the_deltas_that_change_what_it_follows(auto
         entity=[EntityData(entity_type="user", entity_name="u")], key="request_percentage", value=1
     )
     async with running_quorum(world) as (driver, loader):
-        loader.add(of_quotas, attrgetter("quotas"))
-        loader.add(of_topics, attrgetter("topics"))
+        loader.add(of_quotas, "quotas")
+        loader.add(of_topics, "topics")
         for record in (TopicRecord(name="a", topic_id=ONE), quota):
             end = append(driver, [record], driver.epoch, 33)
             await loader.wait_published(end)

@@ -23,10 +23,10 @@ async def connections(world: World, count: int) -> list[Connection]:
     listener = await world.network.listen("127.0.0.1", 0)
     buffers = Buffers(new_buffer)
     made = []
-    nobody: Any = SimpleNamespace(listener=ListenerSettings())
+    owner: Any = SimpleNamespace(listener=ListenerSettings())
     for _ in range(count):
         socket = await world.network.connect("127.0.0.1", listener.address.port)
-        made.append(Connection(socket, nobody, Framer(buffers, 1000)))
+        made.append(Connection(socket, owner, Framer(buffers, 1000)))
     return made
 
 

@@ -45,9 +45,9 @@ async def test_a_refusing_queue_closes_connections_when_they_are_taken_or_the_qu
     made.refusing = True
     made.give_nowait(one)
     await made.give(other)
-    nobody: Any = None
+    owner: Any = None
 
-    assert made.take_nowait(nobody) is None
+    assert made.take_nowait(owner) is None
     assert [one.closed, other.closed] == [True, False]
     made.close()
     assert other.closed

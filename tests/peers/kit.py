@@ -124,7 +124,8 @@ class Node:
     def _answer(
         self, connection: int, frame: memoryview, key: int, version: int, correlation: int
     ) -> bytes | None:
-        kind = next(kind for kind in REQUESTS if message_of(kind).key == key)
+        kinds = (*self.answers, *REQUESTS)
+        kind = next(kind for kind in kinds if message_of(kind).key == key)
         message = message_of(kind)
         header = request_header_version(message, version)
         _, position = decoder(RequestHeader, header)(frame, 0)

@@ -10,6 +10,7 @@ from typing import Final
 from tests.project.tree import ROOT
 from trio_kafka.config.plugins import HOST_SETTINGS
 from trio_kafka.config.report.explain import bounds_of, default_of_kafka
+from trio_kafka.config.setting import declared_settings
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.discovery import GROUP, Origin
 from trio_kafka.plugin_host.settings import settings_of_plugin
@@ -51,7 +52,8 @@ def _lines() -> Iterator[str]:
         yield f"\n## {plugin.name}\n"
         off = f" Off unless `plugin.{plugin.name}.enabled=true`."
         yield first if plugin.enabled else first + off
-        keys = {f"plugin.{plugin.name}.{key}" for key in HOST_SETTINGS}
+        own_keys = declared_settings(plugin.settings)
+        keys = {f"plugin.{plugin.name}.{key}" for key in HOST_SETTINGS if key not in own_keys}
         own = [setting for name, setting in settings_of_plugin(plugin).items() if name not in keys]
         if own:
             yield ""

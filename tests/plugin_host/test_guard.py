@@ -11,6 +11,7 @@ from trio.testing import MockClock
 from tests.plugin_host.plugins import EchoRequest, EchoResponse
 from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode
+from trio_kafka.pending import Work
 from trio_kafka.plugin import Context, KafkaError, api, plugin
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.lifecycle import State
@@ -113,7 +114,11 @@ async def test_requests_in_flight_finish_or_time_out_before_a_failed_plugin_ends
     assert times == [(5, 0), (11, ErrorCode.REQUEST_TIMED_OUT)]
 
 
-def parking(complete: Callable[[bool], Any], deadline_s: float) -> Plugin:
+def parking(
+    complete: Callable[[bool], Any], deadline_s: float, *, after_steps: bool = False
+) -> Plugin:
+    """Return a plugin whose handler returns a Delayed, or Work that leads to one."""
+
     @plugin("one")
     @asynccontextmanager
     async def one(context: Any) -> AsyncIterator[None]:
@@ -122,9 +127,16 @@ def parking(complete: Callable[[bool], Any], deadline_s: float) -> Plugin:
         context.nursery.start_soon(timers.run)
 
         @api(EchoRequest)
-        def park(request: EchoRequest, _: Context) -> Delayed:
+        def park(request: EchoRequest, _: Context) -> Any:
+            return Work(steps()) if after_steps else parked()
+
+        def parked() -> Delayed:
             ends = trio.current_time() + deadline_s
             return Delayed((), ends, complete, purgatory=purgatory)
+
+        def steps() -> Any:
+            yield
+            return parked()
 
         context.add_api(park)
         yield
@@ -132,15 +144,17 @@ def parking(complete: Callable[[bool], Any], deadline_s: float) -> Plugin:
     return one
 
 
+@pytest.mark.parametrize("after_steps", [False, True])
 async def test_a_delayed_response_counts_as_in_flight_until_the_response_is_sent(
-    autojump_clock: MockClock,
+    autojump_clock: MockClock, after_steps: bool
 ) -> None:
     answers: list[Any] = []
 
     def complete(timed_out: bool) -> Any:
         return EchoResponse(text="late") if timed_out else None
 
-    async with served_broker(simulated_world(), plugins=[parking(complete, 3)]) as served:
+    plugins = [parking(complete, 3, after_steps=after_steps)]
+    async with served_broker(simulated_world(), plugins=plugins) as served:
         current = served.broker.plugins.find("one").current
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask, served, "", answers)

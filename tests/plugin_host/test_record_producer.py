@@ -35,7 +35,7 @@ async def test_records_produced_by_a_plugin_can_be_fetched(autojump_clock: MockC
         first, second = await context.records(await fetched(context, "orders"))
 
     assert positions == [RecordPosition(0, 0), RecordPosition(0, 1)]
-    assert (first.key, first.value, first.headers) == (b"ann", b"tea", [("h", b"1")])
+    assert (first.key, first.value, first.headers) == (b"ann", b"tea", (("h", b"1"),))
     assert (second.value, second.offset) == (None, 1)
     assert first.timestamp > 0
 

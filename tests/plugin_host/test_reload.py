@@ -142,16 +142,17 @@ async def test_reloads_leave_a_bounded_number_of_objects(
         await greet(served)
         gc.collect()  # what other tests have left
         with collector.long_lived_frozen(lambda: now) as watching:
-            for _ in range(size(8, 100)):
+            for _ in range(size(20, 100)):
                 await served.broker.plugins.reload("greeter")
                 await wait_past(served.broker)
                 await trio.sleep(collector.COUNT_S)  # Trio keeps scopes until their deadlines
                 gc.collect()
                 counts.append(gc.get_freeze_count())
                 now += collector.COUNT_S
-    least = min(filter(None, counts))
+    thawed = counts.index(0) if 0 in counts else 0  # what other tests have left goes with the first thaw
+    settled = [count for count in counts[thawed:] if count]
     assert watching.thaws > 1
-    assert max(counts) - least < 2000
+    assert max(settled) - min(settled) < 2000
 
 
 SECOND = """

@@ -15,7 +15,7 @@ from trio_kafka import plugin
 CORE = ROOT / "trio_kafka"
 APIS = ROOT / "plugins" / "trio_kafka_apis"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_MOST_PARAMETERS = 8
+MOST_PARAMETERS = 8
 
 
 def code_lines(text: str) -> int:
@@ -41,6 +41,11 @@ def parameters(text: str) -> Iterator[int]:
             yield sum(argument.arg not in ("self", "cls") for argument in every)
 
 
+def lines_with_any(text: str) -> int:
+    """Lines with the word Any."""
+    return sum("Any" in words_of(line) for line in text.splitlines() if "Any" in line)
+
+
 def texts(folder: Path, *, without: str = "") -> Iterator[str]:
     for path in sorted(folder.rglob("*.py")):
         if not without or without not in path.relative_to(folder).parts:
@@ -64,11 +69,9 @@ def main() -> None:
         ),
         **{f"lines of {path}": len(text.splitlines()) for path, text in handlers.items()},
         "names in plugin.py": len(plugin.__all__),
-        "lines with Any in trio_kafka": sum(
-            "Any" in words_of(line) for text in core for line in text.splitlines()
-        ),
-        f"functions with more than {_MOST_PARAMETERS} parameters": sum(
-            count > _MOST_PARAMETERS for text in core for count in parameters(text)
+        "lines with Any in trio_kafka": sum(map(lines_with_any, core)),
+        f"functions with more than {MOST_PARAMETERS} parameters": sum(
+            count > MOST_PARAMETERS for text in core for count in parameters(text)
         ),
         "terms of the glossary": len(glossary_names()),
     }.items():

@@ -14,16 +14,14 @@ from typing import Any
 from attrs import define, field
 
 from tests.apis.classic import join_request
-from tests.apis.kit import produce_request
+from tests.apis.kit import batch, produce_request
 from tests.project.tree import ROOT
-from tests.records.kit import encode_batch
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest
 from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from trio_kafka.records.batch import Record
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.scripted_client import ScriptedClient
 from trio_kafka.testing.simulation import simulated_world
@@ -85,8 +83,8 @@ def traced() -> Iterator[Journey]:
 
 
 def small_produce() -> ProduceRequest:
-    batch = memoryview(bytearray(encode_batch([Record(value=b"v")])))
-    return produce_request("t", (0, batch), acks=-1)
+    """One record with a time, as clients send it."""
+    return produce_request("t", (0, batch(b"v")), acks=-1)
 
 
 def new_retention(milliseconds: int) -> IncrementalAlterConfigsRequest:

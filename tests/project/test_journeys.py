@@ -23,9 +23,9 @@ MOST_FRAMES = 6
 @pytest.mark.parametrize(
     ("travel", "calls", "files", "entries"),
     [
-        pytest.param(journey_of_a_produce, 35, 19, 24, id="produce"),
-        pytest.param(journey_of_a_join, 142, 37, 95, id="join"),  # some more after other tests
-        pytest.param(journey_of_a_setting, 362, 68, 239, id="changed setting"),
+        pytest.param(journey_of_a_produce, 34, 19, 23, id="produce"),
+        pytest.param(journey_of_a_join, 134, 36, 92, id="join"),  # some more after other tests
+        pytest.param(journey_of_a_setting, 360, 66, 237, id="changed setting"),
     ],
 )
 async def test_a_request_takes_at_most_so_many_calls_files_and_entries(

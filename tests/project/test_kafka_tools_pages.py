@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.build import APACHE_KAFKA, MissingError, class_path
-from tests.clients.console.program import jvm_options
+from tests.clients.build import APACHE_KAFKA, class_path
+from tests.clients.console.program import jvm_options, keep_classes
+from tests.installed import skipped_if_missing
 from tests.project.shell_pages import blocks, can_isolate, quoted, run_blocks, shell_blocks
 from tests.project.tree import ROOT
 
@@ -31,14 +32,13 @@ def tools(tmp_path: Path) -> None:
     """Write the scripts to `bin`, unless this machine cannot run them."""
     if not can_isolate():
         pytest.skip("unshare gives no network namespace here: install util-linux and iproute2")
-    try:
+    with skipped_if_missing():
         class_path("tools")
-    except MissingError as missing:
-        pytest.skip(str(missing))
     (tmp_path / "bin").mkdir()
     for name, tool in TOOLS.items():
         script = tmp_path / "bin" / name
         start = quoted("exec", str(APACHE_KAFKA / "tool.sh"), tool)
+        keep_classes(tool)
         options = " ".join(jvm_options(tool))
         script.write_text(f'#!/bin/sh\nexport KAFKA_HEAP_OPTS="{options}"\n{start} "$@"\n')
         script.chmod(0o755)

@@ -29,6 +29,16 @@ def lint_imports(tree: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def broken_contracts(output: str) -> dict[str, str]:
+    """What import-linter says of each broken contract, by the contract's name, without breaks."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    text = " ".join(output.partition("Broken contracts")[2].split())
+    places = {text.find(contract["name"]): contract["name"] for contract in declared["contracts"]}
+    starts = sorted(start for start in places if start >= 0)
+    ends = [*starts[1:], len(text)]
+    return {places[start]: text[start:end] for start, end in zip(starts, ends, strict=True)}
+
+
 def ruff(tree: Path, text: str, where: str) -> str:
     """What ruff, with the project's settings, says of a file of this text."""
     shutil.copy(ROOT / "pyproject.toml", tree)
@@ -52,54 +62,54 @@ def test_every_package_imports_only_packages_of_lower_layers() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+TYPES_ONLY = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "
+# Modules that break a contract, with what they hold and a part of the contract's name.
+BREAKING = {
+    "trio_kafka/world/upwards.py": ("import trio_kafka.introspect.tree", "imports only what"),
+    "trio_kafka/introspect/heavy.py": ("import numpy", "The core imports no plugin"),
+    "trio_kafka/introspect/plugged.py": ("import trio_kafka_apis", "The core imports no plugin"),
+    "trio_kafka/protocol/waits.py": ("import trio", "sans-IO"),
+    "plugins/trio_kafka_apis/k99_b.py": (
+        "import trio_kafka_apis.k98_a",
+        "API handlers do not import one another",
+    ),
+    "plugins/trio_kafka_builtin/kit.py": ("import trio_kafka.testing", "No plugin imports the"),
+    "plugins/trio_kafka_metrics/other.py": (
+        "import trio_kafka_spark",
+        "Plugins know the HTTP plane",
+    ),
+    "plugins/trio_kafka_metrics/names.py": (
+        f"{TYPES_ONLY}import trio_kafka_metrics.plugin",
+        "do not import one another in cycles",
+    ),
+}
+STRANGE = {"trio_kafka/strange/__init__.py": ("", "imports only what")}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("module", "line", "broken"),
-    [
-        ("trio_kafka/world/upwards.py", "import trio_kafka.introspect.tree", "imports only what"),
-        ("trio_kafka/strange/__init__.py", "", "imports only what"),
-        ("trio_kafka/introspect/heavy.py", "import numpy", "The core imports no plugin"),
-        (
-            "trio_kafka/introspect/plugged.py",
-            "import trio_kafka_apis",
-            "The core imports no plugin",
-        ),
-        ("trio_kafka/protocol/waits.py", "import trio", "sans-IO"),
-        (
-            "plugins/trio_kafka_apis/k99_b.py",
-            "import trio_kafka_apis.k98_a",
-            "do not import one another",
-        ),
-        ("plugins/trio_kafka_builtin/kit.py", "import trio_kafka.testing", "No plugin imports the"),
-        (
-            "plugins/trio_kafka_metrics/other.py",
-            "import trio_kafka_spark",
-            "Plugins know the HTTP plane",
-        ),
-        (
-            "plugins/trio_kafka_metrics/names.py",
-            (
-                "from typing import TYPE_CHECKING\n"
-                "if TYPE_CHECKING:\n    import trio_kafka_metrics.plugin"
-            ),
-            "do not import one another in cycles",
-        ),
-    ],
-)
-def test_import_linter_reports_a_forbidden_import(
-    tmp_path: Path, module: str, line: str, broken: str
+@pytest.mark.parametrize("breaking", [BREAKING, STRANGE], ids=["imports", "package"])
+def test_import_linter_reports_each_forbidden_import_under_its_contract(
+    tmp_path: Path, breaking: dict[str, tuple[str, str]]
 ) -> None:
+    """All imports in one tree: each run reads the whole of it."""
     for name in ("trio_kafka", "plugins"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     (tmp_path / "plugins/trio_kafka_apis/k98_a.py").touch()
-    (tmp_path / module).parent.mkdir(exist_ok=True)
-    (tmp_path / module).write_text(line + "\n")
+    for module, (text, _) in breaking.items():
+        (tmp_path / module).parent.mkdir(exist_ok=True)
+        (tmp_path / module).write_text(text + "\n")
 
     checked = lint_imports(tmp_path)
 
     assert checked.returncode == 1
-    assert broken in " ".join(checked.stdout.partition("Broken contracts")[2].split())
+    reports = broken_contracts(checked.stdout)
+    for module, (_, contract) in breaking.items():
+        name = module.partition("plugins/")[2] or module
+        imports = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        [report] = [text for title, text in reports.items() if contract in title]
+        cycle = rf"\.{imports.rpartition('.')[2]} -> "  # how the contract of cycles says it
+        assert re.search(rf"{re.escape(imports)}\b|{cycle}", report), report
 
 
 def test_single_file_examples_import_only_the_plugin_api_and_protocol_messages() -> None:

@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-import pytest
-
+from tests.lanes import together
 from tests.project.tree import ROOT
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.plugins import HOST_SETTINGS
@@ -45,6 +44,7 @@ LIMITS: Final = {
     "socket.request.max.bytes": f"{BROKER}test_frame_larger_than_socket_request_max_bytes_closes_the_connection",
     "trio.admin.request.max.bytes": f"{BROKER}test_admin_request_larger_than_trio_admin_request_max_bytes_closes_the_connection",
     "queued.max.request.bytes": f"{BROKER}test_request_waits_while_queued_max_request_bytes_are_in_use",
+    "telemetry.max.bytes": "telemetry/test_client_telemetry.py::test_push_above_telemetry_max_bytes_is_rejected",
     "queued.max.requests": f"{BROKER}test_requests_beyond_handlers_and_queued_max_requests_wait_in_the_processor",
     "num.io.threads": f"{BROKER}test_requests_beyond_handlers_and_queued_max_requests_wait_in_the_processor",
     "fetch.max.bytes": f"{BROKER}test_fetch_response_has_at_most_fetch_max_bytes_of_all_partitions",
@@ -257,7 +257,7 @@ def functions(file: Path) -> frozenset[str]:
     return frozenset(n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-@pytest.mark.parametrize("test", sorted(set(LIMITS.values())))
+@together(sorted(set(LIMITS.values())))
 def test_every_test_named_for_a_limit_exists(test: str) -> None:
     file, _, name = test.partition("::")
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-import pytest
-
+from tests.lanes import together
 from tests.project.tree import ROOT, modules, tracked_files
 
 NEWS = re.compile(r"docs/changes\.d/[+\d]")
@@ -52,7 +51,7 @@ def broken_links(page: Path, root: Path = ROOT) -> Iterator[str]:
             yield f"{page}: {target}: {wanted.name} has no such heading"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
+@together(PAGES)
 def test_every_relative_link_leads_to_a_file_and_a_heading(page: Path) -> None:
     assert list(broken_links(page)) == []
 

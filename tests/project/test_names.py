@@ -32,6 +32,7 @@ CLEAN = (
     "trio_kafka/introspect",
     "trio_kafka/broker",
     "trio_kafka/cli",
+    "trio_kafka/clients",
     "trio_kafka/config",
     "trio_kafka/controller",
     "trio_kafka/coordinators",

@@ -23,6 +23,7 @@ ELSEWHERE = {
     "docs/how-to/test-your-application.md": "tests/project/test_install_guide.py: as well",
     "docs/how-to/spark-jobs.md": "tests/trio_kafka_spark/test_guides.py: a session",
     "docs/how-to/pipelines.md": "tests/trio_kafka_spark/pipeline/test_pipelines_page.py: sessions",
+    "docs/tutorial/order-service.md": "tests/examples/test_order_service.py: writes files as well",
     "docs/tutorial/first-api.md": "tests/plugin_host/test_first_api.py: writes files as well",
     "docs/how-to/control-plane.md": "tests/project/test_kafka_tools_pages.py: Kafka's tools",
     "docs/how-to/quotas.md": "tests/project/test_kafka_tools_pages.py: Kafka's tools",
@@ -41,6 +42,26 @@ producer.produce("orders", b"tea")
 producer.flush()
 END
 """
+# Events are written after the answers to what they tell.
+AUDITED = """
+python3 - <<'END'
+from time import monotonic, sleep
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+
+admin, end = AdminClient({"bootstrap.servers": "127.0.0.1:9092"}), monotonic() + 30
+at, number = TopicPartition("trio-audit", 0), 0
+while monotonic() < end:
+    number += 1  # an event that the broker was too busy to write is not written later
+    admin.create_topics([NewTopic(f"audited-{number}", 1)])[f"audited-{number}"].result()
+    try:
+        if admin.list_offsets({at: OffsetSpec.latest()})[at].result().offset > 0:
+            break
+    except KafkaException:
+        pass  # it is being created
+    sleep(0.1)
+END
+"""
 EMBEDDED = f"trio-kafka start --embedded\n{RECORDS}"
 
 
@@ -53,7 +74,7 @@ def started_with(page: str) -> str:
 
 BEFORE: Mapping[str, str] = {
     "docs/how-to/admin-ui.md": EMBEDDED,
-    "docs/how-to/audit.md": started_with("docs/how-to/audit.md"),
+    "docs/how-to/audit.md": started_with("docs/how-to/audit.md") + AUDITED,
     "docs/how-to/deploy.md": "",
     "docs/how-to/faults.md": "",
     "docs/how-to/http.md": "",

@@ -14,7 +14,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", BLOCKS, ids=["seeds", "schedules"])
+@pytest.mark.parametrize("block", BLOCKS, ids=["seeds", "schedules", "notes"])
 def test_example_tests_in_the_simulate_guide_pass(block: str) -> None:
     names: dict[str, object] = {"__name__": "guide"}
     exec(block, names)
@@ -36,5 +36,5 @@ def test_simulate_guide_names_the_environment_variables() -> None:
     assert all(f"{name}=" in GUIDE for name in (SEED, SEEDS, LOG))
 
 
-def test_simulate_guide_has_at_most_100_lines() -> None:
-    assert len(GUIDE.splitlines()) <= 100
+def test_simulate_guide_has_at_most_130_lines() -> None:
+    assert len(GUIDE.splitlines()) <= 130

@@ -22,6 +22,7 @@ BROKER = CLI | {
     "sortedcontainers",
     "trio",
     "trio_kafka_apis",
+    "trio_kafka_leaf",  # where it is installed; else a folder of that name
 }
 # Parts of the standard library that cost more than 10 ms or belong to something else.
 UNWANTED = {"asyncio", "doctest", "http.server", "pydoc", "sqlite3", "tkinter", "unittest", "xml"}

@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from tests.lanes import together
 from tests.project.tree import ROOT
 
 PAGE: Final = (ROOT / "docs" / "reference" / "test-controls.md").read_text()
@@ -138,13 +139,11 @@ def test_page_has_a_row_for_every_test_control_of_kfake_and_librdkafka(section: 
     assert [name for name in SECTIONS[section] if name not in named] == []
 
 
-@pytest.mark.parametrize(
-    ("section", "row"), ROWS, ids=[f"{section} {row[0]}" for section, row in ROWS]
-)
+@together(ROWS)
 def test_every_row_names_an_existing_test_or_says_that_the_control_is_missing(
-    section: str, row: list[str]
+    section_and_row: tuple[str, list[str]],
 ) -> None:
-    control, here, test = row
+    control, here, test = section_and_row[1]
     if not here:
         assert test in MISSING
         return

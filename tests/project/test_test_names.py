@@ -1,6 +1,6 @@
 """Names of tests are sentences that a stranger understands: no riddles."""
 
-import ast
+import re
 from collections.abc import Iterator
 
 from tests.project.tree import ROOT, tracked_files
@@ -24,14 +24,15 @@ WORDS = frozenset(
 )
 
 
+TEST = re.compile(r"^ *(?:async )?def (test_\w+)\(", re.MULTILINE)
+
+
 def names() -> Iterator[tuple[str, str]]:
     """Yield the file and the name of each test."""
     for path in tracked_files():
         if path.name.startswith("test_") and path.suffix == ".py":
-            for node in ast.walk(ast.parse((ROOT / path).read_text())):
-                is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-                if is_function and node.name.startswith("test_"):
-                    yield str(path), node.name
+            for name in TEST.findall((ROOT / path).read_text()):
+                yield str(path), name
 
 
 def test_no_test_name_has_a_forbidden_word() -> None:

@@ -1,11 +1,8 @@
 """docs/how-to/test-your-application.md and the README: their tests run as they stand."""
 
-import re
-from pathlib import Path
-from textwrap import dedent
-
 import pytest
 
+from tests.project.guides import BLOCK, python_blocks, run_as_tests
 from tests.project.tree import ROOT
 from trio_kafka.testing.kafka.threaded import Kafka
 from trio_kafka.testing.pytest_plugin import SCOPES
@@ -15,21 +12,14 @@ pytest_plugins = ["pytester"]
 
 GUIDE = (ROOT / "docs" / "how-to" / "test-your-application.md").read_text()
 README = (ROOT / "README.md").read_text()
-BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-OPTIONS = ["-p", "no:randomly", "-p", "no:asyncio", "-p", "no:cacheprovider", "-q"]
 
 
 def test_tests_shown_in_the_testing_guide_and_the_readme_pass(pytester: pytest.Pytester) -> None:
-    blocks = [dedent(block) for block in BLOCK.findall(GUIDE)]
+    blocks = python_blocks("how-to/test-your-application.md")
     blocks += [block for block in BLOCK.findall(README) if "def test_" in block]
-    for number, block in enumerate(blocks):
-        Path(pytester.path, f"test_block{number}.py").write_text(block)
-    wanted = sum(len(re.findall(r"def test_", block)) for block in blocks)
 
-    done = pytester.runpytest_subprocess(*OPTIONS)
-
-    assert wanted >= 8
-    done.assert_outcomes(passed=wanted)
+    assert sum(block.count("def test_") for block in blocks) >= 8
+    run_as_tests(pytester, blocks)
 
 
 def test_testing_guide_names_every_method_of_the_kafka_fixture_and_every_option() -> None:

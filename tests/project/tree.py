@@ -21,9 +21,15 @@ def tracked_files() -> list[Path]:
 
 
 def modules() -> Iterator[Path]:
-    """Modules of the broker, its plugins and the admin UI; a package counts if it has code."""
+    """Modules of the broker, its plugins and the admin UI; a package counts if it has code.
+
+    A plugin with a `pyproject.toml` is a distribution of its own: the compiled leaf.
+    """
+    apart = [path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml")]
     for root in ("trio_kafka", "plugins", "admin_ui"):
         for path in sorted((ROOT / root).rglob("*.py")):
+            if any(folder in path.parents for folder in apart):
+                continue
             if path.name not in ("__init__.py", "__main__.py") or has_code(path):
                 yield path.relative_to(ROOT)
 

@@ -5,7 +5,7 @@ import importlib
 import json
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,11 @@ def versions(cls: type[Any]) -> range:
 
 def all_versions() -> Iterator[tuple[type[Any], int]]:
     return ((cls, version) for cls in classes() for version in versions(cls))
+
+
+def newest_and_another(choices: Sequence[int], draw: Any) -> set[int]:
+    """Return the last of the versions and any of them, for one example."""
+    return {choices[-1], draw.draw(st.sampled_from(choices))}
 
 
 RANGES = {

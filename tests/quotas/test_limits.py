@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.lanes import together
 from trio_kafka.quotas.limits import ANY, Entity, Limits, Payer
 
 LEVELS: tuple[Entity, ...] = (
@@ -34,7 +35,7 @@ def holding(*entities: Entity) -> Limits:
     return limits
 
 
-@pytest.mark.parametrize("subset", [one for n in range(1, 9) for one in combinations(LEVELS, n)])
+@together(subset for n in range(1, 9) for subset in combinations(LEVELS, n))
 def test_most_specific_level_with_a_quota_applies(subset: tuple[Entity, ...]) -> None:
     limits, first = holding(*subset), subset[0]
 

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 def test_no_order_of_events_elects_two_leaders_or_loses_committed_records(seeds: Seeds) -> None:
     """Each schedule also settles: one leads, all logs are equal, what was committed is there."""
-    for seed in seeds(700, SCHEDULES[1]):
+    for seed in seeds(300, SCHEDULES[1]):
         try:
             run_schedule(seed)
         except (AssertionError, InvariantError) as error:

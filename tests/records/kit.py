@@ -1,7 +1,9 @@
 """Batches with any header, also those that only coordinators, leaders and cleaners write."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
+from trio_kafka.records import leaf as leaf_module
 from trio_kafka.records.batch import BatchBody, ProducerFields, Record
 from trio_kafka.records.batch import encode_batch as encode
 from trio_kafka.records.compression import Codec
@@ -60,3 +62,13 @@ def encode_marker(
         producer=ProducerFields(producer_id, producer_epoch),
         attributes=TRANSACTIONAL | CONTROL,
     )
+
+
+@contextmanager
+def twin() -> Iterator[None]:
+    """Run the Python twin in the block, although the compiled leaf is installed."""
+    compiled, leaf_module._leaf = leaf_module._leaf, None
+    try:
+        yield
+    finally:
+        leaf_module._leaf = compiled

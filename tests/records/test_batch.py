@@ -9,8 +9,12 @@ from tests.records.kit import encode_batch
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.records.batch import (
     HEADER_SIZE,
+    BatchBody,
+    ProducerFields,
     Record,
+    batch_of_one,
     check_crc,
+    close_batch,
     iterate_headers,
     read_header,
     read_records,
@@ -66,7 +70,7 @@ def test_record_headers_are_read_including_null_values() -> None:
     by_offset = {record.offset: record for record in records}
     assert [name for name, _ in by_offset[7].headers] == ["header-6", "nullheader"]
     assert by_offset[7].headers[1] == ("nullheader", None)
-    assert by_offset[6].headers == []
+    assert by_offset[6].headers == ()
 
 
 def test_offset_gaps_left_by_compaction_are_read() -> None:
@@ -161,7 +165,7 @@ def test_any_negative_length_is_read_as_null() -> None:
 
     (read,) = decode(batch)
 
-    assert (read.key, read.value, read.headers) == (None, None, [("a", None)])
+    assert (read.key, read.value, read.headers) == (None, None, (("a", None),))
 
 
 def test_header_name_that_is_not_utf_8_is_read_as_in_java() -> None:
@@ -169,7 +173,7 @@ def test_header_name_that_is_not_utf_8_is_read_as_in_java() -> None:
 
     (read,) = decode(batch)
 
-    assert read.headers == [("\ufffd", None)]
+    assert read.headers == (("\ufffd", None),)
 
 
 def test_records_before_a_malformed_record_are_read() -> None:
@@ -203,7 +207,7 @@ RECORDS = st.builds(
     timestamp=st.integers(0, 1 << 45),
     key=CONTENTS,
     value=CONTENTS,
-    headers=st.lists(st.tuples(NAMES, CONTENTS), max_size=3),
+    headers=st.lists(st.tuples(NAMES, CONTENTS), max_size=3).map(tuple),
 )
 
 
@@ -230,3 +234,14 @@ def test_random_bytes_give_records_or_corrupt_message(junk: bytes, count: int) -
     except KafkaError as error:
         code = error.code
     assert code in (None, ErrorCode.CORRUPT_MESSAGE)
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300), st.integers(0, 1 << 42))
+def test_batch_of_one_record_is_the_batch_that_is_filled_step_by_step(
+    key: bytes, value: bytes, timestamp: int
+) -> None:
+    body = BatchBody()
+    body.add_pair(key, value, timestamp)
+    producer = ProducerFields(base_sequence=0)
+
+    assert batch_of_one(key, value, timestamp, producer) == close_batch(body, producer=producer)

@@ -72,9 +72,10 @@ def new_partition(
     epoch: int = 0,
     settings: PartitionSettings | None = None,
     at: TopicPartition = AT,
+    path: str = "",
     **config,
 ) -> tuple[Partition, Marks]:
-    """A partition with an empty log; nothing is marked yet."""
+    """A partition with an empty log below a path; nothing is marked yet."""
     marks = Marks()
     partition = Partition(
         TOPIC_ID,
@@ -85,7 +86,7 @@ def new_partition(
         settings=settings or PartitionSettings(),
     )
     partition.changed = marks
-    root = world.directory(f"/{at}", create=True)
+    root = world.directory(f"{path}/{at}", create=True)
     partition.open(create_log(world, root, at, config=LogConfig(**config)))
     marks.clear()
     return partition, marks

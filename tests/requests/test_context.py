@@ -120,11 +120,16 @@ class TestPermissions:
         secret = TopicId(b"secret topic's ID")
         of_request = context(deny_all(), {secret: "x"})
 
-        assert not of_request.is_authorized_on(Operation.READ, "x")
-        assert not of_request.is_authorized_on(Operation.READ, secret)
+        for topic in ("x", secret):
+            with pytest.raises(KafkaError) as denial:
+                of_request.authorize_on(Operation.READ, topic)
+            assert (denial.value.code, denial.value.message) == (
+                ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+                None,
+            )
 
     def test_a_topic_id_that_does_not_exist_is_no_secret(self) -> None:
-        assert context(deny_all()).is_authorized_on(Operation.READ, TopicId(b"?" * 16))
+        context(deny_all()).authorize_on(Operation.READ, TopicId(b"?" * 16))
 
     def test_authorized_names_are_filtered_lazily(self) -> None:
         rule = RuleAuthorizer(lambda _, resource: resource.name > "b")

@@ -4,9 +4,8 @@ import importlib
 import pkgutil
 from typing import Any
 
-import pytest
-
 import trio_kafka.protocol.messages as messages
+from tests.lanes import together
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.fields import Field
@@ -80,13 +79,9 @@ def codes_in(answer: Any) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("request_class", "version"),
-    [pytest.param(*one, id=f"{message_of(one[0]).name}-{one[1]}") for one in requests()],
-)
-def test_every_api_has_an_error_response_in_every_version(
-    request_class: type[Any], version: int
-) -> None:
+@together(requests(), label=lambda pair: f"{message_of(pair[0]).name}-{pair[1]}")
+def test_every_api_has_an_error_response_in_every_version(pair: tuple[type[Any], int]) -> None:
+    request_class, version = pair
     response = message_of(request_class).response
     assert response is not None
 

@@ -1,12 +1,17 @@
 """Answers as messages that can be read."""
 
+from array import array
 from typing import Any
 
 import pytest
 
 from trio_kafka.plugin import lazily
 from trio_kafka.protocol.compiler import to_bytes
-from trio_kafka.protocol.messages.k01_fetch import FetchableTopicResponse, FetchResponse
+from trio_kafka.protocol.messages.k01_fetch import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchResponse,
+)
 from trio_kafka.protocol.messages.k01_fetch import PartitionData as Fetched
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataResponse,
@@ -15,9 +20,11 @@ from trio_kafka.protocol.messages.k03_metadata import (
 )
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.requests.api import api_of
+from trio_kafka.requests.lazy_arrays import in_columns
 from trio_kafka.requests.materialize import has_ranges, materialized, release_ranges
 from trio_kafka.requests.replies import Encoded, make_route
 from trio_kafka.scheduling.chunked_work import whole
+from trio_kafka_apis.k01_fetch import fetch
 from trio_kafka_apis.k03_metadata import metadata
 
 
@@ -83,3 +90,13 @@ def test_file_ranges_are_released_unless_the_kept_response_has_them() -> None:
 def test_only_responses_with_records_can_have_file_ranges() -> None:
     assert has_ranges(FetchResponse)
     assert not has_ranges(MetadataResponse)
+
+
+def test_columns_of_a_response_are_materialized() -> None:
+    rows = in_columns(AbortedTransaction, (array("q", [7, 8]), array("q", [1, 2])))
+    partition = Fetched(aborted_transactions=rows)
+    response = FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])])
+
+    whole(materialized(make_route(api_of(fetch), 12), response))
+
+    assert partition.aborted_transactions == [AbortedTransaction(7, 1), AbortedTransaction(8, 2)]

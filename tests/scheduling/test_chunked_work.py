@@ -70,6 +70,13 @@ def test_sorted_in_steps_sorts_as_sorted_does(texts: list[str]) -> None:
     assert whole(sorted_in_steps(texts)) == sorted(texts)
 
 
+def test_tuples_are_sorted_as_texts_are() -> None:
+    rows = [(number % 3, -number % 1000, f"{number:05}") for number in range(10_000)]
+
+    assert whole(sorted_in_steps(rows)) == sorted(rows)
+    assert len(list(sorted_in_steps(rows))) > 20
+
+
 def test_sorting_20000_texts_takes_a_step_for_about_each_thousand() -> None:
     shuffled = Random(2).sample(names(20_000), 20_000)
 

@@ -43,7 +43,7 @@ def run_lives(seed: int) -> Ledger:
 def test_acknowledged_records_survive_power_losses_while_segment_files_are_closed(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seeds, closed, again = size(2, 50), 0, 0
+    seeds, closed, again = size(1, 50), 0, 0
     failed: list[LogDirectory] = []
     give_up, open_again = Segment.give_up, Segment._open_again
 

@@ -61,7 +61,7 @@ def run(seed: int, kind: Kind = PLAIN) -> int:
 
 
 def test_committed_offsets_survive_every_power_loss(size: Size) -> None:
-    seeds = size(3, 50)
+    seeds = size(1, 50)
 
     assert sum(run(seed) for seed in range(seeds)) > 100 * seeds
 
@@ -69,7 +69,7 @@ def test_committed_offsets_survive_every_power_loss(size: Size) -> None:
 def test_committed_offsets_survive_power_losses_with_a_slow_disk(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seeds, queued = size(2, 50), count_queued(monkeypatch)
+    seeds, queued = size(1, 50), count_queued(monkeypatch)
 
     assert sum(run(seed, Kind(stalls=True)) for seed in range(seeds)) > 50 * seeds
     assert sum(queued) > 20 * seeds
@@ -78,7 +78,7 @@ def test_committed_offsets_survive_power_losses_with_a_slow_disk(
 def test_committed_offsets_batched_by_linger_survive_power_losses(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seeds, sizes = size(2, 50), count_gathered(monkeypatch)
+    seeds, sizes = size(1, 50), count_gathered(monkeypatch)
 
     for stalls in (False, True):
         kind = Kind(linger=True, stalls=stalls)
@@ -91,7 +91,7 @@ def test_committed_offsets_batched_by_round_survive_power_losses(
     size: Size, monkeypatch: pytest.MonkeyPatch, stalls: bool, least: int
 ) -> None:
     """least: batches of several, of each seed: there are few while a disk is slow."""
-    seeds, sizes = size(2, 50), count_gathered(monkeypatch)
+    seeds, sizes = size(1, 50), count_gathered(monkeypatch)
 
     kind = Kind(rounds=True, stalls=stalls)
     assert sum(run(seed, kind) for seed in range(seeds)) > 100 * seeds

@@ -25,7 +25,7 @@ async def stall_live_and_die(sim: Simulation) -> Ledger:
 def test_acknowledged_records_survive_power_losses_with_a_stalling_disk(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seeds, queued = size(2, 50), count_queued(monkeypatch)
+    seeds, queued = size(1, 50), count_queued(monkeypatch)
 
     ledgers = [run_seed(stall_live_and_die, seed, settings=SETTINGS) for seed in range(seeds)]
 

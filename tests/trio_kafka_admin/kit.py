@@ -15,7 +15,7 @@ from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_admin.plugin import admin
 
 DASH = "\N{EN DASH}"
-VOID = {"meta", "link", "input", "br"}
+VOID = {"meta", "link", "input", "br", "wbr"}
 
 
 @define(eq=False)

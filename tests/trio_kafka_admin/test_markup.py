@@ -1,11 +1,12 @@
 """HTML that cannot be broken by what is shown."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trio_kafka_admin.kit import read_html
 from trio_kafka.protocol.texts import printable
-from trio_kafka_admin.markup import begin, join, tag, text
+from trio_kafka_admin.markup import begin, join, place_text, tag, text
 
 
 @given(st.text())
@@ -36,3 +37,16 @@ def test_elements_are_nested_in_the_given_order() -> None:
 
 def test_markup_and_control_characters_are_escaped() -> None:
     assert text("<b>\x1b[2J\u202e'\"") == "&lt;b&gt;\\x1b[2J\\u202e&#x27;&quot;"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("127.0.0.1:9092", '127.0.0.1<wbr><span class="whole">:9092</span>'),
+        ("main:67 run", 'main<wbr><span class="whole">:67</span> run'),
+        ("<b>:10<i>", '&lt;b&gt;<wbr><span class="whole">:10</span>&lt;i&gt;'),
+        ("a:b 17", "a:b 17"),
+    ],
+)
+def test_ports_and_lines_of_source_are_never_broken(value: str, expected: str) -> None:
+    assert place_text(value) == expected

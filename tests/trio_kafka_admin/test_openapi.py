@@ -9,6 +9,8 @@ from jsonschema_rs import Draft202012Validator
 from trio.testing import MockClock
 
 from tests.apis.kit import batch, fetch_request, produce, write
+from tests.apis.transactional_ids import begin
+from tests.coordinators.transactions.test_open_transactions import hang
 from tests.trio_kafka_admin.group_kit import heartbeat, lagging_groups
 from tests.trio_kafka_admin.kit import Ui, admin_ui
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
@@ -17,6 +19,7 @@ from trio_kafka.testing.scripted_client import request_frame
 QUERIES = {
     "groups": ("", "name=b", "limit=1", "of=none"),
     "topics": ("", "name=orders", "limit=1", "of=none"),
+    "transactions": ("", "name=payments", "limit=1", "of=none"),
     "clients": ("", "name=scripted", "limit=1", "of=none"),
 }
 """Queries beside the empty one."""
@@ -32,6 +35,8 @@ async def busy_ui() -> AsyncIterator[Ui]:
         joined = await heartbeat(served, "b", "m" * 22, "orders")
         records = batch(b"x", producer_id=7, producer_epoch=1, base_sequence=0)
         await produce(served, "orders", records)
+        await begin(served, {"orders": [0]})
+        await hang(served, "orders")
         async with served.connect() as gone:
             await gone.ask(ApiVersionsRequest("soft", "1.0"), 3)
         async with served.connect() as consumer:

@@ -125,6 +125,23 @@ async def test_rendering_of_a_viewer_that_leaves_is_taken_over_by_the_next(
     assert shown == ["rendering 2"]
 
 
+async def test_large_rendering_is_shared_by_those_that_wait_and_then_dropped(
+    autojump_clock: MockClock,
+) -> None:
+    renderings, renderer = shared(), Renderer()
+    shown = list[str]()
+
+    async def view() -> None:
+        shown.append(await renderings.get("trace", renderer, is_kept=False))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(view)
+
+    assert shown == ["rendering 1"] * 3
+    assert renderings._kept == {}
+
+
 async def test_failed_rendering_is_not_kept(autojump_clock: MockClock) -> None:
     renderings, renderer = shared(), Renderer()
     renderer.errors.append(ValueError("not now"))

@@ -24,4 +24,13 @@ def test_the_slider_ends_at_the_oldest_data_and_leads_back_to_now() -> None:
 
 
 def test_there_is_no_slider_without_a_past() -> None:
-    assert slider("overview", Place("/admin"), ago_s=0, oldest_s=4.0) == ""
+    control = read_html(slider("overview", Place("/admin"), ago_s=0, oldest_s=4.0))
+
+    assert control.one("div", id="rewind").content == []
+
+
+def test_slider_of_a_page_of_now_says_so_and_has_a_button() -> None:
+    form = read_html(slider("overview", Place("/admin"), ago_s=0, oldest_s=62.5)).one("form")
+
+    assert (form.one("strong").text, form.one("button").text) == ("now", "look back")
+    assert form.all("a") == []

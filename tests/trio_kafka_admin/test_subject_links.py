@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from tests.trio_kafka_admin.kit import read_html
-from trio_kafka.introspect.waits import Subject, SubjectKind
+from trio_kafka.introspect.waits import Subject, SubjectKind, member_subject
 from trio_kafka_admin.page import Place
 from trio_kafka_admin.subject_links import LONGEST, subject_address, subject_link
 
@@ -21,10 +21,12 @@ PLACE = Place("/admin")
         ("directory", "/data/a", "/admin/directories"),
         ("group", "a&b", "/admin/groups?name=a%26b"),
         ("member", "g/c/1-uuid", "/admin/groups?name=g"),
+        ("member", "50%25 a%2Fb?#/c/1", "/admin/groups?name=50%25%20a%2Fb%3F%23"),
         ("partition", "a-b-12", "/admin/topics?name=a-b"),
         ("plugin", "mask", "/admin/plugins"),
         ("request", "h:1/x/7", "/admin/request?connection=h%3A1%2Fx&correlation=7"),
         ("topic", "rare", "/admin/topics?name=rare"),
+        ("transaction", "a b", "/admin/transactions?name=a%20b"),
     ],
 )
 def test_subject_leads_to_the_page_that_shows_it(
@@ -45,6 +47,12 @@ def test_name_without_an_address_leads_to_the_page_of_all(kind: SubjectKind, nam
 def test_each_kind_of_subject_has_an_address() -> None:
     for kind in get_args(SubjectKind):
         assert subject_address(Subject(kind, "x"), PLACE).startswith("/admin/")
+
+
+def test_link_to_a_member_shows_the_id_of_its_group_as_it_is() -> None:
+    link = read_html(subject_link(member_subject("a/b%", "c/1"), PLACE))
+
+    assert link.text == "member a/b%/c/1"
 
 
 def test_link_escapes_and_cuts_the_name() -> None:

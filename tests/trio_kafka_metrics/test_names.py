@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.lanes import together
 from tests.trio_kafka_metrics.kit import BEANS
 from tests.trio_kafka_metrics.rules import ATTRIBUTES, samples_of
 from trio_kafka.plugin import Kind
@@ -33,7 +34,7 @@ def is_known(bean: str) -> bool:
     return shape(bean) in known or shape(bean.removesuffix(",topic={topic}")) in known
 
 
-@pytest.mark.parametrize("metric", THEIRS, ids=lambda one: f"{one.name}{','.join(one.labels)}")
+@together(THEIRS, label=lambda metric: metric.name)
 def test_name_and_labels_of_each_metric_follow_the_rules_for_its_bean(metric: Metric) -> None:
     attributes = ATTRIBUTES["histogram"] if metric.attribute == PERCENTILES else [metric.attribute]
     made = list(samples_of(metric.bean, list(attributes)))

@@ -68,6 +68,20 @@ async def test_poll_reports_at_most_its_limit_and_keeps_the_rest(worlds, clock):
     assert {key for key, _ in first + second} == keys
 
 
+async def test_bytes_of_both_directions_are_counted_where_they_arrive(worlds, clock):
+    near, far = await worlds.pair()
+
+    far.send(b"early")
+    assert await worlds.receive(near, 5) == b"early"
+    near.send(b"answer")
+    assert await worlds.receive(far, 6) == b"answer"
+    with trio.fail_after(5):
+        while near.transferred() != (5, 6):  # until the kernel has the acknowledgement
+            await trio.sleep(0.001)
+
+    assert far.transferred()[0] == 6
+
+
 async def test_an_unregistered_socket_has_no_edges(worlds, clock):
     near, far, selector = await worlds.registered()
 

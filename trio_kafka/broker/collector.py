@@ -4,7 +4,8 @@ A broker of 1,000 partitions has 100,000 objects that stay. A scan of all of the
 large requests would trigger several a second. So what survives a scan is frozen. Reference counts
 still free a frozen object; a cycle that becomes garbage after it was frozen stays, such as one
 generation of a plugin (400 objects). Once the frozen objects have doubled, all are thawed, and the
-next scan takes them too. Figures: docs/design/start-and-stop.md.
+next scan takes them too. Growth by a load that was announced lasts, and is no reason for that.
+Figures: docs/design/start-and-stop.md.
 """
 
 import gc
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.scheduling.lasting_objects import LASTING_GROWTH, LastingGrowth
 
 SCANS: Final = (2000, 0, 0)  # for `gc.set_threshold`: a scan of each generation in turn
 COUNT_S: Final = 60.0  # between two counts of frozen objects; a count takes 1 ms for 100,000
@@ -24,10 +26,14 @@ _OLDEST: Final = 2
 class Collector:
     """Freezer of the objects that survive a scan; it thaws them when they are too many."""
 
-    def __init__(self, elapsed: Callable[[], float]) -> None:
-        """Create the freezer. elapsed: returns seconds of a monotonic clock."""
+    def __init__(
+        self, elapsed: Callable[[], float], growth: LastingGrowth = LASTING_GROWTH
+    ) -> None:
+        """Create the freezer. elapsed: returns seconds of a monotonic clock. growth: by loads."""
         self.freezes = self.thaws = 0
         self._elapsed = elapsed
+        self._growth = growth
+        self._loads = growth.ended  # at the last count
         self._counted_s = elapsed()
         self._alive: int | None = None  # objects that survived the last full scan; None: it is due
 
@@ -44,12 +50,17 @@ class Collector:
         now = self._elapsed()
         if self._alive is None:
             self._alive, self._counted_s = gc.get_freeze_count(), now
-        elif now - self._counted_s >= COUNT_S:
+        elif now - self._counted_s >= COUNT_S and not self._growth.under_way:
             self._counted_s = now
-            if gc.get_freeze_count() > self._alive * GROWTH + SPARE:
-                self.thaws += 1
-                self._alive = None
-                gc.unfreeze()
+            self._thaw_if_grown(self._alive, gc.get_freeze_count())
+
+    def _thaw_if_grown(self, alive: int, frozen: int) -> None:
+        if self._growth.ended != self._loads:
+            self._alive, self._loads = frozen, self._growth.ended
+        elif frozen > alive * GROWTH + SPARE:
+            self.thaws += 1
+            self._alive = None
+            gc.unfreeze()
 
     def figures(self) -> Figures:
         """Figures for the tree. collected: objects that were garbage."""

@@ -14,6 +14,7 @@ from trio_kafka.broker.errors import StartError
 from trio_kafka.controller.brokers import Heartbeat, NewBroker
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.features import SUPPORTED
@@ -108,6 +109,7 @@ class Lifecycle:
             self._cordoned = tuple(log_dirs)
             self._cordoned_bell.set()
 
+    @waits_for_work("its next heartbeat to the controller")
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:

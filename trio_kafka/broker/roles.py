@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from trio_kafka.broker.node import Part
+from trio_kafka.broker.parts.authorizer import AUTHORIZER
 from trio_kafka.broker.parts.cleaner import CLEANER
 from trio_kafka.broker.parts.clocks import SCHEDULER, TIMERS
 from trio_kafka.broker.parts.connections import LIMITS
@@ -28,6 +29,7 @@ from trio_kafka.broker.parts.replicas import REPLICAS
 from trio_kafka.broker.parts.request_log import REQUEST_LOG
 from trio_kafka.broker.parts.settings import CONFIG_CHANGES, SETTINGS
 from trio_kafka.broker.parts.snapshots import SNAPSHOTS
+from trio_kafka.broker.parts.telemetry import TELEMETRY
 from trio_kafka.broker.parts.topic_creation import TOPIC_CREATION
 from trio_kafka.broker.parts.transactions import TRANSACTIONS
 from trio_kafka.broker.parts.upkeep import UPKEEP
@@ -44,6 +46,7 @@ BROKER: Final[Sequence[Part[object]]] = (
     ACTIVE_CONTROLLER,
     LOGS,
     LIFECYCLE,
+    AUTHORIZER,
     SETTINGS,
     LIMITS,
     QUOTAS,
@@ -58,6 +61,7 @@ BROKER: Final[Sequence[Part[object]]] = (
     TRANSACTIONS,
     SNAPSHOTS,  # after all other readers of the metadata
     TOPIC_CREATION,
+    TELEMETRY,
     UPKEEP,
     REGISTRATION,
     REQUEST_LOG,

@@ -23,6 +23,7 @@ from trio_kafka.log.files.open_files import SMALLEST
 from trio_kafka.model import NodeId
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.host import PluginHost
+from trio_kafka.records.leaf import RECORDS_BY
 from trio_kafka.requests.interceptors.registry import Interceptors
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import InstalledApiError, Registry, installed_apis
@@ -179,5 +180,6 @@ def _log_start(broker: RunningBroker) -> None:
         node=broker.config.node_id,
         cluster=broker.storage.identity.cluster_id,
         took_ms=broker.start.total_ms,
+        records=RECORDS_BY,
         listeners=",".join(f"{name}://{at}" for name, at in broker.endpoints.items()),
     )

@@ -8,6 +8,7 @@ from attrs import evolve
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.catalogue import setting_of
 from trio_kafka.config.change_rules import check_broker_change
+from trio_kafka.config.client_metrics import CLIENT_METRICS_SETTINGS, validate_client_metrics
 from trio_kafka.config.dynamic import Layers
 from trio_kafka.config.group import group_settings, validate_group_configs
 from trio_kafka.config.setting import ConfigError, Setting
@@ -56,6 +57,8 @@ def controller_rules(config: BrokerConfig, world: World) -> DecisionRules:
             validate_topic_configs(values, effective.of(image))
         elif kind is ConfigResourceType.GROUP:
             validate_group_configs(values, effective.usable(image))
+        elif kind is ConfigResourceType.CLIENT_METRICS:
+            validate_client_metrics(values)
         else:
             me = image.brokers.get(NodeId(config.node_id))
             registered = [endpoint.name for endpoint in me.endpoints] if me is not None else []
@@ -66,6 +69,8 @@ def controller_rules(config: BrokerConfig, world: World) -> DecisionRules:
         setting: Setting | None
         if kind is ConfigResourceType.GROUP:
             setting = group_settings().get(name)
+        elif kind is ConfigResourceType.CLIENT_METRICS:
+            setting = CLIENT_METRICS_SETTINGS.get(name)
         elif kind is ConfigResourceType.TOPIC:
             setting = TOPIC_SETTINGS.get(name)
             if setting is not None:

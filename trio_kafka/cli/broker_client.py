@@ -1,8 +1,9 @@
 """Requests of commands to a running broker, over one blocking connection with one deadline."""
 
+import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Protocol, TypeVar
 
 from trio_kafka.cli import FAILED, CommandFailedError
@@ -38,7 +39,20 @@ class BrokerClientError(CommandFailedError):
 
 
 def parse_address(text: str) -> Endpoint:
-    """Return the address HOST:PORT, an IPv6 address in brackets. Raises BrokerClientError."""
+    """Return the first address of HOST:PORT,…, for a command about one broker.
+
+    An IPv6 address is in brackets. Raises BrokerClientError, also for another address.
+    """
+    return parse_addresses(text)[0]
+
+
+def parse_addresses(text: str) -> tuple[Endpoint, ...]:
+    """Return the addresses HOST:PORT,…, each once. Raises BrokerClientError."""
+    addresses = [address.strip() for address in text.split(",")]
+    return tuple(dict.fromkeys(map(_endpoint, addresses)))
+
+
+def _endpoint(text: str) -> Endpoint:
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -51,16 +65,19 @@ def parse_address(text: str) -> Endpoint:
 
 @contextmanager
 def open_client(
-    address: Endpoint, timeout_s: float, *, unknown: str, first: int = 0
+    address: Endpoint | Sequence[Endpoint], timeout_s: float, *, unknown: str, first: int = 0
 ) -> Iterator[SendRequest]:
     """Connect to a broker, and yield a function that sends requests.
 
     Each request is sent in the highest version that both sides know.
+    address: several: the first that answers; each but the last has a share of the time.
     timeout_s: for the whole block. first: the first version that can carry the request.
     unknown: the error message for a broker without this API, or with earlier versions only.
     Raises BrokerClientError for every failure of connection and protocol.
     """
     deadline = time.monotonic() + timeout_s
+    if not isinstance(address, Endpoint):
+        address = _first_reached(address, deadline)
     try:
         with connected(address, deadline=deadline, client_id="trio-kafka") as connection:
 
@@ -88,8 +105,36 @@ def open_client(
     except UnicodeError as error:
         raise BrokerClientError(address, f"{address.host!r} is not a host name") from error
     except ProtocolError as error:
-        reason = f"the server does not speak Kafka's protocol: {error}"
+        reason = f"the server does not speak Kafka's protocol: {describe_failure(str(error))}"
         raise BrokerClientError(address, reason) from error
+
+
+def _first_reached(addresses: Sequence[Endpoint], deadline: float) -> Endpoint:
+    """Return the first address where Kafka's protocol is spoken; if none is, the last."""
+    for number, address in enumerate(addresses[:-1]):
+        share_s = (deadline - time.monotonic()) / (len(addresses) - number)
+        with (
+            suppress(OSError, ProtocolError, UnicodeError),
+            connected(address, deadline=time.monotonic() + share_s, client_id="trio-kafka"),
+        ):
+            return address
+    return addresses[-1]
+
+
+def describe_failure(reason: str) -> str:
+    """Return why a connection has failed; a peer of another protocol is named.
+
+    Its first four bytes are taken for the length of an answer, and show what it speaks.
+    """
+    length = re.search(r"answer of (-?\d+) bytes", reason)
+    first = b"" if length is None else (int(length[1]) & 0xFFFFFFFF).to_bytes(4, "big")
+    if first == b"HTTP":
+        return "this is a port of HTTP"
+    if first[:2] == b"\x15\x03":
+        return "this is a port of TLS, which is not supported yet"
+    if first == b"SSH-":
+        return "this is a port of SSH"
+    return reason
 
 
 def send_request(

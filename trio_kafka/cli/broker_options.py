@@ -5,25 +5,41 @@ Imports nothing of the protocol, so that contributed commands can use it cheaply
 
 import os
 from argparse import ArgumentParser
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, cast
+
+from trio_kafka.cli import LATER
+from trio_kafka.cli.cluster_address import SERVERS, Bootstrap
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup  # argparse has no public name for this class
 
 DEFAULT_BOOTSTRAP: Final = "127.0.0.1:9092"
 VARIABLE: Final = "TRIO_KAFKA_BOOTSTRAP"
+PROFILE: Final = "TRIO_KAFKA_PROFILE"
+_SOURCES: Final = ("command_config", "config_file", "property")
 
 
-def default_bootstrap() -> str:
-    """Return the broker's address where no option names one: TRIO_KAFKA_BOOTSTRAP, or loopback."""
-    return os.environ.get(VARIABLE) or DEFAULT_BOOTSTRAP
+def default_bootstrap() -> Bootstrap:
+    """Return the cluster where no option names one.
+
+    It is that of TRIO_KAFKA_BOOTSTRAP, of the profile TRIO_KAFKA_PROFILE, of the profile in use, or
+    loopback. Raises CommandFailedError for a profile that cannot be read.
+    """
+    if text := os.environ.get(VARIABLE):
+        return Bootstrap(text)
+    from trio_kafka.cli.saved_profiles import default_profile  # noqa: PLC0415 - see above
+
+    settings = default_profile(os.environ.get(PROFILE))
+    return Bootstrap(settings.get(SERVERS, DEFAULT_BOOTSTRAP), settings)
 
 
 def declare_bootstrap(
     parser: "ArgumentParser | _ArgumentGroup",
     option: str = "--bootstrap",
     *,
-    purpose: str = "any listener of the broker",
+    purpose: str = "any listener of the broker; several addresses are separated by commas",
     keep_none: bool = False,
 ) -> None:
     """Declare an option with a broker's address.
@@ -31,11 +47,39 @@ def declare_bootstrap(
     parser: a parser, or a group of one. keep_none: leave None where the option is not given, for a
     command that does not always ask a broker; such a command calls `default_bootstrap` itself.
     """
-    parser.add_argument(
+    action = parser.add_argument(
         option,
-        default=None if keep_none else default_bootstrap(),
         metavar="HOST:PORT",
-        help=f"{purpose} (default: {VARIABLE}, then {DEFAULT_BOOTSTRAP})",
+        help=f"{purpose} (default: {VARIABLE}, then the profile, then {DEFAULT_BOOTSTRAP})",
+    )
+    if not keep_none:
+        _finish_with(parser, action.dest, partial(_use_default, action.dest))
+
+
+def declare_sources(parser: ArgumentParser) -> None:
+    """Declare the options with files and settings of clients."""
+    parser.add_argument(
+        "--command-config",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="settings of a client, a .properties file as Kafka's tools take it",
+    )
+    parser.add_argument(
+        "-F",
+        "--config-file",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="settings of a client, a file as kcat and librdkafka have it",
+    )
+    parser.add_argument(
+        "-X",
+        "--property",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="setting of Kafka's clients, such as linger.ms=50; may be repeated",
     )
 
 
@@ -51,6 +95,67 @@ def declare_timeout(parser: ArgumentParser, timeout_s: float = 5.0) -> None:
 
 
 def declare_broker(parser: ArgumentParser, timeout_s: float = 5.0) -> None:
-    """Declare the options `--bootstrap` and `--timeout`."""
-    declare_bootstrap(parser)
+    """Declare the options with a cluster, and `--timeout`. The value `bootstrap` is a Bootstrap."""
+    declare_bootstrap(parser, keep_none=True)
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        help=f"cluster that `trio-kafka profile add` has named (default: {PROFILE})",
+    )
+    declare_sources(parser)
     declare_timeout(parser, timeout_s)
+    _finish_with(parser, "bootstrap", _find_cluster)
+
+
+def cluster_of(
+    address: object,
+    profile: object,
+    command_config: Sequence[str],
+    config_file: Sequence[str],
+    properties: Sequence[str],
+) -> Bootstrap:
+    """Return the cluster of options; later ones go before earlier ones. Raises CommandFailedError.
+
+    address: of `--bootstrap`, or None.
+    """
+    from trio_kafka.cli.client_settings import (  # noqa: PLC0415 - imports the settings
+        parse_properties,
+        settings_of_files,
+    )
+
+    settings: dict[str, str] = {}
+    if profile is not None:
+        from trio_kafka.cli.saved_profiles import find_profile  # noqa: PLC0415 - as above
+
+        settings |= find_profile(str(profile))
+    settings |= settings_of_files(command_config, config_file)
+    pairs = parse_properties(properties)
+    servers = address or pairs.pop(SERVERS, None) or settings.get(SERVERS)
+    if servers is None:
+        cluster = default_bootstrap()
+        servers, settings = str(cluster), {**cluster.settings, **settings}
+    return Bootstrap(str(servers), settings, pairs)
+
+
+def _finish_with(
+    parser: "ArgumentParser | _ArgumentGroup",
+    name: str,
+    finish: Callable[[dict[str, object]], None],
+) -> None:
+    parser.set_defaults(**{f"{LATER}{name}": finish})
+
+
+def _use_default(name: str, values: dict[str, object]) -> None:
+    if values[name] is None:
+        values[name] = default_bootstrap()
+
+
+def _find_cluster(values: dict[str, object]) -> None:
+    """Replace the options with a cluster by the cluster."""
+    address = values["bootstrap"]
+    profile = values.pop("profile")
+    sources = [cast("Sequence[str]", values.pop(name)) for name in _SOURCES]
+    if profile is None and not any(sources):
+        values["bootstrap"] = default_bootstrap() if address is None else Bootstrap(str(address))
+        return
+    values["bootstrap"] = cluster_of(address, profile, *sources)

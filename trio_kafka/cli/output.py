@@ -3,6 +3,8 @@
 Texts that clients chose are shown escaped in tables.
 """
 
+import shutil
+import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeVar
@@ -13,6 +15,9 @@ from trio_kafka.strict_json import dump_json
 T = TypeVar("T")
 LEFT: Final = "<"
 RIGHT: Final = ">"
+LEAST: Final = 8
+"""Characters that a text keeps in a narrow terminal."""
+_GAP: Final = "  "
 
 
 def columns(
@@ -20,15 +25,39 @@ def columns(
 ) -> Iterator[str]:
     """Yield the lines of a table: the head, then the rows.
 
-    sides: LEFT or RIGHT for each column.
+    sides: LEFT or RIGHT for each column. If the output is a terminal, texts are cut to its width;
+    numbers, on the right side, never are.
     """
     table = [head, *([printable(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    if sys.stdout.isatty():
+        widths = fitted(widths, sides, shutil.get_terminal_size().columns)
     for row in table:
         cells = (
-            f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)
+            f"{_cut(cell, width):{side}{width}}"
+            for cell, side, width in zip(row, sides, widths, strict=True)
         )
-        yield "  ".join(cells).rstrip()
+        yield _GAP.join(cells).rstrip()
+
+
+def fitted(widths: Sequence[int], sides: Sequence[str], width: int) -> list[int]:
+    """Return widths of columns for a terminal: the widest columns of texts are cut.
+
+    None is cut below LEAST characters, so that a table may stay too wide.
+    """
+    fit = list(widths)
+    excess = sum(fit) + len(_GAP) * (len(fit) - 1) - width
+    while excess > 0:
+        texts = [index for index, side in enumerate(sides) if side == LEFT and fit[index] > LEAST]
+        if not texts:
+            break
+        fit[max(texts, key=lambda index: fit[index])] -= 1
+        excess -= 1
+    return fit
+
+
+def _cut(cell: str, width: int) -> str:
+    return cell if len(cell) <= width else f"{cell[: width - 1]}…"
 
 
 def fixed_columns(cells: Sequence[str], widths: Sequence[int], sides: Sequence[str]) -> str:

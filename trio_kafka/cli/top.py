@@ -1,20 +1,22 @@
-"""`trio-kafka top`: the load of a broker, from two readings of its tree.
+"""`trio-kafka top`: the load of a broker, again and again.
 
-The first reading shows totals since the broker's start; later ones show rates.
+In a terminal it is a live screen (`live_top`). Elsewhere it prints what two readings of the tree
+say: the first shows totals since the broker's start, later ones show rates.
 """
 
+import os
 import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from attrs import asdict
 
-from trio_kafka.cli.broker_client import (
-    parse_address,
-)
+from trio_kafka.cli.broker_client import parse_address
 from trio_kafka.cli.broker_options import declare_broker
+from trio_kafka.cli.http_client import ADMIN_ADDRESS, TOKEN
 from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_json_line
 from trio_kafka.cli.tree import read_tree
 from trio_kafka.introspect.snapshots import HOPS, WORKING, TreeSnapshot, api_loads, loops, queues
@@ -22,6 +24,7 @@ from trio_kafka.model import Endpoint
 from trio_kafka.protocol.tree_rows import look_of
 
 CLEAR: Final = "\x1b[H\x1b[2J"
+_WITHOUT_SCREEN: Final = ("", "dumb", "unknown")  # values of TERM
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -38,7 +41,17 @@ def declare(parser: ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="NUMBER",
-        help="number of readings; 0: until Ctrl-C (the default)",
+        help="number of readings to print; 0: until Ctrl-C (the default)",
+    )
+    parser.add_argument(
+        "--plain", action="store_true", help="print readings, in a terminal too; no live screen"
+    )
+    parser.add_argument(
+        "--at",
+        default=os.environ.get(ADMIN_ADDRESS),
+        metavar="URL",
+        help=f"address of the admin UI, for the live screen (default: {ADMIN_ADDRESS}, then the"
+        f" one that the broker serves); a token is taken from {TOKEN}",
     )
     declare_json(
         parser,
@@ -47,26 +60,53 @@ def declare(parser: ArgumentParser) -> None:
     )
 
 
-def top(*, bootstrap: str, interval: float, times: int, json: bool, timeout: float) -> int:
-    """Show the load of a broker: its event loop, its requests by API, its queues."""
-    shown = 0
-    before: TreeSnapshot | None = None
+def top(
+    *,
+    bootstrap: str,
+    interval: float,
+    times: int,
+    plain: bool,
+    at: str | None,
+    json: bool,
+    timeout: float,
+) -> int:
+    """Show the load of a broker. In a terminal: the stages of its requests, what is wrong, slow
+    requests, growing lag, APIs and queues; press ? for the keys. Else: its event loop, its requests
+    by API, its queues.
+    """
+    has_screen = sys.stdout.isatty() and os.environ.get("TERM", "") not in _WITHOUT_SCREEN
     try:
-        while True:
-            after = look(parse_address(bootstrap), timeout)
-            if json:
-                print_json_line(as_data(before, after))
-            else:
-                _print_lines(before, after)
-            shown += 1
-            if shown == times:
-                return 0
-            if not json:
-                print(flush=True)
-            before = after
-            time.sleep(interval)
+        if has_screen and not (json or plain or times):
+            from trio_kafka.cli.live_top.reading import read  # noqa: PLC0415 - 0.1 s of imports
+            from trio_kafka.cli.live_top.terminal import show  # noqa: PLC0415
+
+            address = parse_address(bootstrap)
+            reader = partial(read, address, at, timeout_s=timeout)
+            show(reader, title=f"trio-kafka top  {bootstrap}", interval_s=interval)
+            return 0
+        return _print_readings(bootstrap, interval, times=times, json=json, timeout_s=timeout)
     except KeyboardInterrupt:
         return 0
+
+
+def _print_readings(
+    bootstrap: str, interval: float, *, times: int, json: bool, timeout_s: float
+) -> int:
+    shown = 0
+    before: TreeSnapshot | None = None
+    while True:
+        after = look(parse_address(bootstrap), timeout_s)
+        if json:
+            print_json_line(as_data(before, after))
+        else:
+            _print_lines(before, after)
+        shown += 1
+        if shown == times:
+            return 0
+        if not json:
+            print(flush=True)
+        before = after
+        time.sleep(interval)
 
 
 def _print_lines(before: TreeSnapshot | None, after: TreeSnapshot) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from attrs import field
 
 from trio_kafka.attributes import frozen
+from trio_kafka.config.authorizer import check_authorizer_class, split_super_users
 from trio_kafka.config.endpoints import Listeners, resolve_listeners
 from trio_kafka.config.group_coordinator import GroupCoordinatorSettings
 from trio_kafka.config.properties import SettingText
@@ -129,6 +130,17 @@ class BrokerConfig(GroupCoordinatorSettings):
     )
     max_request_partition_size_limit: int = int32(
         2000, "Partitions in one answer of DescribeTopicPartitions.", low=1
+    )
+
+    # Authorization
+    authorizer_class_name: str = string(
+        "", "The class that authorizes requests.", check=check_authorizer_class
+    )
+    super_users: str = string(
+        "", "Principals that may do everything, separated by semicolons.", check=split_super_users
+    )
+    allow_everyone_if_no_acl_found: bool = boolean(
+        False, "Allows access to resources that have no ACL."
     )
 
     # Topics
@@ -348,6 +360,11 @@ class BrokerConfig(GroupCoordinatorSettings):
     )
     transaction_remove_expired_transaction_cleanup_interval_ms: int = int32(
         3600000, "Interval between searches for expired transactional ids.", low=1
+    )
+    transaction_partition_verification_enable: bool = boolean(
+        True,
+        "A produced batch is taken only if its partition is part of the transaction.",
+        update=CLUSTER,
     )
     add_partitions_to_txn_retry_backoff_max_ms: int = int32(
         100,

@@ -57,3 +57,6 @@ class ConnectionSettings(TrioSettings):
         11, "Windows that quotas of changes of topics are measured over.", low=1
     )
     controller_quota_window_size_seconds: int = int32(1, "Length of each of those windows.", low=1)
+    telemetry_max_bytes: int = int32(
+        1048576, "The largest telemetry that a client may send.", low=1
+    )

@@ -1,6 +1,6 @@
 """Rules across settings: contradictions, and settings that are rejected.
 
-A setting that would be dangerous to ignore (authorization, encryption, data placement) is rejected
+A setting that would be dangerous to ignore (encryption, data placement) is rejected
 while it is unsupported. The package `unsupported` has those that are accepted without an effect.
 """
 
@@ -17,9 +17,6 @@ from trio_kafka.config.unsupported import unsupported_settings
 _NO_JAVA: Final = "names a Java class, which this broker cannot run: leave it out"
 # Name to the reason why any value is rejected but the empty one and `false`.
 REJECTED: Final = {
-    "authorizer.class.name": (
-        "ACLs are not supported yet, and every request would be allowed: leave it out"
-    ),
     "create.topic.policy.class.name": _NO_JAVA,
     "alter.config.policy.class.name": _NO_JAVA,
     "client.quota.callback.class": _NO_JAVA,

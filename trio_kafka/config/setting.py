@@ -103,7 +103,7 @@ class Setting:
     synonyms: tuple[str, ...] = ()
     server: tuple[tuple[str, int], ...] = ()
     internal: bool = False
-    check: Callable[[Any], object] | None = None
+    check: Callable[[object], object] | None = None
     names: Outside | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -289,7 +289,7 @@ def password(default: S, doc: str, **facts: Unpack[Facts]) -> S:
     return field
 
 
-def derived_from(other: Setting, **differing: Unpack[DifferingFacts]) -> Any:
+def derived_from(other: Setting, **differing: Unpack[DifferingFacts]) -> object:
     """Declare a setting with type, default and bounds of another one.
 
     differing: attributes that differ. Update mode and synonyms are not taken over.

@@ -10,6 +10,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import CLUSTER, Outside, int32, string, string_list
 from trio_kafka.introspect.log import FORMATS, LEVELS
 
+VALIDATIONS: Final = ("auto", "header", "full")
 MOST_FILTERS: Final = 1000  # names of a filter that each request is compared with
 _LONGEST_TOPIC: Final = 249
 _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]+")
@@ -70,9 +71,10 @@ class TrioSettings:
         "INFO", "Lowest level of events in the broker's own log.", choices=LEVELS
     )
     trio_record_validation: str = string(
-        "header",
-        "Check of produced records: batch headers and CRC only, or every record.",
-        choices=("header", "full"),
+        "auto",
+        "Check of produced records: batch headers and CRC only, or every record as in Kafka. auto:"
+        " every record if the compiled leaf is installed, see `trio-kafka --version`.",
+        choices=VALIDATIONS,
     )
     trio_request_log: str = string(
         "off",

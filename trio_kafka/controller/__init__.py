@@ -4,6 +4,7 @@
 """
 
 __all__ = [
+    "acls",
     "brokers",
     "config_admin",
     "configs",

@@ -26,6 +26,7 @@ from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.protocol.stored.metadata.brokers import (
     BrokerRegistrationChangeRecord,
+    UnregisterBrokerRecord,
 )
 
 Records = Iterable[MetadataRecord | None]
@@ -160,6 +161,24 @@ def fence(
 ) -> Records:
     """Return the records that fence a broker."""
     return chain([_changed(broker, fenced=_YES)], leave(image, broker.id, settings))
+
+
+def unregister(
+    image: MetadataImage, broker_id: NodeId, *, alive: bool, settings: ControllerSettings
+) -> Decision[None]:
+    """Remove a broker, and it from every ISR. alive: it has sent a heartbeat lately.
+
+    Raises KafkaError: BROKER_ID_NOT_REGISTERED, INVALID_REQUEST for one that is alive.
+    """
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        reason = f"broker {broker_id} is not registered"
+        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, reason)
+    if alive:
+        reason = f"broker {broker_id} is alive: expected one that was stopped"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, reason)
+    record = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
+    return Decision(None, chain(leave(image, broker_id, settings), [record]))
 
 
 def check_epoch(image: MetadataImage, broker_id: NodeId, epoch: int) -> BrokerRegistration:

@@ -202,6 +202,11 @@ def check_name(resource: ConfigResource) -> None:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST, "an empty group name: expected the name of a group"
             )
+    elif kind == ConfigResourceType.CLIENT_METRICS:
+        if not name:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, "an empty subscription name: expected a name"
+            )
     else:
         reason = f"settings of type {ConfigResourceType(kind).name} are not served yet"
         raise KafkaError(ErrorCode.INVALID_REQUEST, reason)

@@ -4,7 +4,7 @@ Decisions are plain functions of the current state, one module for each kind. `e
 and returns when the result is committed and published.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import NoReturn
@@ -13,9 +13,11 @@ import trio
 
 from trio_kafka.attributes import frozen
 from trio_kafka.controller import (
+    acls,
     brokers,
     configs,
     directories,
+    elections,
     features,
     producer_ids,
     quotas,
@@ -40,8 +42,10 @@ from trio_kafka.metadata.image import (
 )
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.source import MetadataSource
-from trio_kafka.model import NodeId, TopicId
+from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.scheduling.loop_budget import in_steps
+from trio_kafka.security.acls.entries import Acl
+from trio_kafka.security.acls.filters import AclFilter
 from trio_kafka.security.principal import ANONYMOUS
 
 
@@ -95,21 +99,21 @@ class Controller:
             try:
                 epoch = await self._source.elect()
                 await self._loader.wait_published(self._source.next_offset)
-                image, collision_keys = await self._image_and_keys()
-                self._writer.take_over(epoch, image, collision_keys)
+                self._writer.take_over(epoch, *await self._image_with_indexes())
                 await self._begin()
                 task_status.started(epoch)
                 await self._fencing.run()
             finally:
                 self._writer.resign()
 
-    async def _image_and_keys(self) -> tuple[MetadataImage, dict[str, str]]:
-        """Return the current image and the collision keys of its topics, in steps."""
+    async def _image_with_indexes(self) -> tuple[MetadataImage, dict[str, str], dict[Acl, bytes]]:
+        """Return the current image, the collision keys of its topics and its ACLs, in steps."""
         while True:
             image = self._loader.image
             collision_keys = await in_steps(collision_keys_of(image.topics))
+            present_acls = await in_steps(acls.ids_by_acl(image.acls.values()))
             if image is self._loader.image:
-                return image, collision_keys
+                return image, collision_keys, present_acls
 
     async def _begin(self) -> None:
         """Write the first records of an active controller."""
@@ -265,6 +269,26 @@ class Controller:
             validate_only=validate_only,
         )
 
+    async def create_acls(self, new_acls: Sequence[Acl], *, deadline: float = inf) -> acls.Created:
+        """Create access control entries; return an error or None for each. Raises KafkaError."""
+
+        def decide() -> Decision[acls.Created]:
+            random_bytes = self._rules.randomness.random_bytes
+            return acls.create_acls(self._present, self._writer.acls, new_acls, random_bytes)
+
+        return await self._executor.decide(decide, deadline)
+
+    async def delete_acls(
+        self, filters: Sequence[AclFilter], *, deadline: float = inf
+    ) -> acls.Deleted:
+        """Remove access control entries; return those of each filter, or its error.
+
+        Raises KafkaError.
+        """
+        return await self._executor.decide(
+            lambda: acls.delete_acls(self._writer.acls, filters), deadline
+        )
+
     async def update_features(
         self,
         changes: Sequence[features.FeatureChange],
@@ -299,6 +323,27 @@ class Controller:
             return registration
 
         return await self._executor.decide(decide, deadline)
+
+    async def unregister_broker(self, broker_id: NodeId, *, deadline: float = inf) -> None:
+        """Remove a broker. Raises KafkaError as `brokers.unregister`."""
+
+        def decide() -> Decision[None]:
+            alive = broker_id == self._me.id or self._fencing.alive(broker_id)
+            return brokers.unregister(
+                self._present, broker_id, alive=alive, settings=self._rules.settings
+            )
+
+        await self._executor.decide(decide, deadline)
+
+    async def elect_leaders(
+        self, partitions: Iterable[TopicPartition], *, unclean: bool, deadline: float = inf
+    ) -> dict[TopicPartition, KafkaError | None]:
+        """Elect leaders, of each partition independently. Errors as `elections.elect`."""
+
+        def decide(at: TopicPartition) -> Decision[None]:
+            return elections.elect(self._present, at, unclean=unclean)
+
+        return await self._executor.each(((at, partial(decide, at)) for at in partitions), deadline)
 
     async def heartbeat(
         self, beat: brokers.Heartbeat, *, deadline: float = inf

@@ -9,6 +9,7 @@ import trio
 from trio_kafka.controller import brokers
 from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.controller.writer import Writer
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.model import NodeId
 
 
@@ -42,6 +43,7 @@ class Fencing:
         """End the session of a broker that is fenced or shut down."""
         self._heartbeats.pop(broker_id, None)
 
+    @waits_for_work("the session of a broker to end")
     async def run(self) -> NoReturn:
         """Fence silent brokers until cancelled. Raises KafkaError(NOT_CONTROLLER)."""
         while True:

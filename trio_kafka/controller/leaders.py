@@ -46,7 +46,7 @@ def leave(image: MetadataImage, broker_id: NodeId, settings: ControllerSettings)
             new = evolve(new, leader=_leader(brokers, new))
             if elr and not new.isr:
                 new = evolve(new, last_known_elr=(broker_id,))
-        yield from _change(topic.id, number, old=old, new=new)
+        yield from partition_change(topic.id, number, old=old, new=new)
 
 
 def arrive(image: MetadataImage, broker_id: NodeId) -> Changes:
@@ -64,7 +64,7 @@ def arrive(image: MetadataImage, broker_id: NodeId) -> Changes:
         isr = old.isr if leader in old.isr else (leader,)
         elr = tuple(node for node in old.elr if node not in isr)
         new = evolve(old, leader=leader, isr=isr, elr=elr, last_known_elr=())
-        yield from _change(topic.id, number, old=old, new=new)
+        yield from partition_change(topic.id, number, old=old, new=new)
 
 
 def _partitions(image: MetadataImage) -> Iterator[tuple[TopicImage, int, PartitionState]]:
@@ -91,7 +91,7 @@ def _min_insync(image: MetadataImage, topic: TopicImage, settings: ControllerSet
     return settings.min_insync_replicas
 
 
-def _change(
+def partition_change(
     topic_id: TopicId, number: int, *, old: PartitionState, new: PartitionState
 ) -> Iterator[MetadataRecord]:
     """Yield the record of a changed partition, if it changed."""
@@ -106,4 +106,6 @@ def _change(
         record.eligible_leader_replicas = list(new.elr)
     if new.last_known_elr != old.last_known_elr:
         record.last_known_elr = list(new.last_known_elr)
+    if new.recovery_state != old.recovery_state:
+        record.leader_recovery_state = new.recovery_state
     yield record

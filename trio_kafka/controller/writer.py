@@ -21,6 +21,7 @@ from trio_kafka.metadata.names import collision_key
 from trio_kafka.metadata.replay import replay
 from trio_kafka.metadata.source import MetadataRecord, MetadataSource
 from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.security.acls.entries import Acl, acl_of
 
 T = TypeVar("T")
 
@@ -44,12 +45,14 @@ def collision_keys_of(names: Iterable[str]) -> Steps[dict[str, str]]:
 class Writer:
     """Writer of one controller, active while it has an image. epoch: -1 while it is not active.
 
-    collision_keys: names of all topics by their `collision_key`.
+    collision_keys: names of all topics by their `collision_key`. acls: ids of all access control
+        entries.
     """
 
     def __init__(self, source: MetadataSource) -> None:
         self.epoch = -1
         self.collision_keys: dict[str, str] = {}
+        self.acls: dict[Acl, bytes] = {}
         self._source = source
         self._image: MetadataImage | None = None
         self._lock = trio.Lock()
@@ -66,11 +69,18 @@ class Writer:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE)
         return self._image
 
-    def take_over(self, epoch: int, image: MetadataImage, collision_keys: dict[str, str]) -> None:
-        """Continue from an image, in a new epoch. collision_keys: those of its topics."""
+    def take_over(
+        self,
+        epoch: int,
+        image: MetadataImage,
+        collision_keys: dict[str, str],
+        acls: dict[Acl, bytes],
+    ) -> None:
+        """Continue from an image, in a new epoch. collision_keys, acls: those of the image."""
         self.epoch = epoch
         self._image = image
         self.collision_keys = collision_keys
+        self.acls = acls
 
     def resign(self) -> None:
         """Stop writing."""
@@ -133,3 +143,9 @@ class Writer:
             self.collision_keys.pop(collision_key(name), None)
         for topic in delta.topics.values():
             self.collision_keys[collision_key(topic.name)] = topic.name
+        for acl_id, acl in delta.acls.items():
+            old_acl = old.acls.get(acl_id)
+            if old_acl is not None:
+                self.acls.pop(acl_of(old_acl), None)
+            if acl is not None:
+                self.acls[acl_of(acl)] = acl_id

@@ -1,25 +1,50 @@
 """Requests of the kit to its own broker, from within."""
 
-from typing import Final, TypeVar, cast
+from collections.abc import Collection
+from typing import Final, Protocol, TypeVar, cast
+
+import trio
 
 from trio_kafka.controls.running import KIT_CLIENT, HasParts
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.peers.session import Request
-from trio_kafka.security.principal import USER, Principal
 
 A = TypeVar("A")
 
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
-PRINCIPAL: Final = Principal(USER, KIT_CLIENT)
+_LOADING: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS})
+_LOADING_S: Final = 30.0
+_PAUSE_S: Final = 0.01
 
 
 async def ask(broker: HasParts, request: Request[A], version: int | None = None) -> A:
     """Return the response to a request of the kit. version: None: the newest that is served."""
-    answer = await broker.parts.in_process.ask(
-        request, principal=PRINCIPAL, client_id=KIT_CLIENT, version=version
-    )
+    answer = await broker.parts.in_process.ask(request, client_id=KIT_CLIENT, version=version)
     return cast("A", answer)
+
+
+class _HasCode(Protocol):
+    error_code: int
+
+
+C = TypeVar("C", bound=_HasCode)
+
+
+async def ask_when_loaded(
+    broker: HasParts,
+    request: Request[C],
+    version: int | None = None,
+    *,
+    passing: Collection[ErrorCode] = _LOADING,
+) -> C:
+    """Return the response once its error is none of `passing`, or after 30 s whatever it is."""
+    ends = trio.current_time() + _LOADING_S
+    answer = await ask(broker, request, version)
+    while answer.error_code in passing and trio.current_time() < ends:
+        await trio.sleep(_PAUSE_S)
+        answer = await ask(broker, request, version)
+    return answer
 
 
 def check(error_code: int, message: str | None) -> None:

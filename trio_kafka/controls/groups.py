@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-import trio
-
-from trio_kafka.controls.ask import ask, check
+from trio_kafka.controls.ask import ask, ask_when_loaded, check
 from trio_kafka.controls.running import HasParts
 from trio_kafka.controls.topics import NOT_THERE, describe_topic, find_topic
 from trio_kafka.controls.values import Group, Member
@@ -30,9 +28,6 @@ __tracebackhide__ = True  # pytest ends the traceback of a failed test where it 
 
 DEAD = "Dead"
 _CONSUMER = "consumer"
-_LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-_LOADING_S = 30.0
-_PAUSE_S = 0.01
 
 
 async def list_groups(broker: HasParts) -> list[Group]:
@@ -57,11 +52,7 @@ async def delete_group(broker: HasParts, group_id: str) -> None:
 
 async def _listed(broker: HasParts) -> Sequence[ListedGroup]:
     """List the groups once all coordinators are loaded. Raises KafkaError."""
-    ends = trio.current_time() + _LOADING_S
-    answer = await ask(broker, ListGroupsRequest())
-    while answer.error_code == _LOADING and trio.current_time() < ends:
-        await trio.sleep(_PAUSE_S)
-        answer = await ask(broker, ListGroupsRequest())
+    answer = await ask_when_loaded(broker, ListGroupsRequest())
     check(answer.error_code, "ListGroups")
     groups: Sequence[ListedGroup] = answer.groups
     return groups

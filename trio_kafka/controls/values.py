@@ -111,6 +111,28 @@ class Group:
         )
 
 
+@frozen(kw_only=True)
+class Transaction:
+    """State of a transactional id, and of its transaction if one is open.
+
+    state: Kafka's name: Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort;
+        Dead: there is none.
+    producer_id, producer_epoch: of the producer that may write, -1 if there is none.
+    partitions: those of the open transaction, as (topic, partition), sorted; groups whose offsets
+        it commits are partitions of `__consumer_offsets`.
+    age_s: seconds since its first partition, by the broker's clock; None: no transaction is open.
+    timeout_s: age after which the broker aborts it.
+    """
+
+    transactional_id: str
+    state: str
+    producer_id: int = -1
+    producer_epoch: int = -1
+    partitions: tuple[tuple[str, int], ...] = ()
+    age_s: float | None = None
+    timeout_s: float = 0.0
+
+
 def shown(records: Sequence[StoredRecord], most: int = 10) -> Iterator[str]:
     """Yield a line for each record, up to `most`, with its place, key and value."""
     for record in records[:most]:

@@ -11,6 +11,7 @@ from typing import Final, Generic, TypeVar
 
 import trio
 
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.tree import Figures, Node
 
 T = TypeVar("T")
@@ -94,6 +95,7 @@ class Channel(Generic[T]):
         self.queued -= 1
         return self._queue.popleft()
 
+    @waits_for_work("an item of its channel")
     async def receive(self) -> T:
         """Receive an item; wait for one. No checkpoint if one is queued already."""
         if self.queued:

@@ -33,7 +33,7 @@ class Logger(logging.LoggerAdapter[logging.Logger]):
 
     def process(
         self, msg: object, kwargs: MutableMapping[str, Any]
-    ) -> tuple[object, MutableMapping[str, Any]]:
+    ) -> tuple[object, MutableMapping[str, object]]:
         """Split logging's own keywords from the fields of the event."""
         own = {name: kwargs[name] for name in kwargs if name in _OF_LOGGING}
         fields = {name: value for name, value in kwargs.items() if name not in _OF_LOGGING}

@@ -11,7 +11,7 @@ from typing import Final, get_args
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.tree import Figures, NodeKind
 
-NUMEROUS: Final = ("connection", "file", "group", "log", "member", "partition")
+NUMEROUS: Final = ("connection", "file", "group", "log", "member", "partition", "transaction")
 """Kinds of nodes that may be thousands."""
 WORKING: Final = tuple(kind for kind in get_args(NodeKind) if kind not in NUMEROUS)
 """Other kinds: those that a snapshot needs."""
@@ -198,9 +198,14 @@ def _connections(look: TreeSnapshot, plane: Path) -> int:
 
 
 def _busy_percent(before: TreeSnapshot | None, after: TreeSnapshot, path: Path) -> float | None:
-    """Return the share of time in which the loop did not sleep."""
+    """Return the share of time in which the loop did not sleep; None: by a virtual clock, which
+    stands still while the loop works.
+    """
+    if after.nodes[path].figures.get("idle_s") == 0:
+        return None
     busy = rate(before, after, path, figure="busy_s")
-    return None if busy is None else 100 * busy
+    # The figure is read a moment after the time of its snapshot, once more and once less.
+    return None if busy is None else min(100 * busy, 100.0)
 
 
 def _mean(past: NodeSnapshot | None, node: NodeSnapshot, figure: str, *, count: str) -> float:

@@ -5,27 +5,33 @@ them, as in "kafka-handler#2".
 """
 
 from collections.abc import Iterator
+from types import FrameType
 from typing import Final
 
 import trio
 
 from trio_kafka.attributes import frozen
+from trio_kafka.introspect.declared_waits import declared_wait_of
 from trio_kafka.introspect.texts import shortened
+from trio_kafka.introspect.waits import Subject, Wait
 
 MOST: Final = 2000  # tasks of one reading
+_IDLE: Final = ("time", "work")  # causes of a wait of the innermost function alone
 _SLICE: Final = 16  # tasks between two checkpoints: each costs 20 µs
 
 
 @frozen(kw_only=True)
 class TaskRow:
     """One task. place: where it waits, the innermost frame outside of Trio, as in
-    "trio_kafka.raft.driver:170 run"; empty: it has not begun.
+    "trio_kafka.raft.driver:170 run"; empty: it has not begun. wait: what it waits for, as far as
+    the functions that it is in declare that, or as it waits for its own tasks; None: unknown.
     """
 
     path: str
     depth: int
     name: str
     place: str
+    wait: Wait | None = None
 
 
 @frozen
@@ -43,7 +49,9 @@ async def list_tasks(most: int = MOST) -> TaskReading:
         if len(rows) >= most:
             return TaskReading(rows, truncated=True)
         name = shortened(task.name)
-        rows.append(TaskRow(path=path, depth=depth, name=name, place=place_of(task)))
+        rows.append(
+            TaskRow(path=path, depth=depth, name=name, place=place_of(task), wait=wait_of(task))
+        )
         if not len(rows) % _SLICE:
             await trio.lowlevel.checkpoint()
     await trio.lowlevel.checkpoint()
@@ -88,7 +96,33 @@ def place_of(task: trio.lowlevel.Task) -> str:
     """Return where a task waits: its innermost frame outside of Trio."""
     place = ""
     for frame, line in task.iter_await_frames():
-        module = frame.f_globals.get("__name__", "?")
-        if not module.startswith("trio."):
+        if not _is_of_trio(frame):
+            module = frame.f_globals.get("__name__", "?")
             place = f"{module}:{line} {frame.f_code.co_name}"
     return place
+
+
+def _is_of_trio(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "?")).startswith("trio.")
+
+
+def wait_of(task: trio.lowlevel.Task) -> Wait | None:
+    """Return what a task waits for, by the innermost of its functions that declares it.
+
+    A task waits for work only in the function that says so: one that it has called is at work. A
+    task that has tasks of its own and declares nothing waits for their end.
+    """
+    wait = None
+    for frame, _ in task.iter_await_frames():
+        if not _is_of_trio(frame):
+            declared = declared_wait_of(frame.f_code)
+            wait = declared or (None if wait is None or wait.cause in _IDLE else wait)
+    if wait is not None:
+        return wait
+    names = sorted(child.name for nursery in task.child_nurseries for child in nursery.child_tasks)
+    if not names:
+        return None
+    words = f"the end of task {shortened(names[0])}"
+    if len(names) > 1:
+        words += f" and {len(names) - 1} more"
+    return Wait(cause="change", words=words, on=Subject("task", shortened(names[0])))

@@ -7,10 +7,11 @@ and short texts, computed when the tree is read; secrets never enter the tree.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal
+from typing import Final, Literal
 
 from trio_kafka.introspect.texts import LONGEST_NAME, shortened
 
+CROWD: Final = 1000  # children whose figures take 0.2 ms
 NodeKind = Literal[
     "broker",
     "plane",
@@ -29,6 +30,7 @@ NodeKind = Literal[
     "file",
     "job",
     "plugin",
+    "transaction",
     "part",
 ]
 Figure = int | float | str | bool | None
@@ -105,6 +107,16 @@ class Node:
         if self._transient is None:
             return tuple(self._children)
         return (*self._children, *self._transient(self))
+
+    @property
+    def is_leaf(self) -> bool:
+        """True if nothing is below the node."""
+        return not self._children and self._transient is None
+
+    @property
+    def is_crowded(self) -> bool:
+        """True if so many nodes are below it that figures of all of them take milliseconds."""
+        return len(self._children) > CROWD
 
     @property
     def path(self) -> str:

@@ -6,7 +6,7 @@ below it says so, and the others are complete. The number of rows and the length
 bounded, because clients choose some texts. Permissions are the caller's matter.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from math import isfinite
 from typing import Final
@@ -85,7 +85,7 @@ async def read_tree(
     bound = MOST if most < 0 else min(most, MOST)
     rows: list[TreeRow] = []
     names: list[str] = []
-    steps = choose(walk(find(root, path), depth), kinds)
+    steps = walk(find(root, path), depth, kinds)
     unread = dict[str, int]()
     truncated = False
     for step in steps:
@@ -96,11 +96,13 @@ async def read_tree(
                     unread = await _count(chain([step], steps))
                 break
             level, node = step
+            if node.is_crowded:  # its figures are a pass over its children
+                await trio.lowlevel.checkpoint()
             names[level:] = [_printable(node.name[:LONGEST_NAME])]
             rows.append(
                 TreeRow(path=tuple(names), kind=node.kind, name=names[-1], figures=read(node))
             )
-        if step is None or not len(rows) % SLICE:
+        if step is None or step[1].is_crowded or not len(rows) % SLICE:
             await trio.lowlevel.checkpoint()
     await trio.lowlevel.checkpoint()
     return TreeReading(rows, truncated, unread)
@@ -145,18 +147,36 @@ def _find_below(node: Node, path: str) -> Node | None:
     return None
 
 
-def walk(top: Node, max_depth: int) -> Iterator[Step]:
-    """Yield nodes before their children, each with its depth.
+def walk(top: Node, max_depth: int, kinds: Sequence[str] = ()) -> Iterator[Step | None]:
+    """Yield nodes before their children, each with its depth, and None after each PASSED others.
 
+    kinds: yield the nodes of these kinds with their ancestors, and the top; none means all.
     Children are listed when their parent is reached. Those that have left since are skipped.
+    Raises KafkaError(INVALID_REQUEST) for too many kinds.
     """
+    if len(kinds) > KINDS:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{len(kinds)} kinds: expected at most {KINDS}")
+    chosen = frozenset(kinds)
+    nodes = _walk(top, max_depth, chosen)
+    return _of_kinds(nodes, chosen) if chosen else nodes
+
+
+def _walk(top: Node, max_depth: int, kinds: Set[str]) -> Iterator[Step | None]:
+    """Yield nodes before their children, without those of other kinds that have no children."""
     yield 0, top
     below = [iter(_children(top))] if max_depth else []
+    passed = 0
     while below:
         node = next(below[-1], None)
         if node is None:
             below.pop()
-        elif node.parent is not None:
+        elif node.parent is None:
+            continue
+        elif kinds and node.is_leaf and node.kind not in kinds:  # most are connections and logs
+            passed += 1
+            if not passed % PASSED:
+                yield None
+        else:
             depth = len(below)
             yield depth, node
             if depth != max_depth:
@@ -171,21 +191,14 @@ def _children(node: Node) -> Sequence[Node]:
         return (Node(f"children failed: {type(error).__name__}", "part", parent=node),)
 
 
-def choose(nodes: Iterator[Step], kinds: Sequence[str]) -> Iterator[Step | None]:
-    """Yield the steps of a walk with these kinds, and None after each PASSED others.
-
-    kinds: none means all. Raises KafkaError(INVALID_REQUEST) for too many.
-    """
-    if len(kinds) > KINDS:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{len(kinds)} kinds: expected at most {KINDS}")
-    return _of_kinds(nodes, frozenset(kinds)) if kinds else nodes
-
-
-def _of_kinds(nodes: Iterable[Step], kinds: Container[str]) -> Iterator[Step | None]:
+def _of_kinds(steps: Iterable[Step | None], kinds: Set[str]) -> Iterator[Step | None]:
     """Yield the top and the nodes of these kinds, each after its ancestors."""
     passed = 0
     leading: list[Step] = []  # ancestors of the current node that were not yielded yet
-    for step in nodes:
+    for step in steps:
+        if step is None:
+            yield None
+            continue
         depth, node = step
         while leading and leading[-1][0] >= depth:
             leading.pop()

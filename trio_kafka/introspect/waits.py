@@ -26,6 +26,7 @@ WaitCause = Literal[
     "sync",  # a directory writes to its disk
     "time",  # nothing but time: a delay that the protocol wants
     "token",  # a limiter has no token
+    "work",  # a task that has nothing to do until something asks it
 ]
 SubjectKind = Literal[
     "broker",
@@ -47,6 +48,7 @@ SubjectKind = Literal[
     "shard",
     "task",
     "topic",
+    "transaction",
 ]
 
 
@@ -54,12 +56,25 @@ SubjectKind = Literal[
 class Subject:
     """Thing that something waits for, or that has trouble.
 
-    name: as users know it: a topic, `topic-partition`, `group`, `group/member id`, a path, a client
-    id; a connection by its id. Clients choose some, so it is escaped where it is shown.
+    name: as users know it: a topic, `topic-partition`, `group`, `group/member id` (see
+    `member_subject`), a path, a client id; a connection by its id. Clients choose some, so it is
+    escaped where it is shown.
     """
 
     kind: SubjectKind
     name: str
+
+
+def member_subject(group_id: str, member_id: str) -> Subject:
+    """Return a member of a group. A slash and a percent sign in the group's id are quoted."""
+    quoted = group_id.replace("%", "%25").replace("/", "%2F")
+    return Subject("member", f"{quoted}/{member_id}")
+
+
+def group_and_member(name: str) -> tuple[str, str]:
+    """Return the ids in the name of a `member_subject`."""
+    quoted, _, member_id = name.partition("/")
+    return quoted.replace("%2F", "/").replace("%25", "%"), member_id
 
 
 @frozen(kw_only=True)

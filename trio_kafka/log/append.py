@@ -14,6 +14,7 @@ Source: max.message.bytes, segment.bytes; KIP-98.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -184,6 +185,8 @@ def _writing(
             ):
                 segment = yield from begin_segment(log, _next_base(log, headers), now_ms)
             position = yield segment.writing(records)
+            if log.unsynced.is_nameless:
+                yield from log.unsynced.write_name()
         except OSError as error:
             log.fail(error)
         take_over(log, segment, records, headers=headers, written_at=position)
@@ -260,6 +263,9 @@ def take_over(
     for header in headers:
         if header.leader_epoch != epochs.latest:
             epochs.assign(header.leader_epoch, header.base_offset)
+            if log.unsynced.is_nameless:  # before the first answer; later syncs write it
+                with suppress(OSError):  # the sync reports it, or waits for a descriptor
+                    run_now(log.unsynced.write_name())
         if header.producer_id >= 0:
             aborted = note_batch(log.producers, header, records, position=position)
             if aborted is not None:

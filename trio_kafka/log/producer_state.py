@@ -25,6 +25,7 @@ _LAST_SEQUENCE: Final = (1 << 31) - 1
 _REMEMBERED: Final = 5
 _EXPIRED: Final = 1000  # producers in a step: 0.5 ms if all are forgotten
 NO_OFFSET: Final = -1
+LATE_MS: Final = 300_000  # after the longest timeout, until a transaction is called late
 
 
 class ProducedBatch(NamedTuple):
@@ -244,6 +245,25 @@ class ProducerState:
             self._open = OrderedDict(sorted(self._open.items(), key=itemgetter(1)))
             self._sorts = False
         return next(iter(self._open.values()), default)
+
+    @property
+    def has_open(self) -> bool:
+        """True if a transaction is open."""
+        return bool(self._open)
+
+    def open_transactions(self) -> Iterator[Producer]:
+        """Yield the producers with an open transaction, the oldest transaction first."""
+        self.first_open_offset(NO_OFFSET)
+        return (self._producers[producer_id] for producer_id in self._open)
+
+    def has_late_transaction(self, now_ms: int, longest_timeout_ms: int) -> bool:
+        """Return whether the oldest open transaction should have been ended long ago.
+
+        longest_timeout_ms: `transaction.max.timeout.ms`. Kafka counts from the last batch of its
+        producer, and allows for five minutes more.
+        """
+        oldest = next(self.open_transactions(), None)
+        return oldest is not None and now_ms - oldest.timestamp > longest_timeout_ms + LATE_MS
 
     def restore(self, producer: Producer) -> None:
         """Add a producer from a snapshot."""

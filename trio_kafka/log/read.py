@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.batch_lookup import Spot
 from trio_kafka.log.files.operations import FileWork, ReadBytes, run_in_threads, run_now
-from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransactions
 from trio_kafka.log.log import Log
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
@@ -26,15 +26,15 @@ class FileSlice(NamedTuple):
     """Bytes of a segment's file that begin with the batch of `first_offset`.
 
     Valid until the next wait: the segment may be cut or removed then.
-    aborted: aborted transactions that may have records or markers in these bytes; empty unless
-        they were searched.
+    aborted: aborted transactions that may have records or markers in these bytes; None unless they
+        were searched.
     """
 
     segment: Segment
     position: int
     size: int
     first_offset: int
-    aborted: tuple[AbortedTransaction, ...] = ()
+    aborted: AbortedTransactions | None = None
 
     def lease(self) -> FileRange:
         """Return the bytes as a part of an answer, which must be released. OSError, KafkaError."""
@@ -156,13 +156,13 @@ def find_slice(
     size = _size(first, limit, max_bytes, at_least_one=at_least_one)
     if not size:
         return None
-    aborted: tuple[AbortedTransaction, ...] = ()
+    aborted = None
     if with_aborted:
         # Of the segment that was read, which may begin above `offset`. Source: LocalLog.read.
         begin, end = max(offset, segment.base_offset), min(end_offset, segment_end)
         if first.position + size < limit:
             end = min(end, (yield from segment.bound_behind(first.position + size, end)))
-        aborted = tuple((yield from find_aborted(log.segments, begin, end)))
+        aborted = yield from find_aborted(log.segments, begin, end)
     return FileSlice(segment, first.position, size, first.base_offset, aborted)
 
 
@@ -223,17 +223,20 @@ def whole_batches(content: memoryview) -> bytes:
 # Transactions
 
 
-def find_aborted(segments: Segments, first: int, end: int) -> FileWork[list[AbortedTransaction]]:
+def find_aborted(segments: Segments, first: int, end: int) -> FileWork[AbortedTransactions]:
     """Find the aborted transactions with records or markers between `first` and `end` (exclusive).
 
     Searches from the segment of `first` on, as far as such transactions may reach.
     """
-    transactions: list[AbortedTransaction] = []
+    transactions: AbortedTransactions | None = None
     number = segments.floor(first)
     while (segment := segments.at(number)) is not None:
         aborted, is_complete = yield from segment.transactions.between(first, end)
-        transactions += aborted
+        if transactions is None:
+            transactions = aborted  # nearly always all
+        else:
+            transactions.extend(aborted)
         if is_complete:
             break
         number += 1
-    return transactions
+    return AbortedTransactions() if transactions is None else transactions

@@ -162,10 +162,8 @@ class Segment(SegmentFile):
             file = self._file
             end = file.size if file is not None else self._size
             if end - position != grown_by:
-                raise InvariantError(
-                    f"{self.directory.path}: the file grew by {end - position} bytes,"
-                    f" want {grown_by}"
-                )
+                text = f"the file grew by {end - position} bytes, want {grown_by}"
+                raise InvariantError(f"{self.directory.path}: {text}")
         recent = self._recent
         for header in headers:
             last = header.base_offset + header.last_offset_delta

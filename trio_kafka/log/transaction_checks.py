@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
-from trio_kafka.log.verification import OPEN, Guard, Producing, Verification
+from trio_kafka.log.verification import OPEN, UNVERIFIED, Guard, Producing, Verification
 from trio_kafka.records.header import BatchHeader
 
 # Check of the only batch of an append. Returns the batch that it repeats. Raises KafkaError.
@@ -69,11 +69,13 @@ def check_verified_offsets(guard: Guard, producers: ProducerState, header: Batch
 def _verification(
     guard: Guard, producers: ProducerState, header: BatchHeader
 ) -> Verification | None:
-    """Return the verification of a batch; None: its transaction is open.
+    """Return the verification of a batch; None: its transaction is open, or it needs none.
 
     Raises KafkaError(INVALID_TXN_STATE).
     """
     producer_id = header.producer_id
+    if guard is UNVERIFIED:
+        return None
     if producers.has_open_transaction(producer_id, header.producer_epoch):
         return None
     verification = producers.verifications.get(producer_id)

@@ -6,7 +6,7 @@ Source: KIP-98; control records ABORT (0) and COMMIT (1).
 from typing import Final
 
 from trio_kafka.errors import KafkaError
-from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.records.batch import read_records
 from trio_kafka.records.control import read_marker

@@ -4,15 +4,20 @@ They are kept until a sync has succeeded, so that two syncs at a time cannot eac
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.log.files.checkpoints import replace_file
 from trio_kafka.log.files.descriptor_retry import sync_names
+from trio_kafka.log.files.operations import CreateFile, FileWork
 from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.segment import Segment
 from trio_kafka.world.protocols import Directory, File
+
+# Not the name that `replace_file` uses: a sync may run at the same time.
+_TEMPORARY: Final = f"{PARTITION_METADATA}.first.tmp"
 
 
 @define(eq=False)
@@ -27,6 +32,7 @@ class UnsyncedFiles:
     _sealed: list[Segment] = field(factory=list, init=False)
     _files: list[File] = field(factory=list, init=False)
     _owed: bytes = field(default=b"", init=False)
+    _unwritten: bytes = field(default=b"", init=False)
     _names: int = field(default=1, init=False)
     _synced: int = field(default=0, init=False)
 
@@ -50,7 +56,24 @@ class UnsyncedFiles:
 
         Source: Kafka writes it in the background, too.
         """
-        self._owed = partition_metadata
+        self._owed = self._unwritten = partition_metadata
+
+    @property
+    def is_nameless(self) -> bool:
+        """True if `partition.metadata` is not written yet, durable or not."""
+        return bool(self._unwritten)
+
+    def write_name(self) -> FileWork[None]:
+        """Write `partition.metadata`, to be made durable by the next sync. OSError.
+
+        The first records come before that sync. Kafka, started here after a kill of this process,
+        would set a directory without the file aside, with its records. Source: Kafka writes the
+        file before the first append (UnifiedLog.maybeFlushMetadataFile).
+        """
+        content, self._unwritten = self._unwritten, b""
+        file: File = yield CreateFile(self._directory, _TEMPORARY, content, replace=True)
+        file.close()
+        self._directory.rename(_TEMPORARY, PARTITION_METADATA)
 
     @property
     def owed(self) -> bytes:
@@ -66,7 +89,7 @@ class UnsyncedFiles:
         """Sync `partition.metadata`, old segments, the active one, then names. OSError."""
         if self._owed:
             await replace_file(self._directory, PARTITION_METADATA, self._owed)
-            self._owed = b""
+            self._owed = self._unwritten = b""
         names = self._names
         sealed, files = list(self._sealed), list(self._files)
         for segment in sealed:
@@ -96,7 +119,7 @@ class UnsyncedFiles:
 
     def _note_synced(self, names: int) -> None:
         """Note that the first `names` names are durable."""
-        self._owed = b""
+        self._owed = self._unwritten = b""
         self.parent = None
         self._synced = names
 

@@ -27,6 +27,7 @@ class Guard:
 
 
 OPEN: Final = Guard()  # the transaction was open here already: it must still be
+UNVERIFIED: Final = Guard()  # `transaction.partition.verification.enable` is false
 
 
 @define(eq=False, kw_only=True)

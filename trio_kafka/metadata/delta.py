@@ -64,6 +64,11 @@ class MetadataDelta:
     _shared_nodes: dict[tuple[NodeId, ...], tuple[NodeId, ...]] = Factory(dict)
     _shared_directories: dict[tuple[bytes, ...], tuple[bytes, ...]] = Factory(dict)
 
+    @property
+    def group_configs(self) -> bool:
+        """True if settings of a group changed."""
+        return any(kind == ConfigResourceType.GROUP for kind, _ in self.configs)
+
     # For replay: the state after all records so far.
 
     def topic(self, topic_id: TopicId) -> TopicDelta | None:

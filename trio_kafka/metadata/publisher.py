@@ -12,6 +12,7 @@ Replay and publishers share slices of 0.5 ms or 8 steps, between which other tas
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final, NoReturn, Protocol
 
 import trio
@@ -47,8 +48,9 @@ class MetadataCache:
         self.image = image
 
 
-Follows = Callable[[MetadataDelta], object]
-"""True if a delta changes something that the publisher follows: such as `attrgetter("quotas")`."""
+def changes(delta: MetadataDelta, attributes: Iterable[str]) -> bool:
+    """Return whether a delta changes one of these attributes of a MetadataDelta."""
+    return any(map(partial(getattr, delta), attributes))
 
 
 class Loader:
@@ -65,8 +67,8 @@ class Loader:
     ) -> None:
         self._source = source
         self._elapsed = elapsed
-        self._publishers: list[tuple[Publisher, Follows | None]] = [
-            (publisher, None) for publisher in publishers
+        self._publishers: list[tuple[Publisher, Sequence[str]]] = [
+            (publisher, ()) for publisher in publishers
         ]
         self._builder = ImageBuilder(cluster_id)
         self._published = Progress()
@@ -79,10 +81,11 @@ class Loader:
         """Image that all publishers have seen."""
         return self._builder.published
 
-    def add(self, publisher: Publisher, follows: Follows | None = None) -> None:
+    def add(self, publisher: Publisher, *follows: str) -> None:
         """Add a publisher. It must start from `image`, and gets the next delta.
 
-        follows: deltas for which this is false are not passed on; None: all are.
+        follows: attributes of MetadataDelta, such as "quotas"; deltas that change none of them are
+            not passed on. Without any, all are.
         """
         self._publishers.append((publisher, follows))
 
@@ -120,7 +123,7 @@ class Loader:
             return
         delta, image = publication
         for publisher, follows in self._publishers:
-            if follows is None or follows(delta):
+            if not follows or changes(delta, follows):
                 steps = publisher.publish(delta, image)
                 if steps is not None:
                     await self._run(steps)

@@ -43,6 +43,8 @@ def requests_in_flight(owners: Iterable[ConnectionOwners]) -> Iterator[Request |
 
 def requests_of(connection: Connection) -> Sequence[Request]:
     """Return the requests in flight of one connection, those that are sent first."""
+    if connection.request is None and connection.out is None and not connection.answers:
+        return ()  # as nearly all, nearly always
     if connection.closed:
         return ()
     requests = [] if connection.out is None else list(connection.out.requests)

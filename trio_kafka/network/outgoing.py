@@ -31,7 +31,7 @@ class Outgoing:
     __slots__ = ("_segments", "requests", "taken")
 
     def __init__(
-        self, requests: Iterable[Request], segments: Iterable[Any], taken: int = 0
+        self, requests: Iterable[Request], segments: Iterable[object], taken: int = 0
     ) -> None:
         self.requests = list(requests)
         self._segments: deque[Any] = deque(segments)
@@ -39,7 +39,7 @@ class Outgoing:
         if taken:
             self._take_bytes(taken)
 
-    def add(self, requests: Iterable[Request], segments: Iterable[Any]) -> None:
+    def add(self, requests: Iterable[Request], segments: Iterable[object]) -> None:
         """Append answers."""
         self.requests.extend(requests)
         self._segments.extend(segments)
@@ -116,7 +116,7 @@ class Outgoing:
             self._segments[0] = memoryview(segment)[n:]
 
 
-def release(segments: Iterable[Any]) -> None:
+def release(segments: Iterable[object]) -> None:
     """End the leases of an answer that is not sent."""
     for segment in segments:
         if isinstance(segment, (FileRange, StreamedBody)):

@@ -1,11 +1,13 @@
 """Requests to other nodes: one session for each connection, and links that carry it.
 
-`session` and what it uses are sans-IO. `link` is for Trio, `blocking` for programs without it.
+`session` and what it uses are sans-IO. `link` is for Trio, `blocking` and `blocking_links`
+are for programs without it.
 """
 
 __all__ = [
     "backoff",
     "blocking",
+    "blocking_links",
     "errors",
     "in_flight",
     "link",

@@ -4,6 +4,8 @@ Besides these, an ask raises KafkaError(UNSUPPORTED_VERSION) if the peer serves 
 request that is known here, and ProtocolError if the peer does not speak Kafka's protocol.
 """
 
+from trio_kafka.errors import ProtocolError
+
 
 class PeerError(OSError):
     """A connection that did not open, or that ended before the response.
@@ -18,6 +20,14 @@ class PeerError(OSError):
 
 class DeadlineError(PeerError, TimeoutError):
     """No response before the deadline."""
+
+
+class DamagedAnswerError(ProtocolError):
+    """An answer that is not one of Kafka's protocol. sent: see `PeerError`."""
+
+    def __init__(self, message: str, *, sent: bool) -> None:
+        super().__init__(message)
+        self.sent = sent
 
 
 class StreamEndedError(ConnectionResetError):

@@ -22,4 +22,5 @@ __all__ = [
     "settings",
     "state_access",
     "topic_access",
+    "transaction_access",
 ]

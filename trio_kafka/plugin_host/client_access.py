@@ -14,7 +14,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.groups.facts.client_groups import groups_of_clients
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.facts.clients import ClientFacts, ClosedConnectionFacts
-from trio_kafka.introspect.facts.connections import ConnectionFacts
+from trio_kafka.introspect.facts.connections import ConnectionFacts, ConnectionSearch
 from trio_kafka.plugin_host.group_access import may_describe_group
 from trio_kafka.plugin_host.paced_steps import paced
 from trio_kafka.plugin_host.state_access import is_allowed
@@ -23,6 +23,7 @@ from trio_kafka.requests.client_facts import (
     read_clients,
     read_closed_connections,
 )
+from trio_kafka.requests.connection_facts import search_connections
 from trio_kafka.requests.parts import Missing, Parts
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import Principal
@@ -92,6 +93,17 @@ async def read_client_as(
     return ClientDetails(
         connections, closed, sorted({group for own in groups.values() for group in own})
     )
+
+
+async def search_connections_as(
+    principal: Principal, parts: Parts, *, of: str = "", most: int
+) -> ConnectionSearch:
+    """Read the connections that contain a text: see `connection_facts.search_connections`.
+
+    Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED).
+    """
+    _authorize(principal, parts)
+    return await paced(search_connections(parts, of, most))
 
 
 def _authorize(principal: Principal, parts: Parts) -> None:

@@ -28,6 +28,7 @@ from trio_kafka.plugin_host.guard import (
     guard_app,
     guard_policy,
 )
+from trio_kafka.plugin_host.guarded_authorizer import GuardedAuthorizer
 from trio_kafka.plugin_host.mounts import App, Mount, Mounts, check_path
 from trio_kafka.plugin_host.pages import AdminPage, AdminPages, check_page_name
 from trio_kafka.plugin_host.records import RecordPosition, decoded, read_bytes
@@ -40,7 +41,8 @@ from trio_kafka.requests.interceptors.registry import Kind as InterceptorKind
 from trio_kafka.requests.loopback import IN_PROCESS
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
-from trio_kafka.security.principal import NOBODY, Principal
+from trio_kafka.security.authorizer import Authorizer
+from trio_kafka.security.principal import BROKER, Principal
 from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.world import World
 
@@ -72,7 +74,7 @@ class PluginContext(_Of[S]):
     Contributions reach the broker when the plugin is ready (at once if it is ready already) and are
     withdrawn when the plugin stops.
     settings: of this plugin. parts: the parts of the broker that handlers use. node: place in the
-    tree.
+    tree. principal: of the plugin's own requests, `plugin.<name>.principal`; by default the broker.
     nursery: for the plugin's tasks. They are cancelled after the plugin's block has been left; a
     task that fails fails the plugin.
     """
@@ -85,6 +87,7 @@ class PluginContext(_Of[S]):
     logger: Logger
     _order: int
     _versions: Mapping[int, tuple[int, int]]
+    principal: Principal = BROKER
 
     @property
     def _owner(self) -> Owner:
@@ -148,7 +151,7 @@ class PluginContext(_Of[S]):
         self,
         request: object,
         *,
-        principal: Principal = NOBODY,
+        principal: Principal | None = None,
         client_id: str | None = None,
         peer: Endpoint = IN_PROCESS,
         version: int | None = None,
@@ -156,14 +159,15 @@ class PluginContext(_Of[S]):
         """Send a request to the broker as a client would, and return the response.
 
         Interceptors, quotas, metrics and the request log apply. See `requests.loopback`.
-        client_id: None: the plugin's name. version: None: the newest that is served.
+        principal: None: that of the plugin. client_id: None: the plugin's name.
+        version: None: the newest that is served.
         A request that this task serves (async handler or `around`) is parked meanwhile.
         Raises KafkaError(UNSUPPORTED_VERSION), RefusedError if a client would lose its connection.
         """
         ask = bound(
             self.parts.in_process.ask,
             request,
-            principal=principal,
+            principal=self.principal if principal is None else principal,
             client_id=self.name if client_id is None else client_id,
             peer=peer,
             version=version,
@@ -205,7 +209,7 @@ class PluginContext(_Of[S]):
         partition: int | None = None,
         acks: int = -1,
         timeout_s: float = 30.0,
-        principal: Principal = NOBODY,
+        principal: Principal | None = None,
     ) -> list[RecordPosition]:
         """Append records to a topic as a client would; return partition and offset of each.
 
@@ -365,6 +369,14 @@ class PluginContext(_Of[S]):
         The interval is `plugin.metrics.report.interval.ms`.
         """
         self._contributions.add("reporter", GuardedReporter(reporter, self._owner))
+
+    def add_authorizer(self, authorizer: Authorizer) -> None:
+        """Decide what clients may do, if the broker has `authorizer.class.name=plugin.<name>`.
+
+        While the plugin does not run, nothing is allowed. Raises ValueError if the settings do not
+        name this plugin, or if it has an authorizer already.
+        """
+        self._contributions.add("authorizer", GuardedAuthorizer(authorizer, self._owner))
 
     def add_group_assignor(self, assignor: Assignor) -> None:
         """Assign partitions for groups that ask for `assignor.name` (`group.remote.assignor`).

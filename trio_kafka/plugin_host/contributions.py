@@ -13,15 +13,20 @@ from typing import Any, Final, Literal
 from attrs import evolve, field
 
 from trio_kafka.attributes import define
+from trio_kafka.config.authorizer import OF_PLUGIN
 from trio_kafka.plugin_host.dependencies import PluginHostDependencies
 from trio_kafka.plugin_host.guard import GuardedAssignor, Owner, refuser, refusing
+from trio_kafka.plugin_host.guarded_authorizer import GuardedAuthorizer
 from trio_kafka.requests.api import Api
 from trio_kafka.requests.interceptors.registry import Interception as Registration
 from trio_kafka.requests.interceptors.registry import Kind
+from trio_kafka.security.contributed import ContributedAuthorizer
 
 Checked = Literal["create-topic", "alter-config"]
 Policy = tuple[Checked, object]
-ContributionKind = Literal["api", "mount", "page", "assignor", "interceptor", "policy", "reporter"]
+ContributionKind = Literal[
+    "api", "authorizer", "mount", "page", "assignor", "interceptor", "policy", "reporter"
+]
 
 
 @define(kw_only=True, eq=False)
@@ -39,6 +44,7 @@ class Interception:
 # One word for each contribution, for display.
 _WORDS: Final[Mapping[ContributionKind, Callable[[Any], str]]] = {
     "api": lambda api: f"api:{api.name}({api.key})",
+    "authorizer": lambda authorizer: f"authorizer:{authorizer.name}",
     "mount": lambda mount: f"mount:{mount.path}",
     "page": lambda page: f"page:{page.name}",
     "interceptor": lambda interception: (
@@ -141,6 +147,7 @@ class Contributions:
         dependencies = self.dependencies
         return {
             "api": self._swap_apis,
+            "authorizer": self._swap_authorizers,
             "mount": dependencies.mounts.swap,
             "page": dependencies.pages.swap,
             "assignor": self._swap_assignors,
@@ -160,6 +167,17 @@ class Contributions:
 
     def _swap_apis(self, leaving: Sequence[Api], coming: Sequence[Api]) -> None:
         self.dependencies.parts.apis.swap([api.key for api in leaving], coming)
+
+    def _swap_authorizers(
+        self, leaving: Sequence[GuardedAuthorizer], coming: Sequence[GuardedAuthorizer]
+    ) -> None:
+        place = self.dependencies.parts.authorizer
+        if not isinstance(place, ContributedAuthorizer) or place.plugin != self.owner.name:
+            raise ValueError(
+                f"plugin {self.owner.name} has an authorizer that the settings do not name:"
+                f" set authorizer.class.name={OF_PLUGIN}{self.owner.name}"
+            )
+        place.swap(leaving, coming)
 
     def _swap_assignors(
         self, leaving: Sequence[GuardedAssignor], coming: Sequence[GuardedAssignor]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack
 from attrs import field
 
 from trio_kafka.attributes import frozen
-from trio_kafka.config.plugins import HOST_SETTINGS, POLICIES
+from trio_kafka.config.plugins import HOST_SETTINGS, POLICIES, PRINCIPAL
 from trio_kafka.config.setting import declared_settings
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def plugin(
         raise TypeError(
             f"plugin {name}: policy {policy!r} is unknown, want one of {', '.join(POLICIES)}"
         )
-    if taken := HOST_SETTINGS.keys() & declared_settings(settings).keys():
+    if taken := HOST_SETTINGS.keys() & declared_settings(settings).keys() - {PRINCIPAL}:
         raise TypeError(
             f"plugin {name}: {', '.join(sorted(taken))} is a setting of every plugin, choose "
             "another name"

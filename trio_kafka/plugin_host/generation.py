@@ -28,6 +28,7 @@ from trio_kafka.plugin_host.importing import Imported
 from trio_kafka.plugin_host.lifecycle import Lifecycle, State
 from trio_kafka.plugin_host.settings import Settings
 from trio_kafka.requests.failures import is_cancelled, split_cancelled
+from trio_kafka.security.principal import BROKER, Principal, parse_principal
 
 _logger: Final = get_logger(__name__)
 _CHANGED: Final = "plugin state changed"
@@ -156,7 +157,13 @@ class Generation:
             logger=get_logger(f"trio_kafka.plugin.{self.name}"),
             order=self.settings.host.order,
             versions=self._plugin.apis,
+            principal=self._principal(),
         )
+
+    def _principal(self) -> Principal:
+        """Return the principal of the plugin's own requests."""
+        text = self.settings.host.principal
+        return parse_principal(text) if text else BROKER
 
     def _record(self, error: BaseException) -> None:
         """Record an error as a failure unless it is a requested cancellation."""

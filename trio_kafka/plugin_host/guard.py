@@ -23,11 +23,11 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import (
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.families import Family, MetricsReporter
+from trio_kafka.pending import Work, then
 from trio_kafka.plugin_host.mounts import App, Receive, Scope, Send
 from trio_kafka.plugin_host.served_request import serving
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.api import Api
-from trio_kafka.requests.completions import pass_on
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.failures import INTENDED_ERRORS, split_cancelled
 from trio_kafka.requests.interceptors.registry import Cancellable
@@ -231,7 +231,26 @@ def _guard_later(answer: object, owner: Owner, where: str) -> object:
         finally:
             del error  # the exception refers to this frame: break the reference cycle
 
-    return pass_on(answer, lambda answer: answer, fail, owner.in_flight.follow)
+    follow = owner.in_flight.follow
+    if isinstance(answer, Work):
+        follow(answer.steps)
+        answer = Work(_followed(answer.steps, follow))
+    elif isinstance(answer, Delayed):
+        follow(answer)
+    return then(answer, lambda answer: answer, fail)
+
+
+def _followed(
+    steps: Steps[object], follow: Callable[["Delayed[object] | Steps[object]"], None]
+) -> Steps[object]:
+    """Take steps; follow what their result still waits for."""
+    result = yield from steps
+    while isinstance(result, Work):
+        follow(result.steps)
+        result = yield from result.steps
+    if isinstance(result, Delayed):
+        follow(result)
+    return result
 
 
 def _guard_waiting(

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.load import Layer, locate_error
-from trio_kafka.config.plugins import HOST_SETTINGS, HostSettings
+from trio_kafka.config.plugins import HOST_SETTINGS, PRINCIPAL, HostSettings
 from trio_kafka.config.setting import ConfigError, Setting, declared_settings
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Settings:
     """Settings of one plugin: the host's view and the plugin's own."""
 
     host: HostSettings
-    own: Any
+    own: object
 
 
 def full_name(plugin: str, key: str) -> str:
@@ -50,6 +50,8 @@ def settings_of_plugin(plugin: "Plugin") -> Mapping[str, Setting]:
     }
     settings = dict(declared_settings(plugin.settings))
     for key, setting in HOST_SETTINGS.items():
+        if key == PRINCIPAL and key in settings:
+            continue
         settings[key] = evolve(setting, default=host.get(key, setting.default))
     return {
         (name := full_name(plugin.name, key)): evolve(setting, name=name)
@@ -67,7 +69,10 @@ def read_settings(plugin: "Plugin", layer: Layer) -> Settings:
         key = name.removeprefix(full_name(plugin.name, ""))
         field = key.replace(".", "_")
         values[field] = setting.parse(layer[name].text) if name in layer else setting.default
-    host = {key.replace(".", "_"): values.pop(key.replace(".", "_")) for key in HOST_SETTINGS}
+    fields = [key.replace(".", "_") for key in HOST_SETTINGS]
+    host = {field: values[field] for field in fields}
+    own_fields = {setting.field for setting in declared_settings(plugin.settings).values()}
+    values = {field: value for field, value in values.items() if field in own_fields}
     return Settings(host=HostSettings(**host), own=plugin.settings(**values))
 
 

@@ -13,6 +13,7 @@ from attrs import field as attribute
 
 from trio_kafka.attributes import define
 from trio_kafka.protocol import primitives
+from trio_kafka.protocol.columns import Columns
 from trio_kafka.protocol.fields import FIXED, Field
 from trio_kafka.protocol.primitives import (
     BYTES,
@@ -45,6 +46,7 @@ class EncodeWriter:
         self.source.names |= {
             "Malformed": Malformed,
             "BYTES": BYTES,
+            "Columns": Columns,
             "COMPACT_NAMES": COMPACT_NAMES,
             "PLAIN_NAMES": PLAIN_NAMES,
             "uvarint": primitives.uvarint,
@@ -255,9 +257,27 @@ class EncodeWriter:
             with self.source.block(f"if {size} > {int(self.source.compact(field))}:"):
                 self.source.add(f"{self.write_name}({self._numbers(of, items)})")
             return
-        item = self.source.variable("i")
-        some = f"{items} or ()" if self.source.null(field) else items
-        with self.source.block(f"for {item} in {some}:"):
+        if field.columns:
+            with self.source.block(f"if {size} > {int(self.source.compact(field))}:"):
+                with self.source.block(f"if type({items}) is Columns:"):
+                    self._columns(items)
+                with self.source.block("else:"):
+                    self._items(field, items)
+            return
+        self._items(field, f"{items} or ()" if self.source.null(field) else items)
+
+    def _columns(self, items: str) -> None:
+        """Write the rows of `Columns`."""
+        pieces = f"{items}.pieces(flexible={self.source.flexible})"
+        with self.source.block(f"for piece in {pieces}:"):
+            self.source.add(f"{self.write_name}(piece)")
+            if self.stepwise:
+                self.source.add("yield")
+
+    def _items(self, field: Field, items: str) -> None:
+        """Write the items of an array one by one."""
+        of, item = field.item, self.source.variable("i")
+        with self.source.block(f"for {item} in {items}:"):
             if of.kind != "struct":
                 self._value(of, item)
             else:

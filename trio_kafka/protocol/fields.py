@@ -56,6 +56,7 @@ class Field:
     name: set by the class that declares the field. of: an array's element. struct: a struct's
     class.
     default: None for null; ignored for arrays and structs, which begin empty, unless it is None.
+    columns: whether an array may be given as `Columns`.
     """
 
     name: str = ""
@@ -68,6 +69,7 @@ class Field:
     ignorable: bool = False
     flexible: Range = ALWAYS
     cached: bool = False
+    columns: bool = False
     of: "Field | None" = None
     struct: "type[object] | None" = None
 
@@ -92,6 +94,7 @@ class _FieldAttributes(TypedDict, total=False):
     ignorable: bool
     flexible: Range
     cached: bool
+    columns: bool
     of: Field
     struct: type[object]
 
@@ -200,13 +203,27 @@ def array(
     versions: str = "0+",
     *,
     default: None = _EMPTY,
+    columns: bool = False,
     **options: Unpack[NullableOptions],
 ) -> list[T]:
-    """Declare a list of structs, `array(FetchTopic)`, or of other values, `array(int32)`."""
+    """Declare a list of structs, `array(FetchTopic)`, or of other values, `array(int32)`.
+
+    columns: encode `Columns` too; the structs have only int64 fields, and no tagged ones.
+    """
     element = (
         _field("struct", "0+", None, struct=of) if isinstance(of, type) else cast("Field", of())
     )
-    return cast("list[T]", _field("array", versions, default, of=cast("Field", element), **options))
+    return cast(
+        "list[T]",
+        _field(
+            "array",
+            versions,
+            default,
+            of=cast("Field", element),
+            columns=columns,
+            **options,
+        ),
+    )
 
 
 def struct_(

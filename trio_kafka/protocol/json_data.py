@@ -174,7 +174,7 @@ def _reader(
     )
     structure = make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True, **overrides)
 
-    def read(shown: object, kind: Any) -> object:
+    def read(shown: object, kind: object) -> object:
         if not isinstance(shown, dict):
             raise ValueError(f"{cls.__name__}: want a dict, not {shown!r}")  # noqa: TRY004 - same error type for all invalid input
         return structure(shown, kind)

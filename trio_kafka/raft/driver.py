@@ -14,6 +14,7 @@ import trio
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.metadata.progress import Progress
@@ -119,7 +120,7 @@ class RaftDriver:
         return self._leading
 
     def batch(self, level: int) -> NewBatch:
-        return _NewBatch(self, MetadataBatch(level, self._now_ms()))
+        return _NewBatch(self, MetadataBatch(level, self.now_ms()))
 
     async def wait_writable(self) -> None:
         await self.store.log.writer.wait_unblocked()
@@ -159,6 +160,7 @@ class RaftDriver:
 
     # Lifecycle
 
+    @waits_for_work("a record to write to the metadata log")
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
@@ -250,7 +252,7 @@ class RaftDriver:
         self._acknowledged = Progress(self._committed.value)
         change = leader_change(self._me, self._voters)
         encoded = encode_controls(
-            [change], base_offset=self.next_offset, epoch=epoch, timestamp_ms=self._now_ms()
+            [change], base_offset=self.next_offset, epoch=epoch, timestamp_ms=self.now_ms()
         )
         self._write(encoded, (), self._me)
 
@@ -312,7 +314,8 @@ class RaftDriver:
             await trio.lowlevel.checkpoint()
         return committed
 
-    def _now_ms(self) -> int:
+    def now_ms(self) -> int:
+        """Return the time of the wall clock, for what is written and described."""
         return int(self.store.world.clock.wall() * 1000)
 
     def _figures(self) -> Figures:

@@ -14,6 +14,7 @@ from typing import Final, NoReturn
 import trio
 
 from trio_kafka.attributes import frozen
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.dump import records_of
@@ -57,6 +58,7 @@ class SnapshotGenerator:
         if self._full:
             self._changed.set()
 
+    @waits_for_work("enough records for a snapshot")
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:

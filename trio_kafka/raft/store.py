@@ -44,6 +44,7 @@ from trio_kafka.raft.snapshot import (
 from trio_kafka.raft.values import Election
 from trio_kafka.raft.voters import VoterSet, voters_of
 from trio_kafka.records.batch import BatchHeader, iterate_headers
+from trio_kafka.records.header import read_header
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
@@ -81,10 +82,10 @@ class Store:
             reason = f"metadata batch of {len(batch)} bytes, want at most {LARGEST_BATCH}"
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, reason)
         view = memoryview(batch)
-        headers = [header for _, header in iterate_headers(view)]
-        append_as_follower(self.log, view, headers)
-        self.note(headers[-1])
-        return headers[-1]
+        header = read_header(view, 0)
+        append_as_follower(self.log, view, [header])
+        self.note(header)
+        return header
 
     def note(self, header: BatchHeader) -> None:
         """Count a batch that was appended."""

@@ -7,6 +7,7 @@ __all__ = [
     "control",
     "file_range",
     "header",
+    "leaf",
     "legacy",
     "partitioner",
     "recompress",

@@ -14,6 +14,7 @@ from crc32c import crc32c
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.records.compression import Codec
+from trio_kafka.records.leaf import leaf
 from trio_kafka.world.protocols import Buffer
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
@@ -43,6 +44,9 @@ STAMP: Final = struct.Struct(">qii")
 _STAMP_OFFSET: Final = struct.Struct(">q")
 _STAMP_CRC: Final = struct.Struct(">I")
 _STAMP_ATTRIBUTES: Final = struct.Struct(">h")
+_FEW: Final = 8  # headers that the compiled leaf reads at once, at first: many walks end early
+_MANY: Final = 256
+_CHECKED: Final = 64  # headers with the CRC of their batches
 _MAGIC_AT: Final = 16
 _CRC_AT: Final = 17
 CRC_FROM: Final = 21  # first byte that the checksum covers
@@ -149,6 +153,13 @@ def iterate_headers(buffer: Buffer, position: int = 0) -> Iterator[tuple[int, Ba
     A last batch that the buffer cuts short, as answers to a Fetch may, is left out. If that is an
     error, compare the end of the last batch with the buffer's. Raises as `read_header`.
     """
+    compiled = leaf()
+    if compiled is not None:
+        most = _FEW
+        while part := compiled.headers(BatchHeader, buffer, position, most, None):
+            rows, position = part
+            yield from rows
+            most = _MANY
     size = len(buffer)
     while size - position >= HEADER_SIZE:
         header = read_header(buffer, position)
@@ -158,6 +169,18 @@ def iterate_headers(buffer: Buffer, position: int = 0) -> Iterator[tuple[int, Ba
         position += header.length + LENGTH_END
     if 0 <= position < size - _MAGIC_AT:
         _check_magic(buffer[position + _MAGIC_AT], position)
+
+
+def iterate_and_check(buffer: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHeader, bool]]:
+    """Yield as `iterate_headers`, and whether the CRC was found right; else call `check_crc`."""
+    compiled = leaf()
+    if compiled is not None:
+        while part := compiled.headers(BatchHeader, buffer, position, _CHECKED, crc32c):
+            rows, position = part
+            for place, header in rows:
+                yield place, header, True
+    for place, header in iterate_headers(buffer, position):
+        yield place, header, False
 
 
 def checksum(buffer: Buffer, position: int, header: BatchHeader) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Generator
 from typing import Final, TypeAlias
 
 from trio_kafka.records.header import LOG_APPEND_TIME, SMALLEST_RECORD, BatchHeader, corrupt
+from trio_kafka.records.leaf import ScanState
 from trio_kafka.records.varint import read_varint
 from trio_kafka.world.protocols import Buffer
 
@@ -17,17 +18,22 @@ ScannedRecord: TypeAlias = tuple[int, int, int, int, int, int, int]
 _STEP_HEADERS: Final = 64
 
 
+BEGIN: Final = ScanState()
+
+
 def scan_records(
-    data: Buffer, header: BatchHeader, longest: int = sys.maxsize
+    data: Buffer,
+    header: BatchHeader,
+    longest: int = sys.maxsize,
+    state: ScanState = BEGIN,
 ) -> Generator[ScannedRecord | None, None, None]:
     """Scan the records of decompressed `data`. None: a pause in a record of many headers.
 
-    longest: bytes of a record after its length.
+    longest: bytes of a record after its length. state: where the scan goes on.
     Raises KafkaError(CORRUPT_MESSAGE) for records that end outside of `data`, a wrong count and
     offsets that do not ascend.
     """
-    at = 0
-    last_delta = -1
+    at, first, last_delta = state
     size = len(data)
     latest = header.max_timestamp if header.attributes & LOG_APPEND_TIME else None
     base = header.base_timestamp
@@ -35,7 +41,7 @@ def scan_records(
     try:
         if not 0 <= header.count * SMALLEST_RECORD <= size:
             raise ValueError(f"{header.count} records in {size} bytes")
-        for _ in range(header.count):
+        for _ in range(first, header.count):
             length, at = read_varint(data, at)
             end = at + length
             if length < SMALLEST_RECORD - 1 or end > size or length > longest:

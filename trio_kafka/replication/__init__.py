@@ -4,6 +4,7 @@
 """
 
 __all__ = [
+    "isr",
     "leader",
     "moves",
     "partition",

@@ -8,7 +8,9 @@ from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
 
+NO_ACKS: Final = 0
 ACKS_ALL: Final = -1
+ACKS: Final = (NO_ACKS, 1, ACKS_ALL)
 
 
 def effective_minimum(min_insync_replicas: int, replicas: int) -> int:

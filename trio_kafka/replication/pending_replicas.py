@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 import trio
 
 from trio_kafka.errors import LogDirError
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.files.descriptor_retry import is_exhaustion, when_free_now
 from trio_kafka.replication.partition import Partition
@@ -39,6 +40,7 @@ class PendingReplicas:
         """Drop a replica that was removed."""
         self._open.pop(partition, None)
 
+    @waits_for_work("a replica that has no descriptor yet")
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:

@@ -15,7 +15,7 @@ from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.roles import Following, Leading, Offline
 from trio_kafka.replication.table import Replicas
 from trio_kafka.replication.topic_metrics import TopicMetrics
-from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.chunked_work import Steps, sorted_in_steps
 
 _A_STEP: Final = 64  # partitions or topics between two steps
 _PRODUCERS_STEP: Final = 256
@@ -52,8 +52,7 @@ def ranked_topics(
         if not number % _A_STEP:
             yield
     yield
-    topics.sort()
-    return topics
+    return (yield from sorted_in_steps(topics))
 
 
 def topic_facts(

@@ -3,8 +3,10 @@
 __all__ = [
     "api",
     "authority",
+    "client_labels",
     "config_changes",
     "context",
+    "current_leaders",
     "descriptions",
     "error_counting",
     "failures",
@@ -22,4 +24,5 @@ __all__ = [
     "response_cache",
     "rows",
     "throttling",
+    "transactional_batches",
 ]

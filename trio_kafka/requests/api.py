@@ -17,7 +17,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.schema import message_of
 
-H = TypeVar("H", bound=Callable[..., Any])
+H = TypeVar("H", bound=Callable[..., object])
 ErrorAnswer = Callable[[Any, ErrorCode, str | None], Any]  # (request, code, message) -> response
 _MARK: Final = "__trio_kafka_api__"
 _LAST_KEY: Final = 32767  # int16
@@ -60,7 +60,7 @@ class Api(Listing):
     largest: size of its largest request in bytes; 0: `trio.admin.request.max.bytes`.
     """
 
-    request: type[Any]
+    request: type[object]
     response: type[Any]
     handler: Callable[..., Any]
     waits: bool
@@ -69,7 +69,7 @@ class Api(Listing):
 
 
 def api(
-    request: type[Any],
+    request: type[object],
     *,
     first: int | None = None,
     last: int | None = None,

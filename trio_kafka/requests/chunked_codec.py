@@ -63,7 +63,7 @@ def decode_in_steps(cls: type[T], version: int, frame: Frame, position: int) -> 
 
 
 def encode_in_steps(
-    message: Any, version: int, counts: dict[int, int] | None = None, *, streams: bool = False
+    message: object, version: int, counts: dict[int, int] | None = None, *, streams: bool = False
 ) -> Steps[list[Any]]:
     """Encode a message and return its segments, joined where that is cheap. Raises EncodeError.
 
@@ -72,7 +72,7 @@ def encode_in_steps(
     counts: a `defaultdict(int)` that receives the number of each error code, if given.
     A caller that gives up releases the file ranges of the message itself.
     """
-    segments: list[Any] = []
+    segments: list[object] = []
     pieces: list[Any] = []
     size, is_kept = 0, True
     streams = streams and not _has_records(type(message))

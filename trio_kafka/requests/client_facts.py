@@ -103,7 +103,7 @@ def read_client_connections(
                     continue
                 if len(facts) >= limit:
                     return facts
-                row = connection_facts(plane, processor, connection, waits)
+                row = connection_facts(plane, processor, connection, waits, is_counted=True)
                 facts.append((row, connection.requests))
         yield
     return facts

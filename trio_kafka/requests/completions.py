@@ -61,7 +61,7 @@ class Completions:
         self,
         request: Request,
         route: Route,
-        message: Any,
+        message: object,
         result: Any,
         *,
         has_yielded: bool = False,
@@ -76,7 +76,10 @@ class Completions:
             if kind is Encoded:
                 request.respond(route.write(request, result))
             elif kind is Delayed:
-                self._delay(request, route, message, result, has_yielded=has_yielded)
+                if result.soon and self._budget.deferred.calls is not None:
+                    self._defer(request, route, message, result)
+                else:
+                    self._watch(request, route, message, result, has_yielded=has_yielded)
             elif result is None or result is NO_ANSWER:
                 request.respond(None)
             elif isinstance(result, Exception):
@@ -120,26 +123,18 @@ class Completions:
 
     # --- delayed operations
 
-    def _delay(
-        self,
-        request: Request,
-        route: Route,
-        message: object,
-        delayed: Delayed[object],
-        *,
-        has_yielded: bool,
+    def _defer(
+        self, request: Request, route: Route, message: object, delayed: Delayed[object]
     ) -> None:
-        deferred = self._budget.deferred
-        if delayed.soon and deferred.calls is not None:
-            request.stamps.handled = self._budget.elapsed()
-            deferred.defer(partial(self._complete_deferred, request, route, message, delayed))
-            return
-        self._watch(request, route, message, delayed, has_yielded=has_yielded)
+        """Complete an operation at the end of the deferred batch."""
+        request.stamps.handled = self._budget.elapsed()
+        complete = partial(self._complete_deferred, request, route, message, delayed)
+        self._budget.deferred.defer(complete)
 
     def _complete_deferred(
         self, request: Request, route: Route, message: object, delayed: Delayed[object]
     ) -> None:
-        """Complete an operation at the end of the deferred batch; register it if it is not done."""
+        """Complete an operation, or register it if it is not done."""
         result = delayed.purgatory.complete_now(delayed)
         if result is None:
             self._watch(request, route, message, delayed, has_yielded=True)
@@ -243,50 +238,3 @@ class Completions:
                 if done is not None:
                     return done.value
                 await trio.lowlevel.checkpoint()
-
-
-Finish = Callable[[object], object]
-Fail = Callable[[BaseException], object]
-
-
-def pass_on(
-    result: Any, finish: Finish, fail: Fail, follow: Callable[[Any], object] | None = None
-) -> Any:
-    """Return what a handler returned, with its answer passed through `finish`.
-
-    The answer of a Pending is passed on when it is there. An exception that prevents it is passed
-    to `fail`. Both return what a handler may return, or raise.
-    follow: called with the steps or the Delayed that give the answer, which live until then.
-    """
-    kind = type(result)
-    if kind is not Work and kind is not Delayed:
-        return finish(result)
-    if follow is not None:
-        follow(result.steps if kind is Work else result)
-    if kind is Work:
-        return Work(_then_in_steps(result.steps, finish, fail, follow))
-    result.try_complete = partial(_then_complete, result.try_complete, finish, fail)
-    return result
-
-
-def _then_in_steps(
-    steps: Steps[object], finish: Finish, fail: Fail, follow: Callable[[object], object] | None
-) -> Steps[object]:
-    try:
-        result = yield from steps
-    except GeneratorExit:
-        raise
-    except BaseException as error:  # noqa: BLE001 - `fail` decides
-        return fail(error)
-    return pass_on(result, finish, fail, follow)
-
-
-def _then_complete(
-    try_complete: Callable[[bool], object], finish: Finish, fail: Fail, timed_out: bool
-) -> object:
-    """Complete a Delayed; stands in the place of its `try_complete`."""
-    try:
-        result = try_complete(timed_out)
-    except BaseException as error:  # noqa: BLE001 - `fail` decides
-        return fail(error)
-    return None if result is None else pass_on(result, finish, fail)

@@ -4,7 +4,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.introspect.facts.connections import ConnectionFacts
+from trio_kafka.introspect.facts.connections import ConnectionFacts, ConnectionSearch
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.inflight import requests_of
 from trio_kafka.network.plane import Plane
@@ -17,6 +17,7 @@ from trio_kafka.requests.request_facts import request_waits
 from trio_kafka.scheduling.chunked_work import Steps
 
 _A_STEP: Final = 32  # connections in one step
+_LOOKED_AT: Final = 128  # connections in one step of a search that does not find them
 
 
 def read_connection_facts(parts: Parts, limit: int) -> Steps[list[ConnectionFacts]]:
@@ -40,6 +41,40 @@ def read_connection_facts(parts: Parts, limit: int) -> Steps[list[ConnectionFact
     return facts
 
 
+def search_connections(parts: Parts, text: str, limit: int) -> Steps[ConnectionSearch]:
+    """Return the open connections of which id, client id, software, listener or plane contains a
+    text, in whatever case; facts, with the bytes received and sent, of the first `limit`.
+    """
+    searched = text.lower()
+    facts = list[ConnectionFacts]()
+    total = number = 0
+    for plane in parts.planes:
+        waits = connection_waits(parts, plane)
+        for processor in plane.processors:
+            for connection in tuple(processor.connections.values()):
+                number += 1
+                if not number % _LOOKED_AT:
+                    yield
+                if connection.closed or (searched and searched not in _texts(plane, connection)):
+                    continue
+                total += 1
+                if len(facts) < limit:
+                    facts.append(
+                        connection_facts(plane, processor, connection, waits, is_counted=True)
+                    )
+                    if not len(facts) % _A_STEP:
+                        yield
+        yield
+    return ConnectionSearch(tuple(facts), total)
+
+
+def _texts(plane: Plane, connection: Connection) -> str:
+    """Return what a search looks at."""
+    software = " ".join(connection.software or ())
+    names = (connection_id(connection), connection.latest_client_id, software)
+    return "\0".join((*names, connection.origin.listener, plane.name)).lower()
+
+
 def connection_waits(parts: Parts, plane: Plane) -> ConnectionWaits:
     """Return the waits of a plane's connections at this moment."""
     now, requests = trio.current_time(), request_waits(parts, plane)
@@ -55,10 +90,16 @@ def connection_waits(parts: Parts, plane: Plane) -> ConnectionWaits:
 
 
 def connection_facts(
-    plane: Plane, processor: Processor, connection: Connection, waits: ConnectionWaits
+    plane: Plane,
+    processor: Processor,
+    connection: Connection,
+    waits: ConnectionWaits,
+    *,
+    is_counted: bool = False,
 ) -> ConnectionFacts:
-    """Return the facts of one connection."""
+    """Return the facts of one connection, which is open. is_counted: with its bytes."""
     now, slot = waits.now, connection.slot
+    received, sent = connection.socket.transferred() if is_counted else (None, None)
     idle_s = max(now - connection.progress, 0.0)
     return ConnectionFacts(
         id=connection_id(connection),
@@ -74,7 +115,9 @@ def connection_facts(
         in_flight=len(requests_of(connection)),
         unsent_bytes=connection.unsent_bytes,
         unsent_s=idle_s if connection.out is not None else None,
-        received_bytes=None,
-        sent_bytes=None,
+        received_bytes=received,
+        sent_bytes=sent,
         waits=waits.of(connection),
+        peer=str(connection.peer),
+        requests=connection.requests,
     )

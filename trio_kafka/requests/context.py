@@ -30,6 +30,7 @@ from trio_kafka.model import Endpoint, NodeId, TopicId
 from trio_kafka.network.request import ConnectionPort, Request
 from trio_kafka.requests.handler_slot import HandlerSlot
 from trio_kafka.requests.parts import FIELDS, Parts
+from trio_kafka.security.acls.standard import StandardAuthorizer
 from trio_kafka.security.authorizer import ALLOW_ALL
 from trio_kafka.security.operations import Operation, bits, operations_in
 from trio_kafka.security.resources import (
@@ -78,13 +79,15 @@ _TYPES: Final = {
 class Context:
     """View of one request on the broker: its client, its permissions, and the broker's parts.
 
-    version: of the API. slot: place of an async handler.
+    version: of the API. slot: place of an async handler. allows_all: no authorizer decided when the
+    request began, so permissions need not be asked for.
     """
 
     request: Request
     parts: Parts
     version: int
     slot: HandlerSlot | None = None
+    allows_all: bool = False
 
     # --- the broker
 
@@ -165,11 +168,6 @@ class Context:
 
     # --- permissions
 
-    @property
-    def allows_all(self) -> bool:
-        """True while no authorizer decides: permissions need not be asked for."""
-        return self.parts.authorizer is ALLOW_ALL
-
     def authorize(self, operation: Operation, **resource: Unpack[OneResource]) -> None:
         """Require a permission: `context.authorize(Operation.READ, group=name)`.
 
@@ -191,13 +189,15 @@ class Context:
             operation, _resource(resource)
         )
 
-    def is_authorized_on(self, operation: Operation, topic: TopicId | str) -> bool:
-        """Return whether the client has a permission on a topic, by name or id.
+    def authorize_on(self, operation: Operation, topic: TopicId | str) -> None:
+        """Require a permission on a topic, by name or id; not on an unknown id, which names nothing
+        and is no secret.
 
-        True for an unknown id: it names nothing, and is no secret.
+        Raises KafkaError(TOPIC_AUTHORIZATION_FAILED), without a message: it would tell the name.
         """
         name = topic if isinstance(topic, str) else self.image.topic_names.get(topic)
-        return name is None or self.is_authorized(operation, topic=name)
+        if name is not None and not self.is_authorized(operation, topic=name):
+            raise KafkaError(DENIALS[ResourceType.TOPIC])
 
     def authorized(self, operation: Operation, **names: Unpack[ManyResources]) -> Iterable[str]:
         """Return the names on which the client has a permission, in their order.
@@ -225,6 +225,11 @@ class Context:
         applicable = OPERATIONS[target.type]
         if self.parts.authorizer is ALLOW_ALL:
             return applicable
+        if isinstance(self.parts.authorizer, StandardAuthorizer):
+            connection = self.request.connection
+            return applicable & self.parts.authorizer.allowed(
+                connection.principal, connection.peer.host, target
+            )
         return bits(
             operation
             for operation in operations_in(applicable)

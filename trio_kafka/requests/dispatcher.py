@@ -23,6 +23,7 @@ from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.replies import Route
 from trio_kafka.requests.routes import API_VERSIONS, Routes
 from trio_kafka.scheduling.chunked_work import Steps, step
+from trio_kafka.security.authorizer import ALLOW_ALL
 
 
 @frozen(kw_only=True)
@@ -68,7 +69,9 @@ class Dispatcher:
         slot = HandlerSlot(self.owner, request, scope)
         try:
             await slot.take()
-            result = await route.handler(message, Context(request, self.parts, route.version, slot))
+            allows_all = self.parts.authorizer is ALLOW_ALL
+            context = Context(request, self.parts, route.version, slot, allows_all)
+            result = await route.handler(message, context)
         except Exception as error:  # noqa: BLE001 - one request fails, the group continues
             slot.close()
             self.completions.fail(request, route, message, error)
@@ -92,7 +95,9 @@ class Dispatcher:
     def _handle(self, request: Request, route: Route, message: object) -> None:
         """Call a plain handler and complete the request."""
         try:
-            result = route.handler(message, Context(request, self.parts, route.version))
+            allows_all = self.parts.authorizer is ALLOW_ALL
+            context = Context(request, self.parts, route.version, None, allows_all)
+            result = route.handler(message, context)
         except Exception as error:  # noqa: BLE001 - one request fails, the group continues
             self.completions.fail(request, route, message, error)
         else:

@@ -3,10 +3,12 @@
 Creating and encoding many items is sliced alike, and all items are never in memory together.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sized
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Final, Generic, Protocol, TypeVar, cast
 
 from trio_kafka.attributes import define, frozen
+from trio_kafka.protocol.columns import Columns
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -39,6 +41,15 @@ def lazily(items: Items[S], make: Callable[[S], T]) -> list[T]:
     """
     LAZY_ARRAYS.created += 1
     return cast("list[T]", LazyArray(items, make))
+
+
+def in_columns(make: Callable[..., T], columns: "Sequence[array[int]]") -> list[T]:
+    """Return an array of a response whose rows are encoded from columns, see `Columns`.
+
+    The array can only be encoded or iterated. The columns must not change before that.
+    """
+    LAZY_ARRAYS.created += 1
+    return cast("list[T]", Columns(make, columns))
 
 
 def rows_of(items: Items[S], make: Callable[[S], T]) -> list[T]:

@@ -1,8 +1,10 @@
 """Responses as readable messages: bytes decoded, lazy arrays created."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from trio_kafka.pending import Work
+from trio_kafka.protocol.columns import Columns
 from trio_kafka.protocol.compiler import decoder_in_steps
 from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.schema import fields_of
@@ -11,6 +13,8 @@ from trio_kafka.requests.chunked_codec import merged_steps
 from trio_kafka.requests.lazy_arrays import LazyArray
 from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
+
+_LAZY: Final = frozenset({LazyArray, Columns})
 
 
 def materialized(route: Route, response: object) -> Steps[object]:
@@ -54,7 +58,7 @@ def has_ranges(response: type[object]) -> bool:
 def _create_items(message: object) -> Steps[None]:
     for field in _struct_arrays(type(message)):
         items = getattr(message, field.name)
-        if type(items) is LazyArray:
+        if type(items) in _LAZY:
             created: list[object] = []
             for some in in_slices(items, 10):
                 created += some

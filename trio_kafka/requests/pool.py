@@ -174,7 +174,8 @@ class HandlerGroup:
                     ends = budget.begin_share()
                 item = channel.take_nowait()
             else:
-                item = await channel.take()
+                # Woken for the lane without a request: its first item, if no one else has it.
+                item = await channel.take() or channel.take_nowait()
                 ends = budget.begin_share()
             request = self._serve_batch(item, ends)
             item = None

@@ -56,17 +56,9 @@ def rows(
     answers: list[H] = []
     waits: list[Place[A]] = []
     is_long = len(groups) > MANY or sum(map(len, map(rows_of, groups))) > MANY
-    steps = _answer_rows(
-        groups,
-        rows_of,
-        each,
-        group=group,
-        refused=refused,
-        permission=permission,
-        check=check,
-        slice_rows=_A_SLICE if is_long else 2 * MANY + 1,
-        answers=answers,
-        waits=waits,
+    slice_rows = _A_SLICE if is_long else 2 * MANY + 1
+    steps = _Rows(rows_of, each, group, refused, permission, check).answer(
+        groups, slice_rows, answers, waits
     )
     if is_long:
         return Work(_then_wait(steps, waits)).then(lambda _: answer(answers))
@@ -75,55 +67,57 @@ def rows(
     return joined(waits).then(lambda _: answer(answers)) if waits else answer(answers)
 
 
-def _answer_rows(
-    groups: Sequence[G],
-    rows_of: Callable[[G], Sequence[R]],
-    each: Callable[[G, R], Eventual[A]],
-    *,
-    group: Callable[[G, list[A]], H],
-    refused: Callable[[G, R, KafkaError], A],
-    permission: Callable[[G], object] | None,
-    check: Callable[[G, R], object] | None,
-    slice_rows: int,
-    answers: list[H],
-    waits: list[Place[A]],
-) -> Steps[None]:
-    """Append the answers of the groups to `answers`, and places of rows to come to `waits`.
+@define  # as `Pairs`
+class _Rows(Generic[G, R, A, H]):
+    """Callables of `rows`, see there."""
 
-    Pauses after `slice_rows` rows and groups, and in rows that are Work.
-    """
-    if check is not None:
-        yield from _check_rows(groups, rows_of, check, slice_rows)
-    done = 0
-    for members in groups:
-        row_answers: list[Any] = []
-        denial = None
-        if permission is not None:
-            try:
-                permission(members)
-            except KafkaError as error:
-                denial = error.as_value()
-        for row in rows_of(members):
+    rows_of: Callable[[G], Sequence[R]]
+    each: Callable[[G, R], Eventual[A]]
+    group: Callable[[G, list[A]], H]
+    refused: Callable[[G, R, KafkaError], A]
+    permission: Callable[[G], object] | None
+    check: Callable[[G, R], object] | None
+
+    def answer(
+        self, groups: Sequence[G], slice_rows: int, answers: list[H], waits: list[Place[A]]
+    ) -> Steps[None]:
+        """Append the answers of the groups to `answers`, and places of rows to come to `waits`.
+
+        Pauses after `slice_rows` rows and groups, and in rows that are Work.
+        """
+        rows_of, each, permission, refused = self.rows_of, self.each, self.permission, self.refused
+        if self.check is not None:
+            yield from _check_rows(groups, rows_of, self.check, slice_rows)
+        done = 0
+        for members in groups:
+            row_answers: list[Any] = []
+            denial = None
+            if permission is not None:
+                try:
+                    permission(members)
+                except KafkaError as error:
+                    denial = error.as_value()
+            for row in rows_of(members):
+                done += 1
+                if not done % slice_rows:
+                    yield
+                if denial is not None:
+                    row_answers.append(refused(members, row, denial))
+                    continue
+                try:
+                    value: Any = each(members, row)
+                    if type(value) is Work:
+                        value = yield from flattened(value.steps)
+                except KafkaError as error:
+                    value = refused(members, row, error.as_value())
+                if type(value) is Delayed:
+                    refuse = partial(refused, members, row)
+                    waits.append(Place(row_answers, len(row_answers), value, refuse))
+                row_answers.append(value)
             done += 1
             if not done % slice_rows:
                 yield
-            if denial is not None:
-                row_answers.append(refused(members, row, denial))
-                continue
-            try:
-                value: Any = each(members, row)
-                if type(value) is Work:
-                    value = yield from flattened(value.steps)
-            except KafkaError as error:
-                value = refused(members, row, error.as_value())
-            if type(value) is Delayed:
-                refuse = partial(refused, members, row)
-                waits.append(Place(row_answers, len(row_answers), value, refuse))
-            row_answers.append(value)
-        done += 1
-        if not done % slice_rows:
-            yield
-        answers.append(group(members, row_answers))
+            answers.append(self.group(members, row_answers))
 
 
 def _check_rows(

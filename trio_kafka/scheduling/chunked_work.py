@@ -12,11 +12,12 @@ from typing import Any, Final, Generic, TypeVar
 from trio_kafka.attributes import frozen
 
 K = TypeVar("K")
+S = TypeVar("S", bound="str | tuple[object, ...]")
 T = TypeVar("T")
 Steps = Generator[None, None, T]
 _COUNTED: Final = 200  # items counted in one step: 0.1 ms
 _FREED: Final = 100  # objects freed in one step: 0.1 ms
-_SORTED: Final = 1000  # texts sorted in one step: 0.3 ms
+_SORTED: Final = 1000  # texts sorted in one step: 0.3 ms; tuples: 0.8 ms
 _SAMPLES: Final = 8  # of each thousand texts
 
 
@@ -87,32 +88,32 @@ def emptied(table: dict[Any, Any]) -> Steps[None]:
         tables.pop()
 
 
-def sorted_in_steps(texts: Iterable[str]) -> Steps[list[str]]:
-    """Sort texts in steps, at half the speed of `sorted`, which takes 40 ms for 100,000.
+def sorted_in_steps(items: Iterable[S]) -> Steps[list[S]]:
+    """Sort texts or tuples in steps, at half the speed of `sorted`, which takes 40 ms for 100,000.
 
-    A sample divides the texts into parts of about a thousand, which are sorted one by one.
+    A sample divides the items into parts of about a thousand, which are sorted one by one.
     """
-    rest, collected = iter(texts), list[str]()
+    rest, collected = iter(items), list[S]()
     while chunk := list(islice(rest, _SORTED)):
         collected += chunk
         yield
     return (yield from _sorted(collected))
 
 
-def _sorted(texts: list[str]) -> Steps[list[str]]:
-    if len(texts) <= 2 * _SORTED:
-        return sorted(texts)
-    sample = sorted(texts[:: _SORTED // _SAMPLES])
+def _sorted(items: list[S]) -> Steps[list[S]]:
+    if len(items) <= 2 * _SORTED:
+        return sorted(items)
+    sample = sorted(items[:: _SORTED // _SAMPLES])
     bounds = sample[_SAMPLES // 2 :: _SAMPLES]
-    parts: list[list[str]] = [[] for _ in range(len(bounds) + 1)]
-    for number, text in enumerate(texts, 1):
-        parts[bisect_right(bounds, text)].append(text)
+    parts: list[list[S]] = [[] for _ in range(len(bounds) + 1)]
+    for number, item in enumerate(items, 1):
+        parts[bisect_right(bounds, item)].append(item)
         if not number % _SORTED:
             yield
-    result: list[str] = []
+    result: list[S] = []
     for part in parts:
-        # A part as large as the whole consists of equal texts.
-        uneven = len(part) > 4 * _SORTED and len(part) < len(texts)
+        # A part as large as the whole consists of equal items.
+        uneven = len(part) > 4 * _SORTED and len(part) < len(items)
         result += (yield from _sorted(part)) if uneven else sorted(part)
         yield
     return result

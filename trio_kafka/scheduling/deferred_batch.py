@@ -48,6 +48,7 @@ class DeferredBatch:
 
     def end(self, outer: Calls | None) -> None:
         """Flush, then go back to the enclosing round."""
-        self.flush()
+        if self.calls:
+            self.flush()
         self.number += 1
         self.calls = outer

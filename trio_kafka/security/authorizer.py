@@ -8,13 +8,14 @@ Source: the interface Authorizer of Apache Kafka 4.4.0 (KIP-504, KIP-679).
 """
 
 from ipaddress import IPv6Address, ip_address
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import Principal
 from trio_kafka.security.resources import Resource, ResourceType
 
 
+@runtime_checkable
 class Authorizer(Protocol):
     """Decisions about requests. host: address of the peer, `in-process` for the broker itself."""
 

@@ -5,6 +5,7 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import frozen
+from trio_kafka.config.authorizer import split_principal
 
 USER: Final = "User"
 
@@ -31,11 +32,13 @@ class Principal:
 NOBODY: Final = Principal(USER, "ANONYMOUS")
 """Principal of a connection that has not authenticated."""
 ANONYMOUS: Final = str(NOBODY)
+BROKER: Final = Principal("Broker", "in-process")
+"""Principal of what the broker does for itself: of jobs, and of plugins that name no other one.
+
+No client can have it, as clients are of the type `USER`.
+"""
 
 
 def parse_principal(text: str) -> Principal:
     """Return the principal written as `type:name`. Raises ValueError."""
-    kind, colon, name = text.partition(":")
-    if not (kind and colon and name):
-        raise ValueError(f"principal {text!r}: expected type:name, for example User:alice")
-    return Principal(kind, name)
+    return Principal(*split_principal(text))

@@ -50,7 +50,8 @@ class PluginHarness:
 
     plugin: one, several, or None. handlers: functions marked `@api`, served besides.
     settings: of one plugin by its own keys; of several, or of the broker, by full names.
-    parts: what handlers reach as `context.<part>`. broker: start a whole broker, with all parts.
+    parts: what handlers reach by class, under the names of the fields of `requests.parts.Parts`.
+    broker: start a whole broker, with all parts.
     Raises PluginError or StartError on entry if a plugin does not become ready, and ConfigError for
     invalid settings.
     """

@@ -16,6 +16,7 @@ from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
 from trio_kafka.coordinators.shards.effects import (
     CoordinatorRecord,
     Effects,
+    EventResult,
     Origin,
     SetTimer,
     Ticket,
@@ -25,7 +26,7 @@ from trio_kafka.coordinators.shards.protocols import Event, M, Machine
 from trio_kafka.coordinators.shards.record_codec import RecordCodec
 from trio_kafka.errors import KafkaError
 from trio_kafka.records.control import Marker
-from trio_kafka.scheduling.chunked_work import Steps, whole
+from trio_kafka.scheduling.chunked_work import whole
 
 
 @define(eq=False)
@@ -90,7 +91,7 @@ class MachineDriver(Generic[M]):
             raise answer
         return answer
 
-    def apply(self, change: Callable[[M, int], Effects | Steps[Effects]]) -> None:
+    def apply(self, change: Callable[[M, int], EventResult]) -> None:
         """Submit an event without a request: a new image."""
         self._perform(_whole(change(self.machine, self.now_ms)))
 
@@ -213,5 +214,5 @@ def _end(producer_id: int, marker: Marker, machine: Machine) -> None:
     machine.end_transaction(producer_id, committed=marker.committed)
 
 
-def _whole(effects: Effects | Steps[Effects]) -> Effects:
+def _whole(effects: EventResult) -> Effects:
     return effects if isinstance(effects, Effects) else whole(effects)

@@ -100,6 +100,12 @@ class Socket(Protocol):
         The receive buffer of an accepted socket is bounded by `largest_buffer` of its listener.
         """
 
+    def transferred(self) -> tuple[int, int]:
+        """Return the bytes that have arrived, and those sent that the peer has, since the start.
+
+        The kernel counts them: a call of 2 us, and nothing for those that do not ask.
+        """
+
     def shutdown_write(self) -> None: ...
     def close(self) -> None:
         """Close. Idempotent. With unread bytes a reset: shut down and read to the end first.
@@ -186,6 +192,9 @@ class Network(Protocol):
 
     async def addresses(self, host: str) -> list[str]:
         """Return all addresses of a name, at least one. Raises OSError."""
+
+    async def canonical_name(self, address: str) -> str:
+        """Return the name of an address; the address itself if it has none."""
 
     def selector(self) -> Selector: ...
     async def listen(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from trio_kafka.introspect.facts.groups import GroupFacts
-from trio_kafka_admin.copying.trouble import Trouble
+from trio_kafka_admin.copying.trouble import Trouble, TroubleKind
 from trio_kafka_admin.findings.finding import Finding
 from trio_kafka_admin.findings.rules.clients import quota_wait
 from trio_kafka_admin.moments import Moment
@@ -143,6 +143,39 @@ def _fault_rule(finding: Finding, moment: Moment) -> Trouble | None:
     return Trouble(kind="fault-rule", rule=str(rule)) if rule else None
 
 
+def _long_transaction(finding: Finding, moment: Moment) -> Trouble | None:
+    return _transaction(finding, moment, "long-transaction")
+
+
+def _unmarked_transaction(finding: Finding, moment: Moment) -> Trouble | None:
+    return _transaction(finding, moment, "unmarked-transaction")
+
+
+def _transaction(finding: Finding, moment: Moment, kind: TroubleKind) -> Trouble | None:
+    for transaction in moment.transactions:
+        if transaction.transactional_id == finding.subject.name:
+            topic, numbers = next(iter(transaction.partitions.items()), ("", ()))
+            return Trouble(
+                kind=kind,
+                transactional_id=transaction.transactional_id,
+                topic=topic,
+                partition=min(numbers, default=0),
+                seconds=finding.age_s or 1.0,
+            )
+    return None
+
+
+def _hanging_transaction(finding: Finding, moment: Moment) -> Trouble:
+    del moment
+    topic, partition = _partition(finding.subject.name)
+    return Trouble(
+        kind="hanging-transaction",
+        topic=topic,
+        partition=partition,
+        seconds=finding.age_s or 1.0,
+    )
+
+
 def _group(finding: Finding, moment: Moment) -> GroupFacts | None:
     named = finding.link
     if named is None or named.kind != "group":
@@ -171,4 +204,7 @@ _COPIES: Final[Mapping[str, Callable[[Finding, Moment], Trouble | None]]] = {
     "blocked-loop": _blocked_loop,
     "throttled-client": _throttled_client,
     "fault-rule": _fault_rule,
+    "long-transaction": _long_transaction,
+    "unmarked-transaction": _unmarked_transaction,
+    "hanging-transaction": _hanging_transaction,
 }

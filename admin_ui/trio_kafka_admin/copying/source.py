@@ -15,6 +15,11 @@ from trio_kafka_admin.copying.of_requests import (
     throttled_client,
     waiting_fetch,
 )
+from trio_kafka_admin.copying.of_transactions import (
+    hanging_transaction,
+    long_transaction,
+    unmarked_transaction,
+)
 from trio_kafka_admin.copying.trouble import Trouble, TroubleKind
 
 _SOURCES: Final[Mapping[TroubleKind, Callable[[Trouble], str]]] = {
@@ -27,6 +32,9 @@ _SOURCES: Final[Mapping[TroubleKind, Callable[[Trouble], str]]] = {
     "lagging-group": lagging_group,
     "waiting-fetch": waiting_fetch,
     "fault-rule": fault_rule,
+    "long-transaction": long_transaction,
+    "unmarked-transaction": unmarked_transaction,
+    "hanging-transaction": hanging_transaction,
 }
 
 

@@ -17,6 +17,9 @@ TroubleKind = Literal[
     "lagging-group",
     "waiting-fetch",
     "fault-rule",
+    "long-transaction",
+    "unmarked-transaction",
+    "hanging-transaction",
 ]
 KINDS: Final[tuple[TroubleKind, ...]] = get_args(TroubleKind)
 LONGEST_S: Final = 3600
@@ -36,6 +39,7 @@ class Trouble:
     topic: str = ""
     partition: int = 0
     group_id: str = ""
+    transactional_id: str = ""
     seconds: float = 1.0
     amount: int = 1
     rule: str = ""
@@ -47,6 +51,7 @@ class Trouble:
             "client": self.client_id,
             "topic": self.topic,
             "group": self.group_id,
+            "transaction": self.transactional_id,
             "rule": self.rule,
         }
         return {
@@ -67,6 +72,7 @@ def trouble_of(query: Query) -> Trouble:
         topic=query.text("topic"),
         partition=query.number("partition", 0, low=0, high=100_000),
         group_id=query.text("group"),
+        transactional_id=query.text("transaction"),
         seconds=query.number("ms", 1000, low=0, high=LONGEST_S * 1000) / 1000,
         amount=query.number("amount", 1, low=0, high=10**9),
         rule=query.text("rule"),

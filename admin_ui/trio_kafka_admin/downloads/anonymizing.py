@@ -4,7 +4,7 @@ A name always gets the same pseudonym of its kind, `topic-3`, so what belongs to
 Texts are searched for whole names, between characters that names do not have, and for names with
 a hyphen and something else behind them. Names with other characters, and cut or escaped forms of
 names, are searched for as they are. A word of ours that equals a name is replaced, too. Network
-addresses are replaced whether they are known or not.
+addresses are replaced whether they are known or not. Free text is left out, see `free_text`.
 """
 
 import re
@@ -14,9 +14,13 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.coordinators.groups.facts.group_facts import history_of
+from trio_kafka.coordinators.transactions.coordinator import TransactionCoordinator
 from trio_kafka.introspect.texts import shortened
+from trio_kafka.metadata.image import QuotaEntity
 from trio_kafka.protocol.texts import printable
-from trio_kafka.requests.parts import Missing, Parts
+from trio_kafka.requests.descriptions import LONGEST
+from trio_kafka.requests.parts import Missing, MissingPartError, Parts
+from trio_kafka_admin.downloads.free_text import KNOWN_SOFTWARE, without_free_text
 
 _TOKEN: Final = re.compile(r"[\w.\-]+")
 _ADDRESS: Final = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
@@ -58,7 +62,8 @@ class Pseudonyms:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {await self._copy(key): await self._copy(item) for key, item in value.items()}
+            row = without_free_text(value)
+            return {await self._copy(key): await self._copy(item) for key, item in row.items()}
         if isinstance(value, list | tuple):
             return [await self._copy(item) for item in value]
         return value
@@ -107,8 +112,17 @@ def _names(parts: Parts) -> Iterator[tuple[str, str]]:
     for topic in tuple(image.topics):
         if not topic.startswith("__"):  # Kafka's own
             yield "topic", topic
+    for entity in tuple(image.quotas):
+        yield from _of_quota(entity)
     yield from _of_groups(parts)
+    yield from _of_transactions(parts)
     yield from _of_clients(parts)
+
+
+def _of_quota(entity: QuotaEntity) -> Iterator[tuple[str, str]]:
+    """Yield users and client ids that have a limit, whether they are connected or not."""
+    for kind, name in entity:
+        yield ("client" if kind == "client-id" else "principal"), name or ""
 
 
 def _of_groups(parts: Parts) -> Iterator[tuple[str, str]]:
@@ -130,6 +144,16 @@ def _of_groups(parts: Parts) -> Iterator[tuple[str, str]]:
                 yield "client", rebalance.client_id
 
 
+def _of_transactions(parts: Parts) -> Iterator[tuple[str, str]]:
+    try:
+        coordinator = parts[TransactionCoordinator]
+    except MissingPartError:
+        return
+    for machine in coordinator.machines:
+        for name in tuple(machine.by_id):
+            yield "transactional-id", name
+
+
 def _of_clients(parts: Parts) -> Iterator[tuple[str, str]]:
     """Yield the names of connected clients and of those of recent requests."""
     for plane in parts.planes:
@@ -137,10 +161,20 @@ def _of_clients(parts: Parts) -> Iterator[tuple[str, str]]:
             for connection in tuple(processor.connections.values()):
                 yield "host", connection.peer.host
                 yield "principal", str(connection.principal)
+                yield from _of_software(connection.software)
                 yield "client", str(connection.figures().get("client_id") or "")
             for closed in tuple(processor.table.recently_closed):
                 yield "host", closed.origin.peer.host
                 yield "client", closed.client_id
+                yield from _of_software(closed.origin.software)
         for stamps in (*plane.request_metrics.latest(), *plane.request_metrics.slowest()):
             yield "client", stamps.client_id
             yield "host", stamps.origin.peer.host
+            yield from _of_software(stamps.origin.software)
+
+
+def _of_software(software: tuple[str, str] | None) -> Iterator[tuple[str, str]]:
+    """Yield the name that a client gives its software, unless it is that of a known library."""
+    if software is not None and software[0].lower() not in KNOWN_SOFTWARE:
+        yield "software", " ".join(software)[:LONGEST]
+        yield "software", software[0]

@@ -22,6 +22,11 @@ from trio_kafka_admin.findings.rules.min_bytes import waiting_fetch
 from trio_kafka_admin.findings.rules.slow_apis import slow_api
 from trio_kafka_admin.findings.rules.slow_plugins import slow_plugin
 from trio_kafka_admin.findings.rules.syncs import slow_sync
+from trio_kafka_admin.findings.rules.transactions import (
+    hanging_transaction,
+    long_transaction,
+    unmarked_transaction,
+)
 
 Rule = Callable[[Change], Iterator[Finding]]
 """Pure function of two moments: yields the findings of one trouble."""
@@ -48,6 +53,9 @@ RULES: Final[tuple[Rule, ...]] = (
     silent_member,
     lagging_group,
     crash_loop,
+    hanging_transaction,
+    unmarked_transaction,
+    long_transaction,
     directory_space,
     lost_directory,
     counted,

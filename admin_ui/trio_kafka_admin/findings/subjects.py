@@ -23,8 +23,3 @@ def plane_of(path: Sequence[str]) -> str:
     """Return the name of the plane that a node of the tree is below of; empty: of none."""
     names = (name.removeprefix("plane ") for name in path[1:2] if name.startswith("plane "))
     return next(names, "")
-
-
-def member_of(group_id: str, member_id: str) -> Subject:
-    """Return a member of a group."""
-    return Subject("member", f"{group_id}/{member_id}")

@@ -43,7 +43,8 @@ def headline(
     waiting = sum(request.age_s > _LONG_S for request in now.requests)
     wrong = [finding for finding in findings if finding.severity == "wrong"]
     watch = sum(finding.severity == "watch" for finding in findings)
-    busy = max((loop.busy_percent or 0.0 for loop in loops), default=None)
+    shares = [loop.busy_percent for loop in loops if loop.busy_percent is not None]
+    busy = max(shares, default=None)
     return Headline(
         clients=clients,
         connections=connections,

@@ -15,6 +15,7 @@ _BY_KIND: Final[Mapping[str, StageName]] = {
     "long-wait": "parked",
     "crash-loop": "coordinator",
     "lag": "coordinator",
+    "hanging-transaction": "log",
     "busy-handlers": "handlers",
     "fault-rule": "handlers",
     "slow-plugin": "handlers",
@@ -34,6 +35,7 @@ _BY_SUBJECT: Final[Mapping[SubjectKind, StageName]] = {
     "member": "coordinator",
     "quota": "connections",
     "shard": "coordinator",
+    "transaction": "coordinator",
 }
 
 

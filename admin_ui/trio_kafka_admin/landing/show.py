@@ -5,6 +5,7 @@ from operator import itemgetter
 from typing import Final
 
 from trio_kafka.introspect.snapshots import HOPS
+from trio_kafka_admin.hop_words import HOP_WORDS
 from trio_kafka_admin.landing.show_findings import show_findings
 from trio_kafka_admin.landing.show_picture import show_picture
 from trio_kafka_admin.markup import Html, join, tag, text
@@ -45,10 +46,12 @@ def _requests(data: Data) -> Iterator[Html]:
 def _loops(data: Data) -> Iterator[Html]:
     yield tag("h2", text("Loops"))
     key = itemgetter("plane")
-    yield from table(
-        "loops", _of_planes(data, _LOOPS), data["loops"], key=key, empty="No plane is running."
+    yield from table("loops", _LOOPS, data["loops"], key=key, empty="No plane is running.")
+    yield tag(
+        "p",
+        text(f"Rates and means are of the last {data['seconds']:.1f} s, times in ms."),
+        class_="more",
     )
-    yield tag("p", text(f"Rates and means are of the last {data['seconds']:.1f} s."), class_="more")
 
 
 def _of_planes(data: Data, columns: Sequence[Column]) -> Sequence[Column]:
@@ -62,6 +65,7 @@ def _facts(data: Data) -> Html:
         "broker": data["node_id"],
         "cluster": data["cluster_id"],
         "trio-kafka": data["version"],
+        "records by": data["records_by"],
         "listeners": " ".join(data["listeners"]),
         **data["counts"],
     }
@@ -75,6 +79,7 @@ def _hop(hop: str) -> Column:
         show=lambda row: number(row["hops_ms"][hop], 2),
         sort=lambda row: row["hops_ms"][hop],
         number=True,
+        about=f"mean ms: {HOP_WORDS[hop]}",
     )
 
 

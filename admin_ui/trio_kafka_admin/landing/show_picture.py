@@ -7,7 +7,7 @@ from typing import Any, Final
 from trio_kafka_admin.findings.texts import counted
 from trio_kafka_admin.landing.shapes import dot, legend, mark, shape
 from trio_kafka_admin.landing.stage import BRANCHES
-from trio_kafka_admin.markup import NOTHING, Html, begin, join, tag, text
+from trio_kafka_admin.markup import NOTHING, Html, begin, join, place_text, tag, text
 from trio_kafka_admin.page import Place
 from trio_kafka_admin.table import number
 
@@ -56,10 +56,10 @@ def _stage(lane: Row, stage: Row, place: Place) -> Html:
         NOTHING if state == "well" else mark(state),
         tag("span", tag("b", number(stage["count"])), text(f" {stage['unit']}"), class_="count"),
         _strip(rows),
-        tag("span", text(stage["brief"]), class_="brief") if stage["brief"] else NOTHING,
+        tag("span", place_text(stage["brief"]), class_="brief") if stage["brief"] else NOTHING,
         *bar,
     )
-    notes = [tag("li", text(note)) for note in stage["notes"]]
+    notes = [tag("li", place_text(note)) for note in stage["notes"]]
     return tag(
         "details",
         summary,

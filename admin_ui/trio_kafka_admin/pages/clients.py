@@ -8,7 +8,7 @@ import trio
 
 from trio_kafka.protocol.messages.k10010_describe_requests import LATEST
 from trio_kafka_admin.broker_reader import BrokerReader
-from trio_kafka_admin.cells import name_link, named, span, spans
+from trio_kafka_admin.cells import name_link, named, sizes, span, spans
 from trio_kafka_admin.client_rows import (
     ClientsAnswer,
     client_row,
@@ -20,12 +20,12 @@ from trio_kafka_admin.client_rows import (
 from trio_kafka_admin.described_page import DescribedPage, rows_of
 from trio_kafka_admin.markup import Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Place
+from trio_kafka_admin.paging import LAST, further_rows
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import DASH, Column, Row, figures, shown, table, words
 from trio_kafka_http.asgi_json import HttpError
 
 _ROWS: Final = 100  # without ?limit=
-_LAST: Final = 10_000_000  # of ?first=
 _A_STEP: Final = 32  # rows made between two checkpoints
 _REQUESTS: Final = 100  # of one client, in flight and latest each
 _GROUPS: Final = 8  # of one client, whose assignments are read
@@ -37,8 +37,15 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     name = query.text("name")
     if name:
         detail = await _detail(name, reader, most)
-        return {"total": 1, "first": 0, "clients": [], "closed": [], "client": detail}
-    first = query.number("first", 0, low=0, high=_LAST)
+        return {
+            "total": 1,
+            "first": 0,
+            "of": "",
+            "clients": [],
+            "closed": [],
+            "client": detail,
+        }
+    first = query.number("first", 0, low=0, high=LAST)
     page = await reader.client_page(of=query.text("of"), first=first, most=most)
     rows = list[dict[str, Any]]()
     for place, client in enumerate(page.clients, 1):
@@ -48,6 +55,7 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     return {
         "total": page.total,
         "first": first,
+        "of": query.text("of"),
         "clients": rows,
         "closed": await rows_of(page.closed),
         "client": None,
@@ -114,10 +122,7 @@ def _show_list(data: Data, place: Place) -> Iterator[Html]:
     )
     key, empty = itemgetter("client_id"), "No client is connected."
     yield from table("clients", columns, data["clients"], key=key, empty=empty)
-    left_out = data["total"] - data["first"] - len(data["clients"])
-    if left_out > 0:
-        following = data["first"] + len(data["clients"])
-        yield tag("p", place.link(f"{left_out} more", "clients", first=following), class_="more")
+    yield from further_rows(data, "clients", place)
     yield from _closed(data["closed"], place)
 
 
@@ -195,7 +200,9 @@ _CONNECTIONS: Final = (
     figures("requests", "requests"),
     figures("requests_per_s", "requests/s", digits=1),
     figures("in_flight", "in flight"),
-    figures("unsent_bytes", "unsent bytes"),
+    sizes("received_bytes", "received"),
+    sizes("sent_bytes", "sent"),
+    sizes("unsent_bytes", "unsent"),
     words("not_read", "not read from", "why the broker does not read from it now"),
 )
 _IN_FLIGHT: Final = (

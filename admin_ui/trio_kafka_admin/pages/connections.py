@@ -1,99 +1,163 @@
-"""The page of connections: clients, their software, and why a connection is muted."""
+"""The page of connections: clients, their software, traffic, and why a connection is muted."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from operator import itemgetter
-from typing import Final
+from typing import Any, Final
 
 import trio
 
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.facts.connections import ConnectionFacts
 from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka_admin.broker_reader import BrokerReader
-from trio_kafka_admin.markup import Html, begin, tag, text
+from trio_kafka_admin.cells import named, sizes, spans
+from trio_kafka_admin.markup import Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.shapes import badge
 from trio_kafka_admin.table import Column, Row, figures, table, words
+from trio_kafka_admin.wait_markup import on_link, wait_data
 
-IN_FLIGHT: Final = "in flight"  # the reason while a request is worked on
 _A_STEP: Final = 32  # rows between two checkpoints
+_HTTP: Final = "plane http"
+_REUSED: Final = 1000  # links that are the same in the next tick
+_IN_FLIGHT: Final = badge("info", "a request is in flight")
+_WAITS: Final = badge("idle", "waits for requests")
 _KINDS: Final = ("plane", "listener", "connection")
-_MOST_PLACES: Final = 100  # planes and listeners that are read beside the connections
+_WORDS: Final = 200  # characters of a wait that a row shows
+_LOOKED_AT: Final = ("peer", "listener", "plane")
 
 
 async def read(reader: BrokerReader, query: Query) -> Data:
-    most = query.limit(reader.max_rows)
-    search = query.text("of").lower()
-    # Only a search reads connections that it does not show.
-    reading = await reader.tree(
-        kinds=_KINDS, most=-1 if search else most + _MOST_PLACES, counts=True
-    )
-    rows = await _rows(reading, search)
-    unread = reading.unread.get("connection", 0)
+    most, search = query.limit(reader.max_rows), query.text("of")
+    reading = await reader.search_connections(of=search, most=most)
+    rows = list[dict[str, Any]]()
+    for number, facts in enumerate(reading.rows, 1):
+        rows.append(_row(facts))
+        if not number % _A_STEP:
+            await trio.lowlevel.checkpoint()
+    others = await _of_http(reader, search.lower(), most)
+    shown = [*rows, *others[: most - len(rows)]]
+    total = reading.total + len(others)
+    return {"truncated": len(shown) < total, "total": total, "connections": shown}
+
+
+def _row(facts: ConnectionFacts) -> dict[str, Any]:
     return {
-        "truncated": bool(search and unread),
-        "total": len(rows) + (0 if search else unread),
-        "connections": rows[:most],
+        "id": facts.id,
+        "plane": facts.plane,
+        "listener": facts.listener,
+        "peer": facts.peer,
+        "client_id": facts.client_id,
+        "software": facts.software,
+        "requests": facts.requests,
+        "in_flight": facts.in_flight,
+        "age_s": facts.age_s,
+        "idle_s": facts.idle_s,
+        "received_bytes": facts.received_bytes,
+        "sent_bytes": facts.sent_bytes,
+        "unsent_bytes": facts.unsent_bytes,
+        "waits": [wait_data(wait) for wait in facts.waits],
     }
 
 
-async def _rows(reading: TreeReading, search: str) -> Sequence[Row]:
-    """Return the rows whose client id, software, peer, listener or plane contains `search`."""
-    rows = []
-    above: list[tuple[str, str]] = []
-    for number, node in enumerate(reading.rows, 1):
-        above[node.depth :] = [(node.kind, node.name)]
-        if node.kind == "connection":
-            figures_of = dict(node.figures)
-            places = dict(above)
-            row = {
-                "plane": places.get("plane", "").removeprefix("plane "),
-                "listener": places.get("listener", "").removeprefix("listener "),
-                # The HTTP plane names connections by their peers.
-                "peer": figures_of.pop("peer", node.name),
-                "client_id": figures_of.pop("client_id", None),
-                "software": figures_of.pop("software", None),
-                "requests": figures_of.pop("requests", None),
-                "muted": figures_of.pop("muted", None),
-                "unsent": figures_of.pop("unsent", None),
-                "others": figures_of,
-            }
-            if not search or any(search in str(row[key] or "").lower() for key in _LOOKED_AT):
-                rows.append(row)
-        if not number % _A_STEP:
-            await trio.lowlevel.checkpoint()
+async def _of_http(reader: BrokerReader, search: str, most: int) -> Sequence[dict[str, Any]]:
+    """Return rows of the connections of the HTTP plane, which are no Kafka clients."""
+    try:
+        reading = await reader.tree(path=_HTTP, kinds=_KINDS, most=most, counts=True)
+    except KafkaError as error:
+        if error.code is not ErrorCode.RESOURCE_NOT_FOUND:
+            raise
+        return []
+    rows = [row for row in _http_rows(reading) if _has(row, search)]
+    await trio.lowlevel.checkpoint()
     return rows
 
 
-def _state(row: Row) -> Html:
-    """Render why it is not read from; a request under way is the usual reason."""
-    reason = row["muted"]
-    if not reason:
-        return badge("idle", "waits for requests")
-    return badge("info", "a request is in flight") if reason == IN_FLIGHT else badge("warn", reason)
+def _http_rows(reading: TreeReading) -> Iterator[dict[str, Any]]:
+    listener = ""
+    for node in reading.rows:
+        if node.kind == "listener":
+            listener = node.name
+        elif node.kind == "connection":
+            counts = dict(node.figures)
+            yield {
+                "id": "",
+                "plane": "http",
+                "listener": listener,
+                "peer": node.name,
+                "client_id": "",
+                "software": "",
+                "requests": counts.get("requests"),
+                "in_flight": None,
+                "age_s": counts.get("age_s"),
+                "idle_s": None,
+                "received_bytes": counts.get("received"),
+                "sent_bytes": counts.get("sent"),
+                "unsent_bytes": None,
+                "waits": [],
+            }
 
 
-_LOOKED_AT: Final = ("peer", "client_id", "software", "listener", "plane")
-_COLUMNS: Final = (
-    words("peer", "peer"),
-    words("client_id", "client"),
-    words("software", "software"),
-    words("listener", "listener"),
-    words("plane", "plane"),
-    figures("requests", "requests"),
-    Column(head="state", show=_state, about="why the broker does not read from it now"),
-    figures("unsent", "unsent bytes"),
-)
+def _has(row: Row, search: str) -> bool:
+    return any(search in str(row[key]).lower() for key in _LOOKED_AT)
 
 
 def show(data: Data, place: Place) -> Iterator[Html]:
-    del place
-    rows, key = data["connections"], itemgetter("listener", "peer")
-    yield from table("connections", _COLUMNS, rows, key=key, empty="No client is connected.")
-    left_out = data["total"] - len(data["connections"])
+    rows = data["connections"]
+    several = len({(row["plane"], row["listener"]) for row in rows}) > 1
+    key, empty = itemgetter("id", "peer"), "No client is connected."
+    yield from table("connections", _columns(place, several=several), rows, key=key, empty=empty)
+    left_out = data["total"] - len(rows)
     if left_out:
         yield tag("p", text(f"{left_out} more: narrow the filter, or use ?limit="))
-    if data["truncated"]:
-        yield tag("p", text("There are more connections than this page reads."))
+
+
+def _columns(place: Place, *, several: bool) -> Sequence[Column]:
+    """Return the columns; those of listener and plane only if there are several.
+
+    Unsent bytes are a wait for the client.
+    """
+    return (
+        Column(head="peer", show=lambda row: _peer(row, place), sort=lambda row: row["peer"]),
+        named("client_id", "client", "clients", place),
+        words("software", "software"),
+        *([words("listener", "listener"), words("plane", "plane")] if several else ()),
+        figures("requests", "requests"),
+        Column(head="state", show=lambda row: _state(row, place), about=_ABOUT, long=True),
+        sizes("received_bytes", "received"),
+        sizes("sent_bytes", "sent"),
+        spans("age_s", "open for"),
+        spans("idle_s", "idle", about="time since the client sent or took bytes"),
+    )
+
+
+_ABOUT: Final = "what the connection waits for: while it does, nothing is read from it"
+
+
+def _peer(row: Row, place: Place) -> Html:
+    return _peer_link(row["peer"], row["id"], place)
+
+
+@lru_cache(_REUSED)
+def _peer_link(peer: str, id_: str, place: Place) -> Html:
+    """Return the address of a client, which leads to its page if the connection has an id."""
+    return place.link(peer, "clients", name=id_) if id_ else text(peer)
+
+
+def _state(row: Row, place: Place) -> Html:
+    """Render what the connection waits for; a request under way is the usual reason."""
+    waits = row["waits"]
+    if not waits:
+        if row["in_flight"]:
+            return _IN_FLIGHT
+        return _WAITS
+    parts = [
+        join([badge("info", wait["words"][:_WORDS]), text(" on "), on_link(wait, place)])
+        for wait in waits
+    ]
+    return join(tag("div", part) for part in parts)
 
 
 def ask(query: Query, place: Place) -> Html:
@@ -117,7 +181,7 @@ PAGE = Page(
     name="connections",
     title="Connections",
     order=36,
-    about="Connected clients, their software, and connections that are not read at the moment.",
+    about="Connected clients, their software and traffic, and what each connection waits for.",
     read=read,
     show=show,
     ask=ask,

@@ -6,8 +6,9 @@ from typing import Final
 
 import attrs
 
-from trio_kafka_admin.amounts import byte_text, second_text
+from trio_kafka_admin.amounts import second_text
 from trio_kafka_admin.broker_reader import BrokerReader
+from trio_kafka_admin.cells import sizes
 from trio_kafka_admin.markup import NOTHING, Html, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
@@ -52,16 +53,6 @@ def _used(row: Row) -> Html:
     return bar(share, f"{100 * share:.0f} %", tone)
 
 
-def _bytes(key: str, head: str, about: str = "") -> Column:
-    return Column(
-        head=head,
-        show=lambda row: DASH if row[key] is None else text(byte_text(row[key])),
-        sort=lambda row: row[key],
-        number=True,
-        about=about,
-    )
-
-
 def _oldest(row: Row) -> float | None:
     return max((sync["age_s"] for sync in row["syncs"]), default=None)
 
@@ -82,10 +73,10 @@ _COLUMNS: Final = (
     words("path", "directory", long=True),
     Column(head="state", show=_state),
     Column(head="used", show=_used, sort=lambda row: row["used_share"], about="of its file system"),
-    _bytes("free_bytes", "free"),
-    _bytes("total_bytes", "total"),
+    sizes("free_bytes", "free"),
+    sizes("total_bytes", "total"),
     figures("logs", "logs"),
-    _bytes("log_bytes", "logs use", "bytes of the logs in it"),
+    sizes("log_bytes", "logs use", "bytes of the logs in it"),
     Column(head="syncs", show=_syncing, sort=_oldest, about="writes to the disk under way"),
     figures("waiting", "waiting", about="syncs that wait for a thread"),
 )

@@ -22,13 +22,13 @@ from trio_kafka_admin.described_page import DescribedPage, rows_of
 from trio_kafka_admin.group_rows import GroupsAnswer, group_head, group_row, partition_rows
 from trio_kafka_admin.markup import Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Place
+from trio_kafka_admin.paging import LAST, further_rows
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.sparkline import sparkline
 from trio_kafka_admin.table import DASH, Column, Row, figures, number, shown, table, words
 from trio_kafka_http.asgi_json import HttpError
 
 _ROWS: Final = 100  # without ?limit=
-_LAST: Final = 10_000_000  # of ?first=
 _A_STEP: Final = 8  # rows made between two checkpoints: each has a history
 
 
@@ -41,14 +41,14 @@ async def read(reader: BrokerReader, query: Query) -> Data:
             raise HttpError(404, "this broker coordinates no group of this name")
         detail = await _detail(groups[0], reader, most)
         return _answer(reader, total=1, group=detail)
-    first = query.number("first", 0, low=0, high=_LAST)
+    first = query.number("first", 0, low=0, high=LAST)
     page = await reader.group_page(of=query.text("of"), first=first, most=most)
     rows = list[dict[str, Any]]()
     for place, group in enumerate(page.groups, 1):
         rows.append(group_row(group, reader.lag_history))
         if not place % _A_STEP:
             await trio.lowlevel.checkpoint()
-    return _answer(reader, total=page.total, first=first, groups=rows)
+    return _answer(reader, total=page.total, first=first, of=query.text("of"), groups=rows)
 
 
 def _answer(
@@ -56,12 +56,14 @@ def _answer(
     *,
     total: int,
     first: int = 0,
+    of: str = "",
     groups: list[dict[str, Any]] | None = None,
     group: dict[str, Any] | None = None,
 ) -> Data:
     return {
         "total": total,
         "first": first,
+        "of": of,
         "groups": groups or [],
         "group": group,
         "unsampled": reader.lag_history.left_out,
@@ -113,11 +115,7 @@ def _show_list(data: Data, place: Place) -> Iterator[Html]:
     )
     key, empty = itemgetter("group_id"), "This broker coordinates no group."
     yield from table("groups", columns, data["groups"], key=key, empty=empty)
-    left_out = data["total"] - data["first"] - len(data["groups"])
-    if left_out > 0:
-        following = data["first"] + len(data["groups"])
-        words_ = f"{left_out} more, with less trouble"
-        yield tag("p", place.link(words_, "groups", first=following), class_="more")
+    yield from further_rows(data, "groups", place, "more, with less trouble")
 
 
 def _growth() -> Column:

@@ -34,7 +34,9 @@ def show(data: Data, place: Place) -> Iterator[Html]:
             about="its node in the tree",
         ),
         figures(_INTERVAL, "every s"),
-        Column(head="next in s", show=_next, about="a dash: not before its owner arms it"),
+        Column(
+            head="next in s", show=_next, number=True, about="a dash: not before its owner arms it"
+        ),
         figures("last_ago_s", "last ago s"),
         figures("last_took_s", "took s", digits=3),
         figures("runs", "runs"),

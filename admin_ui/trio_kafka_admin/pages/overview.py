@@ -8,6 +8,7 @@ from typing import Any, Final
 import attrs
 
 from trio_kafka.introspect.snapshots import TreeSnapshot, api_loads, loops
+from trio_kafka.records.leaf import RECORDS_BY
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.copying.from_findings import trouble_in
 from trio_kafka_admin.findings.change import Change
@@ -38,6 +39,7 @@ async def read(reader: BrokerReader, query: Query) -> Data:
         "node_id": int(parts.node_id),
         "cluster_id": parts.cluster_id,
         "version": _version(),
+        "records_by": RECORDS_BY,
         "seconds": now.at - before.at,
         "headline": attrs.asdict(headline(now, findings, apis, loops=loads)),
         "findings": [finding_row(finding, now) for finding in findings],

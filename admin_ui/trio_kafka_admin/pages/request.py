@@ -10,6 +10,7 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.facts.requests import OpenedRequest
 from trio_kafka.introspect.waits import seconds
 from trio_kafka_admin.broker_reader import BrokerReader
+from trio_kafka_admin.hop_words import HOP_WORDS
 from trio_kafka_admin.markup import Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
@@ -156,7 +157,12 @@ def _timeline(hops: Mapping[str, float]) -> Html:
 def _hop_rows(hops: Mapping[str, float]) -> list[dict[str, Any]]:
     total = sum(hops.values()) or 1.0
     return [
-        {"hop": hop, "ms": took_s * 1e3, "percent": 100 * took_s / total}
+        {
+            "hop": hop,
+            "meaning": HOP_WORDS[hop],
+            "ms": took_s * 1e3,
+            "percent": 100 * took_s / total,
+        }
         for hop, took_s in hops.items()
     ]
 
@@ -192,6 +198,7 @@ def _properties(request: Mapping[str, Any], data: Data, place: Place) -> Html:
 _HOP: Final = itemgetter("hop")
 _HOPS: Final = (
     Column(head="hop", show=lambda row: text(_hop_name(row["hop"]))),
+    words("meaning", "meaning"),
     Column(head="ms", show=lambda row: number(row["ms"], 3), sort=itemgetter("ms"), number=True),
     Column(
         head="%",

@@ -18,7 +18,7 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
 )
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka_admin.broker_reader import BrokerReader
-from trio_kafka_admin.markup import Html, begin, join, tag, text
+from trio_kafka_admin.markup import Html, begin, join, place_text, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import DASH, Column, Row, figures, number, shown, table, words
@@ -157,7 +157,7 @@ _WHO: Final = (
     figures("api_version", "v"),
     words("client_id", "client"),
     Column(head="software", show=_software),
-    words("peer", "peer"),
+    Column(head="peer", show=lambda row: place_text(row["peer"])),
     Column(head="listener", show=_listener),
 )
 

@@ -94,7 +94,7 @@ _COLUMNS: Final = (
     Column(head="source", show=_source, about="the first source that has it"),
     Column(
         head="a change",
-        show=lambda row: text("at once" if row["dynamic"] else "at the next start"),
+        show=lambda row: Html("at once" if row["dynamic"] else "at the next&nbsp;start"),
         about="when a change of the setting takes effect",
     ),
     words("doc", "what it does", long=True),

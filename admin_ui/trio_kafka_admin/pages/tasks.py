@@ -7,13 +7,14 @@ import attrs
 
 from trio_kafka.introspect.tasks import MOST, TaskRow
 from trio_kafka_admin.broker_reader import BrokerReader
-from trio_kafka_admin.markup import NOTHING, Html, begin, tag, text
+from trio_kafka_admin.markup import NOTHING, Html, begin, place_text, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.shapes import badge
 from trio_kafka_admin.table import Row
 from trio_kafka_admin.tree_folding import fold_rows
 from trio_kafka_admin.tree_markup import nested
+from trio_kafka_admin.wait_markup import wait_data
 
 _KIND: Final = "task"
 _OPEN_LEVELS: Final = 3  # levels that show what is below them
@@ -50,6 +51,7 @@ def _row(row: TaskRow, depth: int) -> dict[str, Any]:
         "name": row.name,
         "path": row.path,
         "figures": {row.place or "not begun": ""},
+        "wait": None if row.wait is None else wait_data(row.wait),
     }
 
 
@@ -75,7 +77,8 @@ def show(data: Data, place: Place) -> Iterator[Html]:
 def _line(row: Row, is_leaf: bool) -> Html:
     del is_leaf
     [where] = row["figures"]
-    return Html(f"{tag('b', text(row['name']))} {tag('small', text(where))}")
+    wait = "" if row["wait"] is None else f"waits for {row['wait']['words']} "
+    return Html(f"{tag('b', text(row['name']))} {text(wait)}{tag('small', place_text(where))}")
 
 
 def _link(row: Row, place: Place) -> Html:
@@ -96,7 +99,7 @@ def _stack(stack: Row) -> Iterator[Html]:
     yield tag("p", state)
     yield begin("ol", class_="lines", id="stack")
     for frame in stack["frames"]:
-        where = tag("span", text(f"{frame['module']}:{frame['line']}"), class_="idle")
+        where = tag("span", place_text(f"{frame['module']}:{frame['line']}"), class_="idle")
         scopes = [
             tag("li", text(f"{scope['kind']} of line {scope['line']}: {scope['words'] or 'open'}"))
             for scope in frame["scopes"]

@@ -12,13 +12,13 @@ from trio_kafka_admin.cells import name_link, named, spans
 from trio_kafka_admin.described_page import DescribedPage, rows_of
 from trio_kafka_admin.markup import Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Place
+from trio_kafka_admin.paging import LAST, further_rows
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import DASH, Column, Row, figures, number, shown, table, words
 from trio_kafka_admin.topic_rows import TopicsAnswer, topic_partition_row, topic_row
 from trio_kafka_http.asgi_json import HttpError
 
 _ROWS: Final = 100  # without ?limit=
-_LAST: Final = 10_000_000  # of ?first=
 _A_STEP: Final = 32  # rows made between two checkpoints
 _READERS: Final = 3  # groups of a topic that the list names
 
@@ -31,15 +31,21 @@ async def read(reader: BrokerReader, query: Query) -> Data:
         if details is None:
             raise HttpError(404, "the cluster has no topic of this name")
         detail = await _detail(details, reader)
-        return {"total": 1, "first": 0, "topics": [], "topic": detail}
-    first = query.number("first", 0, low=0, high=_LAST)
+        return {"total": 1, "first": 0, "of": "", "topics": [], "topic": detail}
+    first = query.number("first", 0, low=0, high=LAST)
     page = await reader.topic_page(of=query.text("of"), first=first, most=most)
     rows = list[dict[str, Any]]()
     for place, topic in enumerate(page.topics, 1):
         rows.append(topic_row(topic, reader.traffic))
         if not place % _A_STEP:
             await trio.lowlevel.checkpoint()
-    return {"total": page.total, "first": first, "topics": rows, "topic": None}
+    return {
+        "total": page.total,
+        "first": first,
+        "of": query.text("of"),
+        "topics": rows,
+        "topic": None,
+    }
 
 
 async def _detail(details: TopicDetails, reader: BrokerReader) -> dict[str, Any]:
@@ -88,10 +94,7 @@ def _show_list(data: Data, place: Place) -> Iterator[Html]:
     )
     key, empty = itemgetter("name"), "There are no topics."
     yield from table("topics", columns, data["topics"], key=key, empty=empty)
-    left_out = data["total"] - data["first"] - len(data["topics"])
-    if left_out > 0:
-        following = data["first"] + len(data["topics"])
-        yield tag("p", place.link(f"{left_out} more", "topics", first=following), class_="more")
+    yield from further_rows(data, "topics", place)
 
 
 def _groups(row: Row, place: Place) -> Html:

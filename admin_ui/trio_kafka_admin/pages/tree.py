@@ -135,6 +135,7 @@ def _task_of(name: str) -> str:
     return _TASKS.get(name, name)
 
 
+_UNBOUNDED: Final = 2**63 - 1  # Kafka's word for a rate without a limit
 _QUIET: Final = (0, None, "", False)
 
 
@@ -149,6 +150,8 @@ def _figure(name: str, value: Figure) -> Html:
 def _shown(value: Figure) -> Html:
     if value is None or value == "":
         return DASH
+    if value == _UNBOUNDED:
+        return Html("no limit")
     if isinstance(value, float):
         return text(f"{value:.3f}".rstrip("0").rstrip("."))
     if isinstance(value, bool):

@@ -7,10 +7,12 @@ const said = document.getElementById("said");
 const filter = document.getElementById("filter");
 const pause = document.getElementById("pause");
 const help = document.getElementById("help");
+const rewind = document.getElementById("rewind"); // only pages that are kept have one
 const folded = new Map(); // by id of a details element: whether somebody has opened or shut it
 const sorted = new Map(); // by id of a table: [column, descending]
 let paused = false;
 let asking = false;
+let askAgain = false; // the address has changed while the broker was asked
 
 // --- what stays when the page is asked again
 
@@ -179,17 +181,21 @@ function reasonOf(text, page) {
   }
 }
 
-async function refresh() {
-  if (asking) return;
-  if (paused || document.hidden || isRead()) {
+async function refresh(isChosen = false) {
+  if (asking) {
+    askAgain ||= isChosen;
+    return;
+  }
+  if (!isChosen && (paused || document.hidden || isRead() || isPast())) {
     silentSince = 0; // a page that asks nothing knows of no silence
     unreachable = false;
     return;
   }
   asking = true;
   silentSince ||= performance.now();
+  const address = location.href;
   try {
-    const answer = await fetch(location.href, { signal: AbortSignal.timeout(20000) });
+    const answer = await fetch(address, { signal: AbortSignal.timeout(20000) });
     const text = await answer.text();
     const page = new DOMParser().parseFromString(text, "text/html");
     const fresh = page.getElementById("live");
@@ -197,9 +203,10 @@ async function refresh() {
     farewell = answer.status === 503 ? reasonOf(text, page) : "";
     if (!answer.ok || !fresh) {
       tell(`the broker answers ${answer.status}: ${reasonOf(text, page)}`);
-    } else if (!paused && !isRead()) {
+    } else if (address === location.href && (isChosen || (!paused && !isRead()))) {
       prepare(fresh);
       morph(live, fresh);
+      showPast(page);
       tell(restarted || (performance.now() < newsUntil ? news : ""), false);
     }
   } catch (error) {
@@ -207,6 +214,39 @@ async function refresh() {
     tellSilence();
   } finally {
     asking = false;
+    if (askAgain) {
+      askAgain = false;
+      refresh(true);
+    }
+  }
+}
+
+// --- looking back: the slider chooses a moment, and the page stays where it is
+
+const CHOICE_MS = 150; // a slider that is dragged or stepped asks when it rests
+let choice = 0;
+
+function isPast() {
+  return new URLSearchParams(location.search).has("ago");
+}
+
+// The slider itself stays: it may have the focus, and its end moves as time goes by.
+function showPast(page) {
+  const fresh = page.getElementById("rewind");
+  if (!rewind || !fresh) return;
+  Idiomorph.morph(rewind, fresh.childNodes, { morphStyle: "innerHTML", ignoreActiveValue: true });
+  document.querySelector(".tools a").href = page.querySelector(".tools a").getAttribute("href");
+}
+
+function lookBack(seconds) {
+  const address = new URL(location.href);
+  if (seconds > 0) address.searchParams.set("ago", seconds);
+  else address.searchParams.delete("ago");
+  // A page that began in the past has no updates: the one of now is loaded.
+  if (seconds <= 0 && !Number(live.dataset.refreshMs)) location.assign(address);
+  else {
+    history.replaceState(null, "", address);
+    refresh(true);
   }
 }
 
@@ -291,6 +331,12 @@ if (live) {
   document.addEventListener("keydown", onKey);
   filter.addEventListener("input", () => applyFilter(live));
   prepare(live);
+  rewind?.addEventListener("input", (event) => {
+    const seconds = Number(event.target.value);
+    rewind.querySelector("strong").textContent = seconds ? `${seconds} s ago` : "now";
+    clearTimeout(choice);
+    choice = setTimeout(() => lookBack(seconds), CHOICE_MS);
+  });
   if (refreshMs > 0) {
     pause.hidden = false;
     pause.addEventListener("click", () => {
@@ -299,7 +345,7 @@ if (live) {
       if (paused) tell("", false);
       else refresh();
     });
-    setInterval(refresh, refreshMs);
+    setInterval(() => refresh(), refreshMs);
     setInterval(tellSilence, 250);
     document.addEventListener("visibilitychange", () => {
       silentSince = asking && !document.hidden ? performance.now() : 0;

@@ -198,11 +198,21 @@ class Cluster:
             self.forget(tp.topic)
             attempts.failed(reason)
 
-    def ask_any(self, request: Request[A], *, timeout_ms: int | None = None) -> A:
-        """The answer of any broker: one that is connected, that is known, or a bootstrap one."""
+    def ask_any(
+        self, request: Request[A], *, timeout_ms: int | None = None, at_most: int | None = None
+    ) -> A:
+        """The answer of any broker: one that is connected, that is known, or a bootstrap one.
+
+        at_most: highest version that the caller has the data for.
+        """
         name = message_of(type(request)).name
         attempts = self._attempts(name, timeout_ms or self.settings.api_timeout_ms)
-        return self._ask_any(request, attempts)
+        return self._ask_any(request, attempts, at_most=at_most)
+
+    def brokers(self) -> tuple[Endpoint, ...]:
+        """Addresses of all brokers, asked anew."""
+        self._ask_metadata([], self._attempts("Metadata", self.settings.api_timeout_ms))
+        return self._metadata.endpoints
 
     def connection(self, endpoint: Endpoint, *, idle: bool = False) -> Connection:
         """The connection to a broker, opened if need be. Raises BrokerConnectionError.
@@ -239,7 +249,7 @@ class Cluster:
     def _attempts(self, request: str, timeout_ms: int) -> Attempts:
         return Attempts(settings=self.settings, request=request, timeout_ms=timeout_ms)
 
-    def _ask_any(self, request: Request[A], attempts: Attempts) -> A:
+    def _ask_any(self, request: Request[A], attempts: Attempts, *, at_most: int | None = None) -> A:
         reason: object = None
         while True:
             for endpoint in self._candidates():
@@ -249,7 +259,7 @@ class Cluster:
                     reason = error
                     continue
                 try:
-                    return connection.ask(request)
+                    return connection.ask(request, at_most=at_most)
                 except BrokerConnectionError as error:
                     self.drop(connection)
                     reason = error
@@ -261,7 +271,7 @@ class Cluster:
         return list(dict.fromkeys([*self._connections, *rest]))
 
     def _ask_metadata(
-        self, names: Collection[str] | None, attempts: Attempts, *, create: bool
+        self, names: Collection[str] | None, attempts: Attempts, *, create: bool = False
     ) -> list[Topic]:
         topics = None
         if names is not None:

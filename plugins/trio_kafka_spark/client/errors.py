@@ -5,7 +5,7 @@ the official connector (or one of ours), and its text begins with it: `[KAFKA_DA
 All of them survive pickling, with which Spark carries them from a worker to the driver.
 """
 
-from typing import Final
+from typing import Final, Self
 
 from trio_kafka.model import TopicPartition
 
@@ -19,6 +19,7 @@ REJECTED: Final = "KAFKA_REQUEST_REJECTED"
 PROTOCOL: Final = "KAFKA_PROTOCOL_ERROR"
 CORRUPT: Final = "KAFKA_CORRUPT_RECORDS"
 UNSUPPORTED: Final = "KAFKA_UNSUPPORTED_VERSION"
+FENCED: Final = "KAFKA_PRODUCER_FENCED"
 
 
 class OptionError(ValueError):
@@ -43,6 +44,19 @@ class SourceError(RuntimeError):
 
     def __str__(self) -> str:
         return f"[{self.condition}] {self.message}"
+
+
+class FencedError(SourceError):
+    """A transaction that its coordinator has ended, or given to another producer: it is lost."""
+
+    @classmethod
+    def of(cls, work: str) -> Self:
+        """Return the error. work: what was asked of the broker, and its answer."""
+        return cls(
+            FENCED,
+            f"{work}: this transaction was ended: another producer has begun one with its id, or"
+            " it was open for longer than transactionTimeoutMs",
+        )
 
 
 class UnknownTopicError(SourceError):

@@ -394,13 +394,17 @@ def _writing() -> Iterator[KafkaOption]:
         side=Side.WRITE,
     )
     yield from _refused(
-        "writes are at least once, without transactions",
+        "each task of a write has an id of its own; use `exactlyOnce=true` and"
+        " `transactionalIdPrefix`",
         "transactional.id",
         side=Side.WRITE,
     )
     yield from _ignored(
-        "Writes use no transactions.",
+        "The option of writes with `exactlyOnce=true` is `transactionTimeoutMs`.",
         "transaction.timeout.ms",
+    )
+    yield from _ignored(
+        "An epoch is committed by the list of its transactions.",
         "transaction.two.phase.commit.enable",
         "internal.auto.downgrade.txn.commit",
     )

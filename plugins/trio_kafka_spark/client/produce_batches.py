@@ -36,6 +36,7 @@ class Encoding:
     largest_request: int
     producer_id: int = -1
     producer_epoch: int = -1
+    transactional: bool = False
 
     def encoded(
         self, records: pa.RecordBatch, sequence: int, timestamp_ms: int, *, whole: bool = False
@@ -48,6 +49,7 @@ class Encoding:
             timestamp_ms=timestamp_ms,
             batch_bytes=_WHOLE if whole else self.batch_bytes,
             producer=ProducerFields(self.producer_id, self.producer_epoch, sequence),
+            transactional=self.transactional,
         )
 
     def halves(

@@ -4,6 +4,7 @@ One thread does it all. `send` encodes and sends what is ready, and takes the an
 there; it waits only while more than `buffer.memory` bytes are on their way. The answers of all
 leaders are taken in the order of their requests. A lost connection, or an error that a retry may
 mend, sends the batches again, in order and without doubling them (see produce_queue).
+A producer with `begin` writes everything in one transaction; any process may end it.
 """
 
 import time
@@ -31,6 +32,7 @@ from trio_kafka.protocol.messages.k22_init_producer_id import (
 from trio_kafka.records.compression import Codec
 from trio_kafka_spark.client.cluster import Cluster
 from trio_kafka_spark.client.connection import BrokerConnectionError, Connection
+from trio_kafka_spark.client.coordinator import Coordinator, Transaction
 from trio_kafka_spark.client.errors import SourceError
 from trio_kafka_spark.client.produce_batches import TOO_LARGE, Collected, Encoding
 from trio_kafka_spark.client.produce_queue import Batch, Queues
@@ -40,6 +42,7 @@ from trio_kafka_spark.client.settings import ClientSettings
 NOT_WRITTEN: Final = "KAFKA_WRITE_TIMED_OUT"
 ACKS_ALL: Final = -1
 _BY_NAME: Final = 12  # the last version of Produce that names topics
+_ADDED: Final = 11  # the last one of the protocol that adds partitions to transactions beforehand
 _NO_TIMEOUT_MS: Final = (1 << 31) - 1
 _TOO_LARGE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 _OVERHEAD: Final = 1024  # bytes of a request around its batches, about
@@ -61,8 +64,13 @@ class Producer:
     """
 
     def __init__(
-        self, settings: ClientSettings, *, sleep: Callable[[float], object] = time.sleep
+        self,
+        settings: ClientSettings,
+        *,
+        begin: Callable[[Coordinator], Transaction] | None = None,
+        sleep: Callable[[float], object] = time.sleep,
     ) -> None:
+        """begin: begins the transaction, with the first record; None: no transaction."""
         self._settings = settings
         self._sleep = sleep
         self._metadata = Cluster(settings)  # a connection with Produce in flight answers no other
@@ -72,6 +80,10 @@ class Producer:
         self._queues = Queues(settings.writing.in_flight)
         self._in_flight: deque[_ProduceInFlight] = deque()  # of all leaders, the oldest first
         self._trouble = "no answer came"
+        self._begin = begin
+        self._coordinator = Coordinator(self._metadata)
+        self._added: set[TopicPartition] = set()
+        self.transaction: Transaction | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -127,7 +139,11 @@ class Producer:
     def _known_encoding(self) -> Encoding:
         if self._encoding is None:
             writing = self._settings.writing
-            producer_id, epoch = self._init_producer_id()
+            if self._begin is None:
+                producer_id, epoch = self._init_producer_id()
+            else:
+                self.transaction = self._begin(self._coordinator)
+                producer_id, epoch = self.transaction.producer_id, self.transaction.epoch
             self._encoding = Encoding(
                 codec=Codec[writing.compression.upper()],
                 level=writing.compression_level,
@@ -135,6 +151,7 @@ class Producer:
                 largest_request=writing.largest_request,
                 producer_id=producer_id,
                 producer_epoch=epoch,
+                transactional=self.transaction is not None,
             )
         return self._encoding
 
@@ -194,6 +211,8 @@ class Producer:
 
     def _send_ready(self) -> None:
         now = time.monotonic()
+        if self.transaction is not None:
+            self._add_partitions(self.transaction, now)
         by_leader: dict[Endpoint, list[TopicPartition]] = {}
         for queue in self._queues:
             if queue.may_send(now):
@@ -210,6 +229,14 @@ class Producer:
                 continue
             self._send_to(connection, wheres, now)
 
+    def _add_partitions(self, transaction: Transaction, now: float) -> None:
+        """Add the partitions to the transaction that are about to have their first batch."""
+        new = [queue.where for queue in self._queues if queue.may_send(now)]
+        new = [where for where in new if where not in self._added]
+        if new:
+            self._coordinator.add(transaction, new)
+            self._added.update(new)
+
     def _send_to(self, connection: Connection, wheres: list[TopicPartition], now: float) -> None:
         writing = self._settings.writing
         largest = max(1, writing.largest_request - _OVERHEAD)
@@ -219,9 +246,15 @@ class Producer:
                 return
             self._in_flight.append(_ProduceInFlight(connection, batches))
             timeout_ms = self._settings.request_timeout_ms
-            request = ProduceRequest(None, ACKS_ALL, timeout_ms, _topic_data(batches))
+            transaction = self.transaction
+            request = ProduceRequest(
+                None if transaction is None else transaction.transactional_id,
+                ACKS_ALL,
+                timeout_ms,
+                _topic_data(batches),
+            )
             try:
-                connection.send(request, at_most=_BY_NAME)
+                connection.send(request, at_most=_BY_NAME if transaction is None else _ADDED)
             except BrokerConnectionError as error:
                 self._lost(connection, error)
                 return

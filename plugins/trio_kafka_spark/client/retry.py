@@ -15,6 +15,7 @@ from trio_kafka_spark.client.errors import (
     REJECTED,
     UNAVAILABLE,
     UNSUPPORTED,
+    FencedError,
     SourceError,
 )
 from trio_kafka_spark.client.settings import ClientSettings
@@ -23,10 +24,21 @@ _JITTER: Final = 0.2  # as Kafka's ExponentialBackoff
 _CONDITIONS: Final = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: NOT_ALLOWED,
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: NOT_ALLOWED,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: NOT_ALLOWED,
     ErrorCode.CORRUPT_MESSAGE: CORRUPT,
     ErrorCode.UNSUPPORTED_VERSION: UNSUPPORTED,
     ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT: UNSUPPORTED,
 }
+
+
+_FENCED: Final = frozenset(
+    {
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.PRODUCER_FENCED,
+    }
+)
 
 
 def named(code: int) -> str:
@@ -50,6 +62,8 @@ def rejected(request: str, code: int) -> SourceError:
 
     request: API, topic and broker, for the message.
     """
+    if code in _FENCED:
+        return FencedError.of(f"{request}: the broker answered {named(code)}")
     condition = REJECTED
     if code in ErrorCode.__members__.values():
         condition = _CONDITIONS.get(ErrorCode(code), REJECTED)

@@ -6,12 +6,15 @@ Source: KafkaSourceProvider and KafkaWriter of spark-sql-kafka-0-10 4.2.0.
 """
 
 import difflib
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Self
 
 from trio_kafka.attributes import frozen
+from trio_kafka_spark.client import values
 from trio_kafka_spark.client.errors import OptionError, SourceError
 from trio_kafka_spark.client.settings import ClientSettings
+from trio_kafka_spark.sink.epochs import Run
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -33,7 +36,14 @@ _CASTS: Final[Mapping[str, str]] = {
     "int": "CAST({0} AS INT)",
     HEADERS: "array(named_struct('key', 'name', 'value', CAST('x' AS BINARY)))",
 }
-_OURS: Final = ("exactlyOnce", "maxRecordsPerSecond", "timestampColumn", "topic")
+_OURS: Final = (
+    "exactlyOnce",
+    "maxRecordsPerSecond",
+    "timestampColumn",
+    "topic",
+    "transactionTimeoutMs",
+    "transactionalIdPrefix",
+)
 # Of the writer of Spark, of the sink of the connector (it has no effect), and of sources: programs
 # give one set of options to both.
 _IGNORED: Final = (
@@ -64,7 +74,33 @@ _IGNORED: Final = (
     "subscribe",
     "subscribePattern",
 )
+_PREFIX: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_SHORTEST_MS: Final = 1000
 _OPTIONS: Final = {name.lower(): name for name in (*_OURS, *_IGNORED)}
+
+
+@frozen(kw_only=True)
+class TransactionOptions:
+    """Options of a write in transactions.
+
+    prefix: of transactional ids and of the topic that holds the lists of epochs. timeout_ms: how
+        long a transaction may be open, from the first record of a task to the commit of the epoch.
+    """
+
+    prefix: str = "trio-kafka-spark"
+    timeout_ms: int = 600_000
+
+    def ids_of_query(self, query: str) -> str:
+        """Return what the transactional ids of all runs of a query begin with."""
+        return f"{self.prefix}-{query}-"
+
+    def ids_of(self, run: Run) -> str:
+        """Return what the transactional ids of a run begin with; partition and attempt follow."""
+        return f"{self.ids_of_query(run.query)}{run.run}-"
+
+    def end_of(self, run: Run) -> str:
+        """Return the transactional id that is known as soon as a run has ended."""
+        return f"{self.ids_of(run)}end"
 
 
 @frozen(kw_only=True)
@@ -75,12 +111,14 @@ class SinkOptions:
     records_per_second: the most that one task writes; None: no limit.
     timestamp_column: a column whose values become the records' timestamps; None: the time of the
         write.
+    transactions: None: the write is at least once.
     """
 
     client: ClientSettings
     topic: str | None = None
     records_per_second: float | None = None
     timestamp_column: str | None = None
+    transactions: TransactionOptions | None = None
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> Self:
@@ -93,12 +131,12 @@ class SinkOptions:
             if lower not in _OPTIONS:
                 raise OptionError(key, _unknown(lower))
             ours[lower] = value
-        _refuse_exactly_once(ours.get("exactlyonce", "false"))
         return cls(
             client=ClientSettings.from_options(options, for_writing=True),
             topic=ours.get("topic"),
             records_per_second=_rate(ours.get("maxrecordspersecond")),
             timestamp_column=ours.get("timestampcolumn"),
+            transactions=_transactions(ours),
         )
 
 
@@ -159,16 +197,32 @@ def _unknown(name: str) -> str:
     return f"is no option of this sink{hint}"
 
 
-def _refuse_exactly_once(value: str) -> None:
-    word = value.strip().lower()
-    if word not in ("true", "false"):
-        raise OptionError("exactlyOnce", f"{value!r}: want true or false")
-    if word == "true":
+def _transactions(options: Mapping[str, str]) -> TransactionOptions | None:
+    """Options of transactions, checked also where `exactlyOnce` is false."""
+    default = TransactionOptions()
+    prefix = options.get("transactionalidprefix", default.prefix)
+    if not _PREFIX.fullmatch(prefix):
         raise OptionError(
-            "exactlyOnce",
-            "is not supported: it needs transactions, which this version does not have."
-            " Writes are at least once: a task that runs again writes its records again",
+            "transactionalIdPrefix",
+            f"{prefix!r}: want 1 to 100 letters, digits, dots, underscores or hyphens: it begins"
+            " the name of a topic",
         )
+    timeout_ms = _parsed("transactionTimeoutMs", values.integer(_SHORTEST_MS), options)
+    if not _parsed("exactlyOnce", values.flag, options):
+        return None
+    if not isinstance(timeout_ms, int):
+        timeout_ms = default.timeout_ms
+    return TransactionOptions(prefix=prefix, timeout_ms=timeout_ms)
+
+
+def _parsed(name: str, parse: values.Parser, options: Mapping[str, str]) -> object:
+    value = options.get(name.lower())
+    if value is None:
+        return None
+    try:
+        return parse(value)
+    except ValueError as error:
+        raise OptionError(name, str(error)) from None
 
 
 def _rate(value: str | None) -> float | None:

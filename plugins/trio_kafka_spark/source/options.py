@@ -52,7 +52,7 @@ OPTIONS: Final = (
     "pushdown",
 )
 # Options of the writing half: one dictionary may serve both, as with the connector.
-OF_WRITES: Final = ("topic", "exactlyOnce")
+OF_WRITES: Final = ("topic", "exactlyOnce", "transactionTimeoutMs", "transactionalIdPrefix")
 _BOOTSTRAP: Final = "kafka.bootstrap.servers"
 _DURATION: Final = re.compile(r"(-?[0-9]+)\s*([a-z]+)?")
 _SECONDS: Final[Mapping[str, float]] = {

@@ -8,6 +8,7 @@ from typing import Final
 from tests.benchmarks.bounds import at_most, times_other
 from tests.benchmarks.connection import keep_asking
 from tests.benchmarks.figures import Figure, Figures
+from tests.benchmarks.leaf import switched
 from tests.benchmarks.members import (
     COMMIT_VERSION,
     KINDS,
@@ -124,11 +125,30 @@ def heartbeats(
     }
 
 
-@row("group-load-100000", at_most("load", must=15, aim=10), groups=100, partitions=1000)
-def load(target: Target, groups: int, partitions: int) -> Figures:
+@row(
+    "group-load-100000",
+    at_most("load", must=15, aim=10),
+    groups=100,
+    partitions=1000,
+    compiled=False,
+)
+@row(
+    "group-load-100000-leaf",
+    at_most("load", must=10, aim=7),
+    groups=100,
+    partitions=1000,
+    compiled=True,
+)
+def load(target: Target, groups: int, partitions: int, compiled: bool) -> Figures:
     """What a coordinator reads at its start, as it counts itself."""
     if target.broker.start is None:
         raise NotApplicableError("it runs already")
+    with switched(on=compiled):
+        return _load(target, groups, partitions)
+
+
+def _load(target: Target, groups: int, partitions: int) -> Figures:
+    assert target.broker.start is not None
     names = [group_name("load") for _ in range(groups)]
     with TemporaryDirectory(dir=target.directory) as directory:
         with target.broker.start(Path(directory)) as broker, crowd(broker.address, 1) as them:

@@ -6,10 +6,11 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, join, sync
 from tests.broker.kit import config_of
-from trio_kafka.broker.parts.groups import GROUPS_TASK, concerns_groups
+from trio_kafka.broker.parts.groups import FOLLOWED, GROUPS_TASK
 from trio_kafka.errors import ErrorCode
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
+from trio_kafka.metadata.publisher import changes
 from trio_kafka.metadata.replay import replay
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
@@ -125,7 +126,7 @@ TOPIC = TopicRecord(name="t", topic_id=bytes(15) + b"t")
 def test_groups_get_changes_of_topics_brokers_features_and_their_own_settings(
     records: list[MetadataRecord], expected: bool
 ) -> None:
-    assert concerns_groups(delta_of(*records)) is expected
+    assert changes(delta_of(*records), FOLLOWED) is expected
 
 
 def test_groups_get_deleted_topics() -> None:
@@ -133,4 +134,4 @@ def test_groups_get_deleted_topics() -> None:
     delta = MetadataDelta(before)
     replay(delta, RemoveTopicRecord(topic_id=TOPIC.topic_id))
 
-    assert concerns_groups(delta)
+    assert changes(delta, FOLLOWED)

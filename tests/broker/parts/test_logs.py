@@ -1,5 +1,6 @@
 """The logs of all partitions as a part of the node."""
 
+from tests.apis.kit import broker, write
 from tests.broker.kit import APIS, config_of, content_of, live_once
 from trio_kafka.broker import Broker
 from trio_kafka.model import TopicPartition
@@ -25,3 +26,19 @@ async def test_partition_in_two_directories_is_served_from_the_directory_in_the_
     assert found is not None
     assert found.path == where
     assert not stray.startswith(f"{where}/")
+
+
+async def test_partition_names_its_topic_as_soon_as_a_record_is_acknowledged(
+    autojump_clock,
+) -> None:
+    """A kill may come then. Apache Kafka would set a directory without the file aside."""
+    async with broker() as served:
+        await served.create_topic("t", partitions=2)
+        await write(served, "t", b"value")
+
+        log, other = (served.broker.logs.get(TopicPartition("t", number)) for number in (0, 1))
+        assert log is not None
+        assert other is not None
+        assert log.unsynced.owed  # no sync has written it yet
+        assert "partition.metadata" in log.directory.names()
+        assert "partition.metadata" not in other.directory.names()

@@ -5,8 +5,11 @@ from trio.testing import MockClock
 
 from tests.broker.kit import APIS, config_of, fill, live_once, produce
 from trio_kafka.broker import Broker
+from trio_kafka.broker.parts.replicas import checks_every_record
+from trio_kafka.config.load import broker_config
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.metadata.image import ConfigResourceType
+from trio_kafka.records.leaf import leaf
 from trio_kafka.replication.moves.moves import LogMoves
 
 RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
@@ -24,6 +27,24 @@ async def test_existing_replicas_are_opened_at_the_start_and_new_replicas_are_cr
 
         assert broker.replicas.partition("t", 0).local_log().end_offset == 2
         assert broker.replicas.partition("new", 0).local_log().end_offset == 1
+
+
+async def test_every_record_is_checked_by_default_only_if_the_compiled_leaf_is_installed(
+    world, autojump_clock: MockClock
+) -> None:
+    compiled = leaf() is not None
+    for config, is_full in (
+        ({}, compiled),
+        ({"trio.record.validation": "auto"}, compiled),
+        ({"trio.record.validation": "header"}, False),
+        ({"trio.record.validation": "full"}, True),
+    ):
+        validation = broker_config(config).trio_record_validation
+        assert checks_every_record(validation) is is_full
+
+    async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+        await fill(broker, "t")
+        assert broker.replicas.partition("t", 0).settings.walk is compiled
 
 
 async def test_replica_move_rate_follows_its_setting(world, autojump_clock: MockClock) -> None:

@@ -3,10 +3,11 @@
 from trio.testing import MockClock
 
 from tests.apis.transactional_ids import ID, begin, serve_transactions, state_of
-from trio_kafka.broker.parts.transactions import TRANSACTIONS_TASK, concerns_transactions
+from trio_kafka.broker.parts.transactions import FOLLOWED, TRANSACTIONS_TASK
 from trio_kafka.coordinators.transactions.coordinator import TransactionCoordinator
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.metadata.publisher import changes
 from trio_kafka.metadata.replay import replay
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.producer_ids import ProducerIdsRecord
@@ -47,5 +48,5 @@ def test_features_concern_transactions_and_producer_ids_do_not() -> None:
     replay(features, FeatureLevelRecord(name="transaction.version", feature_level=1))
     replay(producer_ids, ProducerIdsRecord(1, 1, 1000))
 
-    assert concerns_transactions(features)
-    assert not concerns_transactions(producer_ids)
+    assert changes(features, FOLLOWED)
+    assert not changes(producer_ids, FOLLOWED)

@@ -5,14 +5,21 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import (
+    AIOKafkaConsumer,
+    AIOKafkaProducer,
+    ConsumerRebalanceListener,
+    TopicPartition,
+)
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import KafkaError, for_code
 
 from tests.clients.program import (
     NEW_TOPICS_MS,
+    Ownership,
     Span,
     Step,
     StepError,
@@ -26,6 +33,7 @@ from tests.clients.records import Found, Record, as_found, load_records, save_fo
 
 TIMEOUT_S = 30
 DEFAULT_CONFIG = 5
+ASSIGNORS = {"range": RangePartitionAssignor, "sticky": StickyPartitionAssignor}
 
 AdminStep = Callable[[AIOKafkaAdminClient, Step], Awaitable[Any]]
 
@@ -165,12 +173,14 @@ async def subscribe(step: Step) -> int:
         auto_offset_reset="earliest",
         session_timeout_ms=step["session_ms"],
         heartbeat_interval_ms=step["session_ms"] // 6,
-        partition_assignment_strategy=[RangePartitionAssignor],
+        partition_assignment_strategy=[ASSIGNORS[step["assignor"]]],
     )
+    ownership = Ownership(step)
+    listener = Listener(ownership)
     if is_expression(step):
-        client.subscribe(pattern=step["topic"])
+        client.subscribe(pattern=step["topic"], listener=listener)
     else:
-        client.subscribe([step["topic"]])
+        client.subscribe([step["topic"]], listener=listener)
     await client.start()
     count = 0
     try:
@@ -181,8 +191,22 @@ async def subscribe(step: Step) -> int:
                 with suppress(KafkaError):
                     await client.commit()
     finally:
+        ownership.note("revoked", (at.partition for at in client.assignment()))  # no hook says so
         await client.stop()
     return count
+
+
+class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
+    """Writes down which partitions the member has."""
+
+    def __init__(self, ownership: Ownership) -> None:
+        self._ownership = ownership
+
+    async def on_partitions_assigned(self, assigned: list[TopicPartition]) -> None:
+        self._ownership.note("assigned", (at.partition for at in assigned))
+
+    async def on_partitions_revoked(self, revoked: list[TopicPartition]) -> None:
+        self._ownership.note("revoked", (at.partition for at in revoked))
 
 
 async def found_by(

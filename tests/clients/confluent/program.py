@@ -1,6 +1,6 @@
 """confluent-kafka (librdkafka): all steps."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -26,6 +26,7 @@ from confluent_kafka.admin import (
 
 from tests.clients.program import (
     NEW_TOPICS_MS,
+    Ownership,
     Span,
     Step,
     StepError,
@@ -185,15 +186,24 @@ def subscribe(step: Step) -> int:
         how = {
             "session_timeout_ms": step["session_ms"],
             "heartbeat_interval_ms": step["session_ms"] // 6,
-            "partition_assignment_strategy": "range",
+            "partition_assignment_strategy": step["assignor"],
         }
     how |= {"group_id": step["group"], "auto_offset_reset": "earliest"}
     if is_expression(step):  # which librdkafka knows by its `^`
         how["topic_metadata_refresh_interval_ms"] = NEW_TOPICS_MS
     consumer = Consumer(settings(step, enable_auto_commit=False, **how))
-    count = 0
+    count, ownership = 0, Ownership(step)
+
+    def noted(event: str) -> Callable[[Consumer, list[TopicPartition]], None]:
+        return lambda _, partitions: ownership.note(event, (p.partition for p in partitions))
+
     try:
-        consumer.subscribe([step["topic"]])
+        consumer.subscribe(
+            [step["topic"]],
+            on_assign=noted("assigned"),
+            on_revoke=noted("revoked"),
+            on_lost=noted("lost"),
+        )
         with path(step).open("a") as file:
             while not stopped(step):
                 messages = [m for m in consumer.consume(500, timeout=0.2) if not m.error()]

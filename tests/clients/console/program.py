@@ -1,4 +1,6 @@
-"""Apache Kafka's command-line tools: all steps, a JVM for each question.
+"""Apache Kafka's command-line tools: all steps.
+
+The console producer and consumer have a JVM for each question, the other tools share one.
 
 Records are text without line breaks: a line of the console producer is headers, key and value.
 """
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.clients.build import APACHE_KAFKA, clients_cache, jar_directory
+from tests.clients.kafka_tools.jvm import Done, ask_tool
 from tests.clients.program import Step, StepError, path, serve, spans
 from tests.clients.records import Found, Record, load_records, save_found
 
@@ -35,6 +38,17 @@ CODES = {
 
 def run(name: str, *arguments: str, stdin: str = "") -> str:
     """What a tool prints. StepError if it failed, or told of an error."""
+    alone = "Console" in name  # it reads standard input, or waits for records at its end
+    done = ask_alone(name, *arguments, stdin=stdin) if alone else ask_tool(name, *arguments)
+    codes = [code for name, code in CODES.items() if name in done.errors + done.printed[:100_000]]
+    if done.status or codes:
+        message = f"{name}: {done.printed[-2000:]}{done.errors}"
+        raise StepError(codes[0] if codes else -1, message)
+    return done.printed
+
+
+def ask_alone(name: str, *arguments: str, stdin: str) -> Done:
+    """Run a tool in a JVM of its own."""
     with brief_start(name) as environment:
         done = subprocess.run(
             [APACHE_KAFKA / "tool.sh", name, *arguments],
@@ -44,11 +58,7 @@ def run(name: str, *arguments: str, stdin: str = "") -> str:
             check=False,
             env=environment,
         )
-    printed, said = done.stdout.decode(), done.stderr.decode()
-    codes = [code for name, code in CODES.items() if name in said + printed[:100_000]]
-    if done.returncode or codes:
-        raise StepError(codes[0] if codes else -1, f"{name}: {printed[-2000:]}{said}")
-    return printed
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @contextmanager
@@ -65,8 +75,14 @@ def brief_start(name: str) -> Iterator[dict[str, str]]:
         new.rename(archive)
 
 
+def keep_classes(name: str) -> None:
+    """Start a tool for nothing, if its classes are not kept yet: later starts take half the CPU."""
+    if not (archives() / f"{name}.jsa").exists():
+        ask_alone(name, "--version", stdin="")
+
+
 def jvm_options(name: str) -> list[str]:
-    """Return the JVM's options for one start of a tool, with its classes of an earlier `run`."""
+    """Return the JVM's options for one start of a tool, with its classes of an earlier start."""
     archive = archives() / f"{name}.jsa"
     return [*JVM.split(), *([f"-XX:SharedArchiveFile={archive}"] if archive.exists() else [])]
 

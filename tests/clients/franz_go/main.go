@@ -41,6 +41,11 @@ type Step struct {
 	Expression bool              `json:"expression"`
 	SessionMs  int64             `json:"session_ms"`
 	Until      string            `json:"until"`
+	ID         string            `json:"id"`
+	To         string            `json:"to"`
+	TimeoutMs  int64             `json:"timeout_ms"`
+
+	Transactions []Transaction `json:"transactions"`
 }
 
 type taken func(context.Context, *kgo.Client, Step) (any, error)
@@ -63,6 +68,9 @@ var steps = map[string]taken{
 func take(step Step) (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
+	if transactional := transactionalSteps[step.Do]; transactional != nil {
+		return transactional(ctx, step) // its clients are its own
+	}
 	options := []kgo.Opt{kgo.SeedBrokers(step.Bootstrap), kgo.DisableClientMetrics()}
 	switch step.Do {
 	case "produce":

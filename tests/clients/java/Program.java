@@ -31,7 +31,11 @@ public final class Program {
             Map.entry("offsets", Administer::offsets),
             Map.entry("produce", Transfer::produce),
             Map.entry("read", Transfer::read),
-            Map.entry("subscribe", Transfer::subscribe));
+            Map.entry("subscribe", Transfer::subscribe),
+            Map.entry("transact", Transact::transact),
+            Map.entry("copy", Transact::copy),
+            Map.entry("fence", Transact::fence),
+            Map.entry("expire", Transact::expire));
 
     public static void main(String[] arguments) throws Exception {
         PrintStream results = new PrintStream(System.out, true, StandardCharsets.UTF_8);

@@ -18,8 +18,10 @@ import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.RangeAssignor;
+import org.apache.kafka.clients.consumer.StickyAssignor;
 import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
@@ -27,6 +29,7 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -36,6 +39,10 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 final class Transfer {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final int NEW_TOPICS_MS = 1000; // how often a member looks for topics that have come
+    private static final Map<String, String> ASSIGNORS = Map.of(
+            "range", RangeAssignor.class.getName(),
+            "sticky", StickyAssignor.class.getName(),
+            "cooperative-sticky", CooperativeStickyAssignor.class.getName());
 
     static JsonNode produce(JsonNode step) throws Exception {
         Map<String, Object> settings = Map.of(
@@ -123,17 +130,19 @@ final class Transfer {
             settings.put(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, sessionMs);
             settings.put(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, sessionMs / 6);
             settings.put(
-                    ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG, RangeAssignor.class.getName());
+                    ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG,
+                    ASSIGNORS.get(step.get("assignor").asText()));
         }
         Path until = Path.of(step.get("until").asText());
         int count = 0;
         ByteArrayDeserializer bytes = new ByteArrayDeserializer();
-        try (Consumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings, bytes, bytes);
+        try (Ownership ownership = new Ownership(step); // closed last: the consumer's end revokes
+                Consumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings, bytes, bytes);
                 BufferedWriter lines = Files.newBufferedWriter(
                         Path.of(step.get("file").asText()),
                         StandardOpenOption.CREATE,
                         StandardOpenOption.APPEND)) {
-            subscribe(consumer, step);
+            subscribe(consumer, step, ownership);
             while (!Files.exists(until)) {
                 for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(200))) {
                     lines.write(row(record) + "\n");
@@ -142,7 +151,7 @@ final class Transfer {
                 lines.flush();
                 try {
                     consumer.commitSync();
-                } catch (CommitFailedException | RetriableException refused) {
+                } catch (CommitFailedException | RebalanceInProgressException | RetriableException refused) {
                     // A rebalance: it is read again from where it was committed.
                 }
             }
@@ -151,14 +160,15 @@ final class Transfer {
     }
 
     /** By an expression the broker looks for topics, in the classic protocol the client itself. */
-    private static void subscribe(Consumer<byte[], byte[]> consumer, JsonNode step) {
+    private static void subscribe(
+            Consumer<byte[], byte[]> consumer, JsonNode step, Ownership ownership) {
         String topic = step.get("topic").asText();
         if (!step.get("expression").asBoolean()) {
-            consumer.subscribe(List.of(topic));
+            consumer.subscribe(List.of(topic), ownership);
         } else if (step.get("protocol").asText().equals("classic")) {
-            consumer.subscribe(Pattern.compile(topic));
+            consumer.subscribe(Pattern.compile(topic), ownership);
         } else {
-            consumer.subscribe(new SubscriptionPattern(topic));
+            consumer.subscribe(new SubscriptionPattern(topic), ownership);
         }
     }
 

@@ -9,6 +9,7 @@ const lz4 = require('lz4js')
 const xxhash = require('lz4js/xxh32.js')
 const snappy = require('snappyjs')
 const { ZstdCodec } = require('zstd-codec')
+const transactions = require('./transactions.js')
 
 const CODECS = {
   none: CompressionTypes.None,
@@ -218,6 +219,7 @@ async function subscribe(step) {
 }
 
 const STEPS = {
+  ...transactions(kafka),
   create_topic: administer(createTopic),
   create_partitions: administer(createPartitions),
   delete_topic: administer(deleteTopic),

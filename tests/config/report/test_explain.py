@@ -1,5 +1,6 @@
 import pytest
 
+from tests.lanes import together
 from trio_kafka.config.catalogue import every_setting
 from trio_kafka.config.dynamic import Layers
 from trio_kafka.config.load import load, options
@@ -89,7 +90,7 @@ def test_an_explanation_hides_secrets_and_shows_provider_variables_as_written():
     assert "secret" not in str(found)
 
 
-@pytest.mark.parametrize("name", sorted(every_setting()))
+@together(every_setting())
 def test_every_broker_setting_can_be_explained(name):
     found = told(name)
 
@@ -98,7 +99,7 @@ def test_every_broker_setting_can_be_explained(name):
     assert shown_value(name, layers())
 
 
-@pytest.mark.parametrize("name", sorted(TOPIC_SETTINGS))
+@together(TOPIC_SETTINGS)
 def test_every_topic_setting_can_be_explained(name):
     found = dict(explain_topic(name, layers()))
 

@@ -27,12 +27,19 @@ from trio_kafka.protocol.messages.k19_create_topics import (
     CreateTopicsRequest,
 )
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
+from trio_kafka.protocol.messages.k24_add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from trio_kafka.protocol.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest
 from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
 )
 from trio_kafka.protocol.messages.k43_elect_leaders import ElectLeadersRequest
 from trio_kafka.protocol.messages.k43_elect_leaders import TopicPartitions as ElectTopicPartitions
+from trio_kafka.protocol.messages.k65_describe_transactions import DescribeTransactionsRequest
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,
@@ -118,6 +125,21 @@ def produce(*topics: tuple[str, list[int]]) -> ProduceRequest:
             ),
             [Names(topic="t"), Names(group="g"), Names()],
         ),
+        (
+            AddPartitionsToTxnRequest(
+                v3_and_below_transactional_id="x",
+                v3_and_below_topics=[AddPartitionsToTxnTopic("t", [0, 1])],
+            ),
+            [Names(topic="t", partition=n, transactional_id="x") for n in (0, 1)],
+        ),
+        (
+            AddPartitionsToTxnRequest(
+                [AddPartitionsToTxnTransaction("x", topics=[AddPartitionsToTxnTopic("t", [2])])]
+            ),
+            [Names(topic="t", partition=2, transactional_id="x")],
+        ),
+        (DescribeTransactionsRequest(["x"]), [Names(transactional_id="x")]),
+        (AddOffsetsToTxnRequest("x", group_id="g"), [Names(transactional_id="x", group="g")]),
         (
             ElectLeadersRequest(topic_partitions=[ElectTopicPartitions("e", [7])]),
             [Names(topic="e", partition=7)],

@@ -23,6 +23,7 @@ from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k08_offset_commit import OffsetCommitRequest
 from trio_kafka.purgatory import Delayed
 from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.lasting_objects import LASTING_GROWTH
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import fault_on, simulated_world
 
@@ -74,6 +75,17 @@ async def test_every_partition_led_by_this_broker_has_an_active_shard(
         assert sorted(runtime.shards) == list(range(7))
         assert {shard.state for shard in runtime.shards.values()} == {ShardState.ACTIVE}
         assert runtime.count == 7
+
+
+async def test_load_of_a_shard_is_announced_to_the_garbage_collector(
+    autojump_clock: MockClock,
+) -> None:
+    before = LASTING_GROWTH.ended
+    async with broker({"offsets.topic.num.partitions": "3"}) as served:
+        await serve(served)
+        await settle()
+
+    assert (LASTING_GROWTH.under_way, LASTING_GROWTH.ended - before) == (0, 3)
 
 
 async def test_committed_offsets_survive_a_restart(autojump_clock: MockClock) -> None:

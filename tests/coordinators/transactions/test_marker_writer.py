@@ -125,6 +125,51 @@ async def test_refused_partitions_alone_are_tried_again(autojump_clock: MockCloc
         assert running.written == [TRANSACTION]
 
 
+async def test_markers_of_many_partitions_are_written_in_order_a_few_in_a_turn_of_the_loop(
+    autojump_clock: MockClock,
+) -> None:
+    many = frozenset(TopicPartition("t", number) for number in range(1000))
+    transaction = evolve(TRANSACTION, partitions=many)
+    async with writing() as running:
+        running.writer.send(transaction)
+        await wait_all_tasks_blocked()
+
+        parts = [marker.partitions for marker in running.leaders.markers]
+        assert max(map(len, parts)) <= 50
+        assert [at.partition for part in parts for at in part] == list(range(1000))
+        assert running.written == [transaction]
+
+
+async def test_refused_partitions_do_not_keep_the_others_from_their_markers(
+    autojump_clock: MockClock,
+) -> None:
+    many = frozenset(TopicPartition("t", number) for number in range(1000))
+
+    class HalfLed(Leaders):
+        """Partitions with an even number have no leader here."""
+
+        def write(self, marker: TransactionMarker) -> Eventual[Results]:
+            self.markers.append(marker)
+            return {
+                at: ErrorCode.NONE if at.partition % 2 else NOT_LEADER for at in marker.partitions
+            }
+
+    async with writing() as running:
+        leaders = HalfLed()
+        running.writer._markers = leaders
+        running.writer.send(evolve(TRANSACTION, partitions=many))
+        await wait_all_tasks_blocked()
+
+        progress = running.writer.progress(ID)
+        assert progress is not None
+        assert {at.partition for at in progress.remaining} == set(range(0, 1000, 2))
+        assert progress.errors == {NOT_LEADER}
+        assert len(leaders.markers) == 20  # each once, then a pause
+
+        await trio.sleep(0.03)
+        assert len(leaders.markers) == 30  # those that were refused, once more
+
+
 async def test_pause_between_tries_grows_to_one_second(autojump_clock: MockClock) -> None:
     refusals = [dict.fromkeys((FIRST, SECOND), NOT_LEADER) for _ in range(20)]
     async with writing(*refusals) as running:

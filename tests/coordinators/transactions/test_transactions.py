@@ -1,5 +1,6 @@
 """The machine of a shard: reloads, completions that come late or are refused, the tree."""
 
+import gc
 from functools import partial
 
 import pytest
@@ -12,13 +13,16 @@ from tests.coordinators.transactions.kit import (
     check_invariants,
 )
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord
-from trio_kafka.coordinators.shards.protocols import WaitTimes
-from trio_kafka.coordinators.transactions.records import tombstone
+from trio_kafka.coordinators.transactions.records import (
+    TRANSACTION_RECORDS,
+    tombstone,
+    transaction_record,
+)
 from trio_kafka.coordinators.transactions.states import TransactionState
-from trio_kafka.coordinators.transactions.transactions import markers_written
+from trio_kafka.coordinators.transactions.transaction import Transaction
+from trio_kafka.coordinators.transactions.transactions import Transactions, markers_written
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
-from trio_kafka.introspect.waits import Subject
 from trio_kafka.protocol.stored.transactions import TransactionLogKey, TransactionLogValue
 from trio_kafka.scheduling.chunked_work import whole
 
@@ -35,6 +39,54 @@ def test_markers_of_a_prepared_transaction_are_sent_again_after_a_reload() -> No
     ]
     kit.write_markers()
     assert kit.state is TransactionState.COMPLETE_COMMIT
+
+
+def test_markers_of_many_transactions_are_sent_in_small_steps_after_a_reload() -> None:
+    sent = list[Transaction]()
+    machine = Transactions(sent.append, {})
+    for number in range(1000):
+        state = Transaction(
+            transactional_id=f"id-{number}",
+            producer_id=number,
+            timeout_ms=1,
+            state=TransactionState.PREPARE_COMMIT,
+        )
+        machine.replay(transaction_record(state, 2))
+
+    follow_up, sizes = whole(machine.loaded(0)).committed, []
+    while follow_up is not None:
+        before = len(sent)
+        follow_up = follow_up(0).committed
+        sizes.append(len(sent) - before)
+
+    assert [each.producer_id for each in sent] == list(range(1000))
+    assert max(sizes) <= 100
+
+
+def test_an_idle_id_is_one_object_for_the_garbage_collector() -> None:
+    machine = Transactions(lambda _transaction: None, {})
+    encoded = [
+        TRANSACTION_RECORDS.encode(
+            transaction_record(
+                Transaction(
+                    transactional_id=f"id-{number}",
+                    producer_id=number,
+                    timeout_ms=1,
+                    state=TransactionState.COMPLETE_COMMIT,
+                ),
+                2,
+            )
+        )
+        for number in range(1000)
+    ]
+    gc.collect()
+    before = len(gc.get_objects())
+
+    for key, value in encoded:
+        machine.replay(TRANSACTION_RECORDS.decode(key, value))
+
+    gc.collect()
+    assert len(gc.get_objects()) - before < 1050
 
 
 def test_open_and_completed_transactions_send_nothing_after_a_reload() -> None:
@@ -110,23 +162,20 @@ def test_tree_shows_each_id_with_its_state() -> None:
 
     (node,) = kit.machine.nodes(Node("parent", "part"))
 
-    assert node.name == ID
+    assert (node.name, node.kind) == (ID, "transaction")
     assert node.figures()["state"] == "Ongoing"
 
 
-def test_parked_request_waits_for_the_markers_until_it_is_given_up() -> None:
+def test_tree_shows_ids_with_an_open_transaction_first_and_counts_those_that_it_omits() -> None:
     kit = TransactionsKit()
-    identity = kit.ongoing(FIRST)
-    kit.end(identity)
-    ticket = kit.submit_add(identity, FIRST)
-    times = WaitTimes(5.0, 0, {("parked", ID): 5.1}.get)
+    for number in range(200):
+        kit.initialize(name=f"id-{number:03}")
+    kit.ongoing(FIRST)
 
-    (wait,) = kit.machine.waits(ID, ticket, times)
+    *nodes, more = kit.machine.nodes(Node("parent", "part"))
 
-    assert (wait.cause, wait.on) == ("change", Subject("partition", "t-0"))
-    assert wait.left_s == pytest.approx(0.1)
-    assert kit.machine.waits(ID, object(), times) == ()
-    assert kit.machine.waits("other", ticket, times) == ()
+    assert [node.name for node in nodes] == [ID, *(f"id-{number:03}" for number in range(199))]
+    assert more.name == "1 more transactional ids"
 
 
 def test_closed_machine_holds_nothing() -> None:

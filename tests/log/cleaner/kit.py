@@ -16,7 +16,8 @@ from trio_kafka.log.cleaner.job import (
 )
 from trio_kafka.log.cleaner.rebuilding import rebuilt
 from trio_kafka.log.files.names import LOG, TRANSACTION_INDEX, offset_file
-from trio_kafka.log.index.transaction import ENTRY, AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
+from trio_kafka.log.index.transaction import ENTRY
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import (
     NO_PRODUCER,

@@ -1,7 +1,6 @@
 """Apache Kafka's own cleaner and ours clean the same log: the same batches remain."""
 
 import random
-import shutil
 import time
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.benchmarks.brokers import apache_kafka_command
+from tests.installed import APACHE_KAFKA, need_or_skip
 from tests.log.cleaner.kit import (
     cleaned_batches,
     cleaned_transactions,
@@ -109,9 +109,7 @@ def active_producers(log: Written) -> dict[int, LastRecord]:
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_cleaner_and_apache_kafkas_cleaner_keep_the_same_batches(tmp_path: Path) -> None:
-    for program in ("java", "mvn", "flock"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
+    need_or_skip(*APACHE_KAFKA)
     logs = [Written() for _ in SEEDS]
     chances = [random.Random(seed) for seed in SEEDS]
     disabled = "log.cleaner.enable=false"

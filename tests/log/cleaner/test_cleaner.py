@@ -9,7 +9,7 @@ from trio_kafka.log.cleaner.runner import Progress
 from trio_kafka.log.cleaner.selection import examine
 from trio_kafka.log.cleaner.settings import CleanerSettings
 from trio_kafka.log.files.checkpoints import RECOVERY_POINTS, read_offsets
-from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
 
 
 async def dirty_log(world, **settings):

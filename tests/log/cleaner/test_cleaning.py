@@ -39,7 +39,7 @@ from trio_kafka.log.cleaner.job import (
 )
 from trio_kafka.log.cleaner.key_map import BYTES_PER_KEY
 from trio_kafka.log.files.names import LOG, offset_file
-from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
 from trio_kafka.records.batch import ProducerFields, Record, iterate_headers
 from trio_kafka.records.columnar.key_table import SLOT_BYTES
 from trio_kafka.records.compression import Codec

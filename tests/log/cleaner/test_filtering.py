@@ -16,7 +16,7 @@ from tests.log.cleaner.kit import (
     write_segments,
 )
 from trio_kafka.log.cleaner.job import CleaningJob, LastRecord
-from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
 from trio_kafka.records.batch import ProducerFields, Record
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import HEADER_SIZE, TRANSACTIONAL

@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.benchmarks.brokers import apache_kafka_command
+from tests.installed import APACHE_KAFKA, need_or_skip
 from tests.log.cleaner.logs import (
     all_pairs,
     content,
@@ -84,9 +85,7 @@ def read_topic(kafka: BrokerProcess) -> list[tuple[int, str, str | None]]:
 async def test_apache_kafka_reads_and_compacts_a_log_that_this_broker_compacted(
     tmp_path: Path,
 ) -> None:
-    for program in ("java", "mvn", "flock"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
+    need_or_skip(*APACHE_KAFKA)
     ours = tmp_path / "ours"
     expected = await compacted_log(ours)
     disabled = "log.cleaner.enable=false"

@@ -16,7 +16,7 @@ from trio_kafka.log.cleaner.new_segment import NewSegment
 from trio_kafka.log.cleaner.pace import Pace
 from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
 from trio_kafka.log.files.operations import AppendBytes, run_now
-from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
 from trio_kafka.log.segment import Segment
 from trio_kafka.records.batch import ProducerFields, Record
 

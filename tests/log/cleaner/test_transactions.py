@@ -2,7 +2,7 @@ import pytest
 
 from tests.log.cleaner.kit import data_batch, header_of, marker_batch
 from trio_kafka.log.cleaner.transactions import Transactions
-from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
 from trio_kafka.records.batch import ProducerFields, Record
 from trio_kafka.records.control import ControlType
 from trio_kafka.records.header import TRANSACTIONAL, BatchHeader

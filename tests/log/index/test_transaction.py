@@ -3,8 +3,9 @@ import pytest
 from tests.log.kit import content_of, fill, sample
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_in_threads, run_now
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
 from trio_kafka.log.index.entries import CorruptIndexError
-from trio_kafka.log.index.transaction import AbortedTransaction, TransactionIndex
+from trio_kafka.log.index.transaction import TransactionIndex
 
 NAME = "00000000000000000005.txnindex"
 ABORTED = [
@@ -94,7 +95,8 @@ async def test_transactions_between_two_offsets_are_those_with_records_or_marker
     for aborted in ABORTED:
         index.append(aborted)
 
-    between = [run_now(index.between(*pair)) for pair in ((5, 7), (12, 18), (12, 19), (29, 40))]
+    pairs = [run_now(index.between(*pair)) for pair in ((5, 7), (12, 18), (12, 19), (29, 40))]
+    between = [(list(aborted), is_complete) for aborted, is_complete in pairs]
 
     first, second = ABORTED
     assert between == [([first], True), ([], True), ([second], True), ([], False)]

@@ -260,16 +260,23 @@ async def test_future_log_of_an_earlier_topic_is_deleted_at_load(world, autojump
     assert names(world, "/b") == ["t-0-delete"]
 
 
-async def test_future_log_that_was_never_synced_is_deleted_at_load(world, autojump_clock) -> None:
-    """It may be that of a topic of this name that was deleted, whose deletion was lost."""
+@pytest.mark.parametrize("records", [0, 1])
+async def test_future_log_that_was_never_synced_is_deleted_at_load_if_it_is_empty(
+    world, autojump_clock, records: int
+) -> None:
+    """It may be that of a topic of this name that was deleted, whose deletion was lost. The first
+    record brings the topic's id along.
+    """
     logs = await two(world)
     here, there = logs.directories
     await sync(logs.create(T0, TOPIC_ID, SMALL, directory=here))
-    append(logs.create_future(there, T0, TOPIC_ID, config=SMALL, start_offset=0), batch(1))
+    future = logs.create_future(there, T0, TOPIC_ID, config=SMALL, start_offset=0)
+    for _ in range(records):
+        append(future, batch(1))
 
     logs = await next_life(world, logs)
 
-    assert len(logs.futures) == 0
+    assert len(logs.futures) == records
 
 
 async def test_future_log_replaces_a_log_of_an_earlier_topic_at_load(world, autojump_clock) -> None:

@@ -17,12 +17,14 @@ async def test_table_and_directories_agree_after_each_change(world, autojump_clo
     assert (here.logs, here.futures) == ({T0: log}, {})
     assert (there.logs, there.futures) == ({}, {T0: future})
     assert (logs.logs, logs.futures) == ((log,), (future,))
+    assert [logs.figures()[kind] for kind in ("logs", "futures")] == [1, 1]
 
     logs.promote(T0)
 
     assert (here.logs, here.futures) == ({}, {})
     assert (there.logs, there.futures) == ({T0: future}, {})
     assert (logs.logs, logs.futures) == ((future,), ())
+    assert [logs.figures()[kind] for kind in ("logs", "futures")] == [1, 0]
     assert logs.directory_of(T0) is there
     assert logs.directory_of(T0, is_future=True) is None
 

@@ -118,6 +118,28 @@ def test_encode_uses_the_given_compression_level_and_refuses_an_unknown_level() 
         encode(columns, codec=Codec.ZSTD, level=99, timestamp_ms=0)
 
 
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+@pytest.mark.parametrize("transactional", [False, True])
+def test_each_batch_says_whether_it_is_part_of_a_transaction(
+    codec: Codec, transactional: bool
+) -> None:
+    rows = pa.RecordBatch.from_pydict({"value": [b"x" * 50] * 10})
+
+    batches = encode(
+        rows,
+        codec=codec,
+        timestamp_ms=5,
+        batch_bytes=200,
+        producer=ProducerFields(7, 1, 0),
+        transactional=transactional,
+    )
+
+    headers = [read_header(batch.data, 0) for batch in batches]
+    assert len(headers) > 1
+    assert {header.is_transactional for header in headers} == {transactional}
+    assert {header.codec for header in headers} == {codec}
+
+
 def test_encode_of_no_records_returns_no_batches() -> None:
     assert encode(columns_of([]), timestamp_ms=0) == []
     with pytest.raises(ValueError, match="no column 'value'"):

@@ -52,7 +52,7 @@ def committed(partition) -> int:
     return content(read(partition, want(), 1 << 20, Isolation.READ_COMMITTED, True))
 
 
-async def test_marker_is_a_control_batch_in_the_name_of_the_producer(world) -> None:
+async def test_marker_is_a_control_batch_in_the_name_of_the_producer(world, autojump_clock) -> None:
     partition, _ = new_partition(world)
     begin(partition)
 

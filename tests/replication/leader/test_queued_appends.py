@@ -185,6 +185,22 @@ async def test_append_is_written_at_once_if_the_queue_is_not_running(world, auto
     assert slow.append().first_offset == 0
 
 
+async def test_append_is_refused_or_written_at_once_while_the_queue_ends(
+    world, autojump_clock
+) -> None:
+    slow = Slow(world)
+    world.universe.fault = fault_on("none", None)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(slow.appends.run)
+        nursery.cancel_scope.cancel()
+        with trio.CancelScope(shield=True):
+            for _ in range(5):  # steps of the task that ends: it starts no writer any more
+                await trio.lowlevel.checkpoint()
+                last = slow.append()
+
+    assert last.first_offset == slow.log.end_offset - 1
+
+
 async def test_queue_keeps_a_copy_of_the_batch(world, nursery, autojump_clock) -> None:
     slow = Slow(world)
     slow.partition.changed = slow.partition.purgatories.mark

@@ -3,6 +3,7 @@ import pytest
 from tests.replication.kit import batch, new_partition
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicPartition
+from trio_kafka.pending import Work, flattened
 from trio_kafka.replication.leader.append import append, append_own
 from trio_kafka.replication.leader.transaction_gate import (
     Admissions,
@@ -10,6 +11,7 @@ from trio_kafka.replication.leader.transaction_gate import (
     admission_error,
     produce_error,
 )
+from trio_kafka.scheduling.chunked_work import whole
 
 SENT = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
 
@@ -24,6 +26,30 @@ class Gate:
     def admit(self, ask: TransactionAsk):
         self.asked.append(ask)
         return self.errors
+
+
+class EndingGate(Gate):
+    """Coordinator that answers the first question when the markers before have been written."""
+
+    def __init__(self, partition) -> None:
+        super().__init__()
+        self.partition = partition
+
+    def admit(self, ask: TransactionAsk):
+        if not self.asked:
+            self.partition.log.producers.verifications.end(ask.producer_id)
+        return super().admit(ask)
+
+
+class LateGate(Gate):
+    """Coordinator whose verdict has to wait."""
+
+    def admit(self, ask: TransactionAsk):
+        return Work(self._steps(super().admit(ask)))
+
+    def _steps(self, errors):
+        yield
+        return errors
 
 
 def admission(gate: Gate, *, adds: bool = False):
@@ -52,6 +78,24 @@ async def test_partitions_with_an_open_transaction_are_not_asked_for(world) -> N
     assert all(of_request.guard(partition.at) for partition in partitions)
 
 
+async def test_unverified_batches_begin_a_transaction_without_a_question(world) -> None:
+    partition, _ = new_partition(world)
+    gate = Gate(t=ErrorCode.PRODUCER_FENCED)
+    admissions = Admissions(gate, verifies=False)
+    of_request = admissions.begin("tx", adds=False, knows_generic_errors=False)
+    adding = admissions.begin("tx", adds=True, knows_generic_errors=True)
+    assert of_request is not None
+    assert adding is not None
+    of_request.begin(partition, batch(**SENT))
+    adding.begin(partition, batch(**SENT))
+
+    assert of_request.ask() is None
+    assert gate.asked == []
+    append(partition, batch(**SENT), acks=1, guard=of_request.guard(partition.at))
+    assert partition.local_log().producers.has_open_transaction(7, 0)
+    assert adding.verifies
+
+
 async def test_partition_that_is_not_admitted_has_no_guard_but_an_error(world) -> None:
     partition, _ = new_partition(world)
     of_request = admission(Gate(t=ErrorCode.PRODUCER_FENCED))
@@ -63,6 +107,48 @@ async def test_partition_that_is_not_admitted_has_no_guard_but_an_error(world) -
 
     assert caught.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
     assert of_request.guard(TopicPartition("u", 0)) is None
+
+
+async def test_batch_that_waited_for_the_markers_before_it_is_verified_anew(world) -> None:
+    partition, _ = new_partition(world)
+    records, producers = batch(**SENT), partition.log.producers
+    gate = LateGate()
+    of_request = admission(gate, adds=True)
+    of_request.begin(partition, records)
+    verdict = of_request.ask()
+    producers.verifications.end(7)  # as the marker of the transaction before does
+
+    assert whole(flattened(verdict.steps)) is None
+
+    assert [ask.partitions for ask in gate.asked] == [(partition.at,)] * 2
+    append(partition, records, acks=1, guard=of_request.guard(partition.at))
+    assert producers.has_open_transaction(7, 0)
+
+
+async def test_batch_whose_verification_lasted_through_the_wait_is_asked_for_once(world) -> None:
+    partition, _ = new_partition(world)
+    gate = LateGate()
+    of_request = admission(gate, adds=True)
+    of_request.begin(partition, batch(**SENT))
+
+    whole(flattened(of_request.ask().steps))
+
+    assert len(gate.asked) == 1
+
+
+async def test_late_verdict_does_not_verify_a_batch_of_the_older_protocol_anew(world) -> None:
+    partition, _ = new_partition(world)
+    records = batch(**SENT)
+    of_request = admission(LateGate())
+    of_request.begin(partition, records)
+    verdict = of_request.ask()
+    partition.log.producers.verifications.end(7)
+    whole(flattened(verdict.steps))
+
+    with pytest.raises(KafkaError) as caught:
+        append(partition, records, acks=1, guard=of_request.guard(partition.at))
+
+    assert caught.value.code is ErrorCode.INVALID_TXN_STATE
 
 
 async def test_new_epoch_for_each_transaction_demands_sequence_zero_of_an_unknown_producer(
@@ -85,6 +171,34 @@ async def test_new_epoch_for_each_transaction_demands_sequence_zero_of_an_unknow
     assert caught.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     with pytest.raises(KafkaError) as caught:
         append(partition, records, acks=1, guard=guards[0])  # of a verification that has ended
+    assert caught.value.code is ErrorCode.INVALID_TXN_STATE
+
+
+async def test_batch_that_waited_for_the_markers_of_the_transaction_before_is_asked_for_again(
+    world,
+) -> None:
+    partition, _ = new_partition(world)
+    gate = EndingGate(partition)
+    of_request = admission(gate, adds=True)
+    of_request.begin(partition, batch(**SENT))
+
+    assert of_request.ask() is None
+
+    assert len(gate.asked) == 2
+    append(partition, batch(**SENT), acks=1, guard=of_request.guard(partition.at))
+
+
+async def test_late_batch_of_a_transaction_that_has_ended_is_not_verified_again(world) -> None:
+    partition, _ = new_partition(world)
+    gate = EndingGate(partition)
+    of_request = admission(gate, adds=False)
+    of_request.begin(partition, batch(**SENT))
+    of_request.ask()
+
+    with pytest.raises(KafkaError) as caught:
+        append(partition, batch(**SENT), acks=1, guard=of_request.guard(partition.at))
+
+    assert len(gate.asked) == 1
     assert caught.value.code is ErrorCode.INVALID_TXN_STATE
 
 

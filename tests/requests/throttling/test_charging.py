@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
-import pytest
-
+from tests.lanes import together
 from tests.protocol.declared import classes
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.errors import EncodeError
@@ -46,7 +45,7 @@ def telling(route: Route, response: Any) -> Any:
     return decoder(route.api.response, route.version)(memoryview(body), 0)[0]
 
 
-@pytest.mark.parametrize("request_", list(requests()), ids=lambda one: one.__name__)
+@together(requests(), label=lambda cls: cls.__name__)
 def test_throttle_time_is_set_in_every_response_version_that_has_the_field(
     request_: type[Any],
 ) -> None:

@@ -44,6 +44,19 @@ def warn(kafka, event, **fields):
     kafka.look(lambda _: get_logger("trio_kafka.testing").warning(event, **fields))
 
 
+def test_open_transactions_are_described_with_state_age_and_partitions(kafka):
+    for name in ("a", "b", "c", "d"):
+        kafka.produce("orders", "tea", transactional_id=name)
+    kafka.commit("a")
+    kafka.wait_for_transaction("a", "CompleteCommit")
+
+    text = dict(describe_threaded(kafka))["transactions"]
+
+    assert [line.split()[0] for line in text.splitlines()] == ["b", "c", "d"]
+    assert "Ongoing for 0." in text
+    assert "s of 60 s: orders-0" in text
+
+
 def test_requests_of_the_test_kit_do_not_replace_those_of_a_client(kafka):
     client = consumer(kafka, **{"client.id": "billing"})
     client.consume(1, timeout=1)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.trio_kafka_admin.findings.kit import connection, moment, node, request
+from tests.trio_kafka_admin.findings.kit import connection, moment, node, request, transaction
 from trio_kafka.introspect.facts.storage import DirectoryFacts, SyncFacts
 from trio_kafka.introspect.waits import Subject, Wait
 from trio_kafka_admin.copying.from_findings import trouble_in
@@ -86,6 +86,36 @@ DIRECTORY = DirectoryFacts(
             moment(requests=[request("Fetch", "app", stage="handler")]),
             Trouble(kind="slow-handler", api="Fetch", client_id="app", seconds=3.0),
             id="slow plugin",
+        ),
+        pytest.param(
+            finding("long-transaction", Subject("transaction", "payments"), age_s=720.0),
+            moment(transactions=[transaction("other"), transaction(partitions={"t": (3, 1)})]),
+            Trouble(
+                kind="long-transaction",
+                transactional_id="payments",
+                topic="t",
+                partition=1,
+                seconds=720.0,
+            ),
+            id="long transaction",
+        ),
+        pytest.param(
+            finding("unmarked-transaction", Subject("transaction", "payments"), age_s=12.0),
+            moment(transactions=[transaction(state="PrepareCommit", partitions={})]),
+            Trouble(kind="unmarked-transaction", transactional_id="payments", seconds=12.0),
+            id="unmarked transaction",
+        ),
+        pytest.param(
+            finding("hanging-transaction", Subject("partition", "pay-ments-2"), age_s=90.0),
+            moment(),
+            Trouble(kind="hanging-transaction", topic="pay-ments", partition=2, seconds=90.0),
+            id="hanging transaction",
+        ),
+        pytest.param(
+            finding("long-transaction", Subject("transaction", "gone")),
+            moment(transactions=[transaction()]),
+            None,
+            id="transaction that is gone",
         ),
         pytest.param(
             finding("lost-directory", Subject("directory", "/data")), moment(), None, id="no test"

@@ -22,6 +22,7 @@ TROUBLES = {
         topic="ledger",
         partition=1,
         group_id='settle"ment',
+        transactional_id="pay'ments",
         seconds=0.2,
         amount=3,
         rule=RULE,
@@ -72,10 +73,22 @@ HOSTILE = st.text(min_size=1, max_size=60) | st.sampled_from(
 @given(kind=st.sampled_from(KINDS), name=HOSTILE)
 def test_hostile_names_become_literals_and_docstrings_only(kind: Any, name: str) -> None:
     trouble = Trouble(
-        kind=kind, api=name, client_id=name, topic=name, group_id=name, rule='{"client_id": "x"}'
+        kind=kind,
+        api=name,
+        client_id=name,
+        topic=name,
+        group_id=name,
+        transactional_id=name,
+        rule='{"client_id": "x"}',
     )
     plain = Trouble(
-        kind=kind, api="x", client_id="x", topic="x", group_id="x", rule='{"client_id": "x"}'
+        kind=kind,
+        api="x",
+        client_id="x",
+        topic="x",
+        group_id="x",
+        transactional_id="x",
+        rule='{"client_id": "x"}',
     )
 
     assert shape(source_of(trouble)) == shape(source_of(plain))

@@ -18,6 +18,7 @@ def test_the_query_of_a_trouble_leads_back_to_it(kind) -> None:
         topic="t",
         partition=7,
         group_id="g h",
+        transactional_id="p/1",
         seconds=2.5,
         amount=40,
         rule='{"api": "Fetch"}',

@@ -5,6 +5,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.kit import broker
+from tests.apis.transactional_ids import initialize
 from trio_kafka.introspect.recent_requests import RecentRequests
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
@@ -84,3 +85,12 @@ async def test_clients_that_have_left_have_pseudonyms_too(autojump_clock: MockCl
 
     assert names.text("closed-client").startswith("client-")
     assert names.text("left-client").startswith("client-")
+
+
+async def test_transactional_ids_have_pseudonyms(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await initialize(served, "payroll")
+
+        names = await pseudonyms(served.broker.parts)
+
+    assert names.text("payroll is open") == "transactional-id-1 is open"

@@ -2,11 +2,15 @@
 
 import re
 
+import trio
 from trio.testing import MockClock
 
-from tests.apis.classic import join_request
+from tests.apis.classic import join, join_request
+from tests.apis.test_k49_alter_client_quotas import entry
 from tests.trio_kafka_admin.kit import admin_ui, read_html
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k49_alter_client_quotas import AlterClientQuotasRequest
 from trio_kafka_admin.discovery import all_pages
 
 TOPIC, GROUP, CLIENT = "ledger.entries", "settlement", "importer-7"
@@ -56,6 +60,27 @@ async def test_an_anonymous_snapshot_names_no_topic_group_client_or_machine(
         assert name in named, name
     assert re.search(r"\btopic-1\b", anonymous)
     assert re.search(r"\bgroup-1\b", anonymous)
+
+
+async def test_anonymous_snapshot_has_no_reason_software_or_quota_of_a_client(
+    autojump_clock: MockClock,
+) -> None:
+    texts = ("customer Ada has asked for it", "ada-soft", "ada-the-user")
+    async with admin_ui() as ui, ui.served.connect() as client:
+        await ui.served.serve_groups("g")
+        await client.ask(ApiVersionsRequest("ada-soft", "1.0"), 3)
+        await join(client, 9, group="g", reason=texts[0])
+        quota = entry({"user": "ada-the-user"}, producer_byte_rate=20_000.0)
+        await ui.served.ask(AlterClientQuotasRequest([quota]))
+        for _ in range(2):  # the first one samples
+            named = (await ui.ask("/admin/download/snapshot")).body.decode()
+            await trio.sleep(5)
+        anonymous = (await ui.ask("/admin/download/snapshot?anonymous=1")).body.decode()
+
+    for text in texts:
+        assert text in named, text
+        at = anonymous.find(text)
+        assert at < 0, anonymous[max(at - 300, 0) : at + 200]
 
 
 async def test_a_hostile_name_stays_text(autojump_clock: MockClock) -> None:

@@ -80,6 +80,17 @@ async def test_a_viewer_that_leaves_ends_the_recording(autojump_clock: MockClock
     assert again.status == 200
 
 
+async def test_head_of_a_trace_records_nothing(autojump_clock: MockClock) -> None:
+    async with admin_ui() as ui:
+        began = trio.current_time()
+        answer = await ui.ask("/admin/download/trace?seconds=5", "HEAD")
+        took_s = trio.current_time() - began
+
+    assert (answer.status, answer.body) == (200, b"")
+    assert answer.headers["content-type"] == "application/json"
+    assert took_s < 1
+
+
 async def test_seconds_out_of_bounds_are_refused(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         for seconds in ("0", "21", "x", "-1"):

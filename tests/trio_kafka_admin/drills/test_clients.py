@@ -5,6 +5,7 @@ from trio.testing import MockClock
 from tests.apis.kit import batch, fetch_request, produce_request
 from tests.apis.test_k49_alter_client_quotas import entry
 from tests.trio_kafka_admin.drills.kit import drill, newest_produce
+from tests.trio_kafka_admin.drills.troubles import tell
 from trio_kafka.protocol.messages.k49_alter_client_quotas import AlterClientQuotasRequest
 from trio_kafka.testing.scripted_client import newest, request_frame
 
@@ -24,6 +25,7 @@ async def test_client_that_does_not_read_is_named_with_what_it_leaves(
                 request_frame(request, newest(type(request)), client_id="stuck-reader")
             )
             finding = await exercise.find("unread-answers")
+            await tell(exercise.ui, "unread-answers", finding)
 
     assert finding["title"] == "client stuck-reader does not read its answers"
     assert " MB wait to be sent to 127.0.0.1 on connection " in finding["more"]
@@ -46,6 +48,7 @@ async def test_finding_of_a_throttled_client_names_the_quota_with_used_and_allow
 
         exercise.nursery.start_soon(write)
         finding = await exercise.find("throttled-client")
+        await tell(exercise.ui, "throttled", finding)
 
     assert finding["title"] == "client importer is throttled"
     assert "quota Produce" in finding["more"]

@@ -8,6 +8,7 @@ from trio.testing import MockClock
 
 from tests.apis.kit import batch, produce_request
 from tests.trio_kafka_admin.drills.kit import Drill, drill
+from tests.trio_kafka_admin.drills.troubles import tell
 from trio_kafka.testing.simulation import fault_on
 from trio_kafka.world.simulated.faults import Verdict
 
@@ -25,6 +26,7 @@ async def test_produce_that_waits_for_a_slow_sync_names_the_directory(
         plant(exercise, "sync", 20.0, "/data/ledger-0")
         exercise.hang(produce_request(topic, (0, batch(b"a"))), "ledger-writer")
         finding = await exercise.find("slow-sync")
+        await tell(exercise.ui, "slow-sync", finding)
         await trio.sleep(5)
         later = await exercise.find("slow-sync")
         kinds = await exercise.findings()
@@ -46,6 +48,7 @@ async def test_disk_that_is_nearly_full_is_a_finding_before_it_is_full(
             await exercise.served.ask(produce_request(topic, (0, batch(os.urandom(900_000)))))
         world.capacity = round(world.disk.size / 0.96)
         finding = await exercise.find("directory-space")
+        await tell(exercise.ui, "full-disk", finding)
 
     assert finding["title"] == "the disk of /data is 96 % full"
     assert finding["severity"] == "wrong"
@@ -61,6 +64,7 @@ async def test_lost_directory_says_why_and_how_many_others_serve(
         for number in range(2):
             exercise.hang(produce_request(topic, (number, batch(b"a"))), "writer")
         finding = await exercise.find("lost-directory")
+        await tell(exercise.ui, "lost-directory", finding)
 
     assert finding["title"] == "log directory /more is offline"
     assert finding["more"].endswith("; 1 other directory serves")

@@ -6,6 +6,7 @@ from trio.testing import MockClock
 from tests.apis.classic import join, join_request, sync
 from tests.apis.kit import batch, produce_request
 from tests.trio_kafka_admin.drills.kit import drill
+from tests.trio_kafka_admin.drills.troubles import tell
 from tests.trio_kafka_admin.group_kit import heartbeat
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -34,6 +35,7 @@ async def test_group_stuck_on_a_silent_member_names_it_and_when_it_is_removed(
         await sync(client, silent, {silent.member_id: b""}, group="settlement")
         exercise.hang(join_request(JOIN, group="settlement"), "settle-b", JOIN)
         finding = await exercise.find("silent-member")
+        await tell(exercise.ui, "silent-member", finding)
 
     assert finding["title"] == "group settlement waits for member settle-a (127.0.0.1)"
     assert "which has not rejoined for " in finding["more"]
@@ -78,6 +80,7 @@ async def test_lag_that_grows_in_one_partition_names_partition_and_member(
         exercise.nursery.start_soon(write)
         await trio.sleep(STALE_S)  # the viewer comes back, and has nothing to compare with
         finding = await exercise.find("lag")
+        await tell(exercise.ui, "lag", finding)
 
     assert finding["title"] == "group billing falls behind in metering-1"
     assert "read by member scripted (127.0.0.1)" in finding["more"]
@@ -105,6 +108,7 @@ async def test_consumer_in_a_crash_loop_is_named_with_how_often_it_joined(
                 await client.ask(leave, newest(LeaveGroupRequest))
             await trio.sleep(1)
         finding = await exercise.find("crash-loop")
+        await tell(exercise.ui, "crash-loop", finding)
 
     assert finding["title"] == "client reporter starts again and again in group reports"
     assert "it joined 4 times in " in finding["more"]

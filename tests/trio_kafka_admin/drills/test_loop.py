@@ -8,6 +8,7 @@ from typing import Any
 
 import trio
 
+from tests.trio_kafka_admin.drills.troubles import tell
 from tests.trio_kafka_admin.kit import Ui
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
@@ -38,12 +39,15 @@ async def test_blocked_loop_names_the_plugin_and_the_line_within_5_seconds(tmp_p
         with trio.fail_after(5):
             while not (findings := await blocks(ui)):
                 await trio.sleep(0.1)
+        await tell(ui, "blocked-loop", findings[0])
 
     [finding] = findings
     assert finding["title"].startswith("enricher blocked the loop for ")
     assert f", at {__name__}:" in finding["more"]
     assert finding["more"].endswith(" s ago")
     assert (finding["severity"], finding["subject"]["name"]) == ("wrong", "enricher")
+    # The plugin is disabled for it; that is no trouble of its own.
+    assert {row["kind"] for row in finding["consequences"]} <= {"failed-plugin"}
 
 
 async def blocks(ui: Ui) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from trio.testing import MockClock
 
 from tests.apis.kit import batch, fetch_request, produce_request
 from tests.trio_kafka_admin.drills.kit import drill
+from tests.trio_kafka_admin.drills.troubles import tell
 from trio_kafka.controls.faults import FaultRule, Faults
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest
@@ -37,6 +38,7 @@ async def test_handlers_that_are_all_in_one_slow_plugin_name_the_plugin(
             exercise.hang(MetadataRequest(), f"client-{number}")
         await trio.sleep(1)
         finding = await exercise.find("slow-plugin")
+        await tell(exercise.ui, "slow-plugin", finding)
 
     assert finding["subject"] == {"kind": "plugin", "name": "enricher"}
     assert finding["severity"] == "wrong"
@@ -54,12 +56,14 @@ async def test_full_request_channel_is_below_the_plugin_that_causes_it(
         await trio.sleep(1)
         finding = await exercise.find("slow-plugin")
         page = exercise.seen[-1]
+        channel = next(row for row in finding["consequences"] if row["kind"] == "full-channel")
+        await tell(exercise.ui, "full-channel", channel)
 
     assert [row["kind"] for row in page["findings"]] == ["slow-plugin"]
     below = {row["kind"]: row["words"] for row in finding["consequences"]}
     assert below["full-channel"].endswith("is full: 20 of 20 items")
-    channel = next(stage for stage in page["lanes"][0]["stages"] if stage["name"] == "channel")
-    assert (channel["count"], channel["state"]) == (20, "wrong")
+    stage = next(stage for stage in page["lanes"][0]["stages"] if stage["name"] == "channel")
+    assert (stage["count"], stage["state"]) == (20, "wrong")
 
 
 async def test_fetch_that_waits_for_min_bytes_says_what_is_there_and_until_when(
@@ -71,6 +75,7 @@ async def test_fetch_that_waits_for_min_bytes_says_what_is_there_and_until_when(
         request = fetch_request(topic, 0, max_wait_ms=30_000, min_bytes=100_000)
         exercise.hang(request, "nightly-export")
         finding = await exercise.find("waiting-fetch")
+        await tell(exercise.ui, "min-bytes", finding)
         await trio.sleep(32)
         afterwards = await exercise.findings()
 
@@ -88,6 +93,7 @@ async def test_fault_rule_that_delays_produce_is_one_finding_with_its_text(
         faults = Faults(broker, node=broker.node.add("rules", "part"))
         faults.add(FaultRule(name="late", api="Produce", delay_s=2.0))
         finding = await exercise.find("fault-rule")
+        await tell(exercise.ui, "fault-rule", finding)
         kinds = await exercise.findings()
 
     assert finding["subject"] == {"kind": "fault rule", "name": "late"}

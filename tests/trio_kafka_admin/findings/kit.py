@@ -7,6 +7,7 @@ from trio_kafka.introspect.facts.connections import ConnectionFacts
 from trio_kafka.introspect.facts.groups import GroupFacts, MemberFacts, PartitionLag
 from trio_kafka.introspect.facts.requests import RequestFacts
 from trio_kafka.introspect.facts.storage import DirectoryFacts, SyncFacts
+from trio_kafka.introspect.facts.transactions import OpenTransactionFacts, TransactionFacts
 from trio_kafka.introspect.snapshots import NodeSnapshot, Path, TreeSnapshot
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.introspect.waits import Subject, Wait
@@ -144,3 +145,38 @@ def sync(age_s: float, *files: str, directory: str = "/data") -> SyncFacts:
 
 def wait(cause: Any, kind: Any, name: str, words: str = "something", **more: Any) -> Wait:
     return Wait(cause=cause, words=words, on=Subject(kind, name), **more)
+
+
+def transaction(transactional_id: str = "payments", **more: Any) -> TransactionFacts:
+    usual: dict[str, Any] = {
+        "state": "Ongoing",
+        "state_s": 1.0,
+        "producer_id": 5,
+        "epoch": 0,
+        "version": 2,
+        "timeout_s": 900.0,
+        "age_s": 1.0,
+        "left_s": 899.0,
+        "partitions": {"t": (0,)},
+        "partitions_total": 1,
+        "waits_for": "its producer",
+        "parked": 0,
+    }
+    return TransactionFacts(transactional_id=transactional_id, **{**usual, **more})
+
+
+def open_transaction(partition: int = 0, **more: Any) -> OpenTransactionFacts:
+    usual: dict[str, Any] = {
+        "topic": "t",
+        "producer_id": 5,
+        "epoch": 0,
+        "coordinator_epoch": -1,
+        "start": 7,
+        "is_oldest": True,
+        "held": 3,
+        "last_ms": 0,
+        "ago_s": 90.0,
+        "transactional_id": "payments",
+        "verdict": "known",
+    }
+    return OpenTransactionFacts(partition=partition, **{**usual, **more})

@@ -13,6 +13,7 @@ DATA: dict[str, Any] = {
     "node_id": 7,
     "cluster_id": "<c>",
     "version": "1",
+    "records_by": "compiled",
     "seconds": 2.0,
     "headline": {"sentence": "<1> client", "more": "1 connection open"},
     "findings": [],
@@ -65,7 +66,8 @@ def test_facts_of_the_broker_come_last() -> None:
         "broker": "7",
         "cluster": "<c>",
         "trio-kafka": "1",
+        "records by": "compiled",
         "listeners": "A://h:1 B://h:2",
         "partitions": "12",
     }
-    assert shown().all("p")[-1].text == "Rates and means are of the last 2.0 s."
+    assert shown().all("p")[-1].text == "Rates and means are of the last 2.0 s, times in ms."

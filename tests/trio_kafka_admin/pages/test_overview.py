@@ -7,6 +7,7 @@ from trio.testing import MockClock
 
 from tests.trio_kafka_admin.kit import Element, admin_ui, table_of
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.records.leaf import RECORDS_BY
 from trio_kafka.testing.broker import ServedBroker
 
 
@@ -19,6 +20,7 @@ async def test_overview_shows_broker_id_cluster_id_listeners_and_counts(
         parts = ui.served.broker.parts
 
         assert (told["node_id"], told["cluster_id"]) == (int(parts.node_id), parts.cluster_id)
+        assert told["records_by"] == RECORDS_BY
         assert told["listeners"] == [f"PLAINTEXT://{ui.served.broker.endpoint}"]
         assert told["counts"] == {
             "partitions": 1,

@@ -24,6 +24,10 @@ async def test_page_lists_every_task_with_the_place_where_it_waits(
         assert {row["path"] for row in twin["rows"]} == paths
         [raft] = [row for row in twin["rows"] if row["name"] == "raft"]
         assert next(iter(raft["figures"])).startswith("trio_kafka.raft.driver:")
+        assert raft["wait"]["words"] == "a record to write to the metadata log"
+        names = {row["name"]: row for row in twin["rows"]}
+        assert names["scheduler"]["wait"]["cause"] == "time"
+        assert "waits for the next periodic job" in page.one("div", id="tasks").text
         folds = [entry.text for entry in page.one("div", id="tasks").all("summary")]
         assert any("kafka" in words and "tasks" in words for words in folds)
         assert [entry for entry in page.all("summary") if entry.all("a")] == []

@@ -69,6 +69,15 @@ def test_all_below_a_node_that_was_chosen_is_open() -> None:
     assert ["open" in fold.attributes for fold in page.all("details")] == [True, True, True]
 
 
+def test_rate_that_is_kafkas_largest_number_has_no_limit() -> None:
+    page = shown(row(0, "b", rate=2**63 - 1, bytes=2**63 - 2))
+
+    assert [figure.text for figure in page.all("span")] == [
+        "rate no limit",
+        f"bytes {2**63 - 2}",
+    ]
+
+
 def test_zero_empty_and_missing_figures_are_shown_as_quiet() -> None:
     figures = {"depth": 3, "zero": 0, "none": None, "off": False, "on": True, "empty": ""}
     node = row(0, "b", ms=1.23456, text="<x>", **figures)
@@ -213,7 +222,15 @@ async def test_too_large_tree_is_shown_without_logs_connections_and_other_numero
         assert "log" not in kinds
         assert {"plane", "plugin", "selector", "channel"} <= kinds
         assert not found["truncated"]
-        assert found["left_out"] == ["connection", "file", "group", "log", "member", "partition"]
+        assert found["left_out"] == [
+            "connection",
+            "file",
+            "group",
+            "log",
+            "member",
+            "partition",
+            "transaction",
+        ]
         assert "Too many nodes to show: connection, file," in page.one("div", id="live").text
         # Of one node all is shown that there is room for, in its order.
         assert below["truncated"]

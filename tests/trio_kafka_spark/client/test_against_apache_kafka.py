@@ -1,6 +1,5 @@
 """The client against Apache Kafka 4.4: TLS, SASL, fetches, offsets, transactions."""
 
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +15,7 @@ from confluent_kafka.admin import (
 )
 
 from tests.benchmarks.brokers import SCRIPTS
+from tests.installed import APACHE_KAFKA, need_or_skip
 from tests.trio_kafka_spark.client.certificates import Identity, authority, issued
 from trio_kafka.attributes import frozen
 from trio_kafka.model import TopicPartition
@@ -58,9 +58,7 @@ class Kafka:
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    for program in ("java", "mvn", "flock"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
+    need_or_skip(*APACHE_KAFKA)
     directory = tmp_path_factory.mktemp("kafka")
     stack = ExitStack()
     ca = authority()

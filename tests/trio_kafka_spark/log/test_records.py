@@ -33,7 +33,7 @@ def by_row_codec(directory: Path) -> list[tuple]:
         for position, header in iterate_headers(content):
             if not header.is_control:
                 found += [
-                    (one.offset, one.timestamp, one.key, one.value, one.headers)
+                    (one.offset, one.timestamp, one.key, one.value, list(one.headers))
                     for one in read_records(content, position, header)
                 ]
     return found

@@ -4,11 +4,13 @@ from typing import Any
 import pytest
 
 from trio_kafka_spark.client.errors import OptionError, SourceError
+from trio_kafka_spark.sink.epochs import Run
 from trio_kafka_spark.sink.options import (
     BAD_MODE,
     BAD_QUERY,
     HEADERS,
     SinkOptions,
+    TransactionOptions,
     check_columns,
     check_mode,
 )
@@ -51,12 +53,36 @@ def test_options_of_sources_and_of_spark_are_ignored() -> None:
     assert made == options(topic="t")
 
 
-def test_the_exactly_once_option_is_refused_unless_false() -> None:
-    with pytest.raises(OptionError, match=r"option exactlyOnce: is not supported: .* transactions"):
-        options(topic="t", exactlyOnce="true")
-    with pytest.raises(OptionError, match="option exactlyOnce: 'yes': want true or false"):
-        options(topic="t", exactlyOnce="yes")
-    assert options(topic="t", exactlyOnce="False").topic == "t"
+def test_transactions_have_a_prefix_and_a_timeout() -> None:
+    assert options(topic="t").transactions is None
+    assert options(topic="t", exactlyOnce="False").transactions is None
+    assert options(topic="t", exactlyOnce="true").transactions == TransactionOptions(
+        prefix="trio-kafka-spark", timeout_ms=600_000
+    )
+    named = options(
+        exactlyOnce="TRUE", transactionalIdPrefix="a.b_c-1", transactionTimeoutMs="1000"
+    )
+    assert named.transactions == TransactionOptions(prefix="a.b_c-1", timeout_ms=1000)
+    assert named.transactions.ids_of(Run("query", "run")) == "a.b_c-1-query-run-"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("exactlyOnce", "yes", "'yes': want true or false"),
+        ("transactionalIdPrefix", "", "want 1 to 100 letters"),
+        ("transactionalIdPrefix", "a b", "want 1 to 100 letters"),
+        ("transactionalIdPrefix", "a" * 101, "want 1 to 100 letters"),
+        ("transactionTimeoutMs", "999", "want 1000 to"),
+        ("transactionTimeoutMs", "2147483648", "to 2147483647"),
+        ("transactionTimeoutMs", "1 minute", "is no whole number"),
+    ],
+)
+def test_a_wrong_option_of_transactions_is_refused_by_name(
+    name: str, value: str, text: str
+) -> None:
+    with pytest.raises(OptionError, match=f"option {name}: .*{text}"):
+        options(topic="t", **{name: value})
 
 
 @pytest.mark.parametrize("rate", ["0", "-1", "x", "inf", "nan"])

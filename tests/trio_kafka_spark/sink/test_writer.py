@@ -128,7 +128,7 @@ def test_wrong_columns_options_and_modes_are_refused_before_a_task_runs() -> Non
     with pytest.raises(SourceError, match=r"\[_LEGACY_ERROR_TEMP_3081\] Save mode overwrite"):
         source.writer(schema(value="string"), overwrite=True)
     with pytest.raises(OptionError, match="exactlyOnce"):
-        TrioKafkaDataSource({**options, "exactlyOnce": "true"}).streamWriter(
+        TrioKafkaDataSource({**options, "exactlyOnce": "maybe"}).streamWriter(
             schema(value="string"), overwrite=False
         )
     assert isinstance(source.streamWriter(schema(value="string"), overwrite=True), StreamWriter)
@@ -303,7 +303,7 @@ def test_complete_mode_writes_each_update_of_an_aggregation(
         (["'v' AS value"], {}, "append", "[_LEGACY_ERROR_TEMP_3080] topic option required"),
         (["'v' AS value"], {"topic": "t"}, "overwrite", "[_LEGACY_ERROR_TEMP_3081] Save mode"),
         (["'v' AS value", "CAST(NULL AS STRING) AS topic"], {}, "append", "[KAFKA_NULL_TOPIC_IN"),
-        (["'v' AS value"], {"topic": "t", "exactlyOnce": "true"}, "append", "option exactlyOnce"),
+        (["'v' AS value"], {"topic": "t", "exactlyOnce": "1"}, "append", "option exactlyOnce"),
         (["'v' AS value"], {"topic": "t", "topci": "u"}, "append", "did you mean topic?"),
     ],
 )

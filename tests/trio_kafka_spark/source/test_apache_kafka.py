@@ -1,6 +1,5 @@
 """The source on Apache Kafka itself, with transactions, which trio-kafka does not write yet."""
 
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +7,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.benchmarks.brokers import apache_kafka_command
+from tests.installed import APACHE_KAFKA, need_or_skip
 from tests.trio_kafka_spark.source.kit import FIRST_MS, WAIT_S, create_topic, peculiar, produce
 from tests.trio_kafka_spark.source.readers import batch_reader, options, rows, stream_reader
 from trio_kafka.testing.processes import BrokerProcess, broker_process
@@ -22,9 +22,7 @@ SINGLE = (
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    for program in ("java", "mvn", "flock"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
+    need_or_skip(*APACHE_KAFKA)
     directory = tmp_path_factory.mktemp("kafka")
     with broker_process(directory, *SINGLE, command=apache_kafka_command) as broker:
         yield broker

@@ -9,9 +9,7 @@ from trio_kafka.broker.parts.topic_creation import TopicCreation
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator, GroupDependencies
 from trio_kafka.coordinators.shards.batch_accumulator import Batching
 from trio_kafka.coordinators.shards.runtime import ShardDependencies
-from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.effective import DynamicSettings
-from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.purgatory import Timers
@@ -21,6 +19,8 @@ from trio_kafka.replication.table import Replicas
 
 # Task name.
 GROUPS_TASK: Final = "group-coordinator"
+# Topics, racks of brokers, features, and settings of groups.
+FOLLOWED: Final = ("topics", "deleted_topics", "brokers", "features", "group_configs")
 
 
 async def _open(node: Node) -> GroupCoordinator:
@@ -30,22 +30,11 @@ async def _open(node: Node) -> GroupCoordinator:
     groups, loader = _make(node), node[Loader]
     # No checkpoint between the next two statements: no image may be published in between.
     groups.start(loader.image)
-    loader.add(groups, concerns_groups)
+    loader.add(groups, *FOLLOWED)
     node[DynamicSettings].follow(groups.obey)
     node[LocalMarkers].end_offsets = groups.offsets.end_transaction
     await node.tasks.start(GROUPS_TASK, groups.run)
     return groups
-
-
-def concerns_groups(delta: MetadataDelta) -> bool:
-    """Return whether a delta changes topics, racks of brokers, features, or settings of groups."""
-    return bool(
-        delta.topics
-        or delta.deleted_topics
-        or delta.brokers
-        or delta.features
-        or any(kind == ConfigResourceType.GROUP for kind, _ in delta.configs)
-    )
 
 
 def _make(node: Node) -> GroupCoordinator:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
-from operator import attrgetter
 from typing import Final
 
 import trio
@@ -33,7 +32,7 @@ async def _open(node: Node) -> Throttle:
     # No checkpoint between the next two statements: no image may be published in between.
     publisher = QuotaPublisher(quotas, node[ConnectionLimits])
     steps = publisher.start(loader.image)
-    loader.add(publisher, attrgetter("quotas"))
+    loader.add(publisher, "quotas")
     for _ in steps:
         await trio.lowlevel.checkpoint()
     await trio.lowlevel.checkpoint()

@@ -1,6 +1,5 @@
 """Settings in force as parts of the node: what follows them, and how clients change them."""
 
-from operator import attrgetter
 from typing import Final
 
 from trio_kafka.broker.dynamic_listeners import DynamicListeners
@@ -19,7 +18,7 @@ from trio_kafka.metadata.publisher import Loader, MetadataCache
 def _make_settings(node: Node) -> DynamicSettings:
     # No checkpoint between the next two statements: no image may be published in between.
     dynamic = DynamicSettings(node.effective, node[MetadataCache].image)
-    node[Loader].add(dynamic, attrgetter("configs"))
+    node[Loader].add(dynamic, "configs")
     dynamic.follow(lambda config: _follow_directories(node, config))
     return dynamic
 

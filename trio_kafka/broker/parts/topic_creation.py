@@ -14,6 +14,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.controller import Controller
 from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.introspect.tree import Node as TreeNode
@@ -91,6 +92,7 @@ class TopicCreation:
                 self._dropped += 1
         self._queued.set()
 
+    @waits_for_work("a topic to create")
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:

@@ -1,5 +1,6 @@
 """The transaction coordinator as a part of the node."""
 
+from functools import partial
 from typing import Final
 
 import trio
@@ -7,13 +8,14 @@ import trio
 from trio_kafka.broker.node import Node, Part, Stage, tasks_end
 from trio_kafka.broker.parts.producer_ids import ProducerIds
 from trio_kafka.broker.parts.topic_creation import TopicCreation
+from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.coordinators.shards.batch_accumulator import Batching
 from trio_kafka.coordinators.shards.runtime import ShardDependencies
 from trio_kafka.coordinators.transactions.coordinator import (
     TransactionCoordinator,
     TransactionDependencies,
 )
-from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.names import TRANSACTION_STATE
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.purgatory import Timers
@@ -23,6 +25,8 @@ from trio_kafka.replication.table import Replicas
 
 TRANSACTIONS_TASK: Final = "transaction-coordinator"
 
+FOLLOWED: Final = ("topics", "deleted_topics", "features")
+
 
 async def _open(node: Node) -> TransactionCoordinator:
     """Start the coordinator after the replicas: a shard needs its partition. Loading runs
@@ -31,15 +35,16 @@ async def _open(node: Node) -> TransactionCoordinator:
     transactions, loader = _make(node), node[Loader]
     # No checkpoint between the next two statements: no image may be published in between.
     transactions.start(loader.image)
-    loader.add(transactions, concerns_transactions)
+    loader.add(transactions, *FOLLOWED)
     await node.tasks.start(TRANSACTIONS_TASK, transactions.run)
-    node[Admissions].gate = transactions.gate
+    admissions = node[Admissions]
+    admissions.gate = transactions.gate
+    node[DynamicSettings].follow(partial(_follow_settings, admissions))
     return transactions
 
 
-def concerns_transactions(delta: MetadataDelta) -> bool:
-    """Return whether a delta changes topics or features."""
-    return bool(delta.topics or delta.deleted_topics or delta.features)
+def _follow_settings(admissions: Admissions, config: BrokerConfig) -> None:
+    admissions.verifies = config.transaction_partition_verification_enable
 
 
 def _make(node: Node) -> TransactionCoordinator:

@@ -9,6 +9,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.catalogue import every_setting, setting_of
+from trio_kafka.config.client_metrics import CLIENT_METRICS_SETTINGS
 from trio_kafka.config.dynamic import (
     Layers,
     Source,
@@ -90,6 +91,21 @@ def describe_group(
         )
         for name, setting in _chosen(group_settings(), names, own)
     ]
+
+
+def describe_client_metrics(
+    texts: Mapping[str, str], broker: Layers, names: Iterable[str] | None = None
+) -> list[Row]:
+    """Return rows of a subscription to metrics of clients: the named ones, or all.
+
+    texts: its settings; a value that cannot be parsed counts as not set.
+    """
+    rows = []
+    for name, setting in _chosen(CLIENT_METRICS_SETTINGS, names, texts):
+        own = own_synonyms(setting, texts, broker, source=Source.CLIENT_METRICS)
+        value = setting.parse(texts[name]) if name in texts else setting.default
+        rows.append(_row(name, setting, value, synonyms=own))
+    return rows
 
 
 def describe_broker(broker: Layers, names: Iterable[str] | None = None) -> list[Row]:

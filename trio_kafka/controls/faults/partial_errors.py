@@ -23,7 +23,7 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.versions import covers
 
-_CODE: Final = "error_code"
+_CODES: Final = ("error_code", "partition_error_code")
 _MESSAGE: Final = "error_message"
 # Kafka writes -1 for what a part with an error does not have.
 _UNKNOWN: Final = (
@@ -66,8 +66,9 @@ class PartialErrors:
         struct = cls()
         fields = {field.name for field in fields_of(cls) if covers(field.versions, self.version)}
         below = list(self.parts.items(request, item, names))
-        if _CODE in fields and (not below or self.decides(names)):
-            self._set_error(struct, fields)
+        code = next((name for name in _CODES if name in fields), None)
+        if code is not None and (not below or self.decides(names)):
+            self._set_error(struct, code, fields)
             return struct
         if not below:
             raise NoPlaceError(f"{cls.__name__} has no error code in version {self.version}")
@@ -81,8 +82,8 @@ class PartialErrors:
             setattr(struct, name, parts)
         return struct
 
-    def _set_error(self, struct: object, fields: set[str]) -> None:
-        setattr(struct, _CODE, int(self.code))
+    def _set_error(self, struct: object, code: str, fields: set[str]) -> None:
+        setattr(struct, code, int(self.code))
         if _MESSAGE in fields:
             setattr(struct, _MESSAGE, self.text)
         for name in fields.intersection(_UNKNOWN):

@@ -26,16 +26,20 @@ _ARRAYS: Final[Mapping[str, Role | Literal[""]]] = {
     "topic_names": "topic",
     "topic_partitions": "topic",
     "v3_and_below_topics": "topic",
+    "results_by_topic_v3_and_below": "topic",
+    "topic_results": "topic",
     "partitions": "partition",
     "partition_data": "partition",
     "partition_indexes": "partition",
     "partition_responses": "partition",
+    "results_by_partition": "partition",
     "groups": "group",
     "group_ids": "group",
     "groups_names": "group",
     "transactions": "transactional_id",
     "transactional_ids": "transactional_id",
     "transaction_states": "transactional_id",
+    "results_by_transaction": "transactional_id",
     "coordinator_keys": "coordinator",
     "coordinators": "coordinator",
     "resources": "resource",
@@ -124,7 +128,7 @@ class NamedParts:
         """Return what a message says of all of its parts."""
         names = Names(
             group=getattr(message, "group_id", None) or None,
-            transactional_id=getattr(message, "transactional_id", None) or None,
+            transactional_id=_whole_transactional_id(message),
         )
         key = getattr(message, "key", None)
         return self._coordinator(message, key, names) if key else names
@@ -227,6 +231,13 @@ def _value(role: Role, item: object) -> Any:
     for name in _FIELDS[role]:
         if hasattr(item, name):
             return getattr(item, name)
+    return None
+
+
+def _whole_transactional_id(message: object) -> str | None:
+    for name in ("transactional_id", "v3_and_below_transactional_id"):
+        if transactional_id := getattr(message, name, None):
+            return str(transactional_id)
     return None
 
 

@@ -1,13 +1,9 @@
 """Text of a client's address, as Java prints it."""
 
-from functools import lru_cache
-from ipaddress import IPv6Address
+from trio_kafka.security.acls.hosts import parse_address
 
 
-@lru_cache(maxsize=4096)
 def client_host(host: str) -> str:
     """Return an address as Java prints it without a name: `/10.0.0.1`, `/0:0:0:0:0:0:0:1`."""
-    if ":" not in host:
-        return f"/{host}"
-    address = int(IPv6Address(host.partition("%")[0]))
-    return "/" + ":".join(f"{address >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
+    zoneless = host.partition("%")[0]
+    return f"/{parse_address(zoneless).text}"

@@ -21,7 +21,7 @@ from trio_kafka.coordinators.groups.offset_values import (
 )
 from trio_kafka.coordinators.groups.offsets import NO_EXPIRY, schedule_expiry, tombstone
 from trio_kafka.coordinators.groups.protocols import Group
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, EventResult, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
@@ -36,9 +36,7 @@ _LAST_MS: Final = (1 << 63) - 1  # the largest that can be stored; Kafka overflo
 # Commit
 
 
-def commit(
-    request: Commit, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Steps[Effects]:
+def commit(request: Commit, groups: Groups, ticket: Ticket, now_ms: int) -> EventResult:
     """Commit offsets; answer with an error code for each partition, in the order of the request.
 
     Raises KafkaError: an error of `Group.validate_commit`; for a member of an unknown group
@@ -120,9 +118,7 @@ def _fits(metadata: str, limit: int) -> bool:
 # Fetch
 
 
-def fetch(
-    request: FetchOffsets, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Steps[Effects]:
+def fetch(request: FetchOffsets, groups: Groups, ticket: Ticket, now_ms: int) -> EventResult:
     """Fetch offsets; answer with a list of FetchedTopic. An unknown group has no offsets.
 
     Raises KafkaError: an error of `Group.validate_fetch`.

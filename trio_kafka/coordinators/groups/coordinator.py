@@ -139,7 +139,9 @@ class GroupCoordinator:
         return str(UUID(bytes=self._random_bytes(16), version=4))
 
     def list_groups(self, chosen: GroupFilter) -> Eventual[list[list[ListedGroup] | KafkaError]]:
-        """List the groups of all shards, see `administration.list_groups`."""
+        """List the groups of each shard, or its error if it is loading; see
+        `administration.list_groups`.
+        """
         return self.coordinator.ask_everywhere(partial(list_groups, chosen), "ListGroups")
 
     def delete_groups(self, group_ids: Sequence[str]) -> Eventual[list[KafkaError | None]]:

@@ -12,7 +12,13 @@ from typing import Final, TypeAlias
 from trio_kafka.coordinators.groups.offsets import Offsets
 from trio_kafka.coordinators.groups.protocols import Group, Replay, Submachine
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.effects import (
+    CoordinatorRecord,
+    Effects,
+    EventResult,
+    Ticket,
+    TimerKey,
+)
 from trio_kafka.coordinators.shards.protocols import Change, WaitTimes
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
@@ -132,7 +138,7 @@ class Groups:
         changes += [partial(_image_changed, submachine, delta) for submachine in self.submachines]
         return changes
 
-    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
+    def timer(self, key: TimerKey, now_ms: int) -> EventResult:
         """Handle a timer that is due."""
         return self._timers[str(key[0])].timer(key, now_ms)
 
@@ -164,7 +170,7 @@ class Groups:
 
 def _image_changed(
     submachine: Submachine, delta: MetadataDelta, _groups: Groups, now_ms: int
-) -> Effects | Steps[Effects]:
+) -> EventResult:
     return submachine.image_changed(delta, now_ms)
 
 

@@ -13,7 +13,13 @@ from typing import Final, TypeAlias
 from trio_kafka.coordinators.groups.pending_offsets import OffsetKey, PendingOffsets
 from trio_kafka.coordinators.groups.protocols import Group, GroupTable, Replay
 from trio_kafka.coordinators.groups.settings import GroupSettings
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.effects import (
+    CoordinatorRecord,
+    Effects,
+    EventResult,
+    Ticket,
+    TimerKey,
+)
 from trio_kafka.coordinators.shards.protocols import WaitTimes
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.waits import Wait
@@ -143,7 +149,7 @@ class Offsets:
             schedule_expiry(effects, self._groups.settings)
         return effects
 
-    def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects | Steps[Effects]:
+    def image_changed(self, delta: MetadataDelta, now_ms: int) -> EventResult:
         """Delete the offsets of deleted topics."""
         del now_ms
         deleted = delta.deleted_topics

@@ -5,7 +5,13 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from trio_kafka.coordinators.groups.offset_values import TopicOffsets
 from trio_kafka.coordinators.groups.settings import GroupSettings
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.effects import (
+    CoordinatorRecord,
+    Effects,
+    EventResult,
+    Ticket,
+    TimerKey,
+)
 from trio_kafka.coordinators.shards.protocols import WaitTimes
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.introspect.waits import Wait
@@ -138,10 +144,10 @@ class Submachine(Protocol):
     def loaded(self, now_ms: int) -> Steps[Effects]:
         """Handle the end of the load: sessions of members begin."""
 
-    def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects | Steps[Effects]:
+    def image_changed(self, delta: MetadataDelta, now_ms: int) -> EventResult:
         """Handle new metadata; `groups.image` is the new image already."""
 
-    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
+    def timer(self, key: TimerKey, now_ms: int) -> EventResult:
         """Handle a timer that is due."""
 
     def waits(self, group_id: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:

@@ -120,14 +120,16 @@ class OffsetsService:
         codes = self._coordinator.ask(request.group_id, event, "OffsetCommit")
         return codes if isinstance(codes, list) else then(codes, value_or_raise)
 
-    def commit_in_transaction(self, request: TransactionalCommit) -> Eventual[list[int]]:
-        """Commit offsets in a transaction, see `transactions.commit_in_transaction`; as
-        `commit`.
+    def commit_in_transaction(
+        self, request: TransactionalCommit
+    ) -> Eventual[list[int] | KafkaError]:
+        """Commit offsets in a transaction, see `transactions.commit_in_transaction`. An error is
+        that of each partition, as the request may have others.
         """
         event = partial(transactions.commit_in_transaction, request)
         codes: Eventual[list[int] | KafkaError]
         codes = self._coordinator.ask(request.commit.group_id, event, "TxnOffsetCommit")
-        return then(codes, value_or_raise)
+        return codes
 
     def end_transaction(self, partition: int, marker: TransactionMarker) -> Eventual[ErrorCode]:
         """End a transaction in a partition of the offsets. Return its error.

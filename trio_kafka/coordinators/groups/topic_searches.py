@@ -16,6 +16,7 @@ import trio
 from trio_kafka.coordinators.groups.consumer.regex_pattern import rejection
 from trio_kafka.coordinators.groups.consumer.regex_search import Matches, Search, matching
 from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.scheduling.chunked_work import Done, Steps, advance, in_slices
@@ -75,6 +76,7 @@ class TopicSearches:
         del self._rejected[regex]
         return None
 
+    @waits_for_work("a pattern whose topics are to be found")
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:

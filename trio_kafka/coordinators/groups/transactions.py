@@ -12,7 +12,7 @@ from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offset_values import Commit
 from trio_kafka.coordinators.groups.offsets import schedule_expiry
 from trio_kafka.coordinators.groups.protocols import Group
-from trio_kafka.coordinators.shards.effects import Effects, Origin, Ticket
+from trio_kafka.coordinators.shards.effects import Effects, EventResult, Origin, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.transaction_checks import check_marker, check_verified_offsets
 from trio_kafka.log.verification import Guard
@@ -33,7 +33,7 @@ class TransactionalCommit:
 
 def commit_in_transaction(
     request: TransactionalCommit, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Steps[Effects]:
+) -> EventResult:
     """Commit offsets; answer with an error code for each partition, in the order of the request.
 
     Raises KafkaError: an error of `Group.validate_transactional_commit`, ILLEGAL_GENERATION for a

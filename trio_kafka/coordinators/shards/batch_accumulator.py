@@ -6,7 +6,7 @@ and with it only what no client was told.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Final
 
 import trio
 from attrs import field
@@ -89,7 +89,7 @@ class BatchAccumulator:
             self._weight += len(records) + len(answers) + 1
         return True
 
-    def write(self, now_ms: int) -> Any:
+    def write(self, now_ms: int) -> object:
         """Write the open batch, see `OpenBatch.append`. It is closed even if it is refused."""
         batch = self._batch
         if batch is None:

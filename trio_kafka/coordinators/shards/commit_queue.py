@@ -5,7 +5,6 @@ An event without records waits behind the last one with records: it may have see
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from trio_kafka.coordinators.shards.effects import Effects
 from trio_kafka.coordinators.shards.protocols import ShardLog
@@ -18,9 +17,9 @@ class CommitQueue:
         """changed: called by the log when the first of the queue may be committed."""
         self._log = log
         self._changed = changed
-        self.waiting: deque[tuple[Any, Effects]] = deque()
+        self.waiting: deque[tuple[object, Effects]] = deque()
 
-    def hold(self, written: Any, effects: Effects) -> bool:
+    def hold(self, written: object, effects: Effects) -> bool:
         """Queue the effects until `written` is committed; return False if they need not wait.
 
         written: what the log's append returned; None: no records, or committed already.

@@ -98,7 +98,7 @@ class Coordinator(Generic[M]):
 
     def _ask_rest(
         self, replies: list[PendingReply], rest: Iterable[tuple[str, Event[M]]], wait: str
-    ) -> Steps[Eventual[list[Any]]]:
+    ) -> Steps[Eventual[list[object]]]:
         for events in in_slices(rest, _A_STEP):
             yield
             replies += [self._reply(key, event) for key, event in events]
@@ -123,7 +123,7 @@ class Coordinator(Generic[M]):
         except KafkaError as error:
             return PendingReply(error.as_value())
 
-    def _answers(self, replies: list[PendingReply], wait: str) -> Eventual[list[Any]]:
+    def _answers(self, replies: list[PendingReply], wait: str) -> Eventual[list[object]]:
         timeout_s = inf if wait in self._unbounded else self.timeout_s
         return wait_for_answers(replies, self.purgatories[wait], timeout_s)
 

@@ -15,6 +15,7 @@ from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.transaction_checks import AppendCheck
 from trio_kafka.records.control import Marker
+from trio_kafka.scheduling.chunked_work import Steps
 
 Ticket: TypeAlias = Hashable  # one pending request; opaque, answered exactly once
 Answer: TypeAlias = tuple[Ticket, object]  # a value, or a KafkaError
@@ -132,3 +133,7 @@ class Effects:
         self.committed = self.committed or other.committed
         self.refused = self.refused or other.refused
         return self
+
+
+EventResult: TypeAlias = Effects | Steps[Effects]
+"""What an event returns: its effects, or the steps that lead to them if they take long."""

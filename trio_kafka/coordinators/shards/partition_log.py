@@ -6,7 +6,7 @@ it is led elsewhere.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, TypeAlias
 
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Origin
@@ -17,7 +17,7 @@ from trio_kafka.introspect.waits import Wait
 from trio_kafka.log.append import Appended
 from trio_kafka.log.transaction_checks import AppendCheck
 from trio_kafka.purgatory import Purgatory
-from trio_kafka.records.batch import BatchBody, ProducerFields, close_batch
+from trio_kafka.records.batch import BatchBody, ProducerFields, batch_of_one, close_batch
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import encode_marker
 from trio_kafka.records.header import HEADER_SIZE, TRANSACTIONAL, BatchHeader
@@ -99,6 +99,11 @@ class PartitionLog:
 
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> AppendReceipt | None:
         """See `ShardLog`."""
+        if len(records) == 1 and self._is_plain:  # nearly always
+            key, value = self._encode_record(records[0])
+            if value is not None:
+                batch, header = batch_of_one(key, value, now_ms, _PRODUCER)
+                return self._append(self._checked(batch, header), now_ms)
         body = BatchBody()
         for record in records:
             body.add_pair(*self._encode_record(record), now_ms)
@@ -204,17 +209,19 @@ class PartitionLog:
         batch, header = close_batch(
             body, codec=self._compression, producer=producer, attributes=attributes
         )
-        if len(batch) > self.partition.settings.limits.max_message_bytes:
-            self._refuse(batch)
+        return self._checked(batch, header)
+
+    def _checked(self, batch: bytearray, header: BatchHeader) -> Batch:
+        """Return a batch that is not too large. Raises KafkaError."""
+        limit = self.partition.settings.limits.max_message_bytes
+        if len(batch) > limit:
+            text = f"records of {len(batch)} bytes: expected at most {limit} (max.message.bytes)"
+            raise as_coordinator(KafkaError(ErrorCode.MESSAGE_TOO_LARGE, text))
         return memoryview(batch), header
 
     @property
     def _limit(self) -> int:
         return self.partition.settings.limits.max_message_bytes
-
-    def _refuse(self, batch: bytearray) -> NoReturn:
-        text = f"records of {len(batch)} bytes: expected at most {self._limit} (max.message.bytes)"
-        raise as_coordinator(KafkaError(ErrorCode.MESSAGE_TOO_LARGE, text))
 
     def write(self, encoded: Iterable[Batch]) -> Steps[AppendReceipt]:
         """See `ShardLog`. The commit of the last batch is the commit of all.

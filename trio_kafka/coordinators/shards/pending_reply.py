@@ -31,7 +31,7 @@ class PendingReply:
     source, key: the shard that answers, and the key of the request.
     """
 
-    answer: Any = NOT_YET
+    answer: object = NOT_YET
     delayed: Delayed[Any] | None = None
     soon: bool = False
     source: ReplySource | None = None
@@ -47,12 +47,12 @@ class PendingReply:
             self.delayed = None  # breaks the cycle
             delayed.marked()
 
-    def wait(self, purgatory: Purgatory, timeout_s: float) -> Delayed[Any]:
+    def wait(self, purgatory: Purgatory, timeout_s: float) -> Delayed[object]:
         """Return a Pending of the answer, which is not there yet. An error is a value. timeout_s:
         may be infinite.
         """
         # No key: the reply itself marks the Delayed.
-        delayed: Delayed[Any] = Delayed(
+        delayed: Delayed[object] = Delayed(
             (), trio.current_time() + timeout_s, self._outcome, purgatory, self
         )
         self.delayed, delayed.soon = delayed, self.soon
@@ -62,7 +62,7 @@ class PendingReply:
         """See `introspect.waits.Waiting`."""
         return () if self.source is None else self.source.waits(self.key, self, now)
 
-    def _outcome(self, timed_out: bool) -> Any:
+    def _outcome(self, timed_out: bool) -> object:
         """See `Delayed.try_complete`."""
         answer = self.answer
         if answer is NOT_YET:
@@ -80,14 +80,14 @@ def value_or_raise(answer: T | KafkaError) -> T:
 
 def wait_for_answers(
     replies: Sequence[PendingReply], purgatory: Purgatory, timeout_s: float
-) -> Eventual[list[Any]]:
+) -> Eventual[list[object]]:
     """Return all answers in order, errors included, or a Pending of them."""
     all_replies = _Replies(replies)
     answers = all_replies.try_complete(False)
     if answers is not None:
         return answers
     # No key: the replies themselves mark the Delayed.
-    delayed: Delayed[list[Any]] = Delayed(
+    delayed: Delayed[list[object]] = Delayed(
         (), trio.current_time() + timeout_s, all_replies.try_complete, purgatory, all_replies
     )
     for reply in replies:
@@ -104,7 +104,7 @@ class _Replies:
     replies: Sequence[PendingReply]
     answered: int = 0
 
-    def try_complete(self, timed_out: bool) -> list[Any] | None:
+    def try_complete(self, timed_out: bool) -> list[object] | None:
         """See `Delayed.try_complete`."""
         replies, answered = self.replies, self.answered
         while answered < len(replies) and replies[answered].answer is not NOT_YET:

@@ -8,6 +8,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.shards.effects import (
     CoordinatorRecord,
     Effects,
+    EventResult,
     Origin,
     Ticket,
     TimerKey,
@@ -69,7 +70,7 @@ class Machine(Protocol):
     def loaded(self, now_ms: int) -> Steps[Effects]:
         """First event: all records have been replayed."""
 
-    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
+    def timer(self, key: TimerKey, now_ms: int) -> EventResult:
         """A timer is due."""
 
     def waits(self, key: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:
@@ -82,8 +83,8 @@ class Machine(Protocol):
 M = TypeVar("M", bound=Machine)
 # Event of a request: called with the machine, the ticket to answer and the time in ms. It works in
 # steps if it takes longer than 2 ms.
-Event: TypeAlias = Callable[[M, Ticket, int], Effects | Steps[Effects]]
-Change: TypeAlias = Callable[[M, int], Effects | Steps[Effects]]  # event without a request
+Event: TypeAlias = Callable[[M, Ticket, int], EventResult]
+Change: TypeAlias = Callable[[M, int], EventResult]  # event without a request
 
 
 class OpenBatch(Protocol):
@@ -94,7 +95,7 @@ class OpenBatch(Protocol):
     def add(self, records: Sequence[CoordinatorRecord], now_ms: int) -> bool:
         """Take all of the records, with this timestamp; False: no room, nothing was taken."""
 
-    def append(self, now_ms: int) -> Any:
+    def append(self, now_ms: int) -> object:
         """Write the batch, once. Return what was written, or None if it is committed already.
 
         Raises KafkaError: refused, nothing is written.
@@ -108,12 +109,12 @@ class ShardLog(Protocol):
     def is_calm(self) -> bool:
         """True if an append is done at once, so that it cannot be refused later in a queue."""
 
-    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Any:
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> object:
         """Write few records as one batch; see `OpenBatch.append`."""
 
     def append_for(
         self, origin: Origin, records: Sequence[CoordinatorRecord], now_ms: int
-    ) -> Steps[Any]:
+    ) -> Steps[object]:
         """Write records in the name of a producer, or its marker, as one batch. Returns as
         `OpenBatch.append`.
 
@@ -125,7 +126,7 @@ class ShardLog(Protocol):
 
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool
-    ) -> Steps[Any]:
+    ) -> Steps[object]:
         """Return the argument of `write`: one batch if `atomic`. Raises KafkaError: refused."""
 
     def write(self, encoded: Any) -> Steps[Any]:

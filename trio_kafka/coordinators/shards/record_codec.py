@@ -6,10 +6,9 @@ meaning within a topic only: type 0 is an offset in `__consumer_offsets`, a tran
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from struct import Struct
 from types import ModuleType
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from trio_kafka.coordinators.shards.effects import LATEST, CoordinatorRecord
 from trio_kafka.protocol.compiler import Decode, decoder, encoder
@@ -19,8 +18,10 @@ from trio_kafka.protocol.schema import message_of
 
 RecordTypes: TypeAlias = Mapping[int, tuple[type, type]]  # key and value, by type number
 # First bytes of a key or value, and the function that writes the rest.
-_Encoder: TypeAlias = tuple[bytes, Callable[[Any, Callable[[bytes], object]], None]]
+_Encoder: TypeAlias = tuple[bytes, Callable[[object, Callable[[bytes], object]], None]]
 _INT16: Final = Struct(">h")
+_SIZE: Final = _INT16.size
+_unpack_number: Final = _INT16.unpack_from
 
 
 class UnknownTypeError(DecodeError):
@@ -37,13 +38,6 @@ def record_types(*modules: ModuleType) -> dict[int, tuple[type, type]]:
             if message is not None and message.key is not None:
                 (keys if name.endswith("Key") else values)[message.key] = declared
     return {number: (keys[number], values[number]) for number in keys}
-
-
-@cache
-def _decoder(cls: type, version: int) -> Decode[object]:
-    """Return a decoder: a load needs two for each record."""
-    decode: Decode[object] = decoder(cls, version)
-    return decode
 
 
 def _no_modules() -> Iterable[ModuleType]:
@@ -69,6 +63,8 @@ class RecordCodec:
         self._unserved = unserved
         self._all_types: RecordTypes | None = None
         self._written = {} if written is None else written
+        # By type number: of the key, and those of the value by version. A load needs two a record.
+        self._decoders: dict[int, tuple[Decode[object], dict[int, Decode[object]]]] = {}
         self._key_encoders: dict[type, _Encoder] = {}
         self._value_encoders: dict[tuple[type, int], _Encoder] = {}
 
@@ -99,25 +95,37 @@ class RecordCodec:
         Raises UnknownTypeError for an unknown type, and DecodeError for an unknown version or
         malformed bytes.
         """
-        if len(key) < _INT16.size:
+        if len(key) < _SIZE:
             raise DecodeError(f"record key of {len(key)} bytes: expected at least 2 for the type")
-        number = _INT16.unpack_from(key)[0]
-        classes = self._types.get(number) or self.all_types().get(number)
-        if classes is None:
-            raise UnknownTypeError(f"record of unknown type {number}")
-        key_class, value_class = classes
-        key_message: object
-        key_message, _ = _decoder(key_class, 0)(key, _INT16.size)
+        (number,) = _unpack_number(key)
+        decode_key, value_decoders = self._decoders.get(number) or self._key_decoder(number)
+        key_message, _ = decode_key(key, _SIZE)
         if value is None:
             return CoordinatorRecord(key_message)
-        if len(value) < _INT16.size:
+        if len(value) < _SIZE:
             raise DecodeError(
                 f"record value of {len(value)} bytes: expected at least 2 for the version"
             )
-        version = _INT16.unpack_from(value)[0]
-        value_message: object
-        value_message, _ = _decoder(value_class, version)(value, _INT16.size)
+        (version,) = _unpack_number(value)
+        decode_value = value_decoders.get(version) or self._value_decoder(number, version)
+        value_message, _ = decode_value(value, _SIZE)
         return CoordinatorRecord(key_message, value_message, version)
+
+    def _classes(self, number: int) -> tuple[type, type]:
+        classes = self._types.get(number) or self.all_types().get(number)
+        if classes is None:
+            raise UnknownTypeError(f"record of unknown type {number}")
+        return classes
+
+    def _key_decoder(self, number: int) -> tuple[Decode[object], dict[int, Decode[object]]]:
+        decode: Decode[object] = decoder(self._classes(number)[0], 0)
+        decoders = self._decoders[number] = decode, {}
+        return decoders
+
+    def _value_decoder(self, number: int, version: int) -> Decode[object]:
+        decode: Decode[object] = decoder(self._classes(number)[1], version)
+        self._decoders[number][1][version] = decode
+        return decode
 
     def _key_encoder(self, cls: type) -> _Encoder:
         number = message_of(cls).key

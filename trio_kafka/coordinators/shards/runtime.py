@@ -26,6 +26,7 @@ from trio_kafka.coordinators.shards.protocols import Change, Machine, ShardState
 from trio_kafka.coordinators.shards.record_codec import RecordCodec
 from trio_kafka.coordinators.shards.shard import Shard
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.append import Appended
@@ -37,6 +38,7 @@ from trio_kafka.records.compression import Codec
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.table import ReplicaKey
 from trio_kafka.scheduling.chunked_work import Steps, advance, whole
+from trio_kafka.scheduling.lasting_objects import LASTING_GROWTH
 from trio_kafka.world.protocols import Clock
 
 FIRST_S: Final = 0.1  # delay of the second retry
@@ -68,6 +70,21 @@ class Backoff:
             wait = min(FIRST_S * 2 ** min(self.failures - 2, 10), LONGEST_S)
         self._last = now + wait
         return wait
+
+
+@define
+class LoadTimes:
+    """Times of the loads of a topic's shards, since the start."""
+
+    count: int = 0
+    total_s: float = 0.0
+    longest_s: float = 0.0
+
+    def note(self, took_s: float) -> None:
+        """Count one load."""
+        self.count += 1
+        self.total_s += took_s
+        self.longest_s = max(self.longest_s, took_s)
 
 
 class ShardMachine(Machine, LoadableMachine, Protocol):
@@ -144,6 +161,7 @@ class ShardRuntime(Generic[M]):
         self._work_event = trio.Event()
         self._load_event = trio.Event()
         self._loaded = LoadResult()
+        self.load_times = LoadTimes()
         self._unloads = 0
         self._stopped = False
 
@@ -276,6 +294,11 @@ class ShardRuntime(Generic[M]):
         self._cleanups.append(steps)
         self._work_event.set()
 
+    @property
+    def is_stopped(self) -> bool:
+        """True after `stop`."""
+        return self._stopped
+
     def stop(self) -> None:
         """Unload all shards for good. Pending requests are answered with NOT_COORDINATOR."""
         self._stopped = True
@@ -296,6 +319,7 @@ class ShardRuntime(Generic[M]):
             task_status.started()
             await trio.sleep_forever()
 
+    @waits_for_work("a partition to load")
     async def _load_all(self) -> NoReturn:
         while True:
             await self._load_event.wait()
@@ -310,14 +334,15 @@ class ShardRuntime(Generic[M]):
     async def _load(self, number: int, shard: Shard[M], partition: Partition) -> None:
         loaded = None
         try:
-            loaded = await load(
-                lambda: partition.local_log(self._led[number][1]),
-                shard.machine,
-                self._codec,
-                name=shard.name,
-                buffer=self._dependencies.buffer,
-                elapsed=self._clock.elapsed,
-            )
+            with LASTING_GROWTH.announced():
+                loaded = await load(
+                    lambda: partition.local_log(self._led[number][1]),
+                    shard.machine,
+                    self._codec,
+                    name=shard.name,
+                    buffer=self._dependencies.buffer,
+                    elapsed=self._clock.elapsed,
+                )
         except InvariantError:
             raise
         except (KafkaError, LogDirError) as error:
@@ -345,6 +370,7 @@ class ShardRuntime(Generic[M]):
         total.unknown += loaded.unknown
         total.broken += loaded.broken
         total.took_s += loaded.took_s
+        self.load_times.note(loaded.took_s)
         if loaded.records:
             _logger.info(
                 "shard loaded",
@@ -359,6 +385,7 @@ class ShardRuntime(Generic[M]):
         self._busy[shard] = None
         self._work_event.set()
 
+    @waits_for_work("work on a partition")
     async def _work_on(self) -> NoReturn:
         """Give each busy shard a slice in turn."""
         elapsed = self._clock.elapsed

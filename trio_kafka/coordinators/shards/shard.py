@@ -24,7 +24,14 @@ from trio_kafka.coordinators.shards.batch_accumulator import (
     loss_replies,
 )
 from trio_kafka.coordinators.shards.commit_queue import CommitQueue
-from trio_kafka.coordinators.shards.effects import AT_ONCE, Effects, Origin, Ticket, TimerKey
+from trio_kafka.coordinators.shards.effects import (
+    AT_ONCE,
+    Effects,
+    EventResult,
+    Origin,
+    Ticket,
+    TimerKey,
+)
 from trio_kafka.coordinators.shards.keyed_timers import KeyedTimers
 from trio_kafka.coordinators.shards.pending_reply import NOT_YET, PendingReply
 from trio_kafka.coordinators.shards.protocols import (
@@ -156,9 +163,7 @@ class Shard(Generic[M]):
     def _timer_due(self, key: TimerKey) -> None:
         self._take_without_reply(partial(self._timer_event, key))
 
-    def _timer_event(
-        self, key: TimerKey, machine: M, _ticket: Ticket, now_ms: int
-    ) -> Effects | Steps[Effects]:
+    def _timer_event(self, key: TimerKey, machine: M, _ticket: Ticket, now_ms: int) -> EventResult:
         return machine.timer(key, now_ms) if self.keyed_timers.claim(key) else Effects()
 
     def _take_without_reply(self, event: Event[M]) -> None:
@@ -471,7 +476,7 @@ class Shard(Generic[M]):
         """True if unloaded. Recheck after every call of the log or of the machine."""
         return self.state is ShardState.UNLOADED
 
-    def activate(self, read: Any = None) -> None:
+    def activate(self, read: object = None) -> None:
         """Serve: everything stored has been replayed.
 
         read: what was replayed last. No reply is completed before that is committed.
@@ -480,7 +485,7 @@ class Shard(Generic[M]):
         self._steps = self._begin(read)
         self.go_on(self._elapsed() + _AT_ONCE_S)
 
-    def _begin(self, read: Any) -> Steps[None]:
+    def _begin(self, read: object) -> Steps[None]:
         if read is not None:
             self._commits.hold(read, Effects())
         effects = yield from self.machine.loaded(self._now_ms())

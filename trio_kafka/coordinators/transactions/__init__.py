@@ -8,8 +8,11 @@ __all__ = [
     "initializing",
     "inspection",
     "marker_writer",
+    "open_transactions",
+    "parked_requests",
     "settings",
     "states",
     "transaction",
+    "transaction_facts",
     "transactions",
 ]

@@ -41,6 +41,7 @@ from trio_kafka.coordinators.transactions.settings import transaction_settings
 from trio_kafka.coordinators.transactions.spare_id import SpareId
 from trio_kafka.coordinators.transactions.time_outs import TIMER_EVENTS
 from trio_kafka.coordinators.transactions.transaction import ProducerIdentity, Transaction
+from trio_kafka.coordinators.transactions.transaction_facts import transaction_figures
 from trio_kafka.coordinators.transactions.transactions import Transactions, markers_written
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
@@ -60,6 +61,7 @@ PURGATORIES: Final = (
     "ListTransactions",
     WAIT,
 )
+_STOPPED: Final = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 TIMEOUT_S: Final = 5.0  # longest wait for the commit of a record, as for offsets
 
 
@@ -106,7 +108,7 @@ class TransactionCoordinator:
             purgatories={name: Purgatory(name, shards.timers, node) for name in PURGATORIES},
             timeout_s=TIMEOUT_S,
         )
-        self.gate = CoordinatorGate(self.coordinator)
+        self.gate = CoordinatorGate(self.coordinator, shards.clock.elapsed)
         self.marker_writer = MarkerWriter(
             dependencies.markers,
             shards.timers,
@@ -115,10 +117,34 @@ class TransactionCoordinator:
             written=self._markers_written,
             elapsed=shards.clock.elapsed,
         )
+        self._wall = shards.clock.wall
         self._spare_id = SpareId(dependencies.next_producer_id)
 
     def _machine(self) -> Transactions:
-        return Transactions(self.marker_writer.send, TIMER_EVENTS, self.settings)
+        return Transactions(
+            self.marker_writer.send, TIMER_EVENTS, self.settings, describe=self._describe
+        )
+
+    def _describe(self, transaction: Transaction) -> Figures:
+        return transaction_figures(transaction, self.now_ms, self.marker_writer)
+
+    @property
+    def now_ms(self) -> int:
+        """Wall clock."""
+        return int(self._wall() * 1000)
+
+    @property
+    def machines(self) -> list[Transactions]:
+        """Machines of all active shards, for inspection."""
+        shards = self.runtime.shards.values()
+        return [shard.machine for shard in shards if shard.state is ShardState.ACTIVE]
+
+    @property
+    def is_complete(self) -> bool:
+        """True if this broker has every transactional id: all partitions of the topic are led
+        here, and loaded.
+        """
+        return len(self.machines) == (self.runtime.count or 0)
 
     def _coordinator_epoch(self, transactional_id: str) -> int:
         """Return the leader epoch of an id's partition, which fences earlier coordinators."""
@@ -133,7 +159,10 @@ class TransactionCoordinator:
 
     def needs_producer_id(self, request: Initialization) -> bool:
         """Return whether a producer needs a new producer id, see `Initialization`."""
-        shard = self.coordinator.shard_of(request.transactional_id)
+        try:
+            shard = self.coordinator.shard_of(request.transactional_id)
+        except KafkaError:
+            return False  # `initialize` says it, after what is wrong with the request itself
         return shard.state is ShardState.ACTIVE and needs_producer_id(request, shard.machine)
 
     def initialize(self, request: Initialization) -> Eventual[ProducerIdentity | KafkaError]:
@@ -186,12 +215,23 @@ class TransactionCoordinator:
     def describe(
         self, transactional_ids: Sequence[str]
     ) -> Eventual[list[Transaction | KafkaError]]:
-        """Describe ids, in order, see `inspection.describe_transaction`."""
+        """Describe ids, in order, see `inspection.describe_transaction`.
+
+        COORDINATOR_NOT_AVAILABLE for each after `stop`, as in Kafka.
+        """
+        if self.runtime.is_stopped:
+            return [_STOPPED] * len(transactional_ids)
         events = ((name, partial(describe_transaction, name)) for name in transactional_ids)
         return self.coordinator.ask_many(events, "DescribeTransactions")
 
     def list(self, chosen: TransactionFilter) -> Eventual[list[list[Transaction] | KafkaError]]:
-        """List the ids of all shards, see `inspection.list_transactions`."""
+        """List the ids of all shards, see `inspection.list_transactions`.
+
+        COORDINATOR_NOT_AVAILABLE after `stop`: a stopped coordinator has no shards, and a client
+        must not take that for no transactions.
+        """
+        if self.runtime.is_stopped:
+            return [_STOPPED]
         return self.coordinator.ask_everywhere(
             partial(list_transactions, chosen), "ListTransactions"
         )
@@ -220,8 +260,7 @@ class TransactionCoordinator:
         self.runtime.stop()
 
     def _figures(self) -> Figures:
-        shards = self.runtime.shards.values()
-        machines = [shard.machine for shard in shards if shard.state is ShardState.ACTIVE]
+        machines = self.machines
         return {
             **self.runtime.figures(),
             "transactional_ids": sum(len(machine.by_id) for machine in machines),

@@ -42,8 +42,12 @@ class TransactionFilter:
 def describe_transaction(
     transactional_id: str, machine: Transactions, ticket: Ticket, now_ms: int
 ) -> Effects:
-    """Answer with the Transaction. Raises KafkaError(TRANSACTIONAL_ID_NOT_FOUND)."""
+    """Answer with the Transaction. Raises KafkaError: INVALID_REQUEST for an empty id,
+    TRANSACTIONAL_ID_NOT_FOUND.
+    """
     del now_ms
+    if not transactional_id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "an empty transactional id: expected a name")
     transaction = machine.by_id.get(transactional_id)
     if transaction is None:
         raise KafkaError(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)

@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import evolve
 
-from trio_kafka.attributes import frozen
+from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.transactions.states import (
     PREPARED,
     TRANSITIONS,
@@ -22,6 +22,7 @@ from trio_kafka.model import TopicPartition
 NO_PRODUCER_ID: Final = -1
 NO_EPOCH: Final = -1
 NO_TIME: Final = -1
+NO_PARTITIONS: Final[frozenset[TopicPartition]] = frozenset()  # shared: Python makes a new one each
 LAST_EPOCH: Final = (1 << 15) - 2  # highest epoch that a client gets; one is kept for a fence
 RENEWING_VERSION: Final = 2  # transaction.version in which each end gives a new epoch (KIP-890)
 
@@ -34,9 +35,10 @@ class ProducerIdentity:
     epoch: int
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Transaction:
-    """State of a transactional id, and of its transaction if there is one.
+    """State of a transactional id, and of its transaction if there is one. Never changed, but not
+    frozen: a load makes one for each record, and a frozen one costs twice as much.
 
     last_producer_epoch: epoch before the newest one, which a producer may still name when it
         repeats a request; NO_EPOCH if it must not. It is never stored.
@@ -54,7 +56,7 @@ class Transaction:
     next_producer_id: int = NO_PRODUCER_ID
     timeout_ms: int
     state: TransactionState = TransactionState.EMPTY
-    partitions: frozenset[TopicPartition] = frozenset()
+    partitions: frozenset[TopicPartition] = NO_PARTITIONS
     started_ms: int = NO_TIME
     updated_ms: int = NO_TIME
     client_version: int = 0
@@ -98,7 +100,7 @@ def begun(
         last_producer_epoch=last_epoch,
         previous_producer_id=transaction.producer_id,
         timeout_ms=timeout_ms,
-        partitions=frozenset(),
+        partitions=NO_PARTITIONS,
         started_ms=NO_TIME,
     )
 
@@ -171,7 +173,7 @@ def completed(transaction: Transaction, now_ms: int) -> Transaction:
         producer_epoch=0 if rotates else transaction.producer_epoch,
         previous_producer_id=transaction.producer_id,
         next_producer_id=NO_PRODUCER_ID,
-        partitions=frozenset(),
+        partitions=NO_PARTITIONS,
     )
 
 

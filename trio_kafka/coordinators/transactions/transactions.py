@@ -5,14 +5,14 @@ markers: `prepare` has them sent after the commit, and `loaded` has them sent ag
 have stopped between the two. Sans-IO: no clock, no tasks.
 """
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
 from trio_kafka.coordinators.shards.protocols import Change, Event, WaitTimes
+from trio_kafka.coordinators.transactions.parked_requests import PARKED, ParkedRequests
 from trio_kafka.coordinators.transactions.records import stored_transaction, transaction_record
 from trio_kafka.coordinators.transactions.settings import (
     DEFAULT_TRANSACTION_SETTINGS,
@@ -20,20 +20,17 @@ from trio_kafka.coordinators.transactions.settings import (
 )
 from trio_kafka.coordinators.transactions.states import TransactionState
 from trio_kafka.coordinators.transactions.transaction import Transaction, completed
-from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.introspect.waits import Subject, Wait
+from trio_kafka.introspect.waits import Wait
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
-from trio_kafka.metadata.names import TRANSACTION_STATE
-from trio_kafka.model import TopicPartition
 from trio_kafka.scheduling.chunked_work import Steps, emptied
 
 TRANSACTION_VERSION: Final = "transaction.version"
 TIME_OUTS: Final[TimerKey] = ("time-outs",)  # the next search for transactions that are too old
 EXPIRY: Final[TimerKey] = ("expiry",)  # the next search for ids that are not used any more
-_PARKED: Final = "parked"  # kind of a timer: requests have waited long enough
 _COMPLETION: Final = "completion"  # kind of a timer: write again that all markers are written
 _COMPLETION_MS: Final = 1000
 _A_STEP: Final = 64  # ids in one step
@@ -54,17 +51,20 @@ class Transactions:
         send: Callable[[Transaction], None],
         timers: Mapping[str, TimerEvent],
         settings: TransactionSettings = DEFAULT_TRANSACTION_SETTINGS,
+        *,
+        describe: Callable[[Transaction], Figures] | None = None,
     ) -> None:
         """send: have the markers of a prepared transaction written. timers: events by the kind of
-        timer.
+        timer. describe: return figures of an id for the tree.
         """
         self.by_id: dict[str, Transaction] = {}
         self.ongoing: dict[str, None] = {}
         self.image = MetadataImage()
         self.settings = settings
-        self._parked: dict[str, deque[tuple[Ticket, Event[Transactions]]]] = {}
+        self.parked: ParkedRequests[Transactions] = ParkedRequests()
         self._send = send
         self._timers = timers
+        self._describe = describe or _figures
 
     @property
     def version(self) -> int:
@@ -119,11 +119,17 @@ class Transactions:
             atomic=False,
         )
 
-    def _send_all(self, transactions: Sequence[Transaction], now_ms: int) -> Effects:
+    def _send_all(
+        self, transactions: Sequence[Transaction], now_ms: int, *, first: int = 0
+    ) -> Effects:
+        """Have markers sent for the first ones; the next step follows."""
         del now_ms
-        for transaction in transactions:
+        end = first + _A_STEP
+        for transaction in transactions[first:end]:
             self._send(transaction)
-        return Effects()
+        if end >= len(transactions):
+            return Effects()
+        return Effects(committed=partial(self._send_all, transactions, first=end))
 
     # Events
 
@@ -146,8 +152,8 @@ class Transactions:
         kind = str(key[0])
         if kind == _COMPLETION:
             return self._complete(str(key[1]), now_ms)
-        if kind == _PARKED:
-            return self._give_up(str(key[1]))
+        if kind == PARKED:
+            return self.parked.give_up(str(key[1]))
         return self._timers[kind](self, now_ms)
 
     def image_changed(
@@ -167,81 +173,33 @@ class Transactions:
     # Requests that wait for the end of the transaction before
 
     def park(self, transactional_id: str, event: "Event[Transactions]", ticket: Ticket) -> Effects:
-        """Take an event again when all markers are written: a client would come back only after its
-        own back-off, which is longer.
-
-        The answer is CONCURRENT_TRANSACTIONS after `longest_wait_ms`.
+        """Take an event again when all markers are written; the answer is CONCURRENT_TRANSACTIONS
+        after `longest_wait_ms`.
         """
-        self._parked.setdefault(transactional_id, deque()).append((ticket, event))
-        key = (_PARKED, transactional_id)
-        return Effects().set_timer(key, self.settings.longest_wait_ms, keep=True)
-
-    def resume(self, transactional_id: str, now_ms: int) -> Effects:
-        """Take the first parked event of an id again, then the next one: each must see the records
-        of the one before.
-        """
-        parked = self._parked.get(transactional_id)
-        if parked is None:
-            return Effects()
-        ticket, event = parked.popleft()
-        try:
-            effects = event(self, ticket, now_ms)
-        except KafkaError as error:
-            effects = Effects().answer(ticket, error.as_value())
-        if not isinstance(effects, Effects):
-            raise InvariantError("a parked event works in steps")
-        if parked:
-            effects.committed = partial(self.resume, transactional_id)
-        else:
-            del self._parked[transactional_id]
-            effects.cancel_timer((_PARKED, transactional_id))
-        return effects
+        longest_wait_ms = self.settings.longest_wait_ms
+        return self.parked.park(transactional_id, event, ticket, longest_wait_ms)
 
     def waits(self, key: str, ticket: Ticket, times: WaitTimes) -> tuple[Wait, ...]:
-        """Return the wait of a parked request for the markers. key: transactional id."""
+        """Return the waits of a parked request for the markers. key: transactional id."""
         transaction = self.by_id.get(key)
-        if transaction is None or all(
-            ticket is not other for other, _ in self._parked.get(key, ())
-        ):
-            return ()
-        count = len(transaction.partitions)
-        at = min(transaction.partitions, key=str, default=TopicPartition(TRANSACTION_STATE, 0))
-        return (
-            Wait(
-                cause="change",
-                words=f"the markers of the transaction before, in {count:,} partitions",
-                on=Subject("partition", str(at)),
-                left_s=times.left_s((_PARKED, key)),
-                then="it is answered with CONCURRENT_TRANSACTIONS",
-            ),
-        )
-
-    def _give_up(self, transactional_id: str) -> Effects:
-        effects = Effects()
-        for ticket, _ in self._parked.pop(transactional_id, ()):
-            effects.answer(ticket, KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS))
-        return effects
+        return () if transaction is None else self.parked.waits(transaction, ticket, times)
 
     # Life
 
     def close(self) -> Steps[None]:
         """Break all cycles in a machine that is no longer used."""
-        self._send = _ignore
-        self._parked.clear()
+        self._send, self._describe = _ignore, _figures
+        self.parked.clear()
         yield from emptied(self.by_id)
         yield from emptied(self.ongoing)
 
     def nodes(self, parent: Node) -> Iterator[Node]:
-        """Yield one node for each transactional id."""
-        transactions: Collection[Transaction] = self.by_id.values()
-        for transaction in tuple(islice(transactions, _SHOWN)):
-            yield Node(
-                transaction.transactional_id,
-                "part",
-                partial(_describe, transaction),
-                parent=parent,
-            )
-        more = len(transactions) - _SHOWN
+        """Yield one node for each transactional id, those with an open transaction first."""
+        names = chain(self.ongoing, (name for name in self.by_id if name not in self.ongoing))
+        for name in tuple(islice(names, _SHOWN)):
+            figures = partial(self._describe, self.by_id[name])
+            yield Node(name, "transaction", figures, parent=parent)
+        more = len(self.by_id) - _SHOWN
         if more > 0:
             yield Node(f"{more} more transactional ids", "part", parent=parent)
 
@@ -256,21 +214,14 @@ def markers_written(transaction: Transaction, machine: Transactions, now_ms: int
         return Effects()
     key = (_COMPLETION, transaction.transactional_id)
     effects = machine.store(completed(transaction, now_ms))
-    effects.committed = partial(machine.resume, transaction.transactional_id)
+    effects.committed = partial(machine.parked.resume, transaction.transactional_id, machine)
     effects.refused = lambda _error, _now_ms: Effects().set_timer(key, _COMPLETION_MS)
     return effects
 
 
-def _describe(transaction: Transaction) -> Figures:
-    """Return figures for the tree."""
-    return {
-        "state": transaction.state.value,
-        "producer_id": transaction.producer_id,
-        "producer_epoch": transaction.producer_epoch,
-        "partitions": len(transaction.partitions),
-        "timeout_ms": transaction.timeout_ms,
-        "started_ms": transaction.started_ms,
-    }
+def _figures(transaction: Transaction) -> Figures:
+    """Return figures without a clock."""
+    return {"state": transaction.state.value}
 
 
 def _ignore(_transaction: Transaction) -> None:

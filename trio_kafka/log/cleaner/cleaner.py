@@ -27,7 +27,7 @@ from trio_kafka.log.cleaner.settings import CleanerSettings
 from trio_kafka.log.cleaner.swap import SupersededError, remove_new_files, swap_in
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.errors import DiskFullError, typed_errors
-from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.read import perform_in_threads

@@ -16,7 +16,7 @@ from attrs import field
 from trio_kafka.attributes import frozen
 from trio_kafka.log.files.names import offset_file
 from trio_kafka.log.files.operations import Operation
-from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
 from trio_kafka.model import TopicPartition
 
 T = TypeVar("T")

@@ -13,10 +13,11 @@ from trio_kafka.log.cleaner.job import CleanedGroup, CleaningJob, UnreadableBatc
 from trio_kafka.log.cleaner.pace import Pace
 from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
 from trio_kafka.log.files.operations import AppendBytes, CreateFile
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
 from trio_kafka.log.index.offset import ENTRY as OFFSET_ENTRY
 from trio_kafka.log.index.time import ENTRY as TIME_ENTRY
 from trio_kafka.log.index.time import NO_TIMESTAMP
-from trio_kafka.log.index.transaction import AbortedTransaction, pack_entries
+from trio_kafka.log.index.transaction import pack_entries
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Buffer, Directory, File
 

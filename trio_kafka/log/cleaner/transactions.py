@@ -13,7 +13,7 @@ from operator import attrgetter
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction
 from trio_kafka.records.control import ControlType
 from trio_kafka.records.header import BatchHeader
 

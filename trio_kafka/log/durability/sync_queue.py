@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 import trio
 
 from trio_kafka.errors import KafkaError, LogDirError
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.durability.sync_new_logs import is_empty, sync_new
@@ -82,6 +83,7 @@ class SyncQueue:
             finally:
                 self._at_work.remove(target)
 
+    @waits_for_work("a file to sync")
     async def _sync_new(self) -> NoReturn:
         """Sync new logs in groups. Those that arrive meanwhile form the next group."""
         while True:

@@ -21,6 +21,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.errors import NoDescriptorError
@@ -124,6 +125,7 @@ class OpenFiles:
         self.given_up += closed
         return closed
 
+    @waits_for_work("more open files than are allowed")
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:

@@ -6,13 +6,12 @@ Source: Kafka's `.txnindex` format, version 0.
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from operator import attrgetter
 from typing import Final
 
-from trio_kafka.attributes import frozen
 from trio_kafka.log.files.names import TRANSACTION_INDEX, offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import FileWork, ReadBytes
+from trio_kafka.log.index.aborted_transactions import AbortedTransaction, AbortedTransactions
 from trio_kafka.log.index.entries import LARGEST, CorruptIndexError
 from trio_kafka.log.index.segment_sidecar import WrittenFile
 from trio_kafka.log.scan.index_files import ABORTED_ENTRY
@@ -20,22 +19,7 @@ from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = ABORTED_ENTRY
 _VERSION: Final = 0
-_marker_offset: Final = attrgetter("last_offset")
-
-
-@frozen(kw_only=True)
-class AbortedTransaction:
-    """An aborted transaction: its producer's records from `first_offset` to `last_offset` do not
-        count.
-
-    last_offset: that of its marker. last_stable_offset: after the abort; readers below it need not
-        search further.
-    """
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    last_stable_offset: int
+_NOTHING: Final = AbortedTransactions()  # never changed
 
 
 class TransactionIndex(WrittenFile):
@@ -53,7 +37,7 @@ class TransactionIndex(WrittenFile):
     ) -> None:
         super().__init__(directory, offset_file(base_offset, TRANSACTION_INDEX), files)
         self._base_offset = base_offset
-        self._entries: list[AbortedTransaction] | None = None if sealed else []
+        self._entries = None if sealed else AbortedTransactions()
 
     def append(self, aborted: AbortedTransaction) -> None:
         """Add a transaction in memory; `write` writes it."""
@@ -66,22 +50,12 @@ class TransactionIndex(WrittenFile):
         yield from self.load()
         return tuple(self._entries or ())
 
-    def between(self, first: int, end: int) -> FileWork[tuple[list[AbortedTransaction], bool]]:
+    def between(self, first: int, end: int) -> FileWork[tuple[AbortedTransactions, bool]]:
         """Return those of this segment with records or markers between two offsets, and whether
-        later segments have none. O(log n) and the transactions that it returns.
-
-        first: inclusive. end: exclusive.
+        later segments have none, see `AbortedTransactions.between`.
         """
         yield from self.load()
-        entries = self._entries or []
-        aborted: list[AbortedTransaction] = []
-        for number in range(bisect_left(entries, first, key=_marker_offset), len(entries)):
-            entry = entries[number]
-            if entry.first_offset < end:
-                aborted.append(entry)
-            if entry.last_stable_offset >= end:
-                return aborted, True
-        return aborted, False
+        return (self._entries or _NOTHING).between(first, end)
 
     def load(self) -> FileWork[None]:
         """Read the file unless it was read. Raises CorruptIndexError.
@@ -91,7 +65,7 @@ class TransactionIndex(WrittenFile):
         """
         if self._entries is not None:
             return
-        entries: list[AbortedTransaction] = []
+        entries = AbortedTransactions()
         if self._directory.exists(self._name):
             file = self._open()
             if file.size > LARGEST:
@@ -106,24 +80,18 @@ class TransactionIndex(WrittenFile):
                 if not (before < last and 0 <= first <= last):
                     raise CorruptIndexError(f"{self._name}: from {first} to {last} after {before}")
                 before = last
-                entries.append(
-                    AbortedTransaction(
-                        producer_id=producer_id,
-                        first_offset=first,
-                        last_offset=last,
-                        last_stable_offset=stable,
-                    )
-                )
+                entries.add(producer_id, first, last, stable)
         self._entries = entries
         self._files.close(self)
 
     def reset(self, entries: Iterable[AbortedTransaction] = ()) -> None:
         """Replace the entries, in memory."""
-        self._entries = list(entries)
+        self._entries = AbortedTransactions(entries)
 
     def cut(self, offset: int) -> None:
         """Forget transactions whose marker is at `offset` or later; must be loaded."""
-        self._entries = [entry for entry in self._entries or () if entry.last_offset < offset]
+        if self._entries is not None:
+            self._entries = self._entries[: bisect_left(self._entries.last_offsets, offset)]
 
     def write(self) -> FileWork[None]:
         """Write the entries to the file, which the owner syncs. Without entries there is none."""

@@ -40,7 +40,7 @@ OWN_FILES: Final = frozenset(
     }
 )
 _OF_PARTITION: Final = re.compile(
-    rf"\d{{20}}\..*|({re.escape(PARTITION_METADATA)}|{LEADER_EPOCHS})(\.tmp)?"
+    rf"\d{{20}}\..*|({re.escape(PARTITION_METADATA)}(\.first)?|{LEADER_EPOCHS})(\.tmp)?"
 )
 _UNIQUE: Final = 33  # a dot and 32 digits
 

@@ -30,6 +30,7 @@ class LogTable:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._rows: dict[tuple[TopicPartition, bool], PlacedLog] = {}
+        self._futures = 0  # of the rows
 
     def get(self, partition: TopicPartition, *, is_future: bool = False) -> PlacedLog | None:
         """Return the log of a partition, or its future log, even if the directory is offline."""
@@ -40,8 +41,8 @@ class LogTable:
         return tuple(row.log for (_, kind), row in self._rows.items() if kind is is_future)
 
     def count(self, *, is_future: bool = False) -> int:
-        """Count all logs, or all future logs."""
-        return sum(kind is is_future for _, kind in self._rows)
+        """Count all logs, or all future logs. Costs no pass over them."""
+        return self._futures if is_future else len(self._rows) - self._futures
 
     def add(self, directory: LogDirectory, log: Log, *, is_future: bool = False) -> None:
         """Add a log of `directory`.
@@ -61,11 +62,13 @@ class LogTable:
             is_future=is_future,
             node=self._node.add(name, "log", log.figures),
         )
+        self._futures += is_future
 
     def pop(self, partition: TopicPartition, *, is_future: bool = False) -> PlacedLog | None:
         """Remove and return the log of a partition, or its future log. Its files stay."""
         row = self._rows.pop((partition, is_future), None)
         if row is not None:
+            self._futures -= is_future
             row.directory.remove(partition, is_future=is_future)
             row.node.remove()
         return row
@@ -73,3 +76,4 @@ class LogTable:
     def clear(self) -> None:
         """Forget all logs, when they are closed."""
         self._rows.clear()
+        self._futures = 0

@@ -9,6 +9,7 @@ from typing import Final, NoReturn
 
 import trio
 
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.world.protocols import Socket
 
 MOST: Final = 1000
@@ -34,6 +35,7 @@ class DelayedCloses:
         if self._heap[0][0] == deadline:
             self._sooner.set()
 
+    @waits_for_work("a connection to close after a delay")
     async def run(self) -> NoReturn:
         """Close sockets when they are due; close the rest when cancelled."""
         try:

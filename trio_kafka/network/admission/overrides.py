@@ -12,6 +12,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.quotas.connection import address_of
 from trio_kafka.world.protocols import Network
@@ -40,6 +41,7 @@ class AddressOverrides:
             self._changed.set()
         return self._by_address()
 
+    @waits_for_work("a change of the limits of connections")
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:

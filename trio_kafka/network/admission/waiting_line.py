@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 import trio
 
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.network.admission.slot import Slot
 from trio_kafka.quotas.connection import ConnectionAccounts
 
@@ -27,6 +28,7 @@ class WaitingLine:
         finally:
             self._line.pop(slot, None)
 
+    @waits_for_work("more connections than are allowed")
     async def wait_exceeded(self) -> None:
         """Wait until there are more connections than the broker may have."""
         while not self._accounts.excess:

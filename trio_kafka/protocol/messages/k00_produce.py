@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from trio_kafka.protocol.fields import array, int16, int32, int64, records, string, struct_, uuid
 from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.leaders import LeaderIdAndEpoch, NodeEndpoint
 
 
 @struct
@@ -38,12 +39,6 @@ class BatchIndexAndErrorMessage:
 
 
 @struct
-class LeaderIdAndEpoch:
-    leader_id: int = int32(default=-1)
-    leader_epoch: int = int32(default=-1)
-
-
-@struct
 class PartitionProduceResponse:
     index: int = int32()
     error_code: int = int16()
@@ -62,14 +57,6 @@ class TopicProduceResponse:
     name: str = string("0-12", ignorable=True, cached=True)
     topic_id: bytes = uuid("13+", ignorable=True)
     partition_responses: list[PartitionProduceResponse] = array(PartitionProduceResponse)
-
-
-@struct
-class NodeEndpoint:
-    node_id: int = int32()
-    host: str = string()
-    port: int = int32()
-    rack: str | None = string(nullable="10+", default=None)
 
 
 @response(ProduceRequest)

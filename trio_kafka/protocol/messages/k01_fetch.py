@@ -17,6 +17,7 @@ from trio_kafka.protocol.fields import (
     uuid,
 )
 from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.leaders import LeaderIdAndEpoch, NodeEndpoint
 
 
 @struct
@@ -80,12 +81,6 @@ class EpochEndOffset:
 
 
 @struct
-class LeaderIdAndEpoch:
-    leader_id: int = int32(default=-1)
-    leader_epoch: int = int32(default=-1)
-
-
-@struct
 class SnapshotId:
     end_offset: int = int64(default=-1)
     epoch: int = int32(default=-1)
@@ -108,7 +103,7 @@ class PartitionData:
     current_leader: LeaderIdAndEpoch = struct_(LeaderIdAndEpoch, "12+", tag=1)
     snapshot_id: SnapshotId = struct_(SnapshotId, "12+", tag=2)
     aborted_transactions: list[AbortedTransaction] | None = array(
-        AbortedTransaction, nullable="4+", ignorable=True
+        AbortedTransaction, nullable="4+", ignorable=True, columns=True
     )
     preferred_read_replica: int = int32("11+", default=-1)
     records: Sized | None = records(nullable="0+")
@@ -119,14 +114,6 @@ class FetchableTopicResponse:
     topic: str = string("0-12", ignorable=True, cached=True)
     topic_id: bytes = uuid("13+", ignorable=True)
     partitions: list[PartitionData] = array(PartitionData)
-
-
-@struct
-class NodeEndpoint:
-    node_id: int = int32()
-    host: str = string()
-    port: int = int32()
-    rack: str | None = string(nullable="16+", default=None)
 
 
 @response(FetchRequest)

@@ -25,7 +25,7 @@ from trio_kafka.records.columnar.pack import (
 )
 from trio_kafka.records.columnar.varints import Longs
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.header import NO_SEQUENCE, NO_TIMESTAMP
+from trio_kafka.records.header import NO_SEQUENCE, NO_TIMESTAMP, TRANSACTIONAL
 
 BATCH_BYTES: Final = 16 << 10  # Kafka's batch.size
 _GROUP: Final = 1 << 20  # bytes that are joined at a time, so that they stay in the cache
@@ -50,6 +50,7 @@ def encode(
     timestamp_ms: int,
     batch_bytes: int = BATCH_BYTES,
     producer: ProducerFields = NO_PRODUCER,
+    transactional: bool = False,
 ) -> list[EncodedBatch]:
     """Encode the rows of `records`, in their order.
 
@@ -59,15 +60,19 @@ def encode(
     timestamp_ms: time of records without one.
     batch_bytes: bound of the uncompressed records of one batch; a larger record has its own batch.
     producer: fields of the first batch; later ones continue its sequence.
+    transactional: the batches are part of a transaction of this producer.
     Raises ValueError for columns of the wrong type, a header without a key, a level out of bounds,
     a record of 2 GiB.
     """
     inputs = read_inputs(records, timestamp_ms)
+    attributes = TRANSACTIONAL if transactional else 0
     if not records.num_rows:
         return []
     batches: list[EncodedBatch] = []
     for body in _encode_bodies(inputs, batch_bytes):
-        data = encode_batch(body, codec=codec, level=level, producer=producer)
+        data = encode_batch(
+            body, codec=codec, level=level, producer=producer, attributes=attributes
+        )
         batches.append(EncodedBatch(data, body.count))
         if producer.base_sequence != NO_SEQUENCE:
             sequence = (producer.base_sequence + body.count) % _SEQUENCES

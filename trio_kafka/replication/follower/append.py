@@ -17,7 +17,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.append import append_as_follower
-from trio_kafka.records.header import BatchHeader, check_crc, iterate_headers
+from trio_kafka.records.header import LENGTH_END, BatchHeader, check_crc, iterate_and_check
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.roles import Leading
 
@@ -68,7 +68,7 @@ def _valid_batches(partition: Partition, fetched: FetchedRecords) -> tuple[int, 
     """Return the bytes and headers of the batches before the first one of a newer epoch."""
     headers: list[BatchHeader] = []
     size = 0
-    for position, header in iterate_headers(fetched.records):
+    for position, header, is_checked in iterate_and_check(fetched.records):
         if header.leader_epoch > fetched.leader_epoch:
             _logger.info(
                 "batches of a newer leader epoch skipped",
@@ -78,7 +78,8 @@ def _valid_batches(partition: Partition, fetched: FetchedRecords) -> tuple[int, 
                 known=fetched.leader_epoch,
             )
             break
-        check_crc(fetched.records, position, header)
+        if not is_checked:
+            check_crc(fetched.records, position, header)
         headers.append(header)
-        size = position + header.size
+        size = position + header.length + LENGTH_END
     return size, headers

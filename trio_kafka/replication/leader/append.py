@@ -25,6 +25,7 @@ from trio_kafka.records.validate import NoBatchError, check_produce
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import ACKS_ALL, check_enough
 from trio_kafka.replication.leader.produce_wait import wait_for
+from trio_kafka.replication.leader.transaction_gate import NotAdmittedError
 from trio_kafka.replication.partition import NO_EPOCH, UNKNOWN_OFFSET, Partition
 from trio_kafka.replication.record_validation import RecordValidation, validation_of
 from trio_kafka.replication.roles import Leading
@@ -66,7 +67,12 @@ def append_acknowledged(
 def start_offset_after(partition: Partition | None, error: KafkaError) -> int:
     """Return the start of the log for the answer to a failed append; -1 where Kafka gives none."""
     log = None if partition is None else partition.leading
-    if log is None or isinstance(error, NoBatchError) or error.code in EXPECTED_OF_PRODUCE:
+    if (
+        log is None
+        or error.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED  # whether the topic exists is secret
+        or isinstance(error, NoBatchError | NotAdmittedError)
+        or error.code in EXPECTED_OF_PRODUCE
+    ):
         return UNKNOWN_OFFSET
     return log.start_offset
 
@@ -83,7 +89,7 @@ def append(
 
     records: writable, changed in place. A queued batch is copied, so the buffer is free afterwards.
     zstd: whether the request's version allows it.
-    guard: of a transactional batch that the coordinator has admitted, see `transactional_produce`.
+    guard: of a transactional batch that the coordinator has admitted, see `transaction_gate`.
     Raises KafkaError (nothing was appended): as `Partition.local_log`, `check_produce`,
     `RecordValidation.whole` and `append_as_leader`; NOT_ENOUGH_REPLICAS; REQUEST_TIMED_OUT if the
     queue is full; INVALID_TOPIC_EXCEPTION for an internal topic; INVALID_TXN_STATE for a
@@ -107,7 +113,10 @@ def append(
     if size != len(batch):  # a part of another batch follows
         batch = batch[:size]
     if suspicious or not settings.as_sent:
-        work = validation_of(settings, header, now_ms, suspicious=suspicious)
+        if is_internal(partition.at.topic):
+            reason = f"Cannot append to internal topic {partition.at.topic}"
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+        work = validation_of(settings, batch, header, now_ms, suspicious=suspicious)
         if work is not None:
             return _append_validated(partition, log, batch, header, work, acks=acks, check=check)
     return _append(
@@ -126,9 +135,6 @@ def _append_validated(
     check: AppendCheck | None = None,
 ) -> Appended | Queued:
     """Append a batch whose records are checked or recompressed. A large one joins the queue."""
-    if is_internal(partition.at.topic):
-        reason = f"Cannot append to internal topic {partition.at.topic}"
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     refined = work.at_once(batch, header)
     if refined is None:
         queued = _join_queue(

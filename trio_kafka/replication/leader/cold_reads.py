@@ -4,7 +4,7 @@ A task for each cold partition holds its lease until the fetch takes it, or for 
     fetch of a client that has disconnected takes nothing.
 """
 
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 import trio
 
@@ -24,7 +24,7 @@ _logger: Final = get_logger(__name__)
 PARKED: Final = 4096  # pending fetches; any further one is answered at its deadline
 HANDOVER_S: Final = 1.0
 AT_ONCE: Final = 32
-_Job = tuple[Fetch, Delayed[Any]]
+_Job = tuple[Fetch, Delayed[object]]
 
 
 class ColdReads:
@@ -39,7 +39,7 @@ class ColdReads:
         self.read = 0
         self.refused = 0
 
-    def submit(self, fetch: Fetch, delayed: Delayed[Any]) -> None:
+    def submit(self, fetch: Fetch, delayed: Delayed[object]) -> None:
         """Read the cold partitions of `fetch`. `delayed` is marked after each of them."""
         fetch.taken = trio.Event()
         try:
@@ -61,7 +61,7 @@ class ColdReads:
                     )
 
     async def _serve(
-        self, fetch: Fetch, delayed: Delayed[Any], member: SessionPartition, partition: Partition
+        self, fetch: Fetch, delayed: Delayed[object], member: SessionPartition, partition: Partition
     ) -> None:
         async with self._limiter:
             if delayed.done:
@@ -72,7 +72,7 @@ class ColdReads:
 
     @staticmethod
     async def _hand_over(
-        fetch: Fetch, delayed: Delayed[Any], member: SessionPartition, answer: PartitionRead
+        fetch: Fetch, delayed: Delayed[object], member: SessionPartition, answer: PartitionRead
     ) -> None:
         if delayed.done or fetch.taken is None:
             answer.release()

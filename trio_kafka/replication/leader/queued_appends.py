@@ -107,13 +107,13 @@ class QueuedAppends:
         """Own the writers until cancelled. Then a running write ends, and queued appends are
         rejected.
         """
-        try:
-            async with trio.open_nursery() as nursery:
-                self._nursery = nursery
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            try:
                 task_status.started()
                 await trio.sleep_forever()
-        finally:
-            self._nursery = None
+            finally:
+                self._nursery = None  # before other tasks run: it is closed when this block ends
 
     async def wait_empty(self) -> None:
         """Wait until the queues of this moment are empty."""

@@ -12,7 +12,7 @@ from typing import Final
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.files.operations import FileWork
-from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.index.aborted_transactions import AbortedTransactions
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import (
     FileSlice,
@@ -90,7 +90,7 @@ class PartitionRead:
     start_offset: int = UNKNOWN_OFFSET
     error: KafkaError | None = None
     diverging: EpochEnd | None = None
-    aborted: tuple[AbortedTransaction, ...] = ()
+    aborted: AbortedTransactions | None = None
     more: bool = False
 
     @property

@@ -9,7 +9,7 @@ Pure: no I/O, no clock, no messages.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from attrs import field
 
@@ -25,10 +25,9 @@ FINAL_EPOCH: Final = -1  # requests no session
 _TAKEN: Final = 200  # partitions in a step: 0.1 ms
 _EPOCHS: Final = (1 << 31) - 1
 
-_NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
-
 # Key of a partition in a fetch: with the topic id from version 13 on, the name before.
 FetchKey = tuple[TopicId | str, int]
+_NONE: Final[Mapping[FetchKey, PartitionFetch]] = MappingProxyType({})
 
 
 def next_epoch(epoch: int) -> int:
@@ -89,7 +88,7 @@ class Session:
     partitions: dict[FetchKey, SessionPartition] = field(factory=dict)
     dirty: dict[SessionPartition, None] = field(factory=dict)
     fresh: dict[SessionPartition, None] = field(factory=dict)
-    waiting: Delayed[Any] | None = None
+    waiting: Delayed[object] | None = None
     end: Callable[[], None] = _nothing  # removes it from the cache
     rest: Mapping[FetchKey, PartitionFetch] = _NONE  # of the first poll: see `take_rest`
     by_watched: dict[Hashable, SessionPartition] = field(factory=dict)

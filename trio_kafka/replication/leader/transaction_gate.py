@@ -13,12 +13,16 @@ from attrs import field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.transaction_checks import begin_verification
-from trio_kafka.log.verification import OPEN, Guard, Producing
+from trio_kafka.log.verification import OPEN, UNVERIFIED, Guard, Producing
 from trio_kafka.model import TopicPartition
 from trio_kafka.pending import Eventual, then
 from trio_kafka.records.header import HEADER_SIZE, NO_PRODUCER_ID, read_header
 from trio_kafka.records.validate import is_transactional
 from trio_kafka.replication.partition import Partition
+
+
+class NotAdmittedError(KafkaError):
+    """The transaction coordinator has not admitted a batch, so the log was not asked."""
 
 
 @frozen(kw_only=True)
@@ -48,6 +52,7 @@ class TransactionGate(Protocol):
         """
 
 
+_UNASKED: Final = frozenset({OPEN, UNVERIFIED})
 # Errors of the coordinator that a client of Produce retries as if replicas were missing: older ones
 # do not know that Produce may have them.
 _RETRIED: Final = frozenset(
@@ -78,22 +83,23 @@ def offsets_error(code: ErrorCode, *, knows_generic_errors: bool) -> KafkaError:
     return KafkaError(code, "the group's offsets are not part of the transaction")
 
 
-def produce_error(code: ErrorCode, *, adds: bool, knows_generic_errors: bool) -> KafkaError:
+def produce_error(code: ErrorCode, *, adds: bool, knows_generic_errors: bool) -> NotAdmittedError:
     """Return the error of a batch that the coordinator has not admitted."""
     if code in _RETRIED and not (adds and code is ErrorCode.CONCURRENT_TRANSACTIONS):
         message = f"the transaction is not verified, retry: {code.name}"
-        return KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, message)
+        return NotAdmittedError(ErrorCode.NOT_ENOUGH_REPLICAS, message)
     code = admission_error(code, knows_generic_errors=knows_generic_errors)
-    return KafkaError(code, "the partition is not part of the transaction")
+    return NotAdmittedError(code, "the partition is not part of the transaction")
 
 
 @define(eq=False)
 class Admissions:
     """Admissions of this broker. gate: set while a transaction coordinator serves; without it every
-    transactional batch is rejected.
+    transactional batch is rejected. verifies: `transaction.partition.verification.enable`.
     """
 
     gate: TransactionGate | None = None
+    verifies: bool = True
 
     def begin(
         self, transactional_id: str | None, *, adds: bool, knows_generic_errors: bool
@@ -101,20 +107,29 @@ class Admissions:
         """Return the admission of a request; None if it can have no transactional batch."""
         if transactional_id is None or self.gate is None:
             return None
-        return Admission(self.gate, transactional_id, adds, knows_generic_errors)
+        return Admission(
+            self.gate,
+            transactional_id,
+            adds,
+            knows_generic_errors,
+            verifies=adds or self.verifies,
+        )
 
 
 @define(eq=False)
 class Admission:
     """Admission of the transactional batches of one request.
 
-    gate: of the broker. adds, knows_generic_errors: see `TransactionAsk`.
+    gate: of the broker. adds, knows_generic_errors: see `TransactionAsk`. verifies: False: batches
+    are appended unverified; never for the new protocol, which adds them to the transaction.
     """
 
     gate: TransactionGate
     transactional_id: str
     adds: bool
     knows_generic_errors: bool
+    verifies: bool = True
+    _batches: dict[TopicPartition, tuple[Partition, Producing]] = field(factory=dict, init=False)
     _guards: dict[TopicPartition, Guard] = field(factory=dict, init=False)
     _errors: Mapping[TopicPartition, ErrorCode] = field(factory=dict, init=False)
     _producer: tuple[int, int] | None = field(default=None, init=False)
@@ -135,8 +150,7 @@ class Admission:
 
     def begin_batch(self, partition: Partition, header: Producing) -> None:
         """Begin the verification of a batch of which only the producer is known yet."""
-        log = partition.leading
-        if log is None:
+        if partition.leading is None:
             return
         producer = (header.producer_id, header.producer_epoch)
         if self._producer is None:
@@ -144,13 +158,23 @@ class Admission:
         elif self._producer != producer:
             message = f"producers {self._producer} and {producer} in one request, want one"
             raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING, message)
-        self._guards[partition.at] = begin_verification(
-            log.producers, header, log.now_ms(), bumps_epoch=self.adds
-        )
+        self._batches[partition.at] = (partition, header)
+        self._draw(partition, header)
+
+    def _draw(self, partition: Partition, header: Producing) -> None:
+        """Draw the guard of a partition, none if it is led elsewhere by now."""
+        self._guards.pop(partition.at, None)
+        log = partition.leading
+        if not self.verifies:
+            self._guards[partition.at] = UNVERIFIED
+        elif log is not None:
+            self._guards[partition.at] = begin_verification(
+                log.producers, header, log.now_ms(), bumps_epoch=self.adds
+            )
 
     def ask(self) -> Eventual[None]:
         """Ask the coordinator about all partitions whose transaction is not open here."""
-        partitions = tuple(at for at, guard in self._guards.items() if guard is not OPEN)
+        partitions = tuple(at for at, guard in self._guards.items() if guard not in _UNASKED)
         if not partitions or self._producer is None:
             return None
         producer_id, epoch = self._producer
@@ -164,8 +188,36 @@ class Admission:
         )
         return then(self.gate.admit(question), self._take)
 
-    def _take(self, errors: Mapping[TopicPartition, ErrorCode]) -> None:
+    def _take(self, errors: Mapping[TopicPartition, ErrorCode]) -> Eventual[None]:
         self._errors = errors
+        return self.ask() if self.adds and self._redraw() else None
+
+    def _redraw(self) -> bool:
+        """Draw guards again that the markers of the transaction before have ended, and return
+        whether there were any.
+
+        The first request of a transaction waits for these markers in the coordinator. What is added
+        is admitted by its epoch, so a late batch is not: it would be by a partition that is only
+        verified.
+        """
+        ended = [
+            at
+            for at, guard in self._guards.items()
+            if guard not in _UNASKED
+            and not self._errors.get(at)
+            and not self._is_current(at, guard)
+        ]
+        for at in ended:
+            self._draw(*self._batches[at])
+        return bool(ended)
+
+    def _is_current(self, at: TopicPartition, guard: Guard) -> bool:
+        partition, header = self._batches[at]
+        log = partition.leading
+        if log is None:  # the append rejects the batch
+            return True
+        verification = log.producers.verifications.get(header.producer_id)
+        return verification is not None and verification.guard is guard
 
     def guard(self, at: TopicPartition) -> Guard | None:
         """Return the guard of a partition; None: it has no transactional batch.

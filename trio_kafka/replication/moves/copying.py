@@ -19,7 +19,7 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.read import read_bytes
 from trio_kafka.log.rolling import skip_in_thread
 from trio_kafka.log.truncate import restart_at, truncate_to
-from trio_kafka.records.header import BatchHeader, check_crc, iterate_headers
+from trio_kafka.records.header import BatchHeader, check_crc, iterate_and_check
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.scheduling.loop_budget import in_steps
 
@@ -136,8 +136,9 @@ def _checked(content: memoryview) -> Steps[list[BatchHeader]]:
     """Return the headers of batches with a correct checksum. KafkaError(CORRUPT_MESSAGE)."""
     headers: list[BatchHeader] = []
     size = 0
-    for position, header in iterate_headers(content):
-        check_crc(content, position, header)
+    for position, header, is_checked in iterate_and_check(content):
+        if not is_checked:
+            check_crc(content, position, header)
         headers.append(header)
         size += header.size
         if size > _BYTES or not len(headers) % _BATCHES:

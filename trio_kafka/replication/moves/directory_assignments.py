@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 import trio
 
 from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.files.partition_metadata import parse_id
@@ -69,6 +70,7 @@ class DirectoryAssignments:
         await self._assign({(partition.topic_id, partition.at.partition): directory_id})
         self._done += 1
 
+    @waits_for_work("a replica to assign to a directory")
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:

@@ -163,15 +163,15 @@ class LogMoves:
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
         """Perform the moves until cancelled; they go on after the next start."""
-        try:
-            async with trio.open_nursery() as nursery:
-                self._nursery = nursery
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            try:
                 for mover in self._movers.values():
                     nursery.start_soon(self._run, mover, name=f"move {mover.partition.at}")
                 task_status.started()
                 await trio.sleep_forever()
-        finally:
-            self._nursery = None
+            finally:
+                self._nursery = None  # before other tasks run: it is closed when this block ends
 
     async def _run(self, mover: Mover) -> None:
         with mover.scope:

@@ -99,7 +99,7 @@ class _AroundCall:
         else:
             self._scope.cancel()
 
-    async def run(self) -> Any:
+    async def run(self) -> object:
         """Call the interceptor; return the response, or None if there is none.
 
         Raises KafkaError, ProtocolError, InvariantError, Cancelled.
@@ -111,7 +111,7 @@ class _AroundCall:
         if in_flight is not None:
             in_flight.enter()
             in_flight.hold(self)
-        returned: Any = None
+        returned: object = None
         failure: BaseException | None = None
         self._outer_plugin, slot.plugin = slot.plugin, interception.owner.name
         slot.function = interception.function
@@ -220,7 +220,7 @@ class _AroundCall:
 
     # --- forward
 
-    async def forward(self, message: Any) -> Any:
+    async def forward(self, message: object) -> object:
         """Return the response from further in; see the module."""
         around = self._around
         self._check_forward(message)

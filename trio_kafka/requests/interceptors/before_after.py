@@ -9,9 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.pending import Work
+from trio_kafka.pending import Work, then
 from trio_kafka.requests.chunked_codec import LARGE
-from trio_kafka.requests.completions import pass_on
 from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.requests.failures import ErrorResponder
 from trio_kafka.requests.handler_slot import RequestContext
@@ -83,7 +82,7 @@ class BeforeAfter:
             result = self._respond_to(message, context, error)
         return self._show(message, context, result, lazy_arrays)
 
-    async def _serve_waiting(self, message: Any, context: RequestContext) -> Any:
+    async def _serve_waiting(self, message: object, context: RequestContext) -> object:
         response = self._call_befores(message, context)
         if response is not _PASSED:
             return response
@@ -154,7 +153,7 @@ class BeforeAfter:
                 raise error
             return finish(self._respond_to(message, context, error))
 
-        return pass_on(result, finish, fail)
+        return then(result, finish, fail)
 
     def _show_in_steps(
         self, message: object, context: RequestContext, response: object

@@ -22,7 +22,7 @@ from trio_kafka.network.request import Request
 from trio_kafka.protocol.schema import Message, message_of
 from trio_kafka.requests.loopback.exchange import IN_PROCESS, Exchange, RequestHandlers
 from trio_kafka.requests.registry import Registry
-from trio_kafka.security.principal import NOBODY, Principal
+from trio_kafka.security.principal import BROKER, Principal
 from trio_kafka.wire.client import response_class
 
 _ITSELF: Final = Subject("request", "from within the broker")
@@ -54,7 +54,7 @@ class InProcessClient:
         self,
         request: object,
         *,
-        principal: Principal = NOBODY,
+        principal: Principal = BROKER,
         client_id: str = "",
         peer: Endpoint = IN_PROCESS,
         version: int | None = None,

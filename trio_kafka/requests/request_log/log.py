@@ -15,6 +15,7 @@ from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figures, Node
@@ -158,6 +159,7 @@ class RequestLog:
 
     # --- the task
 
+    @waits_for_work("a request to log")
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Write lines until cancelled."""
         task_status.started()

@@ -4,6 +4,7 @@ Two promises depend on the clients. Order needs an idempotent producer, or one b
 time. Durability across a power loss needs `flush.messages=1` or a second replica.
 """
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
 from itertools import pairwise
@@ -11,6 +12,7 @@ from typing import Final
 
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.checkers.history import Acknowledged, History, Positioned, Read, Sent
+from trio_kafka.testing.checkers.outcomes import outcomes_of
 from trio_kafka.testing.checkers.violation import Log, Violation, extent, shown
 
 Starts = Mapping[TopicPartition, int]
@@ -20,16 +22,21 @@ _NO_STARTS: Final[Starts] = {}
 def lost_records(history: History, log: Log, starts: Starts = _NO_STARTS) -> list[Violation]:
     """Check that nothing is lost that was acknowledged or read.
 
-    starts: first offset of a partition, below which records were deleted on purpose.
+    starts: first offset of a partition, below which records were deleted on purpose. Records of a
+    transaction may be missing unless its commit was acknowledged.
     """
     violations = []
+    outcomes = outcomes_of(history)
+    values = {at: set(records.values()) for at, records in log.items()}
     missing: dict[tuple[TopicPartition, int], str] = {}
     for event in history.events:
         if isinstance(event, Acknowledged | Read):
+            if isinstance(event, Acknowledged) and outcomes.may_be_lost(event.transaction):
+                continue
             how = "acknowledged" if isinstance(event, Acknowledged) else f"read by {event.consumer}"
             records = log.get(event.at, {})
             if event.offset < 0:
-                if event.record not in records.values():
+                if event.record not in values.get(event.at, ()):
                     text = f"{shown(event.record)} was {how} in {event.at}; {extent(records)}"
                     violations.append(
                         Violation(
@@ -78,8 +85,16 @@ def replaced_records(history: History, log: Log) -> list[Violation]:
 
 
 def doubled_records(history: History, log: Log) -> list[Violation]:
-    """Check that the log has a record of an idempotent producer at most as often as it was sent."""
-    sent = Counter((event.topic, event.record) for event in history.of(Sent) if event.idempotent)
+    """Check that the log has a record of an idempotent producer at most as often as it was sent.
+
+    Records of aborted transactions do not count as sent.
+    """
+    outcomes = outcomes_of(history)
+    sent = Counter(
+        (event.topic, event.record)
+        for event in history.of(Sent)
+        if event.idempotent and not outcomes.must_be_unseen(event.transaction)
+    )
     others = {(event.topic, event.record) for event in history.of(Sent) if not event.idempotent}
     places: dict[tuple[str, Hashable], list[tuple[TopicPartition, int]]] = defaultdict(list)
     for at, records in log.items():
@@ -105,13 +120,13 @@ def disordered_records(history: History) -> list[Violation]:
 
 
 def _disordered_sends(history: History) -> list[Violation]:
-    places: dict[tuple[str, str, Hashable], int] = {}
+    places: dict[tuple[str, str, Hashable, str | None], int] = {}
     for number, sent in enumerate(history.of(Sent)):
-        places.setdefault((sent.producer, sent.topic, sent.record), number)
+        places.setdefault((sent.producer, sent.topic, sent.record, sent.transaction), number)
     acknowledged: dict[tuple[str, TopicPartition], list[tuple[int, Acknowledged]]]
     acknowledged = defaultdict(list)
     for event in history.of(Acknowledged):
-        place = places.get((event.producer, event.topic, event.record))
+        place = places.get((event.producer, event.topic, event.record, event.transaction))
         if place is not None and event.offset >= 0:
             acknowledged[event.producer, event.at].append((place, event))
     violations = []
@@ -166,21 +181,21 @@ def skipped_records(history: History, log: Log) -> list[Violation]:
             following[event.consumer, event.at] = event.offset
         elif isinstance(event, Read):
             expected = following.get((event.consumer, event.at), event.offset)
-            if expected < event.offset:
-                missed = [n for n in ordered.get(event.at, ()) if expected <= n < event.offset]
-                if missed:
-                    text = (
-                        f"{event.consumer} was at offset {expected} of {event.at}"
-                        f" and read {event.offset} next;"
-                        f" {shown(log[event.at][missed[0]])} is at {missed[0]}"
+            offsets = ordered.get(event.at, [])
+            place = bisect_left(offsets, expected)
+            if place < len(offsets) and offsets[place] < event.offset:
+                missed = offsets[place]
+                text = (
+                    f"{event.consumer} was at offset {expected} of {event.at}"
+                    f" and read {event.offset} next; {shown(log[event.at][missed])} is at {missed}"
+                )
+                violations.append(
+                    Violation(
+                        rule="skipped",
+                        partition=event.at,
+                        offsets=(missed, event.offset),
+                        text=text,
                     )
-                    violations.append(
-                        Violation(
-                            rule="skipped",
-                            partition=event.at,
-                            offsets=(missed[0], event.offset),
-                            text=text,
-                        )
-                    )
+                )
             following[event.consumer, event.at] = event.offset + 1
     return violations

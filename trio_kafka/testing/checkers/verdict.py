@@ -12,6 +12,11 @@ from trio_kafka.testing.checkers.records import (
     replaced_records,
     skipped_records,
 )
+from trio_kafka.testing.checkers.transactions import (
+    aborted_reads,
+    early_reads,
+    torn_transactions,
+)
 from trio_kafka.testing.checkers.violation import Log, Violation
 
 _SHOWN: Final = 10
@@ -37,6 +42,9 @@ def find_violations(history: History, log: Log, starts: Starts = _NO_STARTS) -> 
         *doubled_records(history, log),
         *disordered_records(history),
         *skipped_records(history, log),
+        *aborted_reads(history, log),
+        *early_reads(history),
+        *torn_transactions(history, log),
         *excess_commits(history),
         *lost_commits(history),
     ]

@@ -8,5 +8,14 @@ from trio_kafka.testing.clients.consumer import Consumer
 from trio_kafka.testing.clients.errors import DeliveryError, GaveUpError
 from trio_kafka.testing.clients.producer import Producer
 from trio_kafka.testing.clients.reading import Fetched, read_log
+from trio_kafka.testing.clients.transactional import TransactionalProducer
 
-__all__ = ["Consumer", "DeliveryError", "Fetched", "GaveUpError", "Producer", "read_log"]
+__all__ = [
+    "Consumer",
+    "DeliveryError",
+    "Fetched",
+    "GaveUpError",
+    "Producer",
+    "TransactionalProducer",
+    "read_log",
+]

@@ -47,6 +47,7 @@ class Consumer:
     partitions: instead of topics; with `group` only its committed offsets are used.
     start: EARLIEST or LATEST: where to begin without a committed offset, and when the offset is out
         of range.
+    read_committed: read only records of no transaction or of committed ones.
     session_s: without a `poll` for so long, the group removes the member.
     """
 
@@ -57,6 +58,7 @@ class Consumer:
     partitions: Sequence[TopicPartition] = ()
     group: str | None = None
     start: int = EARLIEST
+    read_committed: bool = False
     session_s: float = 10.0
     request_s: float = 5.0
     timeout_s: float = 120.0
@@ -203,7 +205,9 @@ class Consumer:
                 )
 
     async def _fetch(self, max_wait_s: float) -> dict[TopicPartition, FetchedPartition]:
-        rows = await fetch(self.link, self.positions, max_wait_s=max_wait_s)
+        rows = await fetch(
+            self.link, self.positions, max_wait_s=max_wait_s, committed=self.read_committed
+        )
         for row in rows.values():
             if row.error is not ErrorCode.OFFSET_OUT_OF_RANGE:
                 check(row.error)

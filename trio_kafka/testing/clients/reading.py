@@ -18,7 +18,7 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
 )
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from trio_kafka.records.batch import iterate_headers, read_records
-from trio_kafka.records.header import CONTROL
+from trio_kafka.records.committed import committed_batches
 from trio_kafka.testing.clients.errors import check
 from trio_kafka.testing.clients.link import Link
 from trio_kafka.world.world import World
@@ -45,10 +45,14 @@ class Fetched:
 
 @frozen(kw_only=True)
 class FetchedPartition:
-    """Answer for one partition. end: the offset after the last batch, or the position."""
+    """Answer for one partition. end: the offset after the last batch, or the position.
+
+    stable: last stable offset, which reading of committed records ends at.
+    """
 
     error: ErrorCode
     high_watermark: int
+    stable: int
     log_start: int
     end: int
     records: list[Fetched]
@@ -60,8 +64,12 @@ async def fetch(
     *,
     max_wait_s: float,
     max_bytes: int = _MOST_BYTES,
+    committed: bool = False,
 ) -> dict[TopicPartition, FetchedPartition]:
-    """Fetch from each position, without a session. Raises OSError, EOFError, AnswerError."""
+    """Fetch from each position, without a session. Raises OSError, EOFError, AnswerError.
+
+    committed: only records of no transaction or of committed ones (read_committed).
+    """
     topics: dict[str, list[FetchPartition]] = {}
     for at, offset in positions.items():
         topics.setdefault(at.topic, []).append(
@@ -70,6 +78,7 @@ async def fetch(
     request = FetchRequest(
         max_wait_ms=round(max_wait_s * 1000),
         min_bytes=1,
+        isolation_level=int(committed),
         topics=[FetchTopic(name, partitions=parts) for name, parts in topics.items()],
     )
     answer = await link.ask(request, _FETCH, more_s=max_wait_s)
@@ -84,11 +93,10 @@ async def fetch(
 
 def _read(at: TopicPartition, position: int, row: Any) -> FetchedPartition:
     content = bytes(row.records or b"")
-    records, end = [], position
-    for place, header in iterate_headers(content):
-        end = header.next_offset
-        if header.attributes & CONTROL:
-            continue
+    ends = [header.next_offset for _, header in iterate_headers(content)]
+    aborted = [(each.producer_id, each.first_offset) for each in row.aborted_transactions or ()]
+    records: list[Fetched] = []
+    for place, header in committed_batches(content, aborted):
         records += [
             Fetched(
                 topic=at.topic,
@@ -104,8 +112,9 @@ def _read(at: TopicPartition, position: int, row: Any) -> FetchedPartition:
     return FetchedPartition(
         error=ErrorCode(row.error_code),
         high_watermark=row.high_watermark,
+        stable=row.last_stable_offset,
         log_start=row.log_start_offset,
-        end=end,
+        end=ends[-1] if ends else position,
         records=records,
     )
 
@@ -142,29 +151,33 @@ async def read_log(
     bootstrap: Endpoint,
     topics: Collection[str] | None = None,
     *,
+    committed: bool = False,
     timeout_s: float = 60.0,
 ) -> dict[TopicPartition, dict[int, Fetched]]:
     """Read topics from their first record to the high watermark; None: all but internal ones.
 
-    Raises GaveUpError, AnswerError.
+    committed: only what read_committed consumers see; open transactions are waited for.
+    Raises GaveUpError, also if a transaction stays open for `timeout_s`; AnswerError.
     """
     link = Link(world=world, bootstrap=bootstrap, client_id="trio-kafka-testing")
     try:
         partitions = await link.retry(lambda: partitions_of(link, topics), timeout_s)
         log: dict[TopicPartition, dict[int, Fetched]] = {}
         for at in (partition for parts in partitions.values() for partition in parts):
-            log[at] = await _read_partition(link, at, timeout_s)
+            log[at] = await _read_partition(link, at, committed=committed, timeout_s=timeout_s)
         return log
     finally:
         link.close()
 
 
-async def _read_partition(link: Link, at: TopicPartition, timeout_s: float) -> dict[int, Fetched]:
+async def _read_partition(
+    link: Link, at: TopicPartition, *, committed: bool, timeout_s: float
+) -> dict[int, Fetched]:
     position = await link.retry(lambda: offset_for(link, at, EARLIEST), timeout_s)
     records: dict[int, Fetched] = {}
 
     async def attempt() -> FetchedPartition:
-        row = (await fetch(link, {at: position}, max_wait_s=0.0))[at]
+        row = (await fetch(link, {at: position}, max_wait_s=0.0, committed=committed))[at]
         check(row.error)
         if row.end == position < row.high_watermark:
             raise EOFError(f"{at}: nothing at {position}, high watermark {row.high_watermark}")

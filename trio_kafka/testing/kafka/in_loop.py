@@ -23,7 +23,16 @@ from trio_kafka.controls.topics import (
     describe_topic,
     find_topic,
 )
-from trio_kafka.controls.values import Bytes, Group, Record, StoredRecord, Topic, shown
+from trio_kafka.controls.transactions import describe_transaction, list_transactions
+from trio_kafka.controls.values import (
+    Bytes,
+    Group,
+    Record,
+    StoredRecord,
+    Topic,
+    Transaction,
+    shown,
+)
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
 from trio_kafka.periodic_jobs import JobRun, JobStatus
@@ -34,6 +43,7 @@ from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
 from trio_kafka.testing.kafka.releases import Release, find_release
+from trio_kafka.testing.kafka.transactions import KitTransactions
 
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
@@ -66,6 +76,7 @@ class KafkaInLoop:
         self.latest_requests = LatestRequests()
         self.latest_requests.attach(lives.broker)
         self.controls = Controls(lives.broker, seed=lives.how.seed)
+        self._transactions = KitTransactions()
 
     @property
     def broker(self) -> RunningBroker:
@@ -228,10 +239,14 @@ class KafkaInLoop:
         """Return a topic with the offsets of its partitions."""
         return await describe_topic(self.broker, self._topic(name))
 
-    async def produce(self, topic: str, *records: Record | Bytes) -> list[StoredRecord]:
+    async def produce(
+        self, topic: str, *records: Record | Bytes, transactional_id: str | None = None
+    ) -> list[StoredRecord]:
         """Append records, and return them as stored. A bytes, str or None is a value.
 
         A topic that does not exist is created with `num.partitions`.
+        transactional_id: append in a transaction, which begins with the first call for this id and
+            lasts until `commit` or `abort`. It fences other producers of the id.
         """
         if find_topic(self.broker, topic) is None:
             try:
@@ -242,18 +257,27 @@ class KafkaInLoop:
                 if error.code is not _EXISTS:
                     raise
         await self._wait_for_leaders(topic)  # a client may just be creating it
-        return await produce(self.broker, self._topic(topic), records)
+        transaction = None
+        if transactional_id is not None:
+            transaction = await self._transactions.begin(self.broker, transactional_id)
+        return await produce(self.broker, self._topic(topic), records, transaction)
 
     async def records(
-        self, topic: str, *, partition: int | None = None, start: int | None = None
+        self,
+        topic: str,
+        *,
+        partition: int | None = None,
+        start: int | None = None,
+        committed: bool = False,
     ) -> list[StoredRecord]:
         """Return the records that consumers can read, by partition and offset.
 
         partition: None: all. start: first offset; None: the first of each partition.
+        committed: only what consumers with `isolation.level=read_committed` can read.
         """
         image = self._topic(topic)
         partitions: Iterable[int] = image.partitions if partition is None else [partition]
-        return await read_records(self.broker, image, partitions, start=start)
+        return await read_records(self.broker, image, partitions, start=start, committed=committed)
 
     async def delete_records(
         self, topic: str, *, before: int | None = None, partition: int | None = None
@@ -280,6 +304,28 @@ class KafkaInLoop:
     async def delete_group(self, group_id: str) -> None:
         """Delete a group without members, with its committed offsets."""
         await delete_group(self.broker, group_id)
+
+    # --- transactions
+
+    async def commit(self, transactional_id: str) -> None:
+        """Commit the transaction that `produce` has begun; readers soon see its records.
+
+        Raises KafkaError(INVALID_TXN_STATE) if there is none.
+        """
+        await self._transactions.end(self.broker, transactional_id, commit=True)
+
+    async def abort(self, transactional_id: str) -> None:
+        """Abort the transaction that `produce` has begun. Errors as `commit`."""
+        await self._transactions.end(self.broker, transactional_id, commit=False)
+
+    async def transactions(self) -> list[Transaction]:
+        """Return all transactional ids with their states, sorted by id."""
+        return await list_transactions(self.broker, self.broker.world.clock.wall())
+
+    async def transaction(self, transactional_id: str) -> Transaction:
+        """Return the state of a transactional id; one that does not exist has the state Dead."""
+        now_s = self.broker.world.clock.wall()
+        return await describe_transaction(self.broker, transactional_id, now_s)
 
     # --- faults
 
@@ -343,19 +389,39 @@ class KafkaInLoop:
             raise NotReachedError(f"{expected}: not reached within {timeout_s:g} s: {group}")
         return group
 
+    async def wait_for_transaction(
+        self, transactional_id: str, state: str, *, timeout_s: float = _TIMEOUT_S
+    ) -> Transaction:
+        """Wait until a transactional id has a state, such as "CompleteCommit".
+
+        Raises NotReachedError, with the transaction as it is then.
+        """
+        transaction = Transaction(transactional_id=transactional_id, state="unknown")
+
+        async def reached() -> bool:
+            nonlocal transaction
+            transaction = await self.transaction(transactional_id)
+            return transaction.state == state
+
+        if not await self._reached(reached, timeout_s):
+            raise NotReachedError(
+                f"state {state}: not reached within {timeout_s:g} s: {transaction}"
+            )
+        return transaction
+
     async def wait_for_records(
-        self, topic: str, count: int, *, timeout_s: float = _TIMEOUT_S
+        self, topic: str, count: int, *, committed: bool = False, timeout_s: float = _TIMEOUT_S
     ) -> list[StoredRecord]:
         """Wait until a topic has at least `count` records, and return them.
 
-        Raises NotReachedError, with the records.
+        committed: see `records`. Raises NotReachedError, with the records.
         """
         records: list[StoredRecord] = []
 
         async def reached() -> bool:
             nonlocal records
             try:
-                records = await self.records(topic)
+                records = await self.records(topic, committed=committed)
             except KafkaError as error:  # it is being created, or deleted
                 if error.code not in NOT_THERE:
                     raise

@@ -26,6 +26,7 @@ _HOST: Final = "127.0.0.1"
 QUICK: Final[Mapping[str, str]] = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
     "replica.high.watermark.checkpoint.interval.ms": "300000",  # wakes an idle broker
 }
 

@@ -9,6 +9,7 @@ from trio_kafka.controls.topics import first_offsets
 from trio_kafka.controls.values import Bytes, Record, StoredRecord, as_bytes
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
+from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -21,16 +22,23 @@ from trio_kafka.protocol.messages.k01_fetch import (
     PartitionData,
 )
 from trio_kafka.records import batch
+from trio_kafka.records.committed import committed_batches
+from trio_kafka.records.header import TRANSACTIONAL
 from trio_kafka.records.partitioner import partition_of
+from trio_kafka.testing.kafka.transactions import OpenTransaction
 
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 _PIECE = 1 << 20  # bytes of one Fetch
 _TIMEOUT_MS = 30_000
+_TRANSACTIONAL = 11  # the last version of Kafka's older protocol, by topic name
 
 
 async def produce(
-    broker: RunningBroker, topic: TopicImage, records: Sequence[Record | Bytes]
+    broker: RunningBroker,
+    topic: TopicImage,
+    records: Sequence[Record | Bytes],
+    transaction: OpenTransaction | None = None,
 ) -> list[StoredRecord]:
     """Append records, one batch for each partition; return them as stored. Raises KafkaError.
 
@@ -48,17 +56,22 @@ async def produce(
             headers=list(record.headers),
         )
         by_partition[partition].append((number, encoded))
-    data = [
-        PartitionProduceData(
-            index=partition,
-            records=memoryview(batch.encode_batch([record for _, record in numbered])),
-        )
-        for partition, numbered in by_partition.items()
-    ]
-    topic_data = TopicProduceData(name=topic.name, topic_id=topic.id, partition_data=data)
-    request = ProduceRequest(acks=-1, timeout_ms=_TIMEOUT_MS, topic_data=[topic_data])
+    if transaction is not None:
+        await transaction.add(broker, topic.name, list(by_partition))
+    data = []
+    for partition, numbered in by_partition.items():
+        at = TopicPartition(topic.name, partition)
+        encoded_batch = _encode([record for _, record in numbered], at, transaction)
+        data.append(PartitionProduceData(index=partition, records=memoryview(encoded_batch)))
+    request = ProduceRequest(
+        transactional_id=None if transaction is None else transaction.transactional_id,
+        acks=-1,
+        timeout_ms=_TIMEOUT_MS,
+        topic_data=[TopicProduceData(name=topic.name, topic_id=topic.id, partition_data=data)],
+    )
+    version = None if transaction is None else _TRANSACTIONAL
     stored: list[StoredRecord | None] = [None] * len(records)
-    for answered in (await ask(broker, request)).responses:
+    for answered in (await ask(broker, request, version)).responses:
         for done in answered.partition_responses:
             check(done.error_code, f"{topic.name}-{done.index}: {done.error_message}")
             for delta, (number, encoded) in enumerate(by_partition[done.index]):
@@ -67,6 +80,15 @@ async def produce(
                     encoded.timestamp = done.log_append_time_ms
                 stored[number] = _stored(topic.name, done.index, encoded)
     return [record for record in stored if record is not None]
+
+
+def _encode(
+    records: list[batch.Record], at: TopicPartition, transaction: OpenTransaction | None
+) -> bytes:
+    if transaction is None:
+        return batch.encode_batch(records)
+    producer = transaction.next_fields(at, len(records))
+    return batch.encode_batch(records, producer=producer, attributes=TRANSACTIONAL)
 
 
 def _partition(topic: TopicImage, record: Record, number: int) -> int:
@@ -83,18 +105,25 @@ def _partition(topic: TopicImage, record: Record, number: int) -> int:
 
 
 async def read_records(
-    broker: RunningBroker, topic: TopicImage, partitions: Iterable[int], *, start: int | None
+    broker: RunningBroker,
+    topic: TopicImage,
+    partitions: Iterable[int],
+    *,
+    start: int | None,
+    committed: bool = False,
 ) -> list[StoredRecord]:
     """Return the records below the high watermark, by partition and offset.
 
-    start: first offset; None: the first of each partition. Raises KafkaError.
+    start: first offset; None: the first of each partition.
+    committed: as read_committed: below the last stable offset, without aborted transactions.
+    Raises KafkaError.
     """
     records: list[StoredRecord] = []
     firsts = await first_offsets(broker, topic)
     for partition in sorted(partitions):
         position = firsts[partition] if start is None else start
         while True:
-            answer = await _fetch(broker, topic, partition, position=position)
+            answer = await _fetch(broker, topic, partition, position=position, committed=committed)
             if (
                 answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
                 and start is None
@@ -104,7 +133,7 @@ async def read_records(
                 continue
             check(answer.error_code, f"{topic.name}-{partition} at offset {position}")
             data = bytes(answer.records or b"")  # type: ignore[call-overload]
-            decoded = _decode(topic.name, partition, data)
+            decoded = _decode(topic.name, partition, data, aborted=_aborted(answer))
             records.extend(record for record in decoded if record.offset >= position)
             position = max(position, _end(data))
             if position >= answer.high_watermark or not data:
@@ -113,11 +142,12 @@ async def read_records(
 
 
 async def _fetch(
-    broker: RunningBroker, topic: TopicImage, partition: int, *, position: int
+    broker: RunningBroker, topic: TopicImage, partition: int, *, position: int, committed: bool
 ) -> PartitionData:
     fetched = FetchPartition(partition=partition, fetch_offset=position, partition_max_bytes=_PIECE)
     request = FetchRequest(
         max_bytes=_PIECE,
+        isolation_level=int(committed),
         topics=[FetchTopic(topic=topic.name, topic_id=topic.id, partitions=[fetched])],
     )
     answer = await ask(broker, request)
@@ -126,10 +156,15 @@ async def _fetch(
     return data
 
 
-def _decode(topic: str, partition: int, data: bytes) -> Iterator[StoredRecord]:
-    for position, header in batch.iterate_headers(data):
-        if header.is_control:
-            continue
+def _aborted(answer: PartitionData) -> list[tuple[int, int]]:
+    """Return producer id and first offset of each aborted transaction."""
+    return [(row.producer_id, row.first_offset) for row in answer.aborted_transactions or ()]
+
+
+def _decode(
+    topic: str, partition: int, data: bytes, *, aborted: list[tuple[int, int]]
+) -> Iterator[StoredRecord]:
+    for position, header in committed_batches(data, aborted):
         for record in batch.read_records(data, position, header):
             yield _stored(topic, partition, record)
 

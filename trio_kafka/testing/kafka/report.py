@@ -1,7 +1,7 @@
 """State of a broker under test, as text for the report of a failed test.
 
-At most 60 lines: the topics, the groups, what the test's own clients asked, the broker's warnings;
-without titles of what there is none of.
+At most 60 lines: the topics, the groups, open transactions, what the test's own clients asked, the
+broker's warnings; without titles of what there is none of.
 With `tree` also its queues and tasks; figures that are zero or empty are left out there.
 """
 
@@ -16,7 +16,7 @@ from trio_kafka.cli.requests import as_text as requests_text
 from trio_kafka.cli.tree import as_text as tree_text
 from trio_kafka.controls.ask import ask
 from trio_kafka.controls.running import KIT_CLIENT
-from trio_kafka.controls.values import Group, Topic
+from trio_kafka.controls.values import Group, Topic, Transaction
 from trio_kafka.errors import KafkaError
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     DescribeTreeRequest,
@@ -34,6 +34,7 @@ Section = tuple[str, str]
 _TIMEOUT_S: Final = 5.0
 _MOST_TOPICS: Final = 12
 _MOST_GROUPS: Final = 8
+_MOST_OPEN: Final = 3  # transactions
 _MOST_IN_FLIGHT: Final = 5
 _WIDTH: Final = 120  # characters of a line
 _HEAD: Final = ("when", "request", "client", "software", "took", "error")
@@ -48,6 +49,7 @@ async def describe(kafka: KafkaInLoop, *, tree: bool = False) -> list[Section]:
     parts: list[tuple[str, Callable[[], Awaitable[str]]]] = [
         ("topics", lambda: _topics(kafka)),
         ("groups", lambda: _groups(kafka)),
+        ("transactions", lambda: _transactions(kafka)),
         ("requests in flight", lambda: _in_flight(kafka)),
     ]
     sections: list[Section] = []
@@ -113,6 +115,23 @@ def _group_line(group: Group) -> str:
     lag = ", ".join(f"{topic}-{number}: {lag}" for (topic, number), lag in group.lag.items())
     behind = f"lag {group.total_lag} ({lag})" if lag else "no committed offsets"
     return _cut(f"{group.group_id}  {group.state}, members: {members}; {behind}")
+
+
+async def _transactions(kafka: KafkaInLoop) -> str:
+    """Describe the open transactions: they keep records from readers."""
+    still_open = [
+        transaction for transaction in await kafka.transactions() if transaction.age_s is not None
+    ]
+    lines = [_transaction_line(transaction) for transaction in still_open[:_MOST_OPEN]]
+    return _limited(lines, len(still_open))
+
+
+def _transaction_line(transaction: Transaction) -> str:
+    partitions = ", ".join(f"{topic}-{number}" for topic, number in transaction.partitions)
+    return _cut(
+        f"{transaction.transactional_id}  {transaction.state} for {transaction.age_s:.1f} s"
+        f" of {transaction.timeout_s:g} s: {partitions}"
+    )
 
 
 async def _in_flight(kafka: KafkaInLoop) -> str:

@@ -83,8 +83,13 @@ class AsyncKafka:
     groups = _awaitable(KafkaInLoop.groups)
     group = _awaitable(KafkaInLoop.group)
     delete_group = _awaitable(KafkaInLoop.delete_group)
+    commit = _awaitable(KafkaInLoop.commit)
+    abort = _awaitable(KafkaInLoop.abort)
+    transactions = _awaitable(KafkaInLoop.transactions)
+    transaction = _awaitable(KafkaInLoop.transaction)
     wait_until = _awaitable(KafkaInLoop.wait_until)
     wait_for_group = _awaitable(KafkaInLoop.wait_for_group)
+    wait_for_transaction = _awaitable(KafkaInLoop.wait_for_transaction)
     wait_for_records = _awaitable(KafkaInLoop.wait_for_records)
 
 
@@ -139,8 +144,13 @@ class Kafka:
     groups = _blocking(KafkaInLoop.groups)
     group = _blocking(KafkaInLoop.group)
     delete_group = _blocking(KafkaInLoop.delete_group)
+    commit = _blocking(KafkaInLoop.commit)
+    abort = _blocking(KafkaInLoop.abort)
+    transactions = _blocking(KafkaInLoop.transactions)
+    transaction = _blocking(KafkaInLoop.transaction)
     wait_until = _blocking(KafkaInLoop.wait_until)
     wait_for_group = _blocking(KafkaInLoop.wait_for_group)
+    wait_for_transaction = _blocking(KafkaInLoop.wait_for_transaction)
     wait_for_records = _blocking(KafkaInLoop.wait_for_records)
 
     @property

@@ -11,7 +11,13 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.checkers import History, check_history
-from trio_kafka.testing.clients import Consumer, Fetched, Producer, read_log
+from trio_kafka.testing.clients import (
+    Consumer,
+    Fetched,
+    Producer,
+    TransactionalProducer,
+    read_log,
+)
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop
 from trio_kafka.testing.simulate.lives import CLIENTS, SimulatedLives
 from trio_kafka.testing.simulate.schedule import Fault, Schedule, check_schedule, draw_schedule
@@ -53,6 +59,19 @@ class Simulation:
         return Producer(
             world=self.clients,
             bootstrap=self.lives.address,
+            name=name or self._name("producer"),
+            history=self.history,
+            **options,
+        )
+
+    def transactional_producer(
+        self, transactional_id: str, name: str | None = None, **options: Any
+    ) -> TransactionalProducer:
+        """Return a producer with transactions. options: fields of `TransactionalProducer`."""
+        return TransactionalProducer(
+            world=self.clients,
+            bootstrap=self.lives.address,
+            transactional_id=transactional_id,
             name=name or self._name("producer"),
             history=self.history,
             **options,
@@ -110,9 +129,14 @@ class Simulation:
         """End all faults of links, disks and clocks, and start the broker if it is down."""
         await Chaos(self.universe, self.lives).heal()
 
-    async def log(self, *topics: str) -> dict[TopicPartition, dict[int, Fetched]]:
-        """Read topics from start to end, as a client does; without names all but internal ones."""
-        return await read_log(self.clients, self.lives.address, topics or None)
+    async def log(
+        self, *topics: str, committed: bool = False
+    ) -> dict[TopicPartition, dict[int, Fetched]]:
+        """Read topics from start to end, as a client does; without names all but internal ones.
+
+        committed: as a read_committed consumer; waits for the end of open transactions.
+        """
+        return await read_log(self.clients, self.lives.address, topics or None, committed=committed)
 
     async def values(self, topic: str) -> list[bytes | None]:
         """Return the values of a topic as a client reads them, partition by partition."""
@@ -124,13 +148,13 @@ class Simulation:
         topics: Collection[str] = (),
         starts: Mapping[TopicPartition, int] | None = None,
     ) -> dict[TopicPartition, dict[int, Fetched]]:
-        """Hold the history of this run against the log, and return the log.
+        """Hold the history of this run against the log of committed records, and return the log.
 
         Stop the clients before. topics: only these; none: all. starts: see `lost_records`.
         Raises BrokenGuaranteeError.
         """
         await self.heal()
-        log = await self.log(*topics)
+        log = await self.log(*topics, committed=True)
         values = {at: {n: record.value for n, record in rows.items()} for at, rows in log.items()}
         check_history(self.history, values, starts or {})
         return log

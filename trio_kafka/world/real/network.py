@@ -82,6 +82,10 @@ class RealNetwork:
         results = await self._resolve(host, 0, 0)
         return list(dict.fromkeys(address[0] for _, address in results))
 
+    async def canonical_name(self, address: str) -> str:
+        with self._clock.working():
+            return await trio.to_thread.run_sync(socket.getfqdn, address)
+
     def selector(self) -> RealSelector:
         return RealSelector(self._descriptors)
 

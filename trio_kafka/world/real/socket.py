@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _MORE: Final = socket.MSG_MORE
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER of 0 s
+_COUNTS: Final = struct.Struct("=QQ")  # tcpi_bytes_acked, tcpi_bytes_received
+_COUNTS_AT: Final = 120  # in `struct tcp_info` of Linux, since 4.1
 _IN_MEMORY: Final = -1  # key of a lease
 _MAPPED: Final = "::ffff:"
 Address: TypeAlias = tuple[Any, ...]  # host, port and what the family adds, as in `socket`
@@ -67,6 +69,13 @@ class RealSocket:
             # The kernel doubles the size, but bounds the window by the first one.
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receiving)
             self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, 2 * receiving)
+
+    def transferred(self) -> tuple[int, int]:
+        info = self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _COUNTS_AT + _COUNTS.size)
+        if len(info) < _COUNTS_AT + _COUNTS.size:  # a kernel that does not count
+            return 0, 0
+        acknowledged, received = _COUNTS.unpack_from(info, _COUNTS_AT)
+        return received, acknowledged
 
     def shutdown_write(self) -> None:
         self._sock.shutdown(socket.SHUT_WR)

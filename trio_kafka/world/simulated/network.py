@@ -99,9 +99,15 @@ class SimulatedNetwork:
 
     async def addresses(self, host: str) -> list[str]:
         await trio.lowlevel.checkpoint()
+        if host in self._world.universe.names:
+            return list(self._world.universe.names[host])
         if self._machine(host, 0) is None:
             raise OSError(errno.ENOENT, f"no machine is named {host}")
         return [self._world.name if host in _LOOPBACK else host]
+
+    async def canonical_name(self, address: str) -> str:
+        await trio.lowlevel.checkpoint()
+        return address
 
     def selector(self) -> MemorySelector:
         return MemorySelector(self._world)
@@ -139,6 +145,10 @@ class SimulatedNetwork:
         self._next_port += 1
         return self._next_port
 
+    def _named(self, host: str) -> str:
+        """Return the first host in the place of a name that stands for several."""
+        return next(iter(self._world.universe.names.get(host, ())), host)
+
     def _machine(self, host: str, port: int) -> Machine | None:
         """Return the machine that has a host."""
         machines = self._world.universe.machines
@@ -163,6 +173,7 @@ class SimulatedNetwork:
         world, universe = self._world, self._world.universe
         for attempt in range(_ATTEMPTS):
             await world.pause(universe.latency, 2 * universe.latency)
+            host = self._named(host)
             machine = self._machine(host, port)
             if machine is None:
                 raise ConnectionRefusedError(errno.ECONNREFUSED, f"no machine is named {host}")

@@ -31,6 +31,7 @@ class SimulatedRun:
         an OSError is raised by the call (a ConnectionError also resets the connection), a number
         is seconds that the call takes (World's own clock only), None lets it pass. The default asks
         `faults`, the rules.
+    names: names that stand for several machines, as in DNS.
     cuts: pairs of machines, source and target, between which nothing arrives until it is healed.
     latency: seconds one way. room: bytes in flight and unread in one direction of a connection.
     moody: also simulate what is legal and rare: lost packets, cold and short reads, short sends,
@@ -47,6 +48,7 @@ class SimulatedRun:
     fault: Callable[[str, str, str], Verdict] = field(init=False)
     cuts: set[tuple[str, str]] = field(factory=set, init=False)
     machines: "Mapping[str, Machine]" = field(factory=dict, init=False)
+    names: dict[str, tuple[str, ...]] = field(factory=dict, init=False)
     trace: list[str] = field(factory=list, init=False)
     digest: int = field(default=0, init=False)
     _events: list[tuple[float, int, Callable[[], None]]] = field(factory=list, init=False)

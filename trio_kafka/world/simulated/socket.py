@@ -66,6 +66,7 @@ class MemorySocket:
     accepted: bool = field(default=False, init=False)
     closed: bool = field(default=False, init=False)
     _changed: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)
+    arrived: int = field(default=0, init=False)  # bytes since the start
     _unread: bytearray = field(factory=bytearray, init=False)
     _last_arrival: float = field(default=0.0, init=False)  # of what this end has sent
     _ended: bool = field(default=False, init=False)  # the peer sends no more
@@ -185,6 +186,7 @@ class MemorySocket:
 
     def arrive(self, chunk: bytes) -> None:
         self.under_way -= len(chunk)
+        self.arrived += len(chunk)
         if self.closed:
             self.die(silent=False)
         else:
@@ -225,6 +227,10 @@ class MemorySocket:
         self._changed.unpark_all()
         if self.selector:
             self.selector.wake(self.key)
+
+    def transferred(self) -> tuple[int, int]:
+        self._call("transferred")
+        return self.arrived, self.other.arrived
 
     def shutdown_write(self) -> None:
         self._call("shutdown")

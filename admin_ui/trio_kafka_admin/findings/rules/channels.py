@@ -18,7 +18,7 @@ def full_channel(change: Change) -> Iterator[Finding]:
             yield _finding(
                 node,
                 "full-channel",
-                f"{node.name} is full",
+                f"{_name(node)} is full",
                 f": {depth:.0f} of {bound:.0f} items",
                 severity="wrong",
             )
@@ -31,7 +31,7 @@ def late_channel(change: Change) -> Iterator[Finding]:
             yield _finding(
                 node,
                 "late-channel",
-                f"the oldest item of {node.name} has waited for {oldest_s:.1f} s",
+                f"the oldest item of {_name(node)} has waited for {oldest_s:.1f} s",
                 "",
                 severity="wrong",
                 age_s=oldest_s,
@@ -45,7 +45,7 @@ def dropped(change: Change) -> Iterator[Finding]:
             yield _finding(
                 node,
                 "dropped",
-                f"{node.name} was full",
+                f"{_name(node)} was full",
                 f": {lost:.0f} items were dropped",
                 severity="wrong",
             )
@@ -61,8 +61,7 @@ def _finding(
     age_s: float | None = None,
 ) -> Finding:
     """Return a finding of a channel; the request channel of a plane waits for its handlers."""
-    plane = plane_of(node.path)
-    is_of_requests = bool(plane) and node.path[-2] == CHANNEL
+    plane, is_of_requests = plane_of(node.path), _is_of_requests(node)
     return Finding(
         kind=kind,
         title=title,
@@ -72,4 +71,18 @@ def _finding(
         because=(handlers_of(plane),) if is_of_requests else (),
         node="/".join(node.path),
         age_s=age_s,
+    )
+
+
+def _is_of_requests(node: NodeChange) -> bool:
+    """Return whether a channel is the request channel of a plane."""
+    return bool(plane_of(node.path)) and node.path[-2] == CHANNEL
+
+
+def _name(node: NodeChange) -> str:
+    """Return the name of a channel in words."""
+    return (
+        f"the request channel of plane {plane_of(node.path)}"
+        if _is_of_requests(node)
+        else node.name
     )

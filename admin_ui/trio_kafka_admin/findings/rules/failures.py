@@ -1,20 +1,25 @@
 """Plugins and jobs that have failed."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from trio_kafka.introspect.waits import Subject
 from trio_kafka_admin.findings.change import Change
 from trio_kafka_admin.findings.finding import Finding
 
+_BLOCKED: Final = "blocked the loop"  # in the error of a plugin that is disabled for it
+
 
 def failed_plugin(change: Change) -> Iterator[Finding]:
     for node in change.of_kind("plugin"):
         if node["state"] == "failed":
+            subject, error = Subject("plugin", node.now.name), str(node["error"])
             yield Finding(
                 kind="failed-plugin",
                 title=f"plugin {node.now.name} has failed",
-                more=f": {node['error']}",
-                subject=Subject("plugin", node.now.name),
+                more=f": {error}",
+                subject=subject,
+                because=(subject,) if _BLOCKED in error else (),
                 severity="wrong",
                 node="/".join(node.path),
             )

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from trio_kafka.introspect.facts.groups import GroupFacts, MemberFacts
-from trio_kafka.introspect.waits import Subject
+from trio_kafka.introspect.waits import Subject, member_subject
 from trio_kafka_admin.findings.change import Change
 from trio_kafka_admin.findings.finding import Finding
-from trio_kafka_admin.findings.subjects import member_of
 from trio_kafka_admin.findings.texts import duration, short
 
 _USUAL_S: Final = 3.0  # a rebalance of healthy members ends sooner
@@ -30,11 +29,11 @@ def silent_member(change: Change) -> Iterator[Finding]:
             kind="silent-member",
             title=f"group {short(group.group_id)} waits for member {label(first)}{more}",
             more=f", which {first.owes}{_heartbeat(first)}{_fate(first)}; {waiting}",
-            subject=member_of(group.group_id, first.member_id),
+            subject=member_subject(group.group_id, first.member_id),
             severity="wrong",
             explains=(
                 Subject("group", group.group_id),
-                *(member_of(group.group_id, member.member_id) for member in debtors[1:]),
+                *(member_subject(group.group_id, member.member_id) for member in debtors[1:]),
             ),
             hurt=patient,
             link=Subject("group", group.group_id),

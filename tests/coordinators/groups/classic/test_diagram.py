@@ -4,7 +4,11 @@ import re
 
 from tests.coordinators.groups.classic.diagram import BEGIN, END, PAGE, diagram, page
 from tests.project.tree import ROOT
-from trio_kafka.coordinators.groups.classic.states import TRANSITIONS, GroupEvent
+from trio_kafka.coordinators.groups.classic.states import (
+    TRANSITIONS,
+    ClassicState,
+    GroupEvent,
+)
 
 PLACES = re.compile(r"`(?:\w+/)?(\w+)")  # `session`, `syncing._sync`, `consumer/downgrade.py`
 
@@ -34,5 +38,13 @@ def test_page_names_every_module_that_looks_at_a_state() -> None:
         if "ClassicState." in path.read_text() and path.stem != "states"
     }
 
+    by_text = {
+        path.stem
+        for folder in ("trio_kafka/coordinators/groups/facts", "admin_ui/trio_kafka_admin")
+        for path in (ROOT / folder).rglob("*.py")
+        if f'"{ClassicState.STABLE.value}"' in path.read_text()
+    }
+
     assert modules
-    assert modules - set(PLACES.findall(section)) == set()
+    assert by_text
+    assert (modules | by_text) - set(PLACES.findall(section)) == set()

@@ -1,10 +1,10 @@
-"""Who is in a group, and in what they agree."""
+"""Members of a group, and what they agree on."""
 
 import pytest
 
-from trio_kafka.coordinators.groups.classic.member import Member
-from trio_kafka.coordinators.groups.classic.membership import Membership
-from trio_kafka.coordinators.groups.classic.values import GroupProtocol
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.classic.membership import Member, Membership
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, JoinedMember
 
 
 def names(*protocols: str) -> tuple[GroupProtocol, ...]:
@@ -125,3 +125,55 @@ def test_membership_has_the_longest_rebalance_timeout_of_its_members() -> None:
     assert (
         membership(member("m", timeout_ms=5), member("n", timeout_ms=3)).rebalance_timeout_ms == 5
     )
+
+
+def test_member_has_separate_metadata_for_each_protocol() -> None:
+    joined = member("m", "a")
+    joined.protocols = (GroupProtocol("a", b"1"), GroupProtocol("b", b"2"))
+
+    assert (joined.metadata("a"), joined.metadata("b")) == (b"1", b"2")
+    group = ClassicGroup(group_id="g", since_ms=None, protocol_name="b")
+    group.add(joined)
+    assert group.joined_members() == (JoinedMember("m", None, b"2"),)
+    assert joined.description("b").metadata == b"2"
+    assert joined.description(None).metadata == b""
+    with pytest.raises(LookupError, match="m does not know the protocol c"):
+        joined.metadata("c")
+
+
+def test_member_votes_for_its_first_protocol_among_the_candidates() -> None:
+    assert member("m", "a", "b").vote({"b", "a"}) == "a"
+    assert member("m", "a", "b").vote({"b"}) == "b"
+    with pytest.raises(LookupError, match="m knows none"):
+        member("m", "a").vote({"z"})
+
+
+def test_member_with_a_waiting_request_counts_as_alive_unless_new() -> None:
+    silent, joins, syncs, new = (member(name, "a") for name in "abcd")
+    joins.join_ticket = syncs.sync_ticket = new.join_ticket = "ticket"
+    new.is_new = True
+
+    assert [one.is_heard for one in (silent, joins, syncs, new)] == [False, True, True, False]
+
+
+def test_figures_of_a_member_name_the_request_that_waits() -> None:
+    joined = member("m", "a", "b", instance="i", timeout_ms=7)
+    assert joined.figures() == {
+        "instance": "i",
+        "client": "c",
+        "host": "/h",
+        "session_ms": 1,
+        "rebalance_ms": 7,
+        "protocols": "a, b",
+        "assigned_bytes": 0,
+        "waits": None,
+    }
+    joined.sync_ticket, joined.assignment = "ticket", b"123"
+    assert (joined.figures()["waits"], joined.figures()["assigned_bytes"]) == ("sync", 3)
+    joined.join_ticket = "ticket"
+    assert joined.figures()["waits"] == "join"
+
+
+def test_member_with_an_instance_id_is_static() -> None:
+    assert member("m", "a", instance="i").is_static
+    assert not member("m", "a").is_static

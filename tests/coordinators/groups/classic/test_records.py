@@ -4,7 +4,7 @@ import pytest
 
 from tests.coordinators.groups.classic.kit import BOTH, subscription
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.member import Member
+from trio_kafka.coordinators.groups.classic.membership import Member
 from trio_kafka.coordinators.groups.classic.records import (
     group_record,
     stored_group,

@@ -8,7 +8,6 @@ from trio_kafka.coordinators.groups.consumer.embedded_protocol import (
     owned_partitions,
     read_assignment,
     read_subscription,
-    version_of,
     write_assignment,
 )
 from trio_kafka.coordinators.groups.consumer.values import OwnedTopic
@@ -18,6 +17,7 @@ from trio_kafka.protocol.stored.consumer_protocol import (
     ConsumerProtocolSubscription,
     OwnedPartitions,
 )
+from trio_kafka.protocol.stored.consumer_protocol_version import version_of
 
 A, B = topic_id("a"), topic_id("b")
 IMAGE = Scene({"a": 3, "b": 1}).image

@@ -13,7 +13,7 @@ def test_full_request_channel_comes_of_the_handlers_of_its_plane() -> None:
 
     assert finding.subject == Subject("channel", "request-channel of plane data")
     assert finding.because == (HANDLERS,)
-    assert finding.words == f"{REQUESTS} is full: 20 of 20 items"
+    assert finding.words == "the request channel of plane data is full: 20 of 20 items"
 
 
 def test_late_channel_of_a_plugin_has_no_other_reason() -> None:

@@ -16,13 +16,14 @@ from typing import Final
 from attrs import Factory, field
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka.coordinators.groups.classic.member import Member
-from trio_kafka.coordinators.groups.classic.membership import Membership
+from trio_kafka.coordinators.groups.classic.membership import Member, Membership
 from trio_kafka.coordinators.groups.classic.states import (
+    REFUSALS,
     TRANSITIONS,
     WITH_GENERATION,
     ClassicState,
     GroupEvent,
+    MemberRequest,
 )
 from trio_kafka.coordinators.groups.classic.values import (
     GroupDescription,
@@ -217,9 +218,9 @@ class ClassicGroup:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         member = self.validate_member(member_id, instance_id)
         self.validate_generation(epoch)
-        if self.phase is ClassicState.COMPLETING_REBALANCE:
-            # The member does not know its assignment yet.
-            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+        refusal = REFUSALS.get((MemberRequest.COMMIT, self.phase))
+        if refusal is not None:
+            raise KafkaError(refusal)
         timer = SetTimer((SESSION, self.group_id, member_id), member.session_timeout_ms)
         return Effects([], [], [timer])
 

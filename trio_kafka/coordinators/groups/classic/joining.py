@@ -8,7 +8,7 @@ members), KIP-800 (reasons).
 from typing import Final
 
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.member import Member
+from trio_kafka.coordinators.groups.classic.membership import Member
 from trio_kafka.coordinators.groups.classic.rebalance import (
     complete_if_joined,
     prepare_or_complete,
@@ -21,18 +21,16 @@ from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import NO_MEMBER_ID, NO_REASON, Join, JoinAnswer
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offsets import schedule_expiry
-from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket
+from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, EventResult, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.scheduling.chunked_work import Steps, whole
+from trio_kafka.scheduling.chunked_work import whole
 
 NEW_MEMBER_TIMEOUT_MS: Final = 300_000  # longest wait of a client that cannot send heartbeats
 _logger: Final = get_logger(__name__)
 
 
-def join(
-    group_id: str, request: Join, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Steps[Effects]:
+def join(group_id: str, request: Join, groups: Groups, ticket: Ticket, now_ms: int) -> EventResult:
     """Join a group; answer with JoinAnswer when the next generation begins. Create the group for a
     new client.
 
@@ -95,7 +93,7 @@ def _admission_error(transition: Transition, request: Join) -> ErrorCode | None:
 
 def _open_group(
     groups: Groups, group_id: str, request: Join, ticket: Ticket, now_ms: int
-) -> Effects | Steps[Effects]:
+) -> EventResult:
     """Create the group and join it. `groups` has none of this id, or an empty one of another type,
     which is replaced.
 

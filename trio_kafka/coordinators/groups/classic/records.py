@@ -8,7 +8,7 @@ from typing import Final
 
 from trio_kafka.coordinators.groups.bounded_decode import decode
 from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
-from trio_kafka.coordinators.groups.classic.member import Member
+from trio_kafka.coordinators.groups.classic.membership import Member
 from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord

@@ -12,7 +12,12 @@ from trio_kafka.coordinators.groups.classic.rebalance import (
     prepare,
 )
 from trio_kafka.coordinators.groups.classic.requests import required_adapter
-from trio_kafka.coordinators.groups.classic.states import WITH_GENERATION, ClassicState
+from trio_kafka.coordinators.groups.classic.states import (
+    REFUSALS,
+    WITH_GENERATION,
+    ClassicState,
+    MemberRequest,
+)
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import (
     NO_MEMBER_ID,
@@ -21,17 +26,16 @@ from trio_kafka.coordinators.groups.classic.values import (
     LeavingMember,
 )
 from trio_kafka.coordinators.groups.groups import Groups
-from trio_kafka.coordinators.shards.effects import Effects, SetTimer, Ticket
+from trio_kafka.coordinators.shards.effects import Effects, EventResult, SetTimer, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.scheduling.chunked_work import Steps
 
 _logger: Final = get_logger(__name__)
 
 
 def heartbeat(
     group_id: str, request: ClassicHeartbeat, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Steps[Effects]:
+) -> EventResult:
     """Renew a member's session; answer with None. REBALANCE_IN_PROGRESS is answered, not raised:
     the member is alive and must join.
 
@@ -39,14 +43,15 @@ def heartbeat(
     """
     group = groups.by_id.get(group_id)
     if not isinstance(group, ClassicGroup):
-        return required_adapter(groups, group_id).heartbeat(group, request, ticket, now_ms)
+        adapter, other = required_adapter(groups, group_id)
+        return adapter.heartbeat(other, request, ticket, now_ms)
     phase, member_id = group.phase, request.member_id
     if phase is ClassicState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     member = group.validate_member(member_id, request.instance_id)
     group.validate_generation(request.generation)
-    joins = phase is ClassicState.PREPARING_REBALANCE
-    answer = KafkaError(ErrorCode.REBALANCE_IN_PROGRESS) if joins else None
+    refusal = REFUSALS.get((MemberRequest.HEARTBEAT, phase))
+    answer = None if refusal is None else KafkaError(refusal)
     timer = SetTimer((SESSION, group.group_id, member_id), member.session_timeout_ms)
     return Effects([], [(ticket, answer)], [timer])
 
@@ -94,13 +99,14 @@ def leave(
     groups: Groups,
     ticket: Ticket,
     now_ms: int,
-) -> Effects | Steps[Effects]:
+) -> EventResult:
     """Remove members; answer with an ErrorCode for each, in the order of the request: NONE,
     UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
     """
     group = groups.by_id.get(group_id)
     if not isinstance(group, ClassicGroup):
-        return required_adapter(groups, group_id).leave(group, members, ticket, now_ms)
+        adapter, other = required_adapter(groups, group_id)
+        return adapter.leave(other, members, ticket, now_ms)
     if group.phase is ClassicState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     transition = Transition(group, groups.own_settings.get(group_id, groups.settings), now_ms)

@@ -1,7 +1,7 @@
-"""States of a classic group, and the one table of its transitions.
+"""States of a classic group: the table of its transitions, and that of refused requests.
 
-The table does not say how requests and timers are answered in a state: the modules that hold them
-look at `ClassicGroup.phase`. `docs/design/classic-groups.md`, "A new state", lists these places.
+What else depends on the state is decided where the request or timer is handled, by
+`ClassicGroup.phase`. `docs/design/classic-groups.md`, "A new state", lists these places.
 
 `docs/design/classic-groups.md` draws its diagram from this table:
 `python -m tests.coordinators.groups.classic.diagram` writes it. Source: ClassicGroupState of Apache
@@ -12,9 +12,13 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
+from trio_kafka.errors import ErrorCode
+
 
 class ClassicState(Enum):
     """State of a classic group. The value is the text that Kafka's tools print."""
+
+    __hash__ = object.__hash__  # that of Enum is a function of Python, called at each look-up
 
     EMPTY = "Empty"  # no members; kept while it has offsets
     PREPARING_REBALANCE = "PreparingRebalance"  # members must join; joins are pending
@@ -56,4 +60,26 @@ TRANSITIONS: Final[Mapping[tuple[ClassicState, GroupEvent], ClassicState]] = {
 }
 """State after an event. An event that is missing for a state cannot happen in it. Every state, also
 a new one, has END.
+"""
+
+
+class MemberRequest(Enum):
+    """Request of a member that some state refuses. The value is Kafka's name for it."""
+
+    __hash__ = object.__hash__
+
+    SYNC = "SyncGroup"
+    HEARTBEAT = "Heartbeat"
+    COMMIT = "OffsetCommit"
+
+
+REFUSALS: Final[Mapping[tuple[MemberRequest, ClassicState], ErrorCode]] = {
+    # The member is alive and must join.
+    (MemberRequest.SYNC, ClassicState.PREPARING_REBALANCE): ErrorCode.REBALANCE_IN_PROGRESS,
+    (MemberRequest.HEARTBEAT, ClassicState.PREPARING_REBALANCE): ErrorCode.REBALANCE_IN_PROGRESS,
+    # The member does not know its assignment yet.
+    (MemberRequest.COMMIT, ClassicState.COMPLETING_REBALANCE): ErrorCode.REBALANCE_IN_PROGRESS,
+}
+"""Error for a known member of the current generation; what is missing here is served. A group that
+is Dead refuses every request with COORDINATOR_NOT_AVAILABLE, before it looks for the member.
 """

@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import evolve
 
-from trio_kafka.coordinators.groups.classic.member import Member
+from trio_kafka.coordinators.groups.classic.membership import Member
 from trio_kafka.coordinators.groups.classic.rebalance import complete_if_joined, prepare
 from trio_kafka.coordinators.groups.classic.records import group_record
 from trio_kafka.coordinators.groups.classic.states import ClassicState

@@ -10,7 +10,7 @@ from trio_kafka.coordinators.groups.classic.ticket_waits import ticket_waits
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.protocols import GroupType, Replay
-from trio_kafka.coordinators.shards.effects import Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.effects import Effects, EventResult, Ticket, TimerKey
 from trio_kafka.coordinators.shards.protocols import WaitTimes
 from trio_kafka.introspect.waits import Wait
 from trio_kafka.metadata.delta import MetadataDelta
@@ -71,7 +71,7 @@ class ClassicGroups:
         del delta, now_ms
         return Effects()
 
-    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
+    def timer(self, key: TimerKey, now_ms: int) -> EventResult:
         """Handle a timer that is due."""
         name, group_id, *rest = key
         group = self._groups.by_id.get(str(group_id))

@@ -8,15 +8,20 @@ before that wins: then all pending syncs are answered with REBALANCE_IN_PROGRESS
 from typing import Final
 
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.member import Member
+from trio_kafka.coordinators.groups.classic.membership import Member
 from trio_kafka.coordinators.groups.classic.rebalance import A_STEP, prepare_or_complete
 from trio_kafka.coordinators.groups.classic.records import group_record
 from trio_kafka.coordinators.groups.classic.requests import required_adapter
-from trio_kafka.coordinators.groups.classic.states import ClassicState, GroupEvent
+from trio_kafka.coordinators.groups.classic.states import (
+    REFUSALS,
+    ClassicState,
+    GroupEvent,
+    MemberRequest,
+)
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import Sync
 from trio_kafka.coordinators.groups.groups import Groups
-from trio_kafka.coordinators.shards.effects import Effects, Ticket
+from trio_kafka.coordinators.shards.effects import Effects, EventResult, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps, whole
@@ -24,9 +29,7 @@ from trio_kafka.scheduling.chunked_work import Steps, whole
 _logger: Final = get_logger(__name__)
 
 
-def sync(
-    group_id: str, request: Sync, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Steps[Effects]:
+def sync(group_id: str, request: Sync, groups: Groups, ticket: Ticket, now_ms: int) -> EventResult:
     """Sync with a group; answer with SyncAnswer once the leader has synced.
 
     Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
@@ -36,7 +39,8 @@ def sync(
     if not isinstance(group, ClassicGroup):
         if group is None or group.is_empty:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        return required_adapter(groups, group_id).sync(group, request, ticket, now_ms)
+        adapter, group = required_adapter(groups, group_id)
+        return adapter.sync(group, request, ticket, now_ms)
     transition = Transition(group, groups.own_settings.get(group_id, groups.settings), now_ms)
     _sync(transition, request, ticket)
     return transition.done
@@ -45,8 +49,9 @@ def sync(
 def _sync(transition: Transition, request: Sync, ticket: Ticket) -> None:
     group = transition.group
     member = _validate(group, request)
-    if group.phase is ClassicState.PREPARING_REBALANCE:
-        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+    refusal = REFUSALS.get((MemberRequest.SYNC, group.phase))
+    if refusal is not None:
+        raise KafkaError(refusal)
     group.syncs_due.discard(member.member_id)
     if not group.syncs_due:
         transition.effects.cancel_timer(group.sync_timer)

@@ -11,7 +11,7 @@ from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.shards.effects import Ticket, TimerKey
 from trio_kafka.coordinators.shards.protocols import WaitTimes
-from trio_kafka.introspect.waits import Subject, Wait, seconds
+from trio_kafka.introspect.waits import Subject, Wait, member_subject, seconds
 
 _REMOVED: Final = "it is removed from the group"
 _SILENT: Final = 2 / 3  # share of a session without a heartbeat: clients send three in one
@@ -147,7 +147,7 @@ def _debtor_wait(group: ClassicGroup, times: WaitTimes) -> tuple[Wait, ...]:
         Wait(
             cause="member",
             words=f"member {debtor.member_id} {debtor.owes}{since}{beat}{more}",
-            on=Subject("member", f"{group.group_id}/{debtor.member_id}"),
+            on=member_subject(group.group_id, debtor.member_id),
             age_s=age_s,
             left_s=debtor.left_s,
             then=_REMOVED,

@@ -7,12 +7,12 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup
-from trio_kafka.coordinators.groups.classic.member import NO_ASSIGNMENT, Member
+from trio_kafka.coordinators.groups.classic.membership import NO_ASSIGNMENT, Member
 from trio_kafka.coordinators.groups.classic.states import GroupEvent
 from trio_kafka.coordinators.groups.classic.values import Join, JoinAnswer, SyncAnswer
 from trio_kafka.coordinators.groups.history import ChangeKind
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
-from trio_kafka.coordinators.shards.effects import Effects, SetTimer, Ticket
+from trio_kafka.coordinators.shards.effects import Effects, EventResult, SetTimer, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.scheduling.chunked_work import Steps
 
@@ -30,7 +30,7 @@ class Transition:
     rest: Steps[None] | None = None
 
     @property
-    def done(self) -> Effects | Steps[Effects]:
+    def done(self) -> EventResult:
         """Effects of the event, or the steps that lead to them."""
         return self.effects if self.rest is None else self._in_steps()
 

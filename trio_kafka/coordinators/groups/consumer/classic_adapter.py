@@ -24,7 +24,6 @@ from trio_kafka.coordinators.groups.consumer.downgrade import can_replace_classi
 from trio_kafka.coordinators.groups.consumer.embedded_protocol import (
     owned_partitions,
     read_subscription,
-    version_of,
     write_assignment,
 )
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
@@ -46,10 +45,11 @@ from trio_kafka.coordinators.groups.consumer.member_steps import (
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.transition import SYNC, Transition
 from trio_kafka.coordinators.groups.consumer.values import SAME
-from trio_kafka.coordinators.shards.effects import Effects, Ticket
+from trio_kafka.coordinators.shards.effects import Effects, EventResult, Ticket
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
+from trio_kafka.protocol.stored.consumer_protocol_version import version_of
 from trio_kafka.scheduling.chunked_work import Steps
 
 _DISABLED: Final = "disabled"
@@ -69,7 +69,7 @@ class ClassicMemberAdapter:
         request: Join,
         ticket: Ticket,
         now_ms: int,
-    ) -> Effects | Steps[Effects]:
+    ) -> EventResult:
         """Join the group; answer with JoinAnswer at once: there is no leader, and no other member
         to wait for.
 
@@ -157,7 +157,7 @@ class ClassicMemberAdapter:
         members: Sequence[LeavingMember],
         ticket: Ticket,
         now_ms: int,
-    ) -> Effects | Steps[Effects]:
+    ) -> EventResult:
         """Remove members; answer with an ErrorCode for each: NONE, UNKNOWN_MEMBER_ID,
         FENCED_INSTANCE_ID.
         """

@@ -9,18 +9,19 @@ from typing import Final
 
 from trio_kafka.coordinators.groups.classic import rebalance
 from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
-from trio_kafka.coordinators.groups.classic.member import Member as ClassicMember
+from trio_kafka.coordinators.groups.classic.membership import Member as ClassicMember
 from trio_kafka.coordinators.groups.classic.records import group_record, subscribed_topics
 from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.transition import Transition as ClassicTransition
 from trio_kafka.coordinators.groups.consumer import records
-from trio_kafka.coordinators.groups.consumer.embedded_protocol import version_of, write_assignment
+from trio_kafka.coordinators.groups.consumer.embedded_protocol import write_assignment
 from trio_kafka.coordinators.groups.consumer.member import Member
 from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.stored.consumer_protocol_version import version_of
 from trio_kafka.scheduling.chunked_work import whole
 
 DOWNGRADES: Final = frozenset({"downgrade", "bidirectional"})

@@ -37,16 +37,14 @@ from trio_kafka.coordinators.groups.consumer.values import (
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offsets import schedule_expiry
-from trio_kafka.coordinators.shards.effects import Effects, Ticket
+from trio_kafka.coordinators.shards.effects import Effects, EventResult, Ticket
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
 _logger: Final = get_logger(__name__)
 
 
-def heartbeat(
-    request: Heartbeat, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Steps[Effects]:
+def heartbeat(request: Heartbeat, groups: Groups, ticket: Ticket, now_ms: int) -> EventResult:
     """Handle a heartbeat that has passed `validation.check_heartbeat`; answer with HeartbeatAnswer.
 
     Raises KafkaError: GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,

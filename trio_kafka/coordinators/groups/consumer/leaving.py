@@ -18,7 +18,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
     Heartbeat,
     HeartbeatAnswer,
 )
-from trio_kafka.coordinators.shards.effects import Effects, Ticket
+from trio_kafka.coordinators.shards.effects import Effects, EventResult, Ticket
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
@@ -26,7 +26,7 @@ NOBODY: Final = None  # no ticket: no request
 _logger: Final = get_logger(__name__)
 
 
-def leave(transition: Transition, request: Heartbeat, ticket: Ticket) -> Effects | Steps[Effects]:
+def leave(transition: Transition, request: Heartbeat, ticket: Ticket) -> EventResult:
     """Remove a member; answer with a HeartbeatAnswer with the epoch of the request.
 
     Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
@@ -48,7 +48,7 @@ def _leave_for_a_while(transition: Transition, member: Member) -> Effects:
     return transition.effects
 
 
-def fence(transition: Transition, member_id: str, reason: str) -> Effects | Steps[Effects]:
+def fence(transition: Transition, member_id: str, reason: str) -> EventResult:
     """Remove a member whose timer has expired."""
     member = transition.group.by_id.get(member_id)
     if member is None:

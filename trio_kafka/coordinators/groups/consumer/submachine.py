@@ -25,7 +25,7 @@ from trio_kafka.coordinators.groups.consumer.transition import (
 )
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.protocols import GroupType
-from trio_kafka.coordinators.shards.effects import Effects, Ticket, TimerKey
+from trio_kafka.coordinators.shards.effects import Effects, EventResult, Ticket, TimerKey
 from trio_kafka.coordinators.shards.protocols import WaitTimes
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
@@ -93,7 +93,7 @@ class ConsumerGroups:
         del group_id, ticket, times
         return ()
 
-    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
+    def timer(self, key: TimerKey, now_ms: int) -> EventResult:
         """Handle a timer that is due."""
         state = self.state
         group = state.groups.by_id.get(str(key[1]))
@@ -121,7 +121,7 @@ _REASONS: Final = {
 }
 
 
-def _again_if_refused(key: TimerKey, event: Effects | Steps[Effects]) -> Steps[Effects]:
+def _again_if_refused(key: TimerKey, event: EventResult) -> Steps[Effects]:
     """Return the effects; if their records are refused, try again later."""
     effects = event if isinstance(event, Effects) else (yield from event)
     before: Callable[[KafkaError, int], Effects] | None = effects.refused

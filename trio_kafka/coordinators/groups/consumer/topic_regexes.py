@@ -20,7 +20,7 @@ from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardSta
 from trio_kafka.coordinators.groups.consumer.subscriptions import Resolved
 from trio_kafka.coordinators.groups.consumer.transition import REGEX, Transition
 from trio_kafka.coordinators.groups.groups import Groups
-from trio_kafka.coordinators.shards.effects import Effects
+from trio_kafka.coordinators.shards.effects import Effects, EventResult
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps, sorted_in_steps
 
@@ -114,7 +114,7 @@ def start(transition: Transition) -> Effects:
     return transition.effects
 
 
-def ended(search: Search, groups: Groups, now_ms: int) -> Effects | Steps[Effects]:
+def ended(search: Search, groups: Groups, now_ms: int) -> EventResult:
     """Take the matches of a search, unless its shard was loaded again or its group is gone."""
     state = ConsumerShardState.of(groups)
     group = groups.by_id.get(search.group_id)

@@ -8,7 +8,7 @@ ConsumerGroup.fromClassicGroup.
 from typing import Final
 
 from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
-from trio_kafka.coordinators.groups.classic.member import Member as ClassicMember
+from trio_kafka.coordinators.groups.classic.membership import Member as ClassicMember
 from trio_kafka.coordinators.groups.classic.transition import Transition as ClassicTransition
 from trio_kafka.coordinators.groups.classic.transition import end_group
 from trio_kafka.coordinators.groups.consumer import records

@@ -8,7 +8,7 @@ from typing import Final
 
 from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
 from trio_kafka.coordinators.groups.classic.joining import NEW_MEMBER_TIMEOUT_MS
-from trio_kafka.coordinators.groups.classic.member import Member
+from trio_kafka.coordinators.groups.classic.membership import Member
 from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.consumer.embedded_protocol import read_assignment
 from trio_kafka.coordinators.groups.facts.view import (

@@ -7,7 +7,7 @@ from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.lag import EndOf
 from trio_kafka.coordinators.groups.protocols import Group
 from trio_kafka.coordinators.shards.shard import Shard
-from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.chunked_work import Steps, sorted_in_steps
 
 _A_STEP: Final = 256  # groups or partitions in one step: 0.3 ms
 _MOST_PARTITIONS: Final = 50_000  # whose lag counts; the groups that follow count as without lag
@@ -49,8 +49,7 @@ def ranked(
             rank = _AT_REST.get(group.state, 0)
             groups.append(RankedGroup(rank, -lag, group.group_id, shard))
     yield
-    groups.sort(key=lambda ranked_group: ranked_group[:3])
-    return groups
+    return (yield from sorted_in_steps(groups))  # no two have the same id
 
 
 def _lag(

@@ -1,0 +1,18 @@
+"""`trio-kafka config set`: what Kafka's own command for it is."""
+
+from tests.cli.kit import Shell
+
+
+def test_dry_run_shows_kafkas_command(shell: Shell) -> None:
+    output = shell.run(
+        "config", "set", "brokers", "default", "log.retention.ms=1000000", "--dry-run"
+    ).decode()
+
+    assert output.startswith("would set brokers default: log.retention.ms=1000000\n")
+    assert "--alter --entity-type brokers --entity-default --add-config" in output
+
+
+def test_value_that_the_broker_refuses_is_an_error(shell: Shell) -> None:
+    shell.kafka.create_topic("refused")
+
+    assert "INVALID_CONFIG" in shell.fail("config", "set", "topics", "refused", "segment.ms=x")

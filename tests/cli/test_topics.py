@@ -1,0 +1,58 @@
+"""Topics by names and patterns."""
+
+import pytest
+
+from trio_kafka.cli import CommandFailedError
+from trio_kafka.cli.near_names import nearest
+from trio_kafka.cli.topics import check_leaders, find_topics
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k03_metadata import (
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+TOPICS = [
+    MetadataResponseTopic(name="orders"),
+    MetadataResponseTopic(name="orders-1"),
+    MetadataResponseTopic(name="__consumer_offsets", is_internal=True),
+    MetadataResponseTopic(name="secret", error_code=int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)),
+]
+
+
+def names(*patterns: str, regex: bool = False) -> list[str | None]:
+    def send(_request: object) -> MetadataResponse:
+        return MetadataResponse(topics=list(TOPICS))
+
+    return [topic.name for topic in find_topics(send, patterns, regex=regex)]
+
+
+def test_names_and_patterns_choose_topics_once() -> None:
+    assert names("orders-1", "orders*") == ["orders", "orders-1"]
+    assert names("order.", regex=True) == ["orders"]
+
+
+def test_patterns_match_no_internal_topic() -> None:
+    with pytest.raises(CommandFailedError, match="no topic matches"):
+        names("__*")
+    assert names("__consumer_offsets") == ["__consumer_offsets"]
+
+
+def test_topic_without_permission_is_an_error() -> None:
+    with pytest.raises(CommandFailedError, match="secret: TOPIC_AUTHORIZATION_FAILED"):
+        names("secret")
+
+
+def test_near_name_is_suggested() -> None:
+    assert nearest("ordres", ["orders", "x"]) == "; did you mean orders?"
+    assert nearest("zzz", ["orders"]) == ""
+
+
+def test_partition_without_a_leader_is_named() -> None:
+    row = MetadataResponsePartition(partition_index=0, error_code=5)
+    topic = MetadataResponseTopic(name="t", partitions=[row])
+
+    with pytest.raises(CommandFailedError, match="partition t-0: it has no leader now"):
+        check_leaders(topic, [0])
+    with pytest.raises(CommandFailedError, match="there is no partition 1, they are 0 to 0"):
+        check_leaders(topic, [1])

@@ -1,0 +1,15 @@
+"""docs/how-to/consume-with-trio.md: its programs run as tests."""
+
+import pytest
+
+from tests.project.guides import python_blocks, run_as_tests
+
+pytestmark = pytest.mark.slow
+pytest_plugins = ["pytester"]
+
+
+def test_programs_in_the_guide_read_their_records(pytester: pytest.Pytester) -> None:
+    blocks = python_blocks("how-to/consume-with-trio.md")
+
+    assert len(blocks) == 4
+    run_as_tests(pytester, blocks)

@@ -1,0 +1,1 @@
+"""Commands about groups of consumers: list, describe, lag, members, seek, delete."""

@@ -1,0 +1,1 @@
+"""Commands about profiles: named clusters, with settings of clients."""

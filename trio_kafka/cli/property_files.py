@@ -1,0 +1,61 @@
+"""Files with settings of clients: Java's .properties, and those of kcat and librdkafka."""
+
+import sys
+from pathlib import Path
+
+from trio_kafka.cli import CommandFailedError
+from trio_kafka.cli.librdkafka_names import RENAMED, TRANSLATED, WITHOUT_EFFECT
+from trio_kafka.clients.settings.load import check_name
+from trio_kafka.config.properties import parse_properties
+from trio_kafka.config.setting import ConfigError
+
+
+def read_java(path: str) -> dict[str, str]:
+    """Return the settings of a .properties file. Raises CommandFailedError.
+
+    A name that is no setting of Kafka's clients is an error with file and line.
+    """
+    try:
+        rows = parse_properties(_text(path, "latin-1"), path)
+        for name, row in rows.items():
+            check_name(name, where=row.where)
+    except ConfigError as error:
+        raise CommandFailedError(str(error)) from error
+    return {name: row.text for name, row in rows.items()}
+
+
+def read_librdkafka(path: str) -> dict[str, str]:
+    """Return the settings of a file of kcat by the names of Java's clients.
+
+    A line is `name=value`; `#` begins a comment. What only librdkafka has is warned of. Raises
+    CommandFailedError, for a name that neither has with file and line.
+    """
+    settings = {}
+    for number, line in enumerate(_text(path, "utf-8").splitlines(), 1):
+        where = f"{path}:{number}"
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, equals, value = (part.strip() for part in line.partition("="))
+        if not (name and equals):
+            # The line is not told: it may be a secret.
+            raise CommandFailedError(f"{where}: want name=value")
+        name = name.removeprefix("topic.")  # a setting of topics, as kcat writes it
+        if name in WITHOUT_EFFECT:
+            print(f"trio-kafka: warning: {where}: {name} has no effect", file=sys.stderr)
+            continue
+        try:
+            check_name(name, others=[*RENAMED, *WITHOUT_EFFECT], where=where)
+        except ConfigError as error:
+            raise CommandFailedError(str(error)) from error
+        name = RENAMED.get(name, name)
+        settings[name] = TRANSLATED.get((name, value.lower()), value)
+    return settings
+
+
+def _text(path: str, encoding: str) -> str:
+    try:
+        return Path(path).read_text(encoding=encoding)
+    except OSError as error:
+        raise CommandFailedError(f"{path}: {error.strerror}") from error
+    except UnicodeError as error:
+        raise CommandFailedError(f"{path}: not a text in {encoding}") from error

@@ -1,0 +1,1 @@
+"""Commands about topics: list, create, describe, alter, grow, delete, trim, offsets."""

@@ -1,0 +1,1 @@
+"""Kafka's consumer: machines for positions, fetches and groups, and the shells that carry them."""

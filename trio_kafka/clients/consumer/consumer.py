@@ -1,0 +1,324 @@
+"""Consumer for users. See `opening.open_consumer`.
+
+One task at a time reads from a consumer. Other tasks may pause, seek and commit.
+"""
+
+from collections.abc import AsyncIterator, Collection, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Generic, TypeVar
+
+from attrs import field
+
+from trio_kafka.attributes import define
+from trio_kafka.clients.client import Client
+from trio_kafka.clients.consumer.batch import PartitionBatch
+from trio_kafka.clients.consumer.fetcher import Fetcher
+from trio_kafka.clients.consumer.groups.group import ConsumerGroup
+from trio_kafka.clients.consumer.groups.listener import NO_LISTENER, RebalanceListener
+from trio_kafka.clients.consumer.offset_queries import list_offsets, offsets_at
+from trio_kafka.clients.consumer.positions import Positions
+from trio_kafka.clients.consumer.reads import BatchIterator, ConsumerReads
+from trio_kafka.clients.consumer.streams import PartitionStreams
+from trio_kafka.clients.consumer.subscription import subscribe
+from trio_kafka.clients.consumer.turns import ReadTurns
+from trio_kafka.clients.consumer.values import (
+    ConsumerRecord,
+    OffsetAndMetadata,
+    OffsetAndTimestamp,
+    Position,
+)
+from trio_kafka.clients.group_metadata import GroupMetadata
+from trio_kafka.clients.settings.consumer import ConsumerSettings
+from trio_kafka.clients.settings.reset import EARLIEST, LATEST
+from trio_kafka.introspect.tree import Figures
+from trio_kafka.model import TopicPartition
+from trio_kafka.telemetry.metric import MetricName
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@define(eq=False, kw_only=True)
+class Consumer(Generic[K, V]):
+    """Reads records. turns: of the task that reads; `reads`: its ways to do so.
+
+    streams: while a task for each partition reads.
+    """
+
+    client: Client
+    settings: ConsumerSettings
+    turns: ReadTurns[K, V]
+    reads: ConsumerReads[K, V] = field(init=False)
+    streams: PartitionStreams[K, V] | None = field(default=None, init=False)
+    _topics: set[str] = field(factory=set, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.reads = ConsumerReads(self.turns)
+
+    @property
+    def positions(self) -> Positions:
+        return self.turns.positions
+
+    @property
+    def fetcher(self) -> Fetcher:
+        return self.turns.fetcher
+
+    @property
+    def group(self) -> ConsumerGroup | None:
+        return self.turns.group
+
+    # --- what is read
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read exactly these partitions, without a group that assigns them.
+
+        Partitions that are read already keep their positions. Raises ValueError after `subscribe`.
+        """
+        self.turns.check_open()
+        if self.group is not None and self.group.is_subscribed:
+            raise ValueError("the consumer has subscribed to topics: its group assigns partitions")
+        self.turns.reader.flush()
+        self.positions.assign(partitions)
+        self.note_assignment()
+
+    def subscribe(
+        self,
+        topics: Iterable[str] = (),
+        *,
+        pattern: str | None = None,
+        listener: RebalanceListener = NO_LISTENER,
+    ) -> None:
+        """Read the partitions that the group assigns, of topics by name or by pattern.
+
+        pattern: of RE2, matched by the broker (`group.protocol=consumer`), else Python's, matched
+        here. Raises ValueError without `group.id`, after `assign`, or for an invalid pattern.
+        """
+        self.turns.check_open()
+        subscribe(
+            self.client,
+            self.settings,
+            self.group,
+            topics=topics,
+            pattern=pattern,
+            listener=listener,
+        )
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        """Partitions that are read."""
+        return frozenset(self.positions.states)
+
+    def note_assignment(self) -> None:
+        """Ask for what new partitions need."""
+        topics = {at.topic for at in self.positions.states}
+        for name in sorted(topics - self._topics):
+            self.client.metadata.topic_nowait(name)
+        self._topics = topics
+        if self.group is not None:
+            self.group.assigned()
+        self.turns.touch()
+
+    # --- reading
+
+    async def poll(self, timeout_s: float = 0.0) -> list[ConsumerRecord[K, V]]:
+        """Return the next records, `max.poll.records` at most; none if none come in time.
+
+        A rebalance and its hooks may take longer than the timeout. A cancelled poll takes no
+        records. Raises NoOffsetError, OffsetOutOfRangeError, SerializationError, TopicError,
+        AuthorizationError and other ClientErrors, and what hooks of the listener raise; another
+        poll may be tried after each of them.
+        """
+        return await self.reads.poll(timeout_s)
+
+    def __aiter__(self) -> "Consumer[K, V]":
+        return self
+
+    def __anext__(self) -> Coroutine[object, None, ConsumerRecord[K, V]]:
+        """Return the next record; wait for it without a deadline. Raises as `poll`."""
+        return self.reads.next()
+
+    def batches(self) -> "BatchIterator[K, V]":
+        """Return an iterator of what each Fetch brings of a partition. Raises as `poll`."""
+        return BatchIterator(self.reads)
+
+    async def next_batch(self) -> PartitionBatch[K, V]:
+        """Return what the next Fetch has brought of a partition; wait for it. Raises as `poll`."""
+        return await self.reads.next_batch()
+
+    @asynccontextmanager
+    async def partitions(self) -> AsyncIterator[PartitionStreams[K, V]]:
+        """Read by a task for each partition: see `PartitionStreams.run`.
+
+        After the block, other reads continue behind the records that the tasks have processed.
+        """
+        self.turns.begin()
+        self.turns.reader.flush()
+        streams = self.streams = PartitionStreams(turns=self.turns, commit=self.commit)
+        try:
+            yield streams
+        finally:
+            self.streams = None
+            for at, position in streams.processed().items():
+                if at in self.positions.states:
+                    self.positions.seek(at, position)
+            self.turns.end()
+
+    # --- positions
+
+    def seek(self, at: TopicPartition, offset: int | OffsetAndMetadata) -> None:
+        """Continue at an offset. Raises ValueError if the partition is not assigned."""
+        if isinstance(offset, int):
+            offset = OffsetAndMetadata(offset)
+        if offset.offset < 0:
+            raise ValueError(f"offset {offset.offset}: want at least 0")
+        self.positions.seek(at, Position(offset.offset, offset.leader_epoch))
+        self.turns.touch()
+
+    def seek_to_beginning(self, partitions: Iterable[TopicPartition] = ()) -> None:
+        """Continue at the first offsets; without partitions those of all that are assigned."""
+        self._reset(partitions, EARLIEST)
+
+    def seek_to_end(self, partitions: Iterable[TopicPartition] = ()) -> None:
+        """Continue after the last records; without partitions those of all that are assigned."""
+        self._reset(partitions, LATEST)
+
+    def seek_to_time(self, timestamp_ms: int, partitions: Iterable[TopicPartition] = ()) -> None:
+        """Continue at the first records at or after a time, else at the end."""
+        if timestamp_ms < 0:
+            raise ValueError(f"{timestamp_ms} ms: want at least 0")
+        self._reset(partitions, timestamp_ms)
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        """Read nothing from partitions until `resume`."""
+        self.positions.pause(partitions)
+        self.turns.touch()
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        """Read again from partitions."""
+        self.positions.resume(partitions)
+        self.turns.touch()
+
+    @property
+    def paused(self) -> frozenset[TopicPartition]:
+        """Partitions from which nothing is read."""
+        return frozenset(at for at, state in self.positions.states.items() if state.paused)
+
+    async def position(self, at: TopicPartition, *, timeout_s: float | None = None) -> int:
+        """Return the offset of the next record. Raises TimedOutError, NoOffsetError."""
+        return await self.turns.wait_position(at, self._timeout_s(timeout_s))
+
+    def lag(self, at: TopicPartition) -> int | None:
+        """Return the number of records behind the position; None: not known yet."""
+        state = self.positions[at]
+        return self.fetcher.metrics.lag(state)
+
+    async def beginning_offsets(
+        self, partitions: Iterable[TopicPartition], *, timeout_s: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """Return the first offsets of partitions. Raises as `offsets_for_times`."""
+        return offsets_at(
+            await self.offsets_for_times(dict.fromkeys(partitions, EARLIEST), timeout_s=timeout_s)
+        )
+
+    async def end_offsets(
+        self, partitions: Iterable[TopicPartition], *, timeout_s: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """Return the offsets after the last readable records. Raises as `offsets_for_times`."""
+        return offsets_at(
+            await self.offsets_for_times(dict.fromkeys(partitions, LATEST), timeout_s=timeout_s)
+        )
+
+    async def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int], *, timeout_s: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """Return the first record at or after a time (ms) for each partition; None: there is none.
+
+        Raises TimedOutError, TopicError, AuthorizationError.
+        """
+        return await list_offsets(
+            self.client,
+            timestamps,
+            isolation=int(self.settings.is_committed_only),
+            timeout_s=self._timeout_s(timeout_s),
+        )
+
+    async def partitions_of(self, topic: str, *, timeout_s: float | None = None) -> list[int]:
+        """Return the partitions of a topic. Raises TimedOutError, TopicError."""
+        seconds = self._timeout_s(timeout_s)
+        return sorted((await self.client.metadata.wait_topic(topic, timeout_s=seconds)).partitions)
+
+    # --- commits
+
+    async def commit(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        *,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Commit offsets; None: of all records that were read.
+
+        Raises CommitFailedError if the group has given the partitions away,
+        RebalanceInProgressError if they may be committed after the next read, TimedOutError,
+        AuthorizationError, ClientError; ValueError without `group.id`.
+        """
+        group = self._group()
+        due = group.uncommitted() if offsets is None else offsets
+        await group.commit(due, timeout_s=self._timeout_s(timeout_s))
+
+    def commit_soon(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None
+    ) -> None:
+        """Commit offsets in the background; failures are counted in the tree, and not raised."""
+        group = self._group()
+        group.commit_soon(group.uncommitted() if offsets is None else offsets)
+
+    async def committed(
+        self, partitions: Collection[TopicPartition], *, timeout_s: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return the committed offsets of partitions. Raises as `commit`."""
+        commits = self._group().commits
+        return await commits.committed(partitions, timeout_s=self._timeout_s(timeout_s))
+
+    def group_metadata(self) -> GroupMetadata:
+        """Return the group and the member, for `Transaction.send_offsets` of a producer.
+
+        The offsets then belong to this member in its present epoch: if it has lost its partitions
+        by the time of the commit, the transaction aborts. Raises CommitFailedError if the member
+        is not in its group at the moment, ValueError without `group.id`.
+        """
+        return self._group().metadata()
+
+    def metrics(self) -> dict[MetricName, float]:
+        """Return the metrics of the consumer, by Kafka's names."""
+        return self.client.metrics()
+
+    # --- parts of this package
+
+    def figures(self) -> Figures:
+        """Return the figures of the consumer for the tree."""
+        return {
+            "partitions": len(self.positions.states),
+            "paused": len(self.paused),
+            "reading": self.turns.is_busy,
+            "closed": self.turns.is_closed,
+        }
+
+    def processed(self) -> dict[TopicPartition, Position]:
+        """Return the positions up to which records were handed out, or processed by streams."""
+        if self.streams is not None:
+            return self.streams.processed()
+        return dict(self.positions.consumed())
+
+    def _group(self) -> ConsumerGroup:
+        self.turns.check_open()
+        if self.group is None:
+            raise ValueError("no group.id: offsets are committed to a group")
+        return self.group
+
+    def _reset(self, partitions: Iterable[TopicPartition], timestamp: int) -> None:
+        for at in list(partitions) or list(self.positions.states):
+            self.positions.reset(at, timestamp)
+        self.turns.touch()
+
+    def _timeout_s(self, timeout_s: float | None) -> float:
+        return self.settings.call_timeout_s if timeout_s is None else timeout_s

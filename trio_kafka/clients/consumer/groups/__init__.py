@@ -1,0 +1,1 @@
+"""Groups of consumers: their coordinator, commits, and membership by both protocols."""

@@ -1,0 +1,235 @@
+"""Producer for users. See `opening.open_producer`.
+
+`send` waits for metadata and memory, never for a broker's answer.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Generic, TypeVar
+
+import trio
+from attrs import field
+
+from trio_kafka.attributes import define
+from trio_kafka.clients.client import Client
+from trio_kafka.clients.errors import (
+    BufferExhaustedError,
+    ClosedError,
+    Place,
+    TimedOutError,
+)
+from trio_kafka.clients.producer.accumulator import Accumulator
+from trio_kafka.clients.producer.batch import OBJECT_BYTES
+from trio_kafka.clients.producer.partitioner import PartitionChoice
+from trio_kafka.clients.producer.preparation import RecordPreparation
+from trio_kafka.clients.producer.receipt import Receipt, wait_end
+from trio_kafka.clients.producer.record import ProducerRecord
+from trio_kafka.clients.producer.sender import Sender
+from trio_kafka.clients.producer.transactions.transaction import Transaction, Transactions
+from trio_kafka.clients.settings.producer import ProducerSettings
+from trio_kafka.introspect.tree import Figures
+from trio_kafka.records.batch import Record
+from trio_kafka.telemetry.metric import MetricName
+
+K = TypeVar("K")
+V = TypeVar("V")
+_PAUSE_AFTER: Final = 64  # records between two pauses of tasks that send without waiting
+
+
+@define(eq=False, kw_only=True)
+class Producer(Generic[K, V]):
+    """Sends records. Several tasks may use it at once."""
+
+    client: Client
+    settings: ProducerSettings
+    accumulator: Accumulator
+    sender: Sender
+    preparation: RecordPreparation[K, V]
+    choice: PartitionChoice
+    transactions: Transactions | None = None
+    is_closed: bool = field(default=False, init=False)
+    _since_pause: int = field(default=0, init=False)
+    _linger_s: float = field(init=False)
+    _wall: Callable[[], float] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._linger_s = self.settings.linger_ms / 1000
+        self._wall = self.client.world.clock.wall
+
+    async def send(self, record: ProducerRecord[K, V]) -> Receipt:
+        """Queue a record, and return its receipt.
+
+        Waits at most `max.block.ms` for the topic's metadata and for memory together. Gives way to
+        other tasks after some records only, as a pause for each would cost more than the record.
+        If it raises, trio.Cancelled too, the record is not queued and will never be sent. Once it
+        has returned, no cancellation takes the record back: see `Receipt.may_be_stored`.
+        Raises TimedOutError, BufferExhaustedError, RecordTooLargeError, SerializationError,
+        TopicError, AuthorizationError, ClosedError, FatalError.
+        """
+        self._since_pause += 1
+        if self._since_pause >= _PAUSE_AFTER:
+            self._since_pause = 0
+            await trio.lowlevel.checkpoint()
+        else:
+            await trio.lowlevel.checkpoint_if_cancelled()
+        self.check_open()
+        key, value, size = self.preparation.prepare(record)
+        began = now = trio.current_time()
+        partition = self._partition_nowait(record, key, value, now)
+        if partition is None:
+            deadline = began + self.settings.max_block_ms / 1000
+            partition = await self._wait_partition(record, key, value, deadline)
+            now = trio.current_time()
+        if not self.accumulator.pool.try_take(size + OBJECT_BYTES):
+            deadline = began + self.settings.max_block_ms / 1000
+            await self._wait_memory(record.topic, size + OBJECT_BYTES, deadline)
+            now = trio.current_time()
+        return self._append(
+            record.topic, partition, self._encodable(record, key, value), size=size, now=now
+        )
+
+    def send_nowait(self, record: ProducerRecord[K, V]) -> Receipt:
+        """Queue a record without waiting. Raises trio.WouldBlock, and as `send`."""
+        self.check_open()
+        key, value, size = self.preparation.prepare(record)
+        now = trio.current_time()
+        partition = self._partition_nowait(record, key, value, now)
+        if partition is None or not self.accumulator.pool.try_take(size + OBJECT_BYTES):
+            raise trio.WouldBlock
+        return self._append(
+            record.topic, partition, self._encodable(record, key, value), size=size, now=now
+        )
+
+    async def flush(self) -> None:
+        """Wait until all records that were queued before are stored or have failed.
+
+        Raises nothing for a record that fails: its receipt does.
+        """
+        await trio.lowlevel.checkpoint()
+        self.accumulator.flushes += 1
+        self.sender.wake()
+        try:
+            for batch in list(self.accumulator.incomplete()):
+                await wait_end(batch)
+        finally:
+            self.accumulator.flushes -= 1
+
+    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+        """Return a transaction: the end of its block commits, an exception aborts.
+
+        Records can be sent in its block only, by any task. Raises AbortableError if a record has
+        failed: the transaction was aborted then. Raises TimedOutError if it is not known whether
+        the transaction is committed; FatalError if the producer can only be closed; ValueError
+        without `transactional.id`.
+        """
+        if self.transactions is None:
+            raise ValueError("no transactions: want the setting transactional.id")
+        return self.transactions.run()
+
+    async def partitions(self, topic: str) -> list[int]:
+        """Return the partitions of a topic. Waits and raises as `send`."""
+        timeout_s = self.settings.max_block_ms / 1000
+        metadata = await self.client.metadata.wait_topic(topic, timeout_s=timeout_s)
+        return sorted(metadata.partitions)
+
+    async def drain(self) -> None:
+        """Accept no more records, and wait for the ends of all; `delivery.timeout.ms` bounds it."""
+        self.is_closed = self.accumulator.is_closing = True
+        await self.flush()
+
+    def check_open(self) -> None:
+        """Raise ClosedError, or the fatal error of the producer, if it takes no more records."""
+        if self.is_closed:
+            raise ClosedError("the producer is closed")
+        if self.sender.delivery.fatal is not None:
+            raise self.sender.delivery.fatal.again()
+        if self.transactions is not None:
+            self.transactions.machine.check_open()
+
+    def metrics(self) -> dict[MetricName, float]:
+        """Return the metrics of the producer, by Kafka's names."""
+        return self.client.metrics()
+
+    def figures(self) -> Figures:
+        """Return the figures of the producer for the tree."""
+        waiting, in_flight = self.accumulator.counts()
+        pool = self.accumulator.pool
+        return {
+            "batches": waiting,
+            "in_flight": in_flight,
+            "memory": pool.total - pool.free,
+            "waiting_for_memory": pool.waiting,
+            "flushes": self.accumulator.flushes,
+        }
+
+    # --- the way of a record
+
+    def _encodable(
+        self, record: ProducerRecord[K, V], key: bytes | None, value: bytes | None
+    ) -> Record:
+        timestamp_ms = record.timestamp_ms
+        if timestamp_ms is None:
+            timestamp_ms = int(self._wall() * 1000)
+        return Record(-1, timestamp_ms, key, value, record.headers)
+
+    def _partition_nowait(
+        self, record: ProducerRecord[K, V], key: bytes | None, value: bytes | None, now: float
+    ) -> int | None:
+        """Return the partition of a record; None if it is not known whether the topic has it."""
+        topic = self.client.metadata.topic_nowait(record.topic, now)
+        if topic is None:
+            return None
+        if record.partition is not None:
+            return record.partition if record.partition in topic.partitions else None
+        return self.choice.choose(topic, key, value)
+
+    async def _wait_partition(
+        self,
+        record: ProducerRecord[K, V],
+        key: bytes | None,
+        value: bytes | None,
+        deadline: float,
+    ) -> int:
+        """Wait for metadata with the topic and, as partitions may be added, the partition."""
+        metadata = self.client.metadata
+        timeout_s = max(deadline - trio.current_time(), 0.0)
+        topic = await metadata.wait_topic(record.topic, timeout_s=timeout_s)
+        with trio.move_on_at(deadline):
+            while (
+                partition := self._partition_nowait(record, key, value, trio.current_time())
+            ) is None:
+                metadata.request_refresh()
+                await metadata.wait_change()
+            self.check_open()
+            return partition
+        place = Place(topic=record.topic, partition=record.partition)
+        topic = metadata.topic_nowait(record.topic) or topic
+        raise TimedOutError(f"the topic has {len(topic.partitions)} partitions", place=place)
+
+    async def _wait_memory(self, topic: str, size: int, deadline: float) -> None:
+        """Take memory as soon as it is free."""
+        pool = self.accumulator.pool
+        granted = trio.Event()
+        wait = pool.wait(size, granted.set)
+        self.sender.wake()  # batches are due as soon as records wait for memory
+        try:
+            with trio.move_on_at(deadline):
+                await granted.wait()
+            self.check_open()
+            if not wait.granted:
+                reason = f"{size} bytes of memory were not free within max.block.ms"
+                raise BufferExhaustedError(reason, place=Place(topic=topic))
+        except BaseException:
+            pool.withdraw(wait)
+            raise
+
+    def _append(
+        self, topic: str, partition: int, record: Record, *, size: int, now: float
+    ) -> Receipt:
+        """Put a record, whose memory is taken, into a batch. Never waits."""
+        queue = self.accumulator.queue_of(topic, partition)
+        batch, number = self.accumulator.add(queue, record, size, now)
+        if batch.is_full or (not number and now + self._linger_s < self.sender.sleeps_until):
+            self.sender.wake()
+        self.choice.added(topic, partition, size, is_full=batch.is_full)
+        return Receipt(batch, number, record.timestamp)

@@ -1,0 +1,119 @@
+"""Blocking connections to several brokers, by address, each opened when it is first used.
+
+For one thread: nothing else is in flight on a connection. One that fails is closed, and the next
+request to its address opens another. Nothing is retried here.
+"""
+
+import random
+import socket
+import time
+from typing import Final, TypeVar
+
+from attrs import field
+
+from trio_kafka.attributes import define
+from trio_kafka.errors import KafkaError, ProtocolError
+from trio_kafka.model import Endpoint
+from trio_kafka.peers.blocking import BlockingConnection, left_s
+from trio_kafka.peers.errors import DamagedAnswerError, DeadlineError, PeerError
+from trio_kafka.peers.session import Profile, Request, Session
+from trio_kafka.protocol.errors import EncodeError
+
+A = TypeVar("A")
+_FAILURES: Final = (OSError, UnicodeError)  # of a name that cannot be looked up
+
+
+def now() -> float:
+    """Return the time of deadlines."""
+    return time.monotonic()
+
+
+def sleep(seconds: float) -> None:
+    """Block the thread."""
+    time.sleep(seconds)
+
+
+def chance() -> float:
+    """Return a random number from 0 to 1, for the jitter of pauses."""
+    return random.random()  # noqa: S311 - no secret
+
+
+@define(eq=False, kw_only=True)
+class BlockingLinks:
+    """Connections by address. client_id: in requests. connect_s: for a connection to open."""
+
+    client_id: str
+    connect_s: float
+    _connections: dict[Endpoint, BlockingConnection] = field(factory=dict, init=False)
+
+    @property
+    def connected(self) -> list[Endpoint]:
+        """Addresses of open connections, the last one opened first."""
+        return list(reversed(self._connections))
+
+    def ask(
+        self,
+        address: Endpoint,
+        request: Request[A],
+        *,
+        timeout_s: float,
+        at_most: int | None = None,
+    ) -> A:
+        """Send a request and return its response. at_most: see `Session.send`.
+
+        Raises PeerError, DeadlineError, DamagedAnswerError; KafkaError(UNSUPPORTED_VERSION) and
+        EncodeError leave the connection open.
+        """
+        deadline = now() + timeout_s
+        connection = self._usable(address, deadline)
+        try:
+            return connection.ask(request, deadline=deadline, at_most=at_most)
+        except (KafkaError, EncodeError):
+            raise
+        except TimeoutError as error:
+            self._drop(address)
+            raise DeadlineError("no response in time", sent=True) from error
+        except OSError as error:
+            self._drop(address)
+            raise PeerError(str(error) or type(error).__name__, sent=True) from error
+        except ProtocolError as error:
+            self._drop(address)
+            raise DamagedAnswerError(str(error), sent=True) from error
+        except BaseException:
+            self._drop(address)
+            raise
+
+    def close(self) -> None:
+        """Close all connections. Idempotent."""
+        for address in list(self._connections):
+            self._drop(address)
+
+    def _usable(self, address: Endpoint, deadline: float) -> BlockingConnection:
+        connection = self._connections.get(address)
+        if connection is not None:
+            if not connection.is_ready():
+                return connection
+            self._drop(address)  # its peer has closed it
+        deadline = min(deadline, now() + self.connect_s)
+        try:
+            plain = socket.create_connection((address.host, address.port), left_s(deadline))
+            session = Session(Profile(client_id=self.client_id))
+            connection = BlockingConnection(plain, session, deadline=deadline)
+        except TimeoutError as error:
+            raise DeadlineError("no connection in time", sent=False) from error
+        except _FAILURES as error:
+            raise PeerError(_reason(error), sent=False) from error
+        except ProtocolError as error:
+            raise DamagedAnswerError(f"connecting: {error}", sent=False) from error
+        self._connections[address] = connection
+        return connection
+
+    def _drop(self, address: Endpoint) -> None:
+        connection = self._connections.pop(address, None)
+        if connection is not None:
+            connection.close()
+
+
+def _reason(error: Exception) -> str:
+    text = error.strerror if isinstance(error, OSError) else None
+    return f"connecting: {text or error}"
