@@ -26,7 +26,15 @@ BROKER_SETTINGS: Final = settings_of(BrokerConfig)
 _LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.(.+)")
 # Settings that a listener may have of its own.
 _BY_LISTENER: Final = frozenset(
-    {"max.connection.creation.rate", "max.connections", "num.network.threads"}
+    {
+        "connections.max.reauth.ms",
+        "max.connection.creation.rate",
+        "max.connections",
+        "num.network.threads",
+        "sasl.enabled.mechanisms",
+        "sasl.jaas.config",
+        "sasl.server.max.receive.size",
+    }
 )
 # Settings that may have a mechanism's prefix within a listener's.
 _OF_MECHANISMS: Final = (

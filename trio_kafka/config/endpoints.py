@@ -23,7 +23,7 @@ class SecurityProtocol(Enum):
     SASL_SSL = 3
 
 
-SERVED: Final = frozenset({SecurityProtocol.PLAINTEXT})
+SERVED: Final = frozenset({SecurityProtocol.PLAINTEXT, SecurityProtocol.SASL_PLAINTEXT})
 
 
 @frozen(kw_only=True)
