@@ -8,6 +8,7 @@ Importing this module does not import trio. One thread may use a client at a tim
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar, cast
 
 import attrs
@@ -21,9 +22,10 @@ from trio_kafka.clients.errors import Place
 from trio_kafka.clients.links.calls import call_error
 from trio_kafka.clients.settings.admin import AdminSettings
 from trio_kafka.clients.settings.load import admin_settings
+from trio_kafka.clients.settings.security import credentials
 from trio_kafka.errors import KafkaError
 from trio_kafka.model import Endpoint
-from trio_kafka.peers.blocking_links import BlockingLinks, chance, now, sleep
+from trio_kafka.peers.blocking_links import BlockingLinks, chance, new_handshake, now, sleep
 from trio_kafka.peers.errors import DamagedAnswerError, PeerError
 from trio_kafka.peers.session import Request
 from trio_kafka.protocol.errors import EncodeError
@@ -123,6 +125,7 @@ def open_admin(
     links = BlockingLinks(
         client_id=settings.client_id or "adminclient",
         connect_s=settings.socket_connection_setup_timeout_ms / 1000,
+        handshake=partial(new_handshake, credentials(settings)),
     )
     try:
         yield BlockingAdmin(

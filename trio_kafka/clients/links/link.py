@@ -17,11 +17,13 @@ from trio_kafka.clients.links.calls import Call, call_error
 from trio_kafka.clients.links.connection import Connection
 from trio_kafka.clients.metrics.network import NetworkMetrics
 from trio_kafka.clients.settings.common import ClientSettings
+from trio_kafka.clients.settings.security import credentials
 from trio_kafka.errors import KafkaError, ProtocolError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.backoff import Backoff, Reconnection
-from trio_kafka.peers.session import Profile, Request, Session
+from trio_kafka.peers.sasl import log_in
+from trio_kafka.peers.session import Handshake, Profile, Request, Session
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.world.world import World
 
@@ -190,7 +192,8 @@ class BrokerLink:
         )
         connection = Connection(
             socket=socket,
-            session=Session(Profile(client_id=self.settings.client_id)),
+            session=Session(Profile(client_id=self.settings.client_id), self._handshake()),
+            run_in_thread=self.world.run_in_thread,
             place=self.place,
             metrics=self.metrics,
             node=self.node,
@@ -204,6 +207,10 @@ class BrokerLink:
             socket.abort()
             raise
         return connection
+
+    def _handshake(self) -> Handshake | None:
+        known = credentials(self.settings)
+        return None if known is None else log_in(known, self.world.random_bytes)
 
     @property
     def _idle_s(self) -> float:

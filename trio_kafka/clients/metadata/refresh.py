@@ -15,6 +15,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.clients.dns import CANONICAL, canonical_bootstrap
 from trio_kafka.clients.errors import (
+    AuthenticationError,
     ClientError,
     Place,
     TimedOutError,
@@ -181,8 +182,13 @@ class Metadata:
                 await self.wait_change()
 
     async def wait_change(self) -> None:
-        """Wait for the next change of the metadata."""
+        """Wait for the next change of the metadata, or the next failure to read them.
+
+        Raises AuthenticationError: a client with wrong credentials does not wait for better ones.
+        """
         await self._changed.wait()
+        if isinstance(self.last_failure, AuthenticationError):
+            raise self.last_failure.again()
 
     def figures(self) -> Figures:
         """Return the figures of the metadata for the tree."""

@@ -5,7 +5,8 @@ Source: RFC 5802 §7; ScramSaslClient of Apache Kafka 4.4.0.
 
 import hmac
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from typing import Final
 
 from trio_kafka.security.sasl.errors import AuthenticationError
@@ -23,6 +24,7 @@ from trio_kafka.security.sasl.scram import (
 
 MOST_ITERATIONS: Final = 1_000_000
 """Iterations, about 0.6 s, beyond which a server is refused: it may not keep a task busy."""
+_AT_ONCE: Final = 4096  # iterations, about 2 ms
 _SERVER_FIRST: Final = re.compile(
     r"r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+),s=(?P<salt>[A-Za-z0-9+/=]+)"
     r",i=(?P<count>[1-9][0-9]*)(?:,.*)?"
@@ -31,8 +33,10 @@ _SERVER_FIRST: Final = re.compile(
 
 def scram(
     mechanism: ScramMechanism, username: str, password: str, *, nonce: str, extension: str = ""
-) -> Generator[bytes, bytes, None]:
+) -> Generator[bytes | Callable[[], bytes], bytes, None]:
     """Yield the two messages of a client; is sent those of the server.
+
+    Between them it may yield a call of several ms, for its result.
 
     nonce: random, printable, without a comma. extension: begins with a comma.
     Raises AuthenticationError.
@@ -53,7 +57,10 @@ def scram(
         raise AuthenticationError(
             f"SCRAM: {match['count'][:20]} iterations: want {mechanism.fewest} to {MOST_ITERATIONS}"
         )
-    salted = salted_password(mechanism, password, salt=_decoded(match["salt"]), iterations=count)
+    stretch = partial(
+        salted_password, mechanism, password, salt=_decoded(match["salt"]), iterations=count
+    )
+    salted = stretch() if count <= _AT_ONCE else (yield stretch)
     client_key = client_key_of(digest, salted)
     without_proof = f"c={to_base64(GS2.encode())},r={match['nonce']}"
     signed = f"{client_first},{server_first},{without_proof}".encode()
