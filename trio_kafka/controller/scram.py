@@ -4,7 +4,7 @@ Each user of a request succeeds or fails as a whole. The salted password of a re
 only the two keys that are made of it. Source: ScramControlManager of Apache Kafka 4.4.0; KIP-554.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from attrs import field
@@ -17,7 +17,7 @@ from trio_kafka.protocol.stored.metadata.security import (
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
 )
-from trio_kafka.security.sasl.scram import BY_NUMBER, credential_of
+from trio_kafka.security.sasl.scram import BY_NUMBER, ScramMechanism, credential_of
 
 _A_STEP: Final = 50  # credentials, about 10 µs each
 Altered = dict[str, KafkaError | None]
@@ -91,9 +91,7 @@ def _record(change: ScramChange) -> _Record:
 
 def _error(image: MetadataImage, change: ScramChange, *, repeated: bool) -> KafkaError | None:
     """Return why a change is not possible; None if it is."""
-    known: Mapping[tuple[str, int], object] = image.scram
     mechanism = BY_NUMBER.get(change.mechanism)
-    upsertion = change.upsertion
     if not change.user:
         return KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
     if mechanism is None:
@@ -103,15 +101,20 @@ def _error(image: MetadataImage, change: ScramChange, *, repeated: bool) -> Kafk
             ErrorCode.DUPLICATE_RESOURCE,
             "A user credential cannot be altered twice in the same request",
         )
-    if upsertion is None:
-        if (change.user, change.mechanism) not in known:
-            return KafkaError(
-                ErrorCode.RESOURCE_NOT_FOUND,
-                "Attempt to delete a user credential that does not exist",
-            )
-        return None
+    upsertion = change.upsertion
+    if upsertion is not None:
+        return _error_of_upsertion(mechanism, upsertion)
+    if (change.user, change.mechanism) not in image.scram:
+        return KafkaError(
+            ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"
+        )
+    return None
+
+
+def _error_of_upsertion(mechanism: ScramMechanism, upsertion: ScramUpsertion) -> KafkaError | None:
+    code = ErrorCode.UNACCEPTABLE_CREDENTIAL
     if upsertion.iterations < mechanism.fewest:
-        return KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+        return KafkaError(code, "Too few iterations")
     if upsertion.iterations > mechanism.most:
-        return KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+        return KafkaError(code, "Too many iterations")
     return None

@@ -42,6 +42,10 @@ def chance() -> float:
     return random.random()  # noqa: S311 - no secret
 
 
+random_bytes: Final[Callable[[int], bytes]] = random.SystemRandom().randbytes
+"""Return so many random bytes, for programs without a World."""
+
+
 def new_handshake(credentials: "Credentials | None") -> Handshake | None:
     """Return the handshake of a new connection; None without credentials."""
     if credentials is None:
@@ -49,7 +53,7 @@ def new_handshake(credentials: "Credentials | None") -> Handshake | None:
     # Imported here: most commands use no SASL.
     from trio_kafka.peers.sasl import log_in  # noqa: PLC0415 - see above
 
-    return log_in(credentials, random.SystemRandom().randbytes)
+    return log_in(credentials, random_bytes)
 
 
 @define(eq=False, kw_only=True)
