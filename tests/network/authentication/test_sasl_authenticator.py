@@ -246,21 +246,11 @@ def test_the_shorter_of_credential_and_limit_is_the_lifetime_of_a_session(
     assert authenticated(made.take(token(), 0.0)).session_lifetime_ms == lifetime_ms
 
 
-FRAMES = st.sampled_from(
-    [
-        METADATA,
-        TOKEN,
-        b"",
-        versions(),
-        versions(99),
-        handshake(),
-        handshake("X"),
-        handshake("PLAIN", 0),
-        token(b"\x00ann\x00wrong"),
-        token(b""),
-        handshake()[:5],
-    ]
-) | st.binary(max_size=40)
+FRAMES = (
+    st.sampled_from([METADATA, TOKEN, b"", versions(), versions(99), handshake(), handshake("X")])
+    | st.sampled_from([handshake(version=0), token(b"\0ann\0wrong"), token(b""), handshake()[:5]])
+    | st.binary(max_size=40)
+)
 
 
 @given(st.lists(FRAMES, max_size=6), st.sampled_from([0, 1000]))
