@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka.config.jaas import JaasError, Login, parse_jaas
+from trio_kafka.config.jaas import JaasError, Login, login_line, parse_jaas
 
 PACKAGE = "org.apache.kafka.common.security"
 PLAIN = f"{PACKAGE}.plain.PlainLoginModule"
@@ -87,6 +87,16 @@ def test_escapes_in_a_jaas_line_are_parsed_as_in_java() -> None:
     line = PLAIN + r""" required a="\t\n\"\\\101\7x" ;"""
 
     assert parse_jaas(line).options == {"a": '\t\n"\\A\x07x'}
+
+
+@given(st.text(st.characters(exclude_characters="\n")), st.sampled_from(["PLAIN", "SCRAM-SHA-256"]))
+def test_the_login_line_of_a_client_is_parsed_to_its_name_and_password(
+    text: str, mechanism: str
+) -> None:
+    login = parse_jaas(login_line(mechanism, text, f"{text}!"))
+
+    assert login.options == {"username": text, "password": f"{text}!"}
+    assert login.module == ("PlainLoginModule" if mechanism == "PLAIN" else "ScramLoginModule")
 
 
 def test_an_error_names_a_missing_option_of_a_login_module() -> None:

@@ -12,6 +12,7 @@ from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint, NodeId, code_of
 from trio_kafka.network.admission.limits import ConnectionLimits
+from trio_kafka.network.authentication.phase import Authentication
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.handlers import PlaneResources
@@ -74,6 +75,7 @@ class PlaneOptions(TypedDict, total=False):
     threads: handler tasks; 8. queued: bound of the request channel; 500. opened: whether it accepts
     at once; yes. share_s: of the loop; 0.25 ms. memory: request memory in bytes; unbounded.
     protected: protected listeners. listener: None: one processor. more: additional listeners.
+    authentication: of the clients of all listeners; none.
     """
 
     threads: int
@@ -84,6 +86,7 @@ class PlaneOptions(TypedDict, total=False):
     memory: int | None
     protected: Sequence[str]
     more: Sequence[ListenerSettings]
+    authentication: Authentication
 
 
 @asynccontextmanager
@@ -116,6 +119,7 @@ async def running_plane(
         node=root,
         limits=limits,
         memory=None if memory is None else MemoryPool(memory, world.clock.elapsed),
+        authentication=lambda _: options.get("authentication"),
     )
     plane = Plane("data", resources)
     parts.planes.append(plane)
