@@ -12,6 +12,7 @@ __all__ = [
     "jaas",
     "listener_overrides",
     "load",
+    "oauth",
     "plugins",
     "properties",
     "report",

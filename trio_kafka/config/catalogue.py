@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.oauth import OF_LISTENERS
 from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
 from trio_kafka.config.unsupported import (
@@ -27,6 +28,7 @@ _LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.(.+)")
 # Settings that a listener may have of its own.
 _BY_LISTENER: Final = frozenset(
     {
+        *OF_LISTENERS,
         "connections.max.reauth.ms",
         "max.connection.creation.rate",
         "max.connections",

@@ -12,17 +12,18 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.jaas import HIDDEN, Login, parse_jaas
+from trio_kafka.config.oauth import OauthSettings, TokenRules
 from trio_kafka.config.setting import BROKER, int32, int64, password, string_list
-from trio_kafka.config.trio_settings import TrioSettings
 
 PLAIN: Final = "PLAIN"
 SCRAM: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
-SERVED: Final = (PLAIN, *SCRAM)
+OAUTHBEARER: Final = "OAUTHBEARER"
+SERVED: Final = (PLAIN, *SCRAM, OAUTHBEARER)
 """Mechanisms that a listener may enable."""
 MODULES: Final[Mapping[str, str]] = {
     PLAIN: "PlainLoginModule",
     **dict.fromkeys(SCRAM, "ScramLoginModule"),
-    "OAUTHBEARER": "OAuthBearerLoginModule",
+    OAUTHBEARER: "OAuthBearerLoginModule",
 }
 """Login modules by mechanism."""
 ENABLED: Final = "sasl.enabled.mechanisms"
@@ -34,7 +35,7 @@ _USER: Final = "user_"
 
 
 @frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone
-class SaslSettings(TrioSettings):
+class SaslSettings(OauthSettings):
     """SASL settings of `BrokerConfig`."""
 
     sasl_enabled_mechanisms: tuple[str, ...] = string_list(
@@ -58,11 +59,13 @@ class SaslSettings(TrioSettings):
 class SaslMechanism:
     """A mechanism of a listener.
 
-    passwords: of the users of PLAIN, by name. longest_session_ms: 0: no limit.
+    passwords: of the users of PLAIN, by name. tokens: of OAUTHBEARER. longest_session_ms: 0: no
+    limit.
     """
 
     name: str
     passwords: Mapping[str, str] = field(factory=dict, repr=lambda _: HIDDEN)
+    tokens: TokenRules | None = None
     longest_session_ms: int = 0
 
 

@@ -11,12 +11,14 @@ from trio_kafka.config.listener_overrides import (
     override_name,
     value_for,
 )
+from trio_kafka.config.oauth import token_rules
 from trio_kafka.config.sasl import (
     ENABLED,
     JAAS,
     LARGEST,
     LONGEST_SESSION,
     MODULES,
+    OAUTHBEARER,
     PLAIN,
     SaslListener,
     SaslMechanism,
@@ -67,4 +69,9 @@ def _mechanism(config: BrokerConfig, listener: str, name: str) -> SaslMechanism:
         if login.module != module:
             raise ConfigError(setting, f"names {login.module}: PLAIN needs {module}")
         passwords = users_of(login)
-    return SaslMechanism(name=name, passwords=passwords, longest_session_ms=int(str(longest_ms)))
+    tokens = None
+    if name == OAUTHBEARER:
+        tokens = token_rules(lambda of: mechanism_value_for(config, listener, name, of)[1])
+    return SaslMechanism(
+        name=name, passwords=passwords, tokens=tokens, longest_session_ms=int(str(longest_ms))
+    )

@@ -3,4 +3,15 @@
 PLAIN proves a user by name and password, SCRAM without sending the password.
 """
 
-__all__ = ["client", "errors", "exchange", "plain", "scram", "scram_client", "scram_server"]
+__all__ = [
+    "client",
+    "errors",
+    "exchange",
+    "first_users",
+    "oauth_server",
+    "oauthbearer",
+    "plain",
+    "scram",
+    "scram_client",
+    "scram_server",
+]
