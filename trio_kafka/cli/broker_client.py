@@ -13,6 +13,7 @@ from trio_kafka.model import Endpoint
 from trio_kafka.peers.blocking import connected
 from trio_kafka.peers.errors import StreamEndedError
 from trio_kafka.peers.session import Request
+from trio_kafka.protocol.foreign import spoken_protocol
 
 A = TypeVar("A")
 
@@ -128,13 +129,11 @@ def describe_failure(reason: str) -> str:
     """
     length = re.search(r"answer of (-?\d+) bytes", reason)
     first = b"" if length is None else (int(length[1]) & 0xFFFFFFFF).to_bytes(4, "big")
-    if first == b"HTTP":
-        return "this is a port of HTTP"
-    if first[:2] == b"\x15\x03":
-        return "this is a port of TLS, which is not supported yet"
-    if first == b"SSH-":
-        return "this is a port of SSH"
-    return reason
+    protocol = spoken_protocol(first)
+    if protocol is None:
+        return reason
+    hint = ": set security.protocol=SSL" if protocol == "TLS" else ""
+    return f"this is a port of {protocol}{hint}"
 
 
 def send_request(
