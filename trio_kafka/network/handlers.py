@@ -12,6 +12,7 @@ from trio_kafka.introspect.request_metrics import RECENT, RequestMetrics
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.listener_tls import ListenerTls
 from trio_kafka.network.memory import MemoryPool
 from trio_kafka.network.request import Request
 from trio_kafka.scheduling.loop_budget import LoopBudget
@@ -56,6 +57,7 @@ class PlaneResources:
     limits: connection limits of the broker.
     memory: pool for requests that are received or in flight; None: unbounded.
     recent: how many requests of each API are kept for inspection.
+    tls: that of the listeners that have it, by name. handshake_turn: of their handshakes.
     """
 
     world: World
@@ -67,6 +69,8 @@ class PlaneResources:
     limits: ConnectionLimits
     memory: MemoryPool | None = None
     recent: int = RECENT
+    tls: Mapping[str, ListenerTls] = Factory(dict)
+    handshake_turn: trio.Lock = field(init=False, factory=trio.Lock)
     buffers: Buffers = field(init=False, factory=lambda: Buffers(new_buffer))
     request_metrics: RequestMetrics = field(
         init=False, default=Factory(lambda self: self._make_request_metrics(), takes_self=True)

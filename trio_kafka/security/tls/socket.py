@@ -110,6 +110,11 @@ class TlsSocket:
         return self._tls.getpeercert(binary_form=True)
 
     @property
+    def is_silent(self) -> bool:
+        """True if the peer has not sent a byte."""
+        return self._first == b""
+
+    @property
     def is_blocked(self) -> bool:
         """True while ciphertext waits for room in the kernel."""
         return self._unsent is not None
