@@ -111,17 +111,13 @@ async def test_a_request_that_follows_the_handshake_at_once_is_answered(clock: M
 
 
 @pytest.mark.parametrize("size", [100_000, 700_000, 3_000_000])
-async def test_large_requests_and_answers_cross_small_buffers(
-    clock: MockClock, size: int
-) -> None:
+async def test_large_requests_and_answers_cross_small_buffers(clock: MockClock, size: int) -> None:
     @api(ReadRequest)
     def read(request: ReadRequest, context: Context) -> ReadResponse:
         return ReadResponse(data=memoryview(bytes(request.size)))
 
     text = "z" * 30_000
-    listener = ListenerSettings(
-        name="SSL", security_protocol="SSL", processors=1, largest_buffer=0
-    )
+    listener = ListenerSettings(name="SSL", security_protocol="SSL", processors=1, largest_buffer=0)
     async with asked(simulated_world(), read, listener=listener) as (_, asking):
         response = await asking.ask(ReadRequest(position=0, size=size), 0)
         assert len(response.data or b"") == size
@@ -176,9 +172,7 @@ async def test_the_principal_is_that_of_the_certificate_by_the_rules(clock: Mock
     }
     world = simulated_world()
     for rules, name in names.items():
-        tls = ListenerTls(
-            server_identity(serving(client_auth="requested")), PrincipalRules(rules)
-        )
+        tls = ListenerTls(server_identity(serving(client_auth="requested")), PrincipalRules(rules))
         async with running_plane(world, [whoami], listener=SSL, tls={"SSL": tls}) as plane:
             known = await secured(
                 world, plane.endpoint, trusting(client(), endpoint_identification_algorithm="")
@@ -202,7 +196,9 @@ async def test_a_client_without_a_certificate_is_refused_where_one_is_required(
             await asking.ask(EchoRequest(text="", number=0), 0)
 
         assert failed(plane) == 1
-        assert reasons(caplog) == ["TLS: the client sent no certificate, and ssl.client.auth=required"]
+        assert reasons(caplog) == [
+            "TLS: the client sent no certificate, and ssl.client.auth=required"
+        ]
         asking.close()
 
 
@@ -263,7 +259,9 @@ async def test_the_oldest_handshake_makes_room_for_a_new_one(
     monkeypatch.setattr(handshakes, "MOST", 3)
     world = simulated_world()
     async with tls_plane(world) as (plane, _):
-        silent = [await world.network.connect(plane.endpoint.host, plane.endpoint.port) for _ in range(5)]
+        silent = [
+            await world.network.connect(plane.endpoint.host, plane.endpoint.port) for _ in range(5)
+        ]
         began = trio.current_time()
         asking = await secured(world, plane.endpoint)
         await asking.send(echoes(1))

@@ -26,7 +26,12 @@ BROKER_SETTINGS: Final = settings_of(BrokerConfig)
 _LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.(.+)")
 # Settings that a listener may have of its own.
 _BY_LISTENER: Final = frozenset(
-    {"max.connection.creation.rate", "max.connections", "num.network.threads"}
+    {
+        "max.connection.creation.rate",
+        "max.connections",
+        "num.network.threads",
+        *(name for name in BROKER_SETTINGS if name.startswith("ssl.")),
+    }
 )
 # Settings that may have a mechanism's prefix within a listener's.
 _OF_MECHANISMS: Final = (

@@ -22,8 +22,12 @@ class SecurityProtocol(Enum):
     SASL_PLAINTEXT = 2
     SASL_SSL = 3
 
+    @property
+    def has_tls(self) -> bool:
+        return self in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
 
-SERVED: Final = frozenset({SecurityProtocol.PLAINTEXT})
+
+SERVED: Final = frozenset({SecurityProtocol.PLAINTEXT, SecurityProtocol.SSL})
 
 
 @frozen(kw_only=True)
@@ -147,7 +151,7 @@ def _named(
             )
             raise ConfigError(setting, reason)
         if protocols[name] not in SERVED:
-            reason = f"{name}: {protocols[name].name} is not supported yet: use PLAINTEXT"
+            reason = f"{name}: {protocols[name].name} is not supported yet: use PLAINTEXT or SSL"
             raise ConfigError(setting, reason)
         named.append(NamedEndpoint(name=name, protocol=protocols[name], endpoint=endpoint))
     return named

@@ -95,7 +95,7 @@ class Handshakes:
         slot.principal = self._tls.principal_of(secured)
 
     async def _end(self, slot: Slot) -> None:
-        """Close after the alert. Unread bytes would turn the close into a reset that discards it."""
+        """Close after the alert, which a reset would discard: unread bytes make a close a reset."""
         socket = slot.socket.beneath
         try:
             with trio.move_on_after(_FAREWELL_S), suppress(ConnectionError):

@@ -31,3 +31,12 @@ def secret_file(text: str) -> Iterator[str]:
             named.write(text)
             named.flush()
             yield named.name
+
+
+def file_stamp(path: str) -> tuple[int, int, int] | None:
+    """Return what differs when a file is written or replaced; None: there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
