@@ -8,11 +8,12 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import REQUIRED, boolean, int32, int64, string, string_list
+from trio_kafka.config.tls import TlsCommonSettings
 from trio_kafka.peers.backoff import Backoff
 
 
 @frozen(kw_only=True)
-class ClientSettings:
+class ClientSettings(TlsCommonSettings):
     """Settings of every client."""
 
     written: frozenset[str] = field(default=frozenset(), eq=False, repr=False)

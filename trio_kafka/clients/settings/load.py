@@ -22,6 +22,9 @@ _KINDS: Final[Mapping[type[ClientSettings], str]] = {
 }
 
 
+_PROTOCOLS: Final = ("PLAINTEXT", "SSL")
+
+
 class SettingWarning(UserWarning):
     """A setting of Kafka's clients that has no effect here."""
 
@@ -66,8 +69,9 @@ def load_settings(cls: type[S], config: Mapping[str, object]) -> S:
             raise ConfigError(name, f"is required: {setting.doc}")
     make: Callable[..., S] = cls
     settings = make(written=frozenset(config), **values)
-    if settings.security_protocol.upper() != "PLAINTEXT":
-        reason = f"{settings.security_protocol} is not implemented yet: want PLAINTEXT"
+    if settings.security_protocol.upper() not in _PROTOCOLS:
+        wanted = " or ".join(_PROTOCOLS)
+        reason = f"{settings.security_protocol} is not implemented yet: want {wanted}"
         raise ConfigError("security.protocol", reason)
     return settings
 
