@@ -17,7 +17,7 @@ from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.security.tls.contexts import client_context, server_identity
-from trio_kafka.security.tls.failures import TlsError
+from trio_kafka.security.tls.errors import TlsError
 from trio_kafka.security.tls.handshake import shake_hands
 from trio_kafka.security.tls.principal_rules import PrincipalRules
 from trio_kafka.security.tls.settings import TlsSettings

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from trio_kafka.broker.node import Part
+from trio_kafka.broker.parts.authentication import AUTHENTICATION
 from trio_kafka.broker.parts.authorizer import AUTHORIZER
 from trio_kafka.broker.parts.cleaner import CLEANER
 from trio_kafka.broker.parts.clocks import SCHEDULER, TIMERS
@@ -52,6 +53,7 @@ BROKER: Final[Sequence[Part[object]]] = (
     LIMITS,
     QUOTAS,
     TLS,  # whose contexts the planes use
+    AUTHENTICATION,
     PLANES,  # whose handlers are told when quotas come into force
     LISTENERS,  # a port in use is found here, before any log is created
     FEATURES,

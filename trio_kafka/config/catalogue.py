@@ -27,9 +27,13 @@ _LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.(.+)")
 # Settings that a listener may have of its own.
 _BY_LISTENER: Final = frozenset(
     {
+        "connections.max.reauth.ms",
         "max.connection.creation.rate",
         "max.connections",
         "num.network.threads",
+        "sasl.enabled.mechanisms",
+        "sasl.jaas.config",
+        "sasl.server.max.receive.size",
         *(name for name in BROKER_SETTINGS if name.startswith("ssl.")),
     }
 )

@@ -2,6 +2,8 @@
 
 __all__ = [
     "admission",
+    "authentication",
+    "authenticator",
     "channel",
     "connection",
     "handlers",

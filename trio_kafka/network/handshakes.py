@@ -21,7 +21,7 @@ from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.network.admission.slot import Slot
 from trio_kafka.network.listener_tls import ListenerTls
-from trio_kafka.security.tls.failures import TlsError
+from trio_kafka.security.tls.errors import TlsError
 from trio_kafka.security.tls.handshake import HANDSHAKE_S, shake_hands
 from trio_kafka.security.tls.principal_rules import NoMatchingRuleError
 from trio_kafka.security.tls.socket import TlsSocket, new_arrival_buffer

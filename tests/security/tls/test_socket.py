@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from tests.certificates import client, serving, trusting
 from trio_kafka.security.tls.contexts import client_context, server_identity
-from trio_kafka.security.tls.failures import TlsCertificateError, TlsError
+from trio_kafka.security.tls.errors import TlsCertificateError, TlsError
 from trio_kafka.security.tls.handshake import shake_hands
 from trio_kafka.security.tls.socket import TlsSocket, new_arrival_buffer
 from trio_kafka.world.protocols import RangeCutError, Socket

@@ -7,6 +7,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.broker.node import Node, Part, at_once
+from trio_kafka.broker.parts.authentication import ClientAuthentication
 from trio_kafka.broker.parts.connections import request_memory
 from trio_kafka.broker.tls_listeners import TlsListeners
 from trio_kafka.metadata.effective import DynamicSettings
@@ -101,6 +102,7 @@ def _make_plane(
         memory=request_memory(node.config, budget.elapsed),
         recent=node.config.trio_request_lives,
         tls=node[TlsListeners].by_name,
+        authentication=node[ClientAuthentication].of,
     )
     return Plane(name, resources, node_id=node.config.node_id), group
 

@@ -8,6 +8,7 @@ __all__ = [
     "certificate",
     "contexts",
     "development",
+    "errors",
     "failures",
     "handshake",
     "principal_rules",

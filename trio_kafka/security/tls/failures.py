@@ -4,6 +4,7 @@ import ssl
 from typing import Final
 
 from trio_kafka.protocol.foreign import spoken_protocol
+from trio_kafka.security.tls.errors import TlsCertificateError, TlsError
 
 _REASONS: Final = {
     "NO_SHARED_CIPHER": "no common cipher suite: check ssl.cipher.suites and the type of the key",
@@ -18,14 +19,6 @@ _REASONS: Final = {
     "UNSUPPORTED_PROTOCOL": "no common version of TLS: check ssl.enabled.protocols",
     "TLSV1_ALERT_PROTOCOL_VERSION": "no common version of TLS: check ssl.enabled.protocols",
 }
-
-
-class TlsError(ConnectionError):
-    """TLS with the peer has failed; the connection is of no more use."""
-
-
-class TlsCertificateError(TlsError):
-    """The peer's certificate is not accepted: no retry helps."""
 
 
 def tls_error(error: ssl.SSLError, received: bytes) -> TlsError:

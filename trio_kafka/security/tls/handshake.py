@@ -1,7 +1,6 @@
 """Handshakes of a task, and sockets of clients."""
 
 import ssl
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 import trio
@@ -43,28 +42,28 @@ async def shake_hands(socket: TlsSocket, turn: trio.Lock | None = None) -> None:
 
 @define(eq=False)
 class TlsOpener:
-    """Opens sockets of one client with TLS. The context is made for the first one."""
+    """Opens sockets of one client with TLS, after `load`."""
 
     _world: World
     _settings: TlsSettings
     _context: ssl.SSLContext | None = field(default=None, init=False)
     _arrived: memoryview = field(factory=new_arrival_buffer, init=False)
 
+    async def load(self) -> None:
+        """Make the context. Raises ConfigError for stores that cannot be used."""
+        self._context = await self._world.run_in_thread(client_context, self._settings)
+
     async def open(self, endpoint: Endpoint, plain: Socket) -> TlsSocket:
         """Return the socket with TLS over a connected one, which it owns, also when it fails.
 
-        Raises TlsError, OSError, and ConfigError for stores that cannot be used.
+        Raises TlsError, OSError.
         """
+        if self._context is None:
+            raise RuntimeError("load the stores first")
         try:
-            if self._context is None:
-                self._context = await self._world.run_in_thread(client_context, self._settings)
             socket = TlsSocket(plain, self._context, arrived=self._arrived, host=endpoint.host)
             await shake_hands(socket)
         except BaseException:
             plain.abort()
             raise
         return socket
-
-
-Secure = Callable[[Endpoint, Socket], Awaitable[Socket]]
-"""Call of `TlsOpener.open`."""

@@ -42,6 +42,14 @@ class TlsSettings:
         fields = attrs.fields(cls)
         return cls(**{field.name: value_of(name_of(field.name)) for field in fields})
 
+    @classmethod
+    def from_fields(cls, settings: object) -> Self:
+        """Return the settings of an object with fields as `ssl_keystore_type`."""
+        names = [
+            field.name for field in attrs.fields(cls) if hasattr(settings, f"ssl_{field.name}")
+        ]
+        return cls(**{name: getattr(settings, f"ssl_{name}") for name in names})
+
     def check(self) -> None:
         """Raise ConfigError for stores that contradict themselves, as Kafka does."""
         self._check_keystore()

@@ -21,7 +21,8 @@ from contextlib import suppress
 from typing import Final
 
 from trio_kafka.model import Endpoint
-from trio_kafka.security.tls.failures import TlsError, tls_error
+from trio_kafka.security.tls.errors import TlsError
+from trio_kafka.security.tls.failures import tls_error
 from trio_kafka.world.protocols import Buffer, Lease, RangeCutError, Socket
 
 _PIECE: Final = 64 << 10  # bytes between two calls of the socket: a BIO keeps its largest size
