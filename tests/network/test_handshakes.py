@@ -10,6 +10,7 @@ from trio.testing import MockClock
 
 from tests.certificates import CLIENT_NAME, client, serving, trusting
 from tests.network.echoing import echo, echoes, numbers
+from tests.network.secured import secured
 from trio_kafka.model import Endpoint
 from trio_kafka.network import handshakes
 from trio_kafka.network.listener_tls import ListenerTls
@@ -49,19 +50,6 @@ async def tls_plane(
         world, [echo, *more], listener=listener, tls={listener.name: tls}
     ) as plane:
         yield plane, tls
-
-
-async def secured(
-    world: World, address: Endpoint, settings: TlsSettings | None = None
-) -> ScriptedClient:
-    """A client that has shaken hands. It checks no name, as simulated machines have no address."""
-    plain = await world.network.connect(address.host, address.port)
-    options = settings or trusting(endpoint_identification_algorithm="")
-    socket = TlsSocket(
-        plain, client_context(options), arrived=new_arrival_buffer(), host=address.host
-    )
-    await shake_hands(socket)
-    return ScriptedClient(socket)
 
 
 @asynccontextmanager

@@ -79,6 +79,10 @@ class Handshakes:
         except OSError:  # the client has left
             slot.close()
             return
+        except Exception:
+            _logger.exception("TLS handshake broke", listener=self.listener)
+            slot.close()
+            return
         except BaseException:
             slot.close()
             raise
@@ -98,7 +102,7 @@ class Handshakes:
         """Close after the alert, which a reset would discard: unread bytes make a close a reset."""
         socket = slot.socket.beneath
         try:
-            with trio.move_on_after(_FAREWELL_S), suppress(ConnectionError):
+            with trio.move_on_after(_FAREWELL_S), suppress(OSError):
                 socket.shutdown_write()
                 while True:
                     try:

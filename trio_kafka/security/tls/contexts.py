@@ -92,16 +92,13 @@ def _load_identity(context: ssl.SSLContext, store: Store, settings: TlsSettings)
         try:
             context.load_cert_chain(path, password=password)
         except (ssl.SSLError, ValueError) as error:
-            raise ConfigError(store.setting, store.place + _why(error)) from None
+            raise ConfigError(store.setting, store.place + _why(error, store.pem)) from None
 
 
-def _why(error: Exception) -> str:
+def _why(error: Exception, pem: str) -> str:
     reason = error.reason if isinstance(error, ssl.SSLError) else ""
     if reason == "KEY_VALUES_MISMATCH":
         return "the private key is not that of the first certificate"
-    if reason in ("BAD_DECRYPT", "BAD_PASSWORD_READ", "PROBLEMS_GETTING_PASSWORD"):
+    if "ENCRYPTED" in pem:  # OpenSSL gives no reason of its own for PKCS#8
         return "the private key cannot be decrypted: check ssl.key.password"
-    return (
-        "key and certificate chain cannot be used: want a key in PKCS#8 and its chain, and"
-        " ssl.key.password where the key is encrypted"
-    )
+    return "key and certificate chain cannot be used: want a key in PKCS#8, and its chain"

@@ -34,4 +34,5 @@ def tls_error(error: ssl.SSLError, received: bytes) -> TlsError:
     if isinstance(error, ssl.SSLEOFError):
         return TlsError("TLS: the peer ended the handshake")
     reason = error.reason or "failed"
-    return TlsError(f"TLS: {_REASONS.get(reason, reason.lower().replace('_', ' '))}")
+    kind = TlsCertificateError if "CERTIFICATE" in reason or "UNKNOWN_CA" in reason else TlsError
+    return kind(f"TLS: {_REASONS.get(reason, reason.lower().replace('_', ' '))}")
