@@ -8,10 +8,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.certificates import CLIENT_NAME, client, serving, trusting
+from tests.certificates import CLIENT_NAME, client, server, serving, trusting
 from tests.network.echoing import echo, echoes, numbers
 from tests.network.secured import secured
-from trio_kafka.model import Endpoint
 from trio_kafka.network import handshakes
 from trio_kafka.network.listener_tls import ListenerTls
 from trio_kafka.network.settings import ListenerSettings
@@ -19,7 +18,6 @@ from trio_kafka.plugin import Context, api
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.security.tls.contexts import client_context, server_identity
 from trio_kafka.security.tls.errors import TlsError
-from trio_kafka.security.tls.handshake import shake_hands
 from trio_kafka.security.tls.principal_rules import PrincipalRules
 from trio_kafka.security.tls.settings import TlsSettings
 from trio_kafka.security.tls.socket import TlsSocket, new_arrival_buffer
@@ -208,8 +206,6 @@ async def test_a_name_that_no_rule_knows_is_refused(
 async def test_new_certificates_serve_new_connections_and_keep_the_open_ones(
     clock: MockClock,
 ) -> None:
-    from tests.certificates import server
-
     world = simulated_world()
     async with tls_plane(world) as (plane, tls):
         first = await secured(world, plane.endpoint)
