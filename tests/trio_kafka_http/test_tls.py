@@ -78,9 +78,9 @@ async def test_a_plain_request_to_https_is_named_in_the_log(
         await client.send(ASK)
         assert await client.wait_closed()
 
-        client = await secured_client(world, served)
-        assert "HTTP/1.1 200" in await get(client)
-        client.close()
+        other = await secured_client(world, served)
+        assert "HTTP/1.1 200" in await get(other)
+        other.close()
     (line,) = [line for line in caplog.records if line.getMessage() == "TLS handshake failed"]
     assert fields_of(line)["reason"] == "TLS: the peer speaks HTTP, not TLS"
 
