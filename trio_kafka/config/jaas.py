@@ -88,6 +88,14 @@ def parse_jaas(line: str) -> Login:
     return Login(name, options)
 
 
+def login_line(mechanism: str, username: str, password: str) -> str:
+    """Return the line of a client that logs in by PLAIN, or by SCRAM."""
+    name = "PlainLoginModule" if mechanism == "PLAIN" else "ScramLoginModule"
+    values = (text.replace("\\", "\\\\").replace('"', '\\"') for text in (username, password))
+    quoted = 'username="{}" password="{}"'.format(*values)
+    return f"{_PACKAGES[name]}.{name} required {quoted};"
+
+
 def _module(module: str) -> str:
     """Return the plain name of a login module that is known."""
     package, _, name = module.rpartition(".")

@@ -27,6 +27,8 @@ _QUIET: Final = frozenset(
         CloseReason.EXCEEDED,
         CloseReason.DRAINED,
         CloseReason.STOPPED,
+        CloseReason.UNAUTHENTICATED,  # logged with its own reason already
+        CloseReason.EXPIRED,
     }
 )
 

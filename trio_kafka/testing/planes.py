@@ -12,6 +12,7 @@ from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint, NodeId, code_of
 from trio_kafka.network.admission.limits import ConnectionLimits
+from trio_kafka.network.authentication.phase import Authentication
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.handlers import PlaneResources
@@ -76,6 +77,7 @@ class PlaneOptions(TypedDict, total=False):
     at once; yes. share_s: of the loop; 0.25 ms. memory: request memory in bytes; unbounded.
     protected: protected listeners. listener: None: one processor. more: additional listeners.
     tls: of listeners, by name.
+    authentication: of the clients of all listeners; none.
     """
 
     threads: int
@@ -87,6 +89,7 @@ class PlaneOptions(TypedDict, total=False):
     protected: Sequence[str]
     more: Sequence[ListenerSettings]
     tls: Mapping[str, ListenerTls]
+    authentication: Authentication
 
 
 @asynccontextmanager
@@ -120,6 +123,7 @@ async def running_plane(
         limits=limits,
         memory=None if memory is None else MemoryPool(memory, world.clock.elapsed),
         tls=options.get("tls", {}),
+        authentication=lambda _: options.get("authentication"),
     )
     plane = Plane("data", resources)
     parts.planes.append(plane)

@@ -21,10 +21,8 @@ def declare_password(parser: ArgumentParser) -> None:
 
 def read_password(file: str | None, user: str) -> str:
     """Return the password. Raises CommandFailedError."""
-    if file is None and sys.stdin.isatty():
-        password = _ask(user)
-    else:
-        password = _first_line(file or "-")
+    asks = file is None and sys.stdin.isatty()
+    password = _ask(user) if asks else _first_line(file or "-")
     if not password:
         raise CommandFailedError("the password is empty: want at least one character")
     return password

@@ -27,7 +27,7 @@ class Authentication:
         (`sasl.server.max.receive.size`). delay_s: before a failed connection is closed.
     """
 
-    begin: Callable[[], Authenticator]
+    begin: Callable[[], Authenticator] = field(repr=False)  # it knows passwords
     largest: int
     delay_s: float
 

@@ -48,8 +48,7 @@ _KEY: Final = struct.Struct(">h").unpack_from
 class State(Enum):
     """State of an authenticator; the comment is Kafka's name."""
 
-    NEW = auto()  # INITIAL_REQUEST
-    ASKED = auto()  # HANDSHAKE_OR_VERSIONS_REQUEST: a request was read, but no version agreed
+    NEW = auto()  # INITIAL_REQUEST, HANDSHAKE_OR_VERSIONS_REQUEST
     VERSIONED = auto()  # HANDSHAKE_REQUEST
     EXCHANGE = auto()  # AUTHENTICATE
     DONE = auto()  # COMPLETE
@@ -91,26 +90,22 @@ class SaslAuthenticator:
     # --- before the exchange
 
     def _opening(self, frame: Frame) -> Step:
-        first = self.state is State.NEW
-        try:
-            head = read_head(frame)
-            if head.key == API_VERSIONS:
-                return self._versions(head)
-            if head.key != SASL_HANDSHAKE or not is_known(head):
-                raise ProtocolError(
-                    f"request with key {head.key}, version {head.version}: want SaslHandshake"
-                )
-            return self._handshake(head, decode(SaslHandshakeRequest, frame, head).mechanism)
-        except ProtocolError as error:
-            if not first:
-                raise
-            return Step(failure=f"no first request of SASL: {error}")
+        head = read_head(frame)
+        if head.key == API_VERSIONS:
+            return self._versions(head)
+        if head.key != SASL_HANDSHAKE or not is_known(head):
+            raise ProtocolError(
+                f"request with key {head.key}, version {head.version}: want SaslHandshake; is"
+                " security.protocol of the client that of this listener?"
+            )
+        return self._handshake(head, decode(SaslHandshakeRequest, frame, head).mechanism)
 
     def _versions(self, head: Head) -> Step:
         """Let the request be served; one in an unknown version may be followed by another one."""
         if self.state is State.VERSIONED:
             raise ProtocolError("a second ApiVersions before SaslHandshake")
-        self.state = State.VERSIONED if is_known(head) else State.ASKED
+        if is_known(head):
+            self.state = State.VERSIONED
         return PASS
 
     def _handshake(self, head: Head, name: str) -> Step:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from attrs import field
+
 from trio_kafka.attributes import frozen
 
 
@@ -30,5 +32,5 @@ class ServerMechanism:
     """
 
     name: str
-    begin: Callable[[], ServerExchange]
+    begin: Callable[[], ServerExchange] = field(repr=False)  # it knows passwords
     longest_session_ms: int = 0

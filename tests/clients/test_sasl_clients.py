@@ -1,0 +1,153 @@
+"""confluent-kafka, kafka-python and aiokafka, by each mechanism that they speak."""
+
+import asyncio
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaConnectionError
+from confluent_kafka import KafkaError, Producer
+from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism
+from confluent_kafka.admin import UserScramCredentialDeletion as Deletion
+from confluent_kafka.admin import UserScramCredentialUpsertion as Upsertion
+
+from tests.broker.sasl import LISTENER, PASSWORDS, SASL, upsertion
+from trio_kafka.controls.ask import ask
+from trio_kafka.protocol.messages.k51_alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+)
+from trio_kafka.security.sasl.scram import BY_NAME
+from trio_kafka.testing.kafka.threaded import Kafka, running_broker
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of its own imports
+    from kafka import KafkaProducer
+
+MECHANISMS: Final = ["PLAIN", *BY_NAME]
+TIMEOUT_S: Final = 30
+Write = Callable[[str, str, str], object]
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[Kafka]:
+    """A broker with a listener of SASL, and users by every mechanism."""
+    with running_broker(SASL, topics=["orders"]) as kafka:
+        upsertions = [
+            upsertion(user, password, mechanism)
+            for user, password in PASSWORDS.items()
+            for mechanism in BY_NAME
+        ]
+        request = AlterUserScramCredentialsRequest(upsertions=upsertions)
+        answer = kafka.thread.call(partial(ask, kafka.broker, request))
+        assert not any(row.error_code for row in answer.results)
+        yield kafka
+
+
+@pytest.fixture(scope="module")
+def bootstrap(kafka: Kafka) -> str:
+    return str(kafka.broker.endpoints[LISTENER])
+
+
+def confluent_settings(bootstrap: str, mechanism: str, password: str) -> dict[str, object]:
+    return {
+        "bootstrap.servers": bootstrap,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism,
+        "sasl.username": "ann",
+        "sasl.password": password,
+        "log_level": 0,
+    }
+
+
+def write_by_confluent(bootstrap: str, mechanism: str, password: str) -> None:
+    """Write a record. Raises KafkaError, an attribute of the exception, of a failed login."""
+    errors: list[KafkaError] = []
+    producer = Producer(
+        {**confluent_settings(bootstrap, mechanism, password), "error_cb": errors.append}
+    )
+    producer.produce("orders", b"confluent")
+    while len(producer) and not errors:
+        producer.poll(TIMEOUT_S)
+    if errors:
+        producer.purge()
+        raise PermissionError(errors[0].name())
+
+
+def write_by_kafka_python(bootstrap: str, mechanism: str, password: str) -> None:
+    producer = KafkaProducer(
+        bootstrap_servers=bootstrap,
+        security_protocol="SASL_PLAINTEXT",
+        sasl_mechanism=mechanism,
+        sasl_plain_username="ann",
+        sasl_plain_password=password,
+    )
+    producer.send("orders", b"kafka-python").get(TIMEOUT_S)
+    producer.close()
+
+
+def write_by_aiokafka(bootstrap: str, mechanism: str, password: str) -> None:
+    async def write() -> None:
+        producer = AIOKafkaProducer(
+            bootstrap_servers=bootstrap,
+            security_protocol="SASL_PLAINTEXT",
+            sasl_mechanism=mechanism,
+            sasl_plain_username="ann",
+            sasl_plain_password=password,
+        )
+        try:
+            await producer.start()
+            await producer.send_and_wait("orders", b"aiokafka")
+        finally:
+            await producer.stop()
+
+    asyncio.run(write())
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("write", [write_by_confluent, write_by_kafka_python, write_by_aiokafka])
+def test_a_client_writes_after_its_login(write: Write, mechanism: str, bootstrap: str) -> None:
+    write(bootstrap, mechanism, PASSWORDS["ann"])
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_librdkafka_gives_up_at_once_with_a_wrong_password(mechanism: str, bootstrap: str) -> None:
+    with pytest.raises(PermissionError, match="_AUTHENTICATION"):
+        write_by_confluent(bootstrap, mechanism, "wrong")
+
+
+def test_aiokafka_is_told_that_its_password_is_wrong(
+    bootstrap: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(KafkaConnectionError):
+        write_by_aiokafka(bootstrap, "SCRAM-SHA-256", "wrong")
+
+    assert "SaslAuthenticationFailed: Authentication failed during authentication" in caplog.text
+
+
+def test_the_admin_client_of_librdkafka_creates_and_deletes_users(
+    kafka: Kafka, bootstrap: str
+) -> None:
+    admin = AdminClient(confluent_settings(bootstrap, "PLAIN", PASSWORDS["ann"]))
+    info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 8192)
+
+    for future in admin.alter_user_scram_credentials([Upsertion("carol", info, b"pw")]).values():
+        future.result(TIMEOUT_S)
+    described = admin.describe_user_scram_credentials(["carol"])["carol"].result(TIMEOUT_S)
+    deletion = Deletion("carol", ScramMechanism.SCRAM_SHA_256)
+    for future in admin.alter_user_scram_credentials([deletion]).values():
+        future.result(TIMEOUT_S)
+
+    (found,) = described.scram_credential_infos
+    assert (found.mechanism, found.iterations) == (ScramMechanism.SCRAM_SHA_256, 8192)
+    users = kafka.thread.call(lambda: _users(kafka))
+    assert users == {"ann", "bob"}
+
+
+async def _users(kafka: Kafka) -> set[str]:
+    from trio import lowlevel
+
+    await lowlevel.checkpoint()
+    return {name for name, _ in kafka.broker.parts.metadata.image.scram}
