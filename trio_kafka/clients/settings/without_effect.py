@@ -34,7 +34,7 @@ _REASONS: Final[Mapping[str, str]] = {
         sasl.oauthbearer.scope sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
         sasl.oauthbearer.token.endpoint.url
     """,
-    "they are about the Java runtime": """
+    "it is about the Java runtime": """
         security.providers ssl.engine.factory.class ssl.keymanager.algorithm ssl.provider
         ssl.secure.random.implementation ssl.trustmanager.algorithm
     """,
