@@ -31,6 +31,7 @@ def values(kafka: Kafka) -> list[bytes | None]:
     return [record.value for record in kafka.records("orders")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("user", [None, "ann"])
 def test_librdkafka_produces_and_consumes_over_tls(secured: Kafka, user: str | None) -> None:
     producer = confluent_kafka.Producer(secured.client_config(user))
@@ -99,6 +100,7 @@ def test_the_principal_is_the_name_in_the_clients_certificate(secured: Kafka) ->
     assert "User:ann" in secured.look(principals)
 
 
+@pytest.mark.slow
 @pytest.mark.kafka(tls=True, topics=["orders"])
 async def test_a_simulated_broker_has_tls_too(kafka_in_loop: Any) -> None:
     kafka = kafka_in_loop
