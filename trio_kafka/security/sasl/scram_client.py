@@ -23,8 +23,8 @@ from trio_kafka.security.sasl.scram import (
 )
 
 MOST_ITERATIONS: Final = 1_000_000
-"""Iterations, about 0.6 s, beyond which a server is refused: it may not keep a task busy."""
-_AT_ONCE: Final = 4096  # iterations, about 2 ms
+"""Iterations, up to 0.4 s, beyond which a server is refused: it may not keep a task busy."""
+_AT_ONCE: Final = 4096  # iterations, up to 2 ms
 _SERVER_FIRST: Final = re.compile(
     r"r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+),s=(?P<salt>[A-Za-z0-9+/=]+)"
     r",i=(?P<count>[1-9][0-9]*)(?:,.*)?"
