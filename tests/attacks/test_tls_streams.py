@@ -98,7 +98,7 @@ ARRIVED = new_arrival_buffer()
     "streams", [pytest.param(1000, id="short"), pytest.param(100_000, marks=pytest.mark.long)]
 )
 @pytest.mark.slow
-async def test_streams_of_damaged_bytes_leave_nothing_behind_and_disturb_nobody(
+async def test_streams_of_damaged_bytes_leave_nothing_behind_and_disturb_no_client(
     autojump_clock: MockClock, streams: int
 ) -> None:
     random, world = Random(streams), simulated_world(seed=5)

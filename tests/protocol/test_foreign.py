@@ -17,5 +17,5 @@ from trio_kafka.protocol.foreign import spoken_protocol
         (b"", None),
     ],
 )
-def test_a_protocol_is_told_by_its_first_bytes(first: bytes, protocol: str | None) -> None:
+def test_a_protocol_is_named_by_its_first_bytes(first: bytes, protocol: str | None) -> None:
     assert spoken_protocol(first) == protocol

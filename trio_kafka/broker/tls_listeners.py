@@ -38,7 +38,7 @@ _RULES: Final = "ssl.principal.mapping.rules"
 
 
 @frozen
-class _Wanted:
+class _Stores:
     """Settings of one listener, and what tells whether its files have changed since."""
 
     settings: TlsSettings
@@ -56,8 +56,8 @@ class TlsListeners:
     _written: BrokerConfig
     _node: Node
     by_name: dict[str, ListenerTls] = field(factory=dict, init=False)
-    _served: dict[str, _Wanted] = field(factory=dict, init=False)
-    _ready: dict[str, tuple[_Wanted, ServerIdentity]] = field(factory=dict, init=False)
+    _served: dict[str, _Stores] = field(factory=dict, init=False)
+    _ready: dict[str, tuple[_Stores, ServerIdentity]] = field(factory=dict, init=False)
     _in_force: BrokerConfig = field(init=False)
     _changed: trio.Event = field(factory=trio.Event, init=False)
     _replaced: int = field(default=0, init=False)
@@ -74,17 +74,17 @@ class TlsListeners:
         """
         self._in_force = config
         for listener in _secured(config):
-            wanted = self._wanted(config, listener)
+            stores = self._stores(config, listener)
             try:
-                identity = await self._identity(config, listener, wanted.settings)
+                identity = await self._identity(config, listener, stores.settings)
             except ConfigError as error:
-                as_written = self._wanted(self._written, listener)
-                if as_written.settings == wanted.settings:
+                as_written = self._stores(self._written, listener)
+                if as_written.settings == stores.settings:
                     raise
                 self._note_failure(listener.name, error)
-                wanted = as_written
-                identity = await self._identity(self._written, listener, wanted.settings)
-            self._serve(listener.name, wanted, identity)
+                stores = as_written
+                identity = await self._identity(self._written, listener, stores.settings)
+            self._serve(listener.name, stores, identity)
         if self.by_name:
             self._node.add("tls", "part", self._figures)
 
@@ -99,17 +99,17 @@ class TlsListeners:
         config = Layers(config=self._written, dynamic=names).usable()[0].effective()
         try:
             for listener in _secured(config):
-                wanted = self._wanted(config, listener)
-                if wanted == self._served.get(listener.name):
+                stores = self._stores(config, listener)
+                if stores == self._served.get(listener.name):
                     continue
                 try:
-                    identity = await self._identity(config, listener, wanted.settings)
+                    identity = await self._identity(config, listener, stores.settings)
                     self._check_names(config, listener.name, identity.certificate)
                 except ConfigError as error:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
-                self._ready[listener.name] = wanted, identity
+                self._ready[listener.name] = stores, identity
                 if listener.name not in self.by_name:
-                    self._serve(listener.name, wanted, identity)  # before it is bound
+                    self._serve(listener.name, stores, identity)  # before it is bound
             yield
             self.follow(self._in_force)  # also if only the files have changed, not the settings
         finally:
@@ -119,11 +119,11 @@ class TlsListeners:
         """Use what was prepared for the settings in force; the rest is made by `run`."""
         self._in_force = config
         for listener in _secured(config):
-            wanted = self._wanted(config, listener)
-            if wanted == self._served.get(listener.name):
+            stores = self._stores(config, listener)
+            if stores == self._served.get(listener.name):
                 continue
             prepared = self._ready.get(listener.name)
-            if prepared is not None and prepared[0] == wanted:
+            if prepared is not None and prepared[0] == stores:
                 self._serve(listener.name, *prepared)
             else:
                 self._changed.set()
@@ -143,20 +143,20 @@ class TlsListeners:
         await trio.lowlevel.checkpoint()
         config = self._in_force
         for listener in _secured(config):
-            wanted, served = self._wanted(config, listener), self._served.get(listener.name)
-            if wanted == served:
+            stores, served = self._stores(config, listener), self._served.get(listener.name)
+            if stores == served:
                 continue
             try:
-                identity = await self._identity(config, listener, wanted.settings)
+                identity = await self._identity(config, listener, stores.settings)
                 self._check_names(config, listener.name, identity.certificate)
             except ConfigError as error:
                 self._note_failure(listener.name, error)
                 if served is not None:  # once: the next look is about another change
-                    self._served[listener.name] = wanted
+                    self._served[listener.name] = stores
             else:
-                self._serve(listener.name, wanted, identity)
+                self._serve(listener.name, stores, identity)
 
-    def _wanted(self, config: BrokerConfig, listener: NamedEndpoint) -> _Wanted:
+    def _stores(self, config: BrokerConfig, listener: NamedEndpoint) -> _Stores:
         name = listener.name
 
         def value_of(setting: str) -> object:
@@ -168,7 +168,7 @@ class TlsListeners:
 
         settings = TlsSettings.from_values(value_of)
         places = (settings.keystore_location, settings.truststore_location)
-        return _Wanted(settings, tuple(map(file_stamp, filter(None, places))))
+        return _Stores(settings, tuple(map(file_stamp, filter(None, places))))
 
     async def _identity(
         self, config: BrokerConfig, listener: NamedEndpoint, settings: TlsSettings
@@ -208,9 +208,9 @@ class TlsListeners:
             )
             raise ConfigError("ssl.keystore.location", reason)
 
-    def _serve(self, name: str, wanted: _Wanted, identity: ServerIdentity) -> None:
+    def _serve(self, name: str, stores: _Stores, identity: ServerIdentity) -> None:
         certificate = identity.certificate
-        self._served[name] = wanted
+        self._served[name] = stores
         if name in self.by_name:
             self.by_name[name].identity = identity
             self._replaced += 1
@@ -240,7 +240,7 @@ class TlsListeners:
     @property
     def has_files(self) -> bool:
         """True if a store is a file, which may change."""
-        return any(wanted.files for wanted in self._served.values())
+        return any(stores.files for stores in self._served.values())
 
     def _figures(self) -> Figures:
         now = self._world.clock.wall()

@@ -58,7 +58,7 @@ def test_the_settings_are_printed_for_people(
     assert f"ssl.ca.location={tmp_path}/ca.pem" in out
 
 
-def test_files_of_an_earlier_call_are_kept_unless_told_otherwise(
+def test_files_of_an_earlier_call_are_kept_without_replace(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["cert", "dev", str(tmp_path)]) == 0

@@ -33,7 +33,7 @@ def secured() -> Iterator[Kafka]:
 
 
 @pytest.mark.slow
-def test_librdkafka_logs_in_over_tls_and_a_wrong_password_is_told(secured: Kafka) -> None:
+def test_librdkafka_logs_in_over_tls_and_learns_of_a_wrong_password(secured: Kafka) -> None:
     config = {
         **secured.client_config(),
         "security.protocol": "SASL_SSL",

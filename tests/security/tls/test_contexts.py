@@ -20,7 +20,7 @@ def test_a_listener_refuses_renegotiation_and_asks_as_its_settings_say() -> None
         assert identity.certificate.name == "CN=broker"
 
 
-def test_a_client_checks_the_host_name_unless_told_not_to() -> None:
+def test_a_client_checks_the_host_name_unless_identification_is_off() -> None:
     assert client_context(trusting()).check_hostname
     assert not client_context(trusting(endpoint_identification_algorithm="")).check_hostname
     with pytest.raises(ConfigError, match="'ldaps' is not supported"):

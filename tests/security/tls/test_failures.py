@@ -29,7 +29,7 @@ def failure(reason: str) -> ssl.SSLError:
         ("WRONG_VERSION_NUMBER", b"\x16\x03\x00\0", TlsError, "wrong version number"),
     ],
 )
-def test_a_failure_is_told_in_words_for_an_operator(
+def test_a_failure_has_words_for_an_operator(
     reason: str, received: bytes, kind: type[TlsError], message: str
 ) -> None:
     error = tls_error(failure(reason), received)

@@ -250,7 +250,7 @@ async def test_a_server_asks_for_a_certificate_and_knows_its_name(autojump: Mock
         assert far.peer_certificate is None
 
 
-async def test_a_client_that_does_not_trust_the_server_fails_and_tells_it(
+async def test_a_client_that_does_not_trust_the_server_fails_with_an_alert(
     autojump: MockClock,
 ) -> None:
     async with plain_pair() as (near, far):
@@ -276,7 +276,7 @@ async def fails(socket: TlsSocket, error: type[TlsError], reason: str) -> None:
         (b"\x16\x03\x01\0\x05garbage", "TLS: "),
     ],
 )
-async def test_a_peer_without_tls_is_told_by_its_first_bytes(
+async def test_a_peer_without_tls_is_named_by_its_first_bytes(
     autojump: MockClock, first: bytes, reason: str
 ) -> None:
     async with plain_pair() as (near, far):

@@ -90,10 +90,10 @@ def name_of(field_name: str) -> str:
     return f"ssl.{field_name.replace('_', '.')}"
 
 
-def _need_pem(store: str, what: str, kind: str) -> None:
+def _need_pem(store: str, part: str, kind: str) -> None:
     if kind not in ("", PEM):
         reason = f"can only be given with {store}.type=PEM, and the type is {kind}"
-        raise ConfigError(f"{store}.{what}", reason)
+        raise ConfigError(f"{store}.{part}", reason)
 
 
 def _need_alone(setting: str, other: str, value: str | None) -> None:

@@ -20,8 +20,8 @@ def restrict(context: ssl.SSLContext, settings: TlsSettings) -> None:
     """Set versions and cipher suites. Raises ConfigError."""
     for version in settings.enabled_protocols:
         if version not in _VERSIONS:
-            known = ", ".join(_VERSIONS)
-            raise ConfigError("ssl.enabled.protocols", f"{version} is not supported: want {known}")
+            served = ", ".join(_VERSIONS)
+            raise ConfigError("ssl.enabled.protocols", f"{version} is not supported: want {served}")
     if settings.protocol not in ("TLS", *_VERSIONS):
         reason = f"{settings.protocol} is not supported: want TLSv1.3, TLSv1.2 or TLS"
         raise ConfigError("ssl.protocol", reason)
