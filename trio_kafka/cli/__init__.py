@@ -60,6 +60,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "user list": ("trio_kafka.cli.user.list:list_users", "Show users of SCRAM."),
     "user create": ("trio_kafka.cli.user.create:create", "Let a user log in."),
     "user delete": ("trio_kafka.cli.user.delete:delete", "Delete users."),
+    "cert dev": ("trio_kafka.cli.cert.dev:dev", "Make certificates for development."),
     "quota list": ("trio_kafka.cli.quota.list:list_quotas", "Show limits of clients."),
     "quota set": ("trio_kafka.cli.quota.set:set_quotas", "Limit clients."),
     "quota unset": ("trio_kafka.cli.quota.unset:unset_quotas", "Remove limits of clients."),

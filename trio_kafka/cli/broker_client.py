@@ -18,8 +18,10 @@ from trio_kafka.peers.blocking import BlockingConnection, connected
 from trio_kafka.peers.blocking_links import new_handshake
 from trio_kafka.peers.errors import StreamEndedError
 from trio_kafka.peers.session import Request
+from trio_kafka.protocol.foreign import spoken_protocol
 
 if TYPE_CHECKING:
+    from trio_kafka.peers.blocking_tls import Secure
     from trio_kafka.peers.session import Handshake
 
 A = TypeVar("A")
@@ -51,6 +53,24 @@ class BrokerAddress(Endpoint):
     """Address of a broker, with the settings of a client that connects to it."""
 
     settings: Mapping[str, str] = field(factory=dict, eq=False, repr=False)
+
+    def secure(self) -> "Secure | None":
+        """Return what wraps the socket in TLS; None without TLS.
+
+        Raises BrokerClientError for stores that cannot be used.
+        """
+        if not self.settings.get("security.protocol", "").upper().endswith("SSL"):
+            return None
+        from trio_kafka.cli.client_settings import admin_settings_of  # noqa: PLC0415 - rare
+        from trio_kafka.clients.settings.security import tls_settings  # noqa: PLC0415 - rare
+        from trio_kafka.config.setting import ConfigError  # noqa: PLC0415 - rare
+        from trio_kafka.peers.blocking_tls import blocking_tls  # noqa: PLC0415 - rare
+
+        tls = tls_settings(admin_settings_of(self.settings))
+        try:
+            return None if tls is None else blocking_tls(tls)
+        except ConfigError as error:
+            raise BrokerClientError(self, str(error)) from error
 
     def handshake(self) -> "Handshake | None":
         """Return the handshake of a new connection; None without SASL.
@@ -157,8 +177,14 @@ def _first_reached(addresses: Sequence[Endpoint], deadline: float) -> Endpoint:
 
 
 def _connected(address: Endpoint, deadline: float) -> AbstractContextManager[BlockingConnection]:
-    handshake = address.handshake if isinstance(address, BrokerAddress) else lambda: None
-    return connected(address, deadline=deadline, client_id="trio-kafka", handshake=handshake)
+    is_secured = isinstance(address, BrokerAddress)
+    return connected(
+        address,
+        deadline=deadline,
+        client_id="trio-kafka",
+        secure=address.secure() if is_secured else None,
+        handshake=address.handshake if is_secured else lambda: None,
+    )
 
 
 def describe_failure(reason: str) -> str:
@@ -168,13 +194,11 @@ def describe_failure(reason: str) -> str:
     """
     length = re.search(r"answer of (-?\d+) bytes", reason)
     first = b"" if length is None else (int(length[1]) & 0xFFFFFFFF).to_bytes(4, "big")
-    if first == b"HTTP":
-        return "this is a port of HTTP"
-    if first[:2] == b"\x15\x03":
-        return "this is a port of TLS, which is not supported yet"
-    if first == b"SSH-":
-        return "this is a port of SSH"
-    return reason
+    protocol = spoken_protocol(first)
+    if protocol is None:
+        return reason
+    hint = ": set security.protocol=SSL" if protocol == "TLS" else ""
+    return f"this is a port of {protocol}{hint}"
 
 
 def send_request(

@@ -36,6 +36,7 @@ _BY_LISTENER: Final = frozenset(
         "sasl.enabled.mechanisms",
         "sasl.jaas.config",
         "sasl.server.max.receive.size",
+        *(name for name in BROKER_SETTINGS if name.startswith("ssl.")),
     }
 )
 # Settings that may have a mechanism's prefix within a listener's.

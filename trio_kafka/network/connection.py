@@ -128,6 +128,8 @@ class Connection:
             "requests": self.requests,
             "muted": mute_reasons_text(self.muted),
             "buffer": self.framer.held,
+            "tls": getattr(self.socket, "session", None),
+            "tls_buffers": self.socket.kept,
             "send_buffer": self.send_buffer,
             "receive_buffer": self.receive_buffer,
             "unsent": self.unsent_bytes,

@@ -13,6 +13,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.authentication.phase import Authentication
 from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.listener_tls import ListenerTls
 from trio_kafka.network.memory import MemoryPool
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
@@ -58,6 +59,7 @@ class PlaneResources:
     limits: connection limits of the broker.
     memory: pool for requests that are received or in flight; None: unbounded.
     recent: how many requests of each API are kept for inspection.
+    tls: that of the listeners that have it, by name. handshake_turn: of their handshakes.
     authentication: returns how the connections of a listener are authenticated; None: they may ask
         anything at once.
     """
@@ -71,6 +73,8 @@ class PlaneResources:
     limits: ConnectionLimits
     memory: MemoryPool | None = None
     recent: int = RECENT
+    tls: Mapping[str, ListenerTls] = Factory(dict)
+    handshake_turn: trio.Lock = field(init=False, factory=trio.Lock)
     authentication: Callable[[ListenerSettings], Authentication | None] = lambda _: None
     buffers: Buffers = field(init=False, factory=lambda: Buffers(new_buffer))
     request_metrics: RequestMetrics = field(

@@ -129,6 +129,7 @@ class RequestReceiver:
         ready queue.
         """
         connection.make_room_to_receive(connection.framer.missing)
+        connection.readable |= connection.socket.more
         connection.queued = True  # a new edge must not queue it
         if self._is_over():
             connection.readable = True

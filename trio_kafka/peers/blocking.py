@@ -126,7 +126,7 @@ def connected(
     *,
     deadline: float,
     client_id: str,
-    secure: Callable[[socket.socket], socket.socket] | None = None,
+    secure: Callable[[socket.socket, Endpoint], socket.socket] | None = None,
     handshake: Callable[[], Handshake | None] = lambda: None,
 ) -> Iterator[BlockingConnection]:
     """Connect to a broker for the duration of the block.
@@ -135,6 +135,6 @@ def connected(
     Raises as `BlockingConnection`.
     """
     plain = socket.create_connection((address.host, address.port), left_s(deadline))
-    with contextlib.closing(plain if secure is None else secure(plain)) as open_socket:
+    with contextlib.closing(plain if secure is None else secure(plain, address)) as open_socket:
         session = Session(Profile(client_id=client_id), handshake())
         yield BlockingConnection(open_socket, session, deadline=deadline)

@@ -61,12 +61,13 @@ class BlockingLinks:
     """Connections by address.
 
     client_id: in requests. connect_s: for a connection to open.
-    handshake: makes that of a new connection.
+    handshake: makes that of a new connection. secure: wraps its socket; None: without TLS.
     """
 
     client_id: str
     connect_s: float
     handshake: Callable[[], Handshake | None] = lambda: None
+    secure: Callable[[socket.socket, Endpoint], socket.socket] | None = None
     _connections: dict[Endpoint, BlockingConnection] = field(factory=dict, init=False)
 
     @property
@@ -120,6 +121,8 @@ class BlockingLinks:
         deadline = min(deadline, now() + self.connect_s)
         try:
             plain = socket.create_connection((address.host, address.port), left_s(deadline))
+            if self.secure is not None:
+                plain = self.secure(plain, address)
             session = Session(Profile(client_id=self.client_id), self.handshake())
             connection = BlockingConnection(plain, session, deadline=deadline)
         except TimeoutError as error:

@@ -17,6 +17,7 @@ from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ProtocolError
+from trio_kafka.protocol.foreign import spoken_protocol
 
 SMALL: Final = 64 << 10
 LARGE: Final = 1 << 20
@@ -57,7 +58,9 @@ class FrameLimits:
         frame: what was received of it; without a key only `whole` applies.
         """
         if not self.least <= size <= self.whole:
-            raise FrameSizeError(f"frame of {size} bytes: want {self.least} to {self.whole}")
+            protocol = spoken_protocol((size & 0xFFFFFFFF).to_bytes(4, "big"))
+            hint = "" if protocol is None else f"; the client speaks {protocol} on a plaintext port"
+            raise FrameSizeError(f"frame of {size} bytes: want {self.least} to {self.whole}{hint}")
         if size > self.common and len(frame) >= _NAMED:
             (key,) = _KEY(frame)
             limit = max(self.common, self.declared(key))

@@ -33,7 +33,10 @@ def test_a_client_without_sasl_has_no_credentials() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"security.protocol": "SSL"}, r"^security\.protocol: SSL is not implemented yet"),
+        (
+            {"security.protocol": "SSL", "ssl.keystore.password": "x"},
+            r"^ssl\.keystore\.location: is missing",
+        ),
         ({}, r"^sasl\.mechanism: GSSAPI .Kerberos. is not supported: want one of PLAIN"),
         ({"sasl.mechanism": "OAUTHBEARER"}, r"^sasl\.mechanism: OAUTHBEARER is not supported"),
         ({"sasl.mechanism": "PLAIN"}, r"^sasl\.jaas\.config: is not set: want PlainLoginModule"),

@@ -17,11 +17,12 @@ from trio_kafka.config.setting import (
     string,
     string_list,
 )
+from trio_kafka.config.tls import TlsCommonSettings
 from trio_kafka.peers.backoff import Backoff
 
 
 @frozen(kw_only=True)
-class ClientSettings:
+class ClientSettings(TlsCommonSettings):
     """Settings of every client."""
 
     written: frozenset[str] = field(default=frozenset(), eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""Security of a client's connections: the protocol, and the credentials of SASL."""
+"""Security of a client's connections: the protocol, credentials of SASL, settings of TLS."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -6,22 +6,28 @@ from trio_kafka.clients.settings.common import ClientSettings
 from trio_kafka.config.jaas import JaasError, parse_jaas
 from trio_kafka.config.sasl import MODULES, PLAIN, SCRAM
 from trio_kafka.config.setting import ConfigError
+from trio_kafka.security.tls.settings import TlsSettings
 
 if TYPE_CHECKING:
     from trio_kafka.security.sasl.client import Credentials
 
-_SERVED: Final = ("PLAINTEXT", "SASL_PLAINTEXT")
 _MECHANISMS: Final = (PLAIN, *SCRAM)
 _JAAS: Final = "sasl.jaas.config"
 
 
 def check_security(settings: ClientSettings) -> None:
     """Raise ConfigError, which shows no secret, if no connection could be opened."""
-    protocol = settings.security_protocol.upper()
-    if protocol not in _SERVED:
-        reason = f"{settings.security_protocol} is not implemented yet: want {' or '.join(_SERVED)}"
-        raise ConfigError("security.protocol", reason)
     credentials(settings)
+    tls = tls_settings(settings)
+    if tls is not None:
+        tls.check()
+
+
+def tls_settings(settings: ClientSettings) -> TlsSettings | None:
+    """Return the settings of TLS; None without TLS."""
+    if not settings.security_protocol.upper().endswith("SSL"):
+        return None
+    return TlsSettings.from_fields(settings)
 
 
 def credentials(settings: ClientSettings) -> "Credentials | None":

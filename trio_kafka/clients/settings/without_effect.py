@@ -9,7 +9,7 @@ from typing import Final
 _OBJECTS: Final = "pass the function itself to the call that opens the client"
 _METRICS: Final = "`metrics()` of a client returns them, and brokers get them by telemetry"
 _REASONS: Final[Mapping[str, str]] = {
-    "TLS, Kerberos and OAUTHBEARER are not implemented yet": """
+    "Kerberos and OAUTHBEARER are not implemented yet": """
         sasl.client.callback.handler.class sasl.kerberos.kinit.cmd
         sasl.kerberos.min.time.before.relogin sasl.kerberos.service.name
         sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor
@@ -32,12 +32,11 @@ _REASONS: Final[Mapping[str, str]] = {
         sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
         sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class
         sasl.oauthbearer.scope sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
-        sasl.oauthbearer.token.endpoint.url security.providers ssl.cipher.suites
-        ssl.enabled.protocols ssl.endpoint.identification.algorithm ssl.engine.factory.class
-        ssl.key.password ssl.keymanager.algorithm ssl.keystore.certificate.chain ssl.keystore.key
-        ssl.keystore.location ssl.keystore.password ssl.keystore.type ssl.protocol ssl.provider
-        ssl.secure.random.implementation ssl.trustmanager.algorithm ssl.truststore.certificates
-        ssl.truststore.location ssl.truststore.password ssl.truststore.type
+        sasl.oauthbearer.token.endpoint.url
+    """,
+    "it is about the Java runtime": """
+        security.providers ssl.engine.factory.class ssl.keymanager.algorithm ssl.provider
+        ssl.secure.random.implementation ssl.trustmanager.algorithm
     """,
     _METRICS: """
         metric.reporters metrics.recording.level
