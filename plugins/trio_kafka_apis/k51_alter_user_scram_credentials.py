@@ -32,8 +32,8 @@ def say_error(
     request: AlterUserScramCredentialsRequest, code: ErrorCode, message: str | None
 ) -> AlterUserScramCredentialsResponse:
     """Return the error for each user."""
-    rows = (*request.deletions, *request.upsertions)
-    users = dict.fromkeys(row.name for row in rows)
+    users = dict.fromkeys(row.name for row in request.deletions)
+    users |= dict.fromkeys(row.name for row in request.upsertions)
     return AlterUserScramCredentialsResponse(
         results=[AlterUserScramCredentialsResult(user, code, message) for user in users]
     )

@@ -158,7 +158,7 @@ def open_client(
     except UnicodeError as error:
         raise BrokerClientError(address, f"{address.host!r} is not a host name") from error
     except KafkaError as error:  # of the handshake
-        raise BrokerClientError(address, error.message) from error
+        raise BrokerClientError(address, str(error.message)) from error
     except ProtocolError as error:
         reason = f"the server does not speak Kafka's protocol: {describe_failure(str(error))}"
         raise BrokerClientError(address, reason) from error
@@ -177,13 +177,14 @@ def _first_reached(addresses: Sequence[Endpoint], deadline: float) -> Endpoint:
 
 
 def _connected(address: Endpoint, deadline: float) -> AbstractContextManager[BlockingConnection]:
-    is_secured = isinstance(address, BrokerAddress)
+    if not isinstance(address, BrokerAddress):
+        return connected(address, deadline=deadline, client_id="trio-kafka")
     return connected(
         address,
         deadline=deadline,
         client_id="trio-kafka",
-        secure=address.secure() if is_secured else None,
-        handshake=address.handshake if is_secured else lambda: None,
+        secure=address.secure(),
+        handshake=address.handshake,
     )
 
 

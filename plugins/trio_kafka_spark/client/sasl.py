@@ -24,7 +24,7 @@ def log_in(sasl: Sasl) -> Handshake:
     try:
         return (yield from authenticate(sasl.mechanism, exchange))
     except KafkaError as error:
-        raise AuthenticationError(error.message) from None
+        raise AuthenticationError(str(error.message)) from None
 
 
 def _exchange(sasl: Sasl) -> ClientExchange:
