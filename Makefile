@@ -19,7 +19,7 @@ PIP := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/plugins/*/pyproject.toml))
-EXTRAS := --extra http --extra workers --extra columnar --extra telemetry --extra testing
+EXTRAS := --extra http --extra workers --extra columnar --extra telemetry --extra tls --extra oauth --extra testing
 # `make test SPARK=no`: without pyspark, which is large, and without the tests that need it.
 SPARK ?= yes
 SUITE := $(if $(filter no,$(SPARK)),test,spark)

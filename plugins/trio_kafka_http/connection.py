@@ -1,6 +1,7 @@
 """One connection of the plane: its socket, its node in the tree, and its end."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import trio
@@ -11,6 +12,7 @@ from trio_kafka_http.dispatcher import Dispatcher
 from trio_kafka_http.request_cycle import Message, Receive, Send
 from trio_kafka_http.settings import HttpSettings
 from trio_kafka_http.socket_stream import SocketStream
+from trio_kafka_http.tls import HttpTls, SecuredStream
 
 if TYPE_CHECKING:
     from trio_kafka_http.serving import Engine
@@ -21,12 +23,19 @@ _PROBE_S: Final = 2.0  # time for the head of a probe
 class Connection:
     """A connection; takes ownership of `socket`, until `close`. The `Peer` of its requests.
 
+    tls: None: plain HTTP.
     probes_only: accepted while the plane was full, so it may send one health check, soon, and
         nothing else.
     """
 
     def __init__(
-        self, socket: Socket, node: Node, settings: HttpSettings, *, probes_only: bool = False
+        self,
+        socket: Socket,
+        node: Node,
+        settings: HttpSettings,
+        *,
+        tls: HttpTls | None = None,
+        probes_only: bool = False,
     ) -> None:
         self.local = socket.local.host
         self.probes_only = probes_only
@@ -34,7 +43,8 @@ class Connection:
         idle_s = settings.idle_timeout_ms / 1000
         self.node = node.add(str(socket.peer), "connection", self._figures)
         self._scope = trio.CancelScope()
-        self._stream = SocketStream(
+        make = SocketStream if tls is None else partial(SecuredStream, tls=tls)
+        self._stream: SocketStream = make(
             socket,
             stall_s=settings.send_timeout_ms / 1000,
             idle_s=min(idle_s, _PROBE_S) if probes_only else idle_s,

@@ -22,7 +22,8 @@ from trio_kafka.world.world import World
 from trio_kafka_http.connection import Connection
 from trio_kafka_http.dispatcher import Dispatcher
 from trio_kafka_http.plane_statistics import PlaneStatistics
-from trio_kafka_http.settings import HttpSettings
+from trio_kafka_http.settings import HttpListener, HttpSettings
+from trio_kafka_http.tls import HttpTls
 
 if TYPE_CHECKING:
     from trio_kafka_http.serving import Engine
@@ -40,7 +41,10 @@ _REFUSAL: Final = (
 
 
 class HttpPlane:
-    """Listeners and connections of the HTTP plane. node: their parent in the tree."""
+    """Listeners and connections of the HTTP plane. node: their parent in the tree.
+
+    tls: of the https listeners; None: there are none.
+    """
 
     def __init__(
         self,
@@ -52,8 +56,10 @@ class HttpPlane:
         node: Node,
         counter: Callable[..., Counter],
         logger: Logger,
+        tls: HttpTls | None = None,
     ) -> None:
         self._settings = settings
+        self._tls = tls
         self._world = world
         self._dispatcher = dispatcher
         self._statistics = statistics
@@ -70,13 +76,13 @@ class HttpPlane:
         self._exhausted = 0
 
     async def run(
-        self, endpoints: Sequence[Endpoint], *, task_status: trio.TaskStatus[list[Endpoint]]
+        self, listeners: Sequence[HttpListener], *, task_status: trio.TaskStatus[list[Endpoint]]
     ) -> None:
         """Serve until drained or cancelled; started with the addresses. Raises OSError."""
         with self._node.child(NAME, "plane", self._figures) as node:
             async with trio.open_nursery() as nursery:
                 try:
-                    await self._accept_all(endpoints, node, nursery, task_status=task_status)
+                    await self._accept_all(listeners, node, nursery, task_status=task_status)
                     while self._connections:
                         await self._changed.wait()
                 finally:
@@ -98,7 +104,7 @@ class HttpPlane:
 
     async def _accept_all(
         self,
-        endpoints: Sequence[Endpoint],
+        listeners: Sequence[HttpListener],
         node: Node,
         nursery: trio.Nursery,
         *,
@@ -106,24 +112,28 @@ class HttpPlane:
     ) -> None:
         with ExitStack() as held, self._accepting:
             bound = []
-            for endpoint in endpoints:
-                listener = await self._listen(endpoint)
+            for settings in listeners:
+                listener = await self._listen(settings)
                 held.callback(listener.close)
-                place = held.enter_context(node.child(f"http://{listener.address}", "listener"))
-                bound.append((listener, place))
-            task_status.started([listener.address for listener, _ in bound])
+                url = settings.url(listener.address)
+                place = held.enter_context(node.child(url, "listener"))
+                bound.append((listener, place, self._tls if settings.is_secured else None))
+            task_status.started([listener.address for listener, _, _ in bound])
             async with trio.open_nursery() as acceptors:
-                for listener, place in bound:
+                for listener, place, tls in bound:
                     accept = self._accept
-                    acceptors.start_soon(accept, listener, place, nursery, name=place.name)
+                    acceptors.start_soon(accept, listener, place, tls, nursery, name=place.name)
 
-    async def _listen(self, endpoint: Endpoint) -> Listener:
+    async def _listen(self, listener: HttpListener) -> Listener:
+        endpoint = listener.endpoint
         try:
             return await self._world.network.listen(endpoint.host, endpoint.port)
         except OSError as error:
-            raise OSError(error.errno, error.strerror, f"http://{endpoint}") from error
+            raise OSError(error.errno, error.strerror, listener.url(endpoint)) from error
 
-    async def _accept(self, listener: Listener, node: Node, nursery: trio.Nursery) -> None:
+    async def _accept(
+        self, listener: Listener, node: Node, tls: HttpTls | None, nursery: trio.Nursery
+    ) -> None:
         while True:
             try:
                 socket = await listener.accept()
@@ -139,10 +149,10 @@ class HttpPlane:
                 continue
             full = self._ordinary >= self._settings.max_connections
             if full and not self._make_room_for_probe():
-                self._refuse(socket)
+                self._refuse(socket, is_secured=tls is not None)
                 continue
             self._accepted.value += 1
-            connection = Connection(socket, node, self._settings, probes_only=full)
+            connection = Connection(socket, node, self._settings, tls=tls, probes_only=full)
             self._connections[connection] = None
             nursery.start_soon(self._serve, connection, name=f"http {socket.peer}")
 
@@ -166,11 +176,15 @@ class HttpPlane:
                 return True
         return False
 
-    def _refuse(self, socket: Socket) -> None:
-        """Send 503 as far as possible without waiting for the client, and close."""
+    def _refuse(self, socket: Socket, *, is_secured: bool) -> None:
+        """Send 503 as far as possible without waiting for the client, and close.
+
+        With TLS that would take a handshake, so the connection is closed only.
+        """
         self._refused.value += 1
         try:
-            socket.send(_REFUSAL)
+            if not is_secured:
+                socket.send(_REFUSAL)
             socket.shutdown_write()
         except OSError:
             pass

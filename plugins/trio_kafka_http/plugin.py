@@ -17,8 +17,9 @@ from trio_kafka_http.settings import (
     DEFAULT_LISTENERS,
     HttpSettings,
     check_exposure,
-    endpoints_of,
+    listeners_of,
 )
+from trio_kafka_http.tls import HttpTls
 
 _SERVER: Final = "hypercorn"
 _EXTRA: Final = "trio-kafka[http]"
@@ -51,6 +52,11 @@ async def http(context: PluginContext[HttpSettings]) -> AsyncIterator[None]:
         statistics=statistics,
         logger=context.logger,
     )
+    listeners = listeners_of(settings.listeners)
+    tls = None
+    if any(listener.is_secured for listener in listeners):
+        tls = HttpTls(settings, context.world, context.logger)
+        await tls.load()
     plane = HttpPlane(
         settings=settings,
         world=context.world,
@@ -59,9 +65,12 @@ async def http(context: PluginContext[HttpSettings]) -> AsyncIterator[None]:
         node=context.node,
         counter=context.counter,
         logger=context.logger,
+        tls=tls,
     )
-    bound = await context.nursery.start(plane.run, endpoints_of(settings.listeners), name=NAME)
-    addresses = ",".join(f"http://{address}" for address in bound)
+    bound = await context.nursery.start(plane.run, listeners, name=NAME)
+    addresses = ",".join(
+        listener.url(address) for listener, address in zip(listeners, bound, strict=True)
+    )
     context.logger.info("serving HTTP", at=addresses)
     yield
     if context.parts.lifecycle.failure and plane.has_connections:

@@ -34,6 +34,7 @@ class _Config(Config):
         self.h11_max_incomplete_size = settings.max_header_bytes
         self.h2_max_header_list_size = settings.max_header_bytes
         self.h2_max_concurrent_streams = 1
+        self.ssl_handshake_timeout = inf  # as below
         self.keep_alive_timeout = inf  # the stream has this timeout
         self.websocket_max_message_size = 0
         self.accesslog = None

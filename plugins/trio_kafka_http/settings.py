@@ -22,21 +22,38 @@ DEFAULT_LISTENERS: Final = ("http://127.0.0.1:0",)
 _MEBIBYTE: Final = 1 << 20
 
 
+@frozen
+class HttpListener:
+    """A listener. is_secured: its scheme is https."""
+
+    endpoint: Endpoint
+    is_secured: bool
+
+    def url(self, address: Endpoint) -> str:
+        """Return the address with the scheme."""
+        return f"{'https' if self.is_secured else 'http'}://{address}"
+
+
 def endpoints_of(listeners: tuple[str, ...]) -> list[Endpoint]:
-    """Parse `http://host:port` listeners. Raises ValueError.
+    """Return the addresses of `listeners_of`."""
+    return [listener.endpoint for listener in listeners_of(listeners)]
+
+
+def listeners_of(listeners: tuple[str, ...]) -> list[HttpListener]:
+    """Parse `http://host:port` and `https://host:port` listeners. Raises ValueError.
 
     An empty host means all addresses of the machine, port 0 a free port.
     """
-    endpoints = []
+    parsed = []
     for text in listeners:
         try:
             scheme, endpoint = parse_endpoint(text, "listeners")
         except ConfigError as error:
             raise ValueError(error.reason) from None
-        if scheme != "HTTP":
-            raise ValueError(f"{text!r}: only http is supported; terminate TLS in a proxy")
-        endpoints.append(endpoint)
-    return endpoints
+        if scheme not in ("HTTP", "HTTPS"):
+            raise ValueError(f"{text!r}: want http:// or https://")
+        parsed.append(HttpListener(endpoint, scheme == "HTTPS"))
+    return parsed
 
 
 def _check_token(token: str | None) -> None:
@@ -51,9 +68,25 @@ class HttpSettings:
 
     listeners: tuple[str, ...] = string_list(
         DEFAULT_LISTENERS,
-        "Listeners as http://host:port. Port 0: a free port; empty: the plane is off.",
+        "Listeners as http://host:port or https://host:port. Port 0: a free port; empty: off.",
         check=endpoints_of,
         names=Outside.ADDRESS,
+    )
+    ssl_keystore_type: str = string("JKS", "Format of the key store: PEM or PKCS12.")
+    ssl_keystore_location: str | None = string(
+        None, "File of the private key and certificates of https listeners.", names=Outside.FILE
+    )
+    ssl_keystore_password: str | None = password(None, "Password of that file.")
+    ssl_keystore_key: str | None = password(None, "The private key itself, in PEM.")
+    ssl_keystore_certificate_chain: str | None = password(
+        None, "The certificates themselves, in PEM."
+    )
+    ssl_key_password: str | None = password(None, "Password of the private key.")
+    ssl_enabled_protocols: tuple[str, ...] = string_list(
+        ("TLSv1.2", "TLSv1.3"), "Versions of TLS that are offered."
+    )
+    ssl_cipher_suites: tuple[str, ...] = string_list(
+        (), "Cipher suites that are offered; empty: all that are safe."
     )
     token: str | None = password(
         None,

@@ -38,7 +38,6 @@ ABSENT: Final = {
     "kafka_log_logflushstats_": _TIMES,
     "kafka_network_requestmetrics_messageconversionstimems": _CONVERSIONS,
     "kafka_network_requestmetrics_temporarymemorybytes": _CONVERSIONS,
-    "kafka_network_socketserver_expiredconnectionskilledcount": "SASL is not served yet",
     "kafka_server_assignmentsmanager_": "replicas do not move between directories yet",
     "kafka_server_brokermetadatalistener_": _TIMES,
     "kafka_server_brokermetadatametrics_ignored_static_voters": _ONE_VOTER,

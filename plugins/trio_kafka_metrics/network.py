@@ -57,6 +57,24 @@ CONNECTIONS = of_bean(
     "Connections.",
     "connection-count",
 )
+_PROCESSOR: Final = f"{_CLIENTS},listener={{listener}},networkProcessor={{networkProcessor}}"
+AUTHENTICATED = of_bean(
+    _PROCESSOR, "Connections that have authenticated.", "successful-authentication-total"
+)
+UNAUTHENTICATED = of_bean(
+    _PROCESSOR, "Connections that failed to authenticate.", "failed-authentication-total"
+)
+RENEWED = of_bean(
+    _PROCESSOR, "Sessions that were renewed (KIP-368).", "successful-reauthentication-total"
+)
+NOT_RENEWED = of_bean(_PROCESSOR, "Sessions whose renewal failed.", "failed-reauthentication-total")
+EXPIRED = of_bean(
+    _PROCESSOR, "Connections closed as their session had ended.", "expired-connections-killed-count"
+)
+EXPIRED_OF_ALL = of_bean(
+    f"{_SOCKETS}ExpiredConnectionsKilledCount",
+    "Connections of all listeners closed as their session had ended.",
+)
 SOFTWARE = of_bean(
     f"{_CLIENTS},clientSoftwareName={{clientSoftwareName}}"
     ",clientSoftwareVersion={clientSoftwareVersion}"
@@ -88,11 +106,23 @@ def _read_connections(planes: list[Plane], collected: MetricValues) -> Steps[Non
     """Count connections. Processors are numbered over all listeners, as in Kafka."""
     processors = [processor for plane in planes for processor in plane.processors]
     shown: set[tuple[str, str]] = set()
+    expired = 0
     for number, processor in enumerate(processors):
         listener = processor.listener.name
         collected.set(PROCESSOR_IDLE, processor.parked.lately(), str(number))
         collected.set(RESPONSES_OF, processor.responses.queued, str(number))
         collected.set(CONNECTIONS, len(processor.connections), listener, str(number))
+        if processor.authentication is not None:
+            counts = processor.authentication.counts
+            expired += counts.expired
+            for metric, value in (
+                (AUTHENTICATED, counts.succeeded),
+                (UNAUTHENTICATED, counts.failed),
+                (RENEWED, counts.renewed),
+                (NOT_RENEWED, counts.failed_renewals),
+                (EXPIRED, counts.expired),
+            ):
+                collected.set(metric, value, listener, str(number))
         clients: Counter[tuple[str, str]] = Counter()
         for seen, connection in enumerate(tuple(processor.connections.values()), 1):
             clients[_shown(connection.software, shown)] += 1
@@ -102,6 +132,7 @@ def _read_connections(planes: list[Plane], collected: MetricValues) -> Steps[Non
             if collected.take(1):
                 collected.set(SOFTWARE, count, name, version, listener, str(number))
         yield
+    collected.set(EXPIRED_OF_ALL, expired)
 
 
 def _shown(software: tuple[str, str] | None, shown: set[tuple[str, str]]) -> tuple[str, str]:

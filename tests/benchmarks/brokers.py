@@ -79,9 +79,11 @@ def started(
     """
     command = command or COMMANDS[name]
 
-    def start(where: Path, *more: str) -> AbstractContextManager[BrokerProcess]:
+    def start(
+        where: Path, *more: str, port: int | None = None
+    ) -> AbstractContextManager[BrokerProcess]:
         given = (*SETTINGS, *settings, *more)
-        return broker_process(where, *given, command=command, start_timeout_s=120)
+        return broker_process(where, *given, command=command, port=port, start_timeout_s=120)
 
     with start(directory / name) as broker:
         yield Broker(name, broker.address, Server(broker.process.pid), start)

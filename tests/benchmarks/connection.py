@@ -2,6 +2,7 @@
 
 import select
 import socket
+import ssl
 import struct
 import time
 from collections.abc import Iterable, Iterator
@@ -16,9 +17,13 @@ _SILENCE_S = 10
 class Connection:
     """One blocking connection; an answer is a view that is valid until the next call."""
 
-    def __init__(self, address: Address, largest: int = _LARGEST) -> None:
+    def __init__(
+        self, address: Address, largest: int = _LARGEST, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.socket = socket.create_connection(address, 30)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_hostname=address[0])
         self._buffer = bytearray(largest)
 
     def send(self, request: bytes) -> None:

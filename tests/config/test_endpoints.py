@@ -177,14 +177,8 @@ def test_advertised_listeners_may_share_a_port():
         (
             ("SSL://:9092",),
             {},
-            "listeners",
-            "SSL: SSL is not supported yet: use PLAINTEXT",
-        ),
-        (
-            ("IN://:9092",),
-            {"protocol_map": "IN:SASL_PLAINTEXT", "map_is_given": True},
-            "listeners",
-            "IN: SASL_PLAINTEXT is not supported yet: use PLAINTEXT",
+            "security.inter.broker.protocol",
+            "no advertised listener is called PLAINTEXT: set inter.broker.listener.name",
         ),
         (
             ("IN://:1",),
@@ -205,7 +199,10 @@ def test_advertised_listeners_may_share_a_port():
             ("SSL://:1", "CONTROLLER://:2"),
             {"controller_names": ("CONTROLLER",)},
             "listeners",
-            "SSL: SSL is not supported yet: use PLAINTEXT",
+            (
+                "CONTROLLER has no protocol: add CONTROLLER:PLAINTEXT to"
+                " listener.security.protocol.map"
+            ),
         ),
         (
             ("CONTROLLER://:2", "SSL://:1"),
@@ -295,7 +292,7 @@ def test_advertised_listeners_may_share_a_port():
             ("PLAINTEXT://:1",),
             {"advertised": ("SSL://h:1",)},
             "advertised.listeners",
-            "SSL: SSL is not supported yet: use PLAINTEXT",
+            "SSL is not one of listeners: PLAINTEXT",
         ),
         (
             ("PLAINTEXT://:1",),
@@ -324,12 +321,16 @@ def test_listeners_that_cannot_be_served_are_refused(listeners, others, name, re
     assert (caught.value.name, caught.value.reason) == (name, reason)
 
 
-def test_a_listener_mapped_to_an_unsupported_protocol_is_refused():
-    for protocol in SecurityProtocol.__members__:
-        if protocol == "PLAINTEXT":
-            continue
-        with pytest.raises(ConfigError, match=f"{protocol} is not supported yet"):
-            resolve("PLAINTEXT://:1", protocol_map=f"PLAINTEXT:{protocol}", map_is_given=True)
+def test_a_listener_may_have_each_protocol_and_two_of_them_have_tls():
+    protocols = [
+        resolve("IN://:1", protocol_map=f"IN:{name}", map_is_given=True, inter_broker_name="IN")
+        .broker[0]
+        .protocol
+        for name in SecurityProtocol.__members__
+    ]
+
+    assert protocols == list(SecurityProtocol)
+    assert [protocol.name for protocol in protocols if protocol.has_tls] == ["SSL", "SASL_SSL"]
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,8 @@ JAVA = "names a Java class, which this broker cannot run: leave it out"
         ),
         (
             {"listeners": "SSL://:9092"},
-            "listeners",
-            "SSL: SSL is not supported yet: use PLAINTEXT",
+            "security.inter.broker.protocol",
+            "no advertised listener is called PLAINTEXT: set inter.broker.listener.name",
         ),
         (
             {"replica.fetch.wait.max.ms": "40000"},

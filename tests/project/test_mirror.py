@@ -10,6 +10,7 @@ TESTED_ELSEWHERE = {
     "admin_ui/trio_kafka_admin/copying": "sources of tests: test_source.py runs each",
     "admin_ui/trio_kafka_admin/downloads/__init__.py": "a table: held by the tests of each file",
     "plugins/trio_kafka_builtin/fault_commands": "small commands: test_commands.py runs them",
+    "trio_kafka/broker/parts/tls.py": "tests/broker/test_tls_listeners.py starts brokers with it",
     "trio_kafka/clients/group_metadata.py": "values: test_commits.py reads and uses them",
     "trio_kafka/clients/admin/authorized.py": "the tests of descriptions read operations",
     "trio_kafka/clients/admin/calls/call.py": "values: test_execution.py runs calls",
@@ -37,6 +38,10 @@ TESTED_ELSEWHERE = {
     "trio_kafka/protocol/messages": "tables: one test holds all of them to recorded bytes",
     "trio_kafka/protocol/stored": "tables, as the messages",
     "trio_kafka/protocol/structs": "tables, as the messages",
+    "trio_kafka/config/tls.py": "declarations: test_settings.py of security/tls reads them",
+    "trio_kafka/network/listener_tls.py": "test_handshakes.py wraps sockets and names clients",
+    "trio_kafka/security/tls/errors.py": "two classes: test_failures.py raises them",
+    "trio_kafka/security/tls/handshake.py": "test_socket.py and the kit's clients shake hands",
     "trio_kafka/world/protocols.py": "interfaces: held by the contract tests of both worlds",
     "trio_kafka/world/world.py": "an interface, as the protocols",
 }

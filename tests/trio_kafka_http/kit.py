@@ -19,7 +19,8 @@ from trio_kafka.world.world import World
 from trio_kafka_http.dispatcher import Dispatcher
 from trio_kafka_http.plane import HttpPlane
 from trio_kafka_http.plane_statistics import PlaneStatistics
-from trio_kafka_http.settings import HttpSettings, endpoints_of
+from trio_kafka_http.settings import HttpSettings, listeners_of
+from trio_kafka_http.tls import HttpTls
 
 DEADLINE_S = 30.0
 
@@ -135,6 +136,11 @@ async def served_plane(
     fronted = dispatcher_of(apps, deadline_s=deadline_s, **settings)
     http_settings = HttpSettings(**settings)
     node = Node("http", "plugin")
+    logger = get_logger("trio_kafka.plugin.http")
+    tls = None
+    if http_settings.ssl_keystore_key or http_settings.ssl_keystore_location:
+        tls = HttpTls(http_settings, world, logger)
+        await tls.load()
     plane = HttpPlane(
         settings=http_settings,
         world=world,
@@ -142,7 +148,8 @@ async def served_plane(
         statistics=fronted.statistics,
         node=node,
         counter=fronted.counters.counter,
-        logger=get_logger("trio_kafka.plugin.http"),
+        logger=logger,
+        tls=tls,
     )
     ended = trio.Event()
 
@@ -150,7 +157,7 @@ async def served_plane(
         with trio.CancelScope() as scope:
             try:
                 await plane.run(
-                    endpoints_of(http_settings.listeners), task_status=Started(task_status, scope)
+                    listeners_of(http_settings.listeners), task_status=Started(task_status, scope)
                 )
             finally:
                 ended.set()

@@ -31,7 +31,7 @@ def test_listeners_setting_is_a_list_of_addresses(text: str, endpoints: list[End
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("https://:8083", "only http is supported"),
+        ("ftp://:8083", "want http:// or https://"),
         ("127.0.0.1:8083", "is not NAME://HOST:PORT"),
         ("http://127.0.0.1", "is not NAME://HOST:PORT"),
         ("http://127.0.0.1:70000", "too large: want 0 to 65535"),

@@ -20,6 +20,7 @@ from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
 from trio_kafka.log.manager.meta_properties import MetaProperties, write_meta_properties
 from trio_kafka.model import NodeId
+from trio_kafka.protocol.stored.metadata.security import UserScramCredentialRecord
 from trio_kafka.raft.format import METADATA_PARTITION, format_metadata
 from trio_kafka.raft.snapshot import BOOTSTRAP
 from trio_kafka.raft.voters import VoterEndpoint
@@ -38,10 +39,11 @@ async def format_storage(
     *,
     logs: LogManager,
     cluster_id: str | None,
+    users: Sequence[UserScramCredentialRecord] = (),
 ) -> None:
     """Format `metadata`, the directory of the metadata log, and the other unformatted directories.
 
-    cluster_id: None: a new one. Raises StartError, LogDirError.
+    cluster_id: None: a new one. users: those of a new cluster. Raises StartError, LogDirError.
     """
     others = [directory for directory in logs.directories if directory is not metadata]
     _check(metadata, others)
@@ -51,7 +53,7 @@ async def format_storage(
         if directory.properties is None or directory.properties.directory_id is None:
             await _identify(world, config, directory, cluster_id=cluster_id)
     try:
-        await _format_log(world, config, metadata)
+        await _format_log(world, config, metadata, users)
     except OSError as error:
         raise LogDirError(metadata.path, str(error)) from error
 
@@ -92,7 +94,12 @@ def _check_empty(directory: LogDirectory) -> None:
         )
 
 
-async def _format_log(world: World, config: BrokerConfig, metadata: LogDirectory) -> None:
+async def _format_log(
+    world: World,
+    config: BrokerConfig,
+    metadata: LogDirectory,
+    users: Sequence[UserScramCredentialRecord],
+) -> None:
     """Format the metadata log unless it exists. OSError."""
     root, name, properties = metadata.root, str(METADATA_PARTITION), metadata.properties
     if root.exists(name) and _has_log(root.directory(name)):
@@ -112,6 +119,7 @@ async def _format_log(world: World, config: BrokerConfig, metadata: LogDirectory
             for controller in config.endpoints.controller
         ],
         now_ms=int(world.clock.wall() * 1000),
+        records=users,
     )
 
 

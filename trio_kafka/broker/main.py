@@ -1,6 +1,6 @@
 """The broker as a process: event loop, world, signals and exit status."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -17,6 +17,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.files.open_files import budget_of
 from trio_kafka.log.manager.log_manager import LogManager
+from trio_kafka.protocol.stored.metadata.security import UserScramCredentialRecord
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.process import end_process, raise_descriptor_limit
@@ -75,19 +76,21 @@ def format_directories(
     *,
     cluster_id: str | None,
     ignore_formatted: bool,
+    users: Sequence[UserScramCredentialRecord] = (),
     formatted: Callable[[str], None] | None = None,
 ) -> int:
     """Format empty data directories: their identity and the initial metadata log. Returns the exit
     status.
 
-    cluster_id: None: a new one. formatted: called with the cluster id at the end.
+    cluster_id: None: a new one. users: those of a new cluster.
+    formatted: called with the cluster id at the end.
     """
     clock = MachineClock()
 
     async def run() -> int:
         world = RealWorld(clock)
         report = await format_in(
-            world, config, cluster_id=cluster_id, ignore_formatted=ignore_formatted
+            world, config, cluster_id=cluster_id, ignore_formatted=ignore_formatted, users=users
         )
         if formatted is not None:
             formatted(report)
@@ -97,7 +100,12 @@ def format_directories(
 
 
 async def format_in(
-    world: World, config: BrokerConfig, *, cluster_id: str | None, ignore_formatted: bool
+    world: World,
+    config: BrokerConfig,
+    *,
+    cluster_id: str | None,
+    ignore_formatted: bool,
+    users: Sequence[UserScramCredentialRecord] = (),
 ) -> str:
     """Format directories in any World, and return the cluster id. Raises StartError."""
     logs = LogManager(world, config.directories, Node("format", "part"))
@@ -109,6 +117,7 @@ async def format_in(
             format_if_empty=True,
             cluster_id=cluster_id,
             refuse_formatted=not ignore_formatted,
+            users=users,
         )
     finally:
         # Do not close the log manager: it loaded nothing, and its empty checkpoints would replace

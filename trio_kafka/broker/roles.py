@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from trio_kafka.broker.node import Part
+from trio_kafka.broker.parts.authentication import AUTHENTICATION
 from trio_kafka.broker.parts.authorizer import AUTHORIZER
 from trio_kafka.broker.parts.cleaner import CLEANER
 from trio_kafka.broker.parts.clocks import SCHEDULER, TIMERS
@@ -30,6 +31,7 @@ from trio_kafka.broker.parts.request_log import REQUEST_LOG
 from trio_kafka.broker.parts.settings import CONFIG_CHANGES, SETTINGS
 from trio_kafka.broker.parts.snapshots import SNAPSHOTS
 from trio_kafka.broker.parts.telemetry import TELEMETRY
+from trio_kafka.broker.parts.tls import TLS
 from trio_kafka.broker.parts.topic_creation import TOPIC_CREATION
 from trio_kafka.broker.parts.transactions import TRANSACTIONS
 from trio_kafka.broker.parts.upkeep import UPKEEP
@@ -50,6 +52,8 @@ BROKER: Final[Sequence[Part[object]]] = (
     SETTINGS,
     LIMITS,
     QUOTAS,
+    TLS,  # whose contexts the planes use
+    AUTHENTICATION,
     PLANES,  # whose handlers are told when quotas come into force
     LISTENERS,  # a port in use is found here, before any log is created
     FEATURES,

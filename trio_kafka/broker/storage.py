@@ -5,6 +5,8 @@ be read is taken offline and the others serve, except for the directory of the m
 KIP-631, KIP-858.
 """
 
+from collections.abc import Sequence
+
 from trio_kafka.attributes import frozen
 from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.formatting import format_storage
@@ -16,6 +18,7 @@ from trio_kafka.log.manager.identity import IdentityError
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
 from trio_kafka.log.manager.meta_properties import MetaProperties
+from trio_kafka.protocol.stored.metadata.security import UserScramCredentialRecord
 from trio_kafka.world.world import World
 
 
@@ -61,11 +64,12 @@ async def open_storage(
     format_if_empty: bool,
     cluster_id: str | None = None,
     refuse_formatted: bool = False,
+    users: Sequence[UserScramCredentialRecord] = (),
 ) -> Storage:
     """Lock all directories, check that they belong together, and format them if allowed.
 
     cluster_id: for formatting; None: a new one. refuse_formatted: raise StartError if nothing is
-    left to format.
+    left to format. users: those of a new cluster.
     Raises StartError, which says what to do; then only `logs` still holds locks.
     """
     apart = config.metadata_directory not in config.directories
@@ -83,7 +87,9 @@ async def open_storage(
                 " name an empty directory, or keep it with --ignore-formatted"
             )
         if format_if_empty:
-            await format_storage(world, config, metadata, logs=logs, cluster_id=cluster_id)
+            await format_storage(
+                world, config, metadata, logs=logs, cluster_id=cluster_id, users=users
+            )
         identity = _identity(config, metadata)
         await logs.identify(identity)
     except BaseException as error:

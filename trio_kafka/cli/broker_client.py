@@ -2,17 +2,27 @@
 
 import re
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Protocol, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from attrs import field
+
+from trio_kafka.attributes import frozen
 from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.cli.broker_options import VARIABLE
+from trio_kafka.cli.cluster_address import Bootstrap
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.model import Endpoint
-from trio_kafka.peers.blocking import connected
+from trio_kafka.peers.blocking import BlockingConnection, connected
+from trio_kafka.peers.blocking_links import new_handshake
 from trio_kafka.peers.errors import StreamEndedError
 from trio_kafka.peers.session import Request
+from trio_kafka.protocol.foreign import spoken_protocol
+
+if TYPE_CHECKING:
+    from trio_kafka.peers.blocking_tls import Secure
+    from trio_kafka.peers.session import Handshake
 
 A = TypeVar("A")
 
@@ -38,7 +48,44 @@ class BrokerClientError(CommandFailedError):
         super().__init__(f"{bootstrap}: {reason}", FAILED)
 
 
-def parse_address(text: str) -> Endpoint:
+@frozen
+class BrokerAddress(Endpoint):
+    """Address of a broker, with the settings of a client that connects to it."""
+
+    settings: Mapping[str, str] = field(factory=dict, eq=False, repr=False)
+
+    def secure(self) -> "Secure | None":
+        """Return what wraps the socket in TLS; None without TLS.
+
+        Raises BrokerClientError for stores that cannot be used.
+        """
+        if not self.settings.get("security.protocol", "").upper().endswith("SSL"):
+            return None
+        from trio_kafka.cli.client_settings import admin_settings_of  # noqa: PLC0415 - rare
+        from trio_kafka.clients.settings.security import tls_settings  # noqa: PLC0415 - rare
+        from trio_kafka.config.setting import ConfigError  # noqa: PLC0415 - rare
+        from trio_kafka.peers.blocking_tls import blocking_tls  # noqa: PLC0415 - rare
+
+        tls = tls_settings(admin_settings_of(self.settings))
+        try:
+            return None if tls is None else blocking_tls(tls)
+        except ConfigError as error:
+            raise BrokerClientError(self, str(error)) from error
+
+    def handshake(self) -> "Handshake | None":
+        """Return the handshake of a new connection; None without SASL.
+
+        Raises BrokerClientError for settings that no connection can be opened with.
+        """
+        if not self.settings.get("security.protocol", "").upper().startswith("SASL_"):
+            return None
+        from trio_kafka.cli.client_settings import admin_settings_of  # noqa: PLC0415 - rare
+        from trio_kafka.clients.settings.security import credentials  # noqa: PLC0415 - rare
+
+        return new_handshake(credentials(admin_settings_of(self.settings)))
+
+
+def parse_address(text: str) -> BrokerAddress:
     """Return the first address of HOST:PORT,…, for a command about one broker.
 
     An IPv6 address is in brackets. Raises BrokerClientError, also for another address.
@@ -46,13 +93,19 @@ def parse_address(text: str) -> Endpoint:
     return parse_addresses(text)[0]
 
 
-def parse_addresses(text: str) -> tuple[Endpoint, ...]:
-    """Return the addresses HOST:PORT,…, each once. Raises BrokerClientError."""
+def parse_addresses(text: str) -> tuple[BrokerAddress, ...]:
+    """Return the addresses HOST:PORT,…, each once, with the settings of a `Bootstrap`.
+
+    Raises BrokerClientError.
+    """
+    settings: Mapping[str, str] = {}
+    if isinstance(text, Bootstrap):
+        settings = {**text.settings, **text.properties}
     addresses = [address.strip() for address in text.split(",")]
-    return tuple(dict.fromkeys(map(_endpoint, addresses)))
+    return tuple(dict.fromkeys(_address(address, settings) for address in addresses))
 
 
-def _endpoint(text: str) -> Endpoint:
+def _address(text: str, settings: Mapping[str, str]) -> BrokerAddress:
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -60,7 +113,7 @@ def _endpoint(text: str) -> Endpoint:
         raise BrokerClientError(text, "an IPv6 address must be in brackets, as in [::1]:9092")
     if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
         raise BrokerClientError(text, "not an address: give HOST:PORT, with a port from 1 to 65535")
-    return Endpoint(host, int(port))
+    return BrokerAddress(host, int(port), settings)
 
 
 @contextmanager
@@ -79,7 +132,7 @@ def open_client(
     if not isinstance(address, Endpoint):
         address = _first_reached(address, deadline)
     try:
-        with connected(address, deadline=deadline, client_id="trio-kafka") as connection:
+        with _connected(address, deadline) as connection:
 
             def send(request: Request[A]) -> A:
                 try:
@@ -104,6 +157,8 @@ def open_client(
         raise BrokerClientError(address, error.strerror or str(error)) from error
     except UnicodeError as error:
         raise BrokerClientError(address, f"{address.host!r} is not a host name") from error
+    except KafkaError as error:  # of the handshake
+        raise BrokerClientError(address, str(error.message)) from error
     except ProtocolError as error:
         reason = f"the server does not speak Kafka's protocol: {describe_failure(str(error))}"
         raise BrokerClientError(address, reason) from error
@@ -114,11 +169,23 @@ def _first_reached(addresses: Sequence[Endpoint], deadline: float) -> Endpoint:
     for number, address in enumerate(addresses[:-1]):
         share_s = (deadline - time.monotonic()) / (len(addresses) - number)
         with (
-            suppress(OSError, ProtocolError, UnicodeError),
-            connected(address, deadline=time.monotonic() + share_s, client_id="trio-kafka"),
+            suppress(OSError, ProtocolError, UnicodeError, KafkaError),
+            _connected(address, time.monotonic() + share_s),
         ):
             return address
     return addresses[-1]
+
+
+def _connected(address: Endpoint, deadline: float) -> AbstractContextManager[BlockingConnection]:
+    if not isinstance(address, BrokerAddress):
+        return connected(address, deadline=deadline, client_id="trio-kafka")
+    return connected(
+        address,
+        deadline=deadline,
+        client_id="trio-kafka",
+        secure=address.secure(),
+        handshake=address.handshake,
+    )
 
 
 def describe_failure(reason: str) -> str:
@@ -128,13 +195,11 @@ def describe_failure(reason: str) -> str:
     """
     length = re.search(r"answer of (-?\d+) bytes", reason)
     first = b"" if length is None else (int(length[1]) & 0xFFFFFFFF).to_bytes(4, "big")
-    if first == b"HTTP":
-        return "this is a port of HTTP"
-    if first[:2] == b"\x15\x03":
-        return "this is a port of TLS, which is not supported yet"
-    if first == b"SSH-":
-        return "this is a port of SSH"
-    return reason
+    protocol = spoken_protocol(first)
+    if protocol is None:
+        return reason
+    hint = ": set security.protocol=SSL" if protocol == "TLS" else ""
+    return f"this is a port of {protocol}{hint}"
 
 
 def send_request(

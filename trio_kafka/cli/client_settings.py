@@ -10,6 +10,7 @@ from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.cli.cluster_address import SERVERS, Bootstrap
 
 if TYPE_CHECKING:
+    from trio_kafka.clients.settings.admin import AdminSettings
     from trio_kafka.clients.settings.common import ClientSettings
 
 
@@ -44,6 +45,11 @@ def check_settings(settings: Mapping[str, str]) -> None:
 
     So a command with a connection of its own does not ignore, say, that TLS is wanted.
     """
+    admin_settings_of(settings)
+
+
+def admin_settings_of(settings: Mapping[str, str]) -> "AdminSettings":
+    """Return what an admin client has of settings. Raises CommandFailedError."""
     from trio_kafka.clients.settings.admin import AdminSettings  # noqa: PLC0415 - as above
     from trio_kafka.clients.settings.load import admin_settings, select_settings  # noqa: PLC0415
     from trio_kafka.config.setting import ConfigError  # noqa: PLC0415
@@ -51,7 +57,7 @@ def check_settings(settings: Mapping[str, str]) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            admin_settings({SERVERS: "h:1", **select_settings(AdminSettings, settings)})
+            return admin_settings({SERVERS: "h:1", **select_settings(AdminSettings, settings)})
     except ConfigError as error:
         raise CommandFailedError(f"setting {error}") from error
 

@@ -1,13 +1,20 @@
 """`trio-kafka format`: give empty data directories their identity."""
 
+import os
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.logs import log_warnings, logging_as
 from trio_kafka.cli.output import declare_json, print_json
 from trio_kafka.cli.settings import declare_settings, read_settings
 from trio_kafka.config.broker import BrokerConfig
+
+if TYPE_CHECKING:
+    from trio_kafka.protocol.stored.metadata.security import UserScramCredentialRecord
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -22,6 +29,14 @@ def declare(parser: ArgumentParser) -> None:
         action="store_true",
         help="leave formatted directories as they are, instead of failing",
     )
+    parser.add_argument(
+        "--add-scram",
+        action="append",
+        default=[],
+        metavar="USER",
+        help="a first user: SCRAM-SHA-256=[name=ann,password=secret]; may be repeated."
+        " @FILE: read it from a file",
+    )
     declare_json(parser, "one JSON object: `cluster_id`, `node_id`, `directories`")
 
 
@@ -31,6 +46,7 @@ def format_storage(
     config: Sequence[str],
     cluster_id: str | None,
     ignore_formatted: bool,
+    add_scram: Sequence[str],
     json: bool,
 ) -> int:
     """Give the data directories of a broker their identity, before its first start."""
@@ -43,8 +59,23 @@ def format_storage(
             loaded.config,
             cluster_id=cluster_id,
             ignore_formatted=ignore_formatted,
+            users=[_user(text) for text in add_scram],
             formatted=partial(_print_formatted, loaded.config) if json else None,
         )
+
+
+def _user(text: str) -> "UserScramCredentialRecord":
+    """Return the record of a first user. Raises CommandFailedError, which shows no secret."""
+    from trio_kafka.security.sasl.first_users import first_user  # noqa: PLC0415 - rare
+
+    try:
+        if text.startswith("@"):
+            text = Path(text[1:]).read_text(encoding="utf-8")
+        return first_user(text, os.urandom)
+    except OSError as error:
+        raise CommandFailedError(f"--add-scram {text}: {error.strerror}") from error
+    except ValueError as error:
+        raise CommandFailedError(f"--add-scram: {error}") from error
 
 
 def _print_formatted(config: BrokerConfig, cluster_id: str) -> None:

@@ -24,6 +24,8 @@ RENAMED: Final[Mapping[str, str]] = {
     "group.protocol.type": "group.protocol",
     "sasl.mechanisms": "sasl.mechanism",
 }
+LOGIN: Final = ("sasl.username", "sasl.password")
+"""Parts of what is `sasl.jaas.config` in Java's clients."""
 TRANSLATED: Final[Mapping[tuple[str, str], str]] = {
     ("auto.offset.reset", "smallest"): "earliest",
     ("auto.offset.reset", "beginning"): "earliest",
@@ -42,7 +44,7 @@ _WITHOUT_EFFECT: Final = """
     max.in.flight.requests message.copy.max.bytes offset.store.method open_cb partitioner
     queue.buffering.backpressure.threshold queue.buffering.max.kbytes
     queue.buffering.max.messages queued.max.messages.kbytes queued.min.messages
-    queuing.strategy receive.message.max.bytes sasl.password sasl.username
+    queuing.strategy receive.message.max.bytes
     socket.blocking.max.ms socket.keepalive.enable socket.max.fails socket.nagle.disable
     ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem ssl.certificate.location
     ssl.certificate.pem ssl.crl.location ssl.curves.list ssl.engine.id ssl.engine.location

@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 
 from trio_kafka.cli import CommandFailedError
-from trio_kafka.cli.librdkafka_names import RENAMED, TRANSLATED, WITHOUT_EFFECT
+from trio_kafka.cli.librdkafka_names import LOGIN, RENAMED, TRANSLATED, WITHOUT_EFFECT
 from trio_kafka.clients.settings.load import check_name
+from trio_kafka.config.jaas import login_line
 from trio_kafka.config.properties import parse_properties
 from trio_kafka.config.setting import ConfigError
 
@@ -44,11 +45,20 @@ def read_librdkafka(path: str) -> dict[str, str]:
             print(f"trio-kafka: warning: {where}: {name} has no effect", file=sys.stderr)
             continue
         try:
-            check_name(name, others=[*RENAMED, *WITHOUT_EFFECT], where=where)
+            check_name(name, others=[*RENAMED, *LOGIN, *WITHOUT_EFFECT], where=where)
         except ConfigError as error:
             raise CommandFailedError(str(error)) from error
         name = RENAMED.get(name, name)
         settings[name] = TRANSLATED.get((name, value.lower()), value)
+    return _with_login(settings)
+
+
+def _with_login(settings: dict[str, str]) -> dict[str, str]:
+    """Replace user name and password by a login line."""
+    username, password = (settings.pop(name, None) for name in LOGIN)
+    if username is not None and password is not None:
+        mechanism = settings.get("sasl.mechanism", "").upper()
+        settings["sasl.jaas.config"] = login_line(mechanism, username, password)
     return settings
 
 

@@ -8,7 +8,8 @@ Importing this module does not import trio. One thread may use a client at a tim
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import attrs
 
@@ -21,15 +22,19 @@ from trio_kafka.clients.errors import Place
 from trio_kafka.clients.links.calls import call_error
 from trio_kafka.clients.settings.admin import AdminSettings
 from trio_kafka.clients.settings.load import admin_settings
+from trio_kafka.clients.settings.security import credentials, tls_settings
 from trio_kafka.errors import KafkaError
 from trio_kafka.model import Endpoint
-from trio_kafka.peers.blocking_links import BlockingLinks, chance, now, sleep
+from trio_kafka.peers.blocking_links import BlockingLinks, chance, new_handshake, now, sleep
 from trio_kafka.peers.errors import DamagedAnswerError, PeerError
 from trio_kafka.peers.session import Request
 from trio_kafka.protocol.errors import EncodeError
 from trio_kafka.protocol.schema import message_of
 
 __all__ = ["BlockingAdmin", "open_admin"]
+
+if TYPE_CHECKING:
+    from trio_kafka.peers.blocking_tls import Secure
 
 T = TypeVar("T")
 
@@ -110,6 +115,16 @@ class BlockingAdmin(AdminOperations):
                 return
 
 
+def _secure(settings: AdminSettings) -> "Secure | None":
+    tls = tls_settings(settings)
+    if tls is None:
+        return None
+    # Imported here: importing Python's ssl takes a tenth of a short command.
+    from trio_kafka.peers.blocking_tls import blocking_tls  # noqa: PLC0415 - see above
+
+    return blocking_tls(tls)
+
+
 @contextmanager
 def open_admin(
     config: Mapping[str, object], *, waits_for_broker: bool = True
@@ -123,6 +138,8 @@ def open_admin(
     links = BlockingLinks(
         client_id=settings.client_id or "adminclient",
         connect_s=settings.socket_connection_setup_timeout_ms / 1000,
+        handshake=partial(new_handshake, credentials(settings)),
+        secure=_secure(settings),
     )
     try:
         yield BlockingAdmin(

@@ -95,11 +95,14 @@ async def open_client(
 ) -> AsyncIterator[Client]:
     """Run the tasks of a client for the duration of the block.
 
+    Raises ConfigError for stores of TLS that cannot be used.
+
     lingers: see `running`. labels: of the client in pushed metrics, such as its group.
 
     name: of the client in the tree. tree: the node below which it is shown; None: it is not.
     """
     root = Node("clients", "part") if tree is None else tree
+    await metadata.links.load()
     with root.child(name, "part") as node:
         node.add("metadata", "part", metadata.figures)
         links = metadata.links

@@ -154,6 +154,17 @@ class AuthorizationError(ClientError):
     """The client may not do what it has tried."""
 
 
+class AuthenticationError(FatalError):
+    """The broker does not accept the client's credentials, or the client not the broker's."""
+
+
+_AUTHENTICATION: Final = frozenset(
+    {
+        ErrorCode.SASL_AUTHENTICATION_FAILED,
+        ErrorCode.UNSUPPORTED_SASL_MECHANISM,
+        ErrorCode.ILLEGAL_SASL_STATE,
+    }
+)
 _AUTHORIZATION: Final = frozenset(
     {
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -163,6 +174,7 @@ _AUTHORIZATION: Final = frozenset(
     }
 )
 _BY_CODE: Final[dict[ErrorCode, type[ClientError]]] = {
+    **dict.fromkeys(_AUTHENTICATION, AuthenticationError),
     **dict.fromkeys(_AUTHORIZATION, AuthorizationError),
     ErrorCode.MESSAGE_TOO_LARGE: RecordTooLargeError,
     ErrorCode.RECORD_LIST_TOO_LARGE: RecordTooLargeError,

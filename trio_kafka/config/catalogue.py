@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.oauth import OF_LISTENERS
 from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
 from trio_kafka.config.unsupported import (
@@ -26,7 +27,17 @@ BROKER_SETTINGS: Final = settings_of(BrokerConfig)
 _LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.(.+)")
 # Settings that a listener may have of its own.
 _BY_LISTENER: Final = frozenset(
-    {"max.connection.creation.rate", "max.connections", "num.network.threads"}
+    {
+        *OF_LISTENERS,
+        "connections.max.reauth.ms",
+        "max.connection.creation.rate",
+        "max.connections",
+        "num.network.threads",
+        "sasl.enabled.mechanisms",
+        "sasl.jaas.config",
+        "sasl.server.max.receive.size",
+        *(name for name in BROKER_SETTINGS if name.startswith("ssl.")),
+    }
 )
 # Settings that may have a mechanism's prefix within a listener's.
 _OF_MECHANISMS: Final = (

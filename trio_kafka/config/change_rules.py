@@ -17,6 +17,8 @@ from trio_kafka.config.dynamic import Layers, check_dynamic, value_of
 from trio_kafka.config.endpoints import parse_protocol_map
 from trio_kafka.config.listener_overrides import has_override, override_name, value_for
 from trio_kafka.config.rules import check_cordoned
+from trio_kafka.config.sasl import ENABLED
+from trio_kafka.config.sasl_listener import OVER_SASL, sasl_of
 from trio_kafka.config.setting import ConfigError
 
 # Pools that grow or shrink by at most a factor of two in one change.
@@ -63,6 +65,7 @@ def check_broker_change(
     _check_protocols(old, readable)
     config = readable.effective()
     _check_listeners(old, config, registered)
+    _check_sasl(old, config)
     _check_pools(readable_before, readable)
     _check_processors(old, config)
     _check_limits(old, config)
@@ -102,6 +105,19 @@ def _check_listeners(
         names = ", ".join(missing)
         reason = f"{names} is registered with the cluster: keep it until this broker restarts"
         raise ConfigError("listeners", reason)
+
+
+def _check_sasl(before: BrokerConfig, after: BrokerConfig) -> None:
+    """Reject other mechanisms or users for an open listener, as Kafka does."""
+    open_before = {listener.name for listener in before.endpoints.broker}
+    for listener in after.endpoints.broker:
+        if (
+            listener.protocol in OVER_SASL
+            and listener.name in open_before
+            and sasl_of(before, listener.name) != sasl_of(after, listener.name)
+        ):
+            reason = f"cannot change for {listener.name}, which is open: a restart can do that"
+            raise ConfigError(ENABLED, reason)
 
 
 def _check_pools(before: Layers, after: Layers) -> None:

@@ -1,6 +1,6 @@
 """Listeners: from `NAME://HOST:PORT` to names, protocols and endpoints, or an error.
 
-An unsupported protocol is an error: plaintext never replaces it. Source: Apache Kafka 4.4.0; one
+Source: Apache Kafka 4.4.0; one
 port with an IPv4 and an IPv6 address is KIP-797.
 """
 
@@ -22,8 +22,9 @@ class SecurityProtocol(Enum):
     SASL_PLAINTEXT = 2
     SASL_SSL = 3
 
-
-SERVED: Final = frozenset({SecurityProtocol.PLAINTEXT})
+    @property
+    def has_tls(self) -> bool:
+        return self in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
 
 
 @frozen(kw_only=True)
@@ -145,9 +146,6 @@ def _named(
             reason = (
                 f"{name} has no protocol: add {name}:PLAINTEXT to listener.security.protocol.map"
             )
-            raise ConfigError(setting, reason)
-        if protocols[name] not in SERVED:
-            reason = f"{name}: {protocols[name].name} is not supported yet: use PLAINTEXT"
             raise ConfigError(setting, reason)
         named.append(NamedEndpoint(name=name, protocol=protocols[name], endpoint=endpoint))
     return named

@@ -20,6 +20,20 @@ def has_override(config: BrokerConfig, listener: str, name: str) -> bool:
     return own in config.changed or own in config.texts
 
 
+def mechanism_value_for(
+    config: BrokerConfig, listener: str, mechanism: str, name: str
+) -> tuple[str, Value]:
+    """Return the effective value for one mechanism of a listener, and the setting that has it."""
+    own = f"{mechanism.lower()}.{name}"
+    if has_override(config, listener, own):
+        setting = override_name(listener, own)
+        text = config.changed.get(setting) or config.texts[setting].text
+        return setting, BROKER_SETTINGS[name].parse(text)
+    own_of_listener = has_override(config, listener, name)
+    setting = override_name(listener, name) if own_of_listener else name
+    return setting, value_for(config, listener, name)
+
+
 def value_for(config: BrokerConfig, listener: str, name: str) -> Value:
     """Return the effective value for a listener. name: a setting of `BrokerConfig`."""
     setting, own = BROKER_SETTINGS[name], override_name(listener, name)

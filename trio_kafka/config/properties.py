@@ -7,6 +7,8 @@ Source: the line format of java.util.Properties; the text is Latin-1, other char
 from collections.abc import Iterator
 from typing import Final
 
+from attrs import field
+
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import ConfigError
 
@@ -22,7 +24,7 @@ class SettingText:
     written: the text before a provider looked it up; only this is shown then.
     """
 
-    text: str
+    text: str = field(repr=False)  # it may be a secret
     where: str
     written: str | None = None
 

@@ -10,9 +10,10 @@ from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.properties import SettingText
+from trio_kafka.config.sasl import DELAY
+from trio_kafka.config.sasl_listener import check_sasl
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import check_topic_defaults
-from trio_kafka.config.unsupported import unsupported_settings
 
 _NO_JAVA: Final = "names a Java class, which this broker cannot run: leave it out"
 # Name to the reason why any value is rejected but the empty one and `false`.
@@ -25,7 +26,6 @@ REJECTED: Final = {
 CORDONED: Final = "cordoned.log.dirs"
 ALL_DIRECTORIES: Final = "*"
 _LEAST_DEDUPE: Final = 1 << 20
-_UNOBEYED: Final = "connection.failed.authentication.delay.ms"
 _VOTER: Final = re.compile(r"([0-9]{1,10})@.+:[0-9]{1,5}")
 
 
@@ -45,7 +45,8 @@ def check(config: BrokerConfig) -> None:
     _check_queued_bytes(config)
     _check_connections(config)
     _check_cleaners(config)
-    _check_unobeyed(config)
+    _check_failed_authentication(config)
+    check_sasl(config)
     _check_paths(config)
     check_cordoned(config)
     check_topic_defaults(config)
@@ -132,12 +133,6 @@ def _check_times(config: BrokerConfig) -> None:
         raise ConfigError("broker.heartbeat.interval.ms", reason)
 
 
-def _check_unobeyed(config: BrokerConfig) -> None:
-    """Check Kafka's rules of settings that have no effect yet."""
-    if _UNOBEYED in config.texts:
-        _check_failed_authentication(config)
-
-
 def _check_queued_bytes(config: BrokerConfig) -> None:
     queued, largest = config.queued_max_request_bytes, config.socket_request_max_bytes
     if 0 < queued < largest:
@@ -163,17 +158,7 @@ def _check_cleaners(config: BrokerConfig) -> None:
 
 
 def _check_failed_authentication(config: BrokerConfig) -> None:
-    idle, delay = (
-        config.connections_max_idle_ms,
-        _number("connection.failed.authentication.delay.ms", config),
-    )
+    idle, delay = config.connections_max_idle_ms, config.connection_failed_authentication_delay_ms
     if 0 <= idle <= delay:
         reason = f"{delay} is not below connections.max.idle.ms, which is {idle}: lower it"
-        raise ConfigError("connection.failed.authentication.delay.ms", reason)
-
-
-def _number(name: str, config: BrokerConfig) -> int:
-    """Return the number of a setting that is not a field of the configuration."""
-    setting = unsupported_settings()[name]
-    value = setting.parse(config.texts[name].text) if name in config.texts else setting.default
-    return int(str(value))
+        raise ConfigError(DELAY, reason)

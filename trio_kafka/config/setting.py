@@ -226,7 +226,8 @@ class DifferingFacts(Facts, total=False):
 
 def setting(kind: Kind, default: Any, doc: str, **facts: Unpack[Facts]) -> Any:
     """Declare a field that is a setting."""
-    return attrs.field(default=default, metadata={_METADATA: (kind, doc, facts)})
+    is_shown = kind is not Kind.PASSWORD
+    return attrs.field(default=default, metadata={_METADATA: (kind, doc, facts)}, repr=is_shown)
 
 
 def boolean(default: bool, doc: str, **facts: Unpack[Facts]) -> bool:

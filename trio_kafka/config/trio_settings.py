@@ -8,6 +8,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import CLUSTER, Outside, int32, string, string_list
+from trio_kafka.config.tls import TlsBrokerSettings
 from trio_kafka.introspect.log import FORMATS, LEVELS
 
 VALIDATIONS: Final = ("auto", "header", "full")
@@ -41,7 +42,7 @@ def _check_filter(items: tuple[str, ...]) -> None:
 
 
 @frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone
-class TrioSettings:
+class TrioSettings(TlsBrokerSettings):
     """Settings of `BrokerConfig` besides Kafka's."""
 
     control_plane_listener_name: str | None = string(

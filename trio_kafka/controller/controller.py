@@ -21,6 +21,7 @@ from trio_kafka.controller import (
     features,
     producer_ids,
     quotas,
+    scram,
     topics,
 )
 from trio_kafka.controller.bootstrap import first_records
@@ -287,6 +288,14 @@ class Controller:
         """
         return await self._executor.decide(
             lambda: acls.delete_acls(self._writer.acls, filters), deadline
+        )
+
+    async def alter_scram(
+        self, changes: Sequence[scram.ScramChange], *, deadline: float = inf
+    ) -> scram.Altered:
+        """Store and remove SCRAM credentials; return an error or None for each user."""
+        return await self._executor.decide(
+            lambda: scram.alter_scram(self._present, changes), deadline
         )
 
     async def update_features(

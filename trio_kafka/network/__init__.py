@@ -2,11 +2,15 @@
 
 __all__ = [
     "admission",
+    "authentication",
+    "authenticator",
     "channel",
     "connection",
     "handlers",
+    "handshakes",
     "inflight",
     "listener",
+    "listener_tls",
     "memory",
     "metered",
     "outgoing",

@@ -6,7 +6,7 @@ reaches the kernel's queue; the blocked time is counted. Source: Kafka's Accepto
 """
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, NoReturn
 
@@ -34,12 +34,14 @@ class Acceptor:
 
     aborted: connections that ended before they were accepted. exhausted: no descriptor was left.
     blocked: waits for limits or for a processor.
+    begin: begins a handshake, after which `deal` is called; None: without TLS.
     """
 
     _listener: Listener
     _processors: Sequence[Processor]
     _budget: LoopBudget
     _admission: ListenerAdmission
+    begin: Callable[[Slot], None] | None = None
     accepted: int = field(default=0, init=False)
     aborted: int = field(default=0, init=False)
     exhausted: int = field(default=0, init=False)
@@ -54,8 +56,12 @@ class Acceptor:
             while socket is not None:
                 self.accepted += 1
                 slot = await self._admit(socket)
-                if slot is not None:
-                    await self._deal(slot)
+                if slot is None:
+                    pass
+                elif self.begin is None:
+                    await self.deal(slot)
+                else:
+                    self.begin(slot)
                 if self._budget.elapsed() >= ends:
                     break
                 socket = self._accept_nowait()
@@ -96,7 +102,7 @@ class Acceptor:
                 await admission.enter(slot)
         return slot if admission.admit(slot) else None
 
-    async def _deal(self, slot: Slot) -> None:
+    async def deal(self, slot: Slot) -> None:
         """Give a connection to the next processor that has room."""
         processors = self._processors
         self._next %= len(processors)  # there may be fewer than before

@@ -9,6 +9,7 @@ from trio_kafka.introspect.stamps import Origin, Stamps
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.admission.slot import Slot
+from trio_kafka.network.authenticator import Authenticator
 from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.reasons import CloseReason, MuteReason, mute_reasons_text
 from trio_kafka.network.request import ConnectionOwner, Request
@@ -28,6 +29,7 @@ class Connection:
     ending: why it is closed as soon as `out` is sent. flushing: the writer will resume `out`.
     progress: `trio.current_time()` of the last pass in which the peer sent or took bytes.
     send_buffer, receive_buffer: bytes that the system was asked for; None: it chooses itself.
+    authenticator: takes the frames before it may ask anything; None: it may.
     """
 
     socket: Socket
@@ -53,6 +55,7 @@ class Connection:
     progress: float = 0.0
     requests: int = 0
     slot: Slot | None = None
+    authenticator: Authenticator | None = None
     principal: Principal = NOBODY
     charged: Stamps | None = None
     raw_client_id: bytes = b""
@@ -125,6 +128,8 @@ class Connection:
             "requests": self.requests,
             "muted": mute_reasons_text(self.muted),
             "buffer": self.framer.held,
+            "tls": getattr(self.socket, "session", None),
+            "tls_buffers": self.socket.kept,
             "send_buffer": self.send_buffer,
             "receive_buffer": self.receive_buffer,
             "unsent": self.unsent_bytes,

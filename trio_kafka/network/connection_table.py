@@ -27,6 +27,8 @@ _QUIET: Final = frozenset(
         CloseReason.EXCEEDED,
         CloseReason.DRAINED,
         CloseReason.STOPPED,
+        CloseReason.UNAUTHENTICATED,  # logged with its own reason already
+        CloseReason.EXPIRED,
     }
 )
 
@@ -60,7 +62,7 @@ class ConnectionTable:
         connection.origin.number = self.accepted
         connection.node = self._node.add(f"{self.accepted}", "connection", connection.figures)
         self.accepted += 1
-        self._selector.register(connection.socket)
+        self._selector.register(connection.socket.beneath)
         self.by_key[connection.key] = connection
         if len(self.by_key) == 1:
             self._change()
@@ -79,7 +81,7 @@ class ConnectionTable:
         self._remember(connection, reason, detail)
         del self.by_key[connection.key]
         connection.node.remove()
-        self._selector.unregister(connection.socket)
+        self._selector.unregister(connection.socket.beneath)
         if reset:
             connection.socket.abort()
         else:

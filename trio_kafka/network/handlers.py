@@ -1,6 +1,6 @@
 """Interface of request handlers for the network plane, and resources that its tasks share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import trio
@@ -11,9 +11,12 @@ from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.request_metrics import RECENT, RequestMetrics
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.admission.limits import ConnectionLimits
+from trio_kafka.network.authentication.phase import Authentication
 from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.listener_tls import ListenerTls
 from trio_kafka.network.memory import MemoryPool
 from trio_kafka.network.request import Request
+from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import Buffers
 from trio_kafka.world.memory import new_buffer
@@ -56,6 +59,9 @@ class PlaneResources:
     limits: connection limits of the broker.
     memory: pool for requests that are received or in flight; None: unbounded.
     recent: how many requests of each API are kept for inspection.
+    tls: that of the listeners that have it, by name. handshake_turn: of their handshakes.
+    authentication: returns how the connections of a listener are authenticated; None: they may ask
+        anything at once.
     """
 
     world: World
@@ -67,6 +73,9 @@ class PlaneResources:
     limits: ConnectionLimits
     memory: MemoryPool | None = None
     recent: int = RECENT
+    tls: Mapping[str, ListenerTls] = Factory(dict)
+    handshake_turn: trio.Lock = field(init=False, factory=trio.Lock)
+    authentication: Callable[[ListenerSettings], Authentication | None] = lambda _: None
     buffers: Buffers = field(init=False, factory=lambda: Buffers(new_buffer))
     request_metrics: RequestMetrics = field(
         init=False, default=Factory(lambda self: self._make_request_metrics(), takes_self=True)

@@ -16,6 +16,7 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.acceptor import Acceptor
 from trio_kafka.network.handlers import PlaneResources
+from trio_kafka.network.handshakes import Handshakes
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.world.protocols import Listener, Network
@@ -136,8 +137,7 @@ class ServedListener:
                             await opened.wait()
                             if self._after is not None:
                                 await self._after.wait()
-                            with self._node.child(self.name, "task", acceptor.figures):
-                                await acceptor.run()
+                            await self._accept(acceptor)
                         finally:
                             if not self._handed_over:
                                 self._socket.close()
@@ -146,6 +146,25 @@ class ServedListener:
                     await trio.sleep_forever()
         finally:
             self._node.remove()
+
+    async def _accept(self, acceptor: Acceptor) -> None:
+        """Accept until cancelled; handshakes that are under way then end with it."""
+        with self._node.child(self.name, "task", acceptor.figures):
+            tls = self._resources.tls.get(self.settings.name)
+            if tls is None:
+                await acceptor.run()
+            async with trio.open_nursery() as nursery:
+                handshakes = Handshakes(
+                    listener=self.settings.name,
+                    tls=tls,
+                    turn=self._resources.handshake_turn,
+                    counters=self._resources.counters,
+                    deal=acceptor.deal,
+                    nursery=nursery,
+                )
+                acceptor.begin = handshakes.begin
+                with self._node.child("handshakes", "part", handshakes.figures):
+                    await acceptor.run()
 
     def resize(self, size: int) -> None:
         """Set the number of processors, at least one; the last ones are retired first.

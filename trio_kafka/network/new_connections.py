@@ -56,6 +56,7 @@ class NewConnections:
             return None
         connection = Connection(slot.socket, owner, self._framer())
         connection.slot, slot.connection = slot, connection
+        connection.principal = slot.principal
         return connection
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ import trio
 from trio_kafka.introspect.channels import Channel
 from trio_kafka.introspect.recent_share import ParkedTime
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.network.authentication.phase import AuthenticationPhase
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.handlers import PlaneResources
@@ -35,6 +36,7 @@ class Processor:
     """Owns the connections that an acceptor gave it, until cancelled.
 
     table: its connections. new_connections: where an acceptor puts them.
+    authentication: None: the listener has none.
     scope: cancel it to end `run`.
     """
 
@@ -64,6 +66,7 @@ class Processor:
         self.reader = Reader(
             resources, self._selector, self.table, self.writer, self.new_connections
         )
+        self.authentication = self._authenticate(largest)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until cancelled, then close every connection; started when it can take some."""
@@ -73,11 +76,33 @@ class Processor:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self.reader.run, self, name=f"{self.name}-reader")
                     nursery.start_soon(self.writer.run, name=f"{self.name}-writer")
+                    if self.authentication is not None:
+                        failures = self.authentication.failures
+                        nursery.start_soon(failures.run, name=f"{self.name}-unauthenticated")
                     if idle_s < float("inf"):
                         nursery.start_soon(close_idle, self.table, idle_s, name=f"{self.name}-idle")
                     task_status.started()
         finally:
             self._stop()
+
+    def _authenticate(self, whole: FrameLimits) -> AuthenticationPhase | None:
+        """Make the phase of authentication, if the listener has one.
+
+        whole: limits of the frames of an authenticated client.
+        """
+        authentication = self.resources.authentication(self.listener)
+        if authentication is None:
+            return None
+        phase = AuthenticationPhase(
+            authentication,
+            self.writer.sender,
+            self.resources.budget,
+            queue=self.reader.receiver.queue,
+            whole=whole,
+        )
+        self.reader.authenticate(phase)
+        self._node.add("authentication", "part", phase.figures)
+        return phase
 
     @property
     def connections(self) -> dict[int, Connection]:

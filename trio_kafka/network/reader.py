@@ -7,11 +7,13 @@ connection, and a share that ends half way loses no edge. Source: the order of K
 Processor.
 """
 
+from collections.abc import Callable
 from typing import Final, NoReturn
 
 import trio
 
 from trio_kafka.introspect.recent_share import ParkedTime
+from trio_kafka.network.authentication.phase import AuthenticationPhase
 from trio_kafka.network.channel_waiters import ChannelWaiters
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import ConnectionTable
@@ -56,10 +58,15 @@ class Reader:
         self.receiver = RequestReceiver(
             resources.budget, table, writer.sender, is_over=self._is_over, poll=self._poll
         )
+        self._on_new: Callable[[Connection], None] = lambda _: None
         self.asleep = False
         self.served = 0
         self.parked = ParkedTime(self._elapsed)
         self._ends = 0.0  # of the share of the loop budget
+
+    def authenticate(self, phase: AuthenticationPhase) -> None:
+        """Let new connections authenticate before they ask."""
+        self._on_new, self.receiver.admit = phase.begin, phase.admit
 
     async def run(self, owner: ConnectionOwner) -> NoReturn:
         """Serve until cancelled. owner: of new connections."""
@@ -216,6 +223,7 @@ class Reader:
             connection = self._new.take_nowait(self._owner)
             if connection is None:
                 continue
+            self._on_new(connection)
             self._table.add(connection)
             self.receiver.queue(connection)
             if self._elapsed() >= self._ends:

@@ -17,6 +17,7 @@ class MuteReason(IntEnum):
     THROTTLED = 4
     MEMORY = 8  # the next request waits for memory
     DRAINING = 16
+    UNAUTHENTICATED = 32  # its authentication has failed, and it is closed after a delay
     SENDING = 64  # the socket has not taken all answers
 
 
@@ -37,6 +38,8 @@ class CloseReason(StrEnum):
     UNKNOWN_API = "unknown api"  # key or version
     UNDECODABLE = "undecodable"
     NO_ERROR_ANSWER = "no error answer"  # the request failed and its API has no error field
+    UNAUTHENTICATED = "unauthenticated"  # it did not prove who it is
+    EXPIRED = "session expired"  # it did not authenticate again in time
     FORBIDDEN = "forbidden"  # the handler raised ProtocolError
     TRUNCATED = "truncated"  # an answer became shorter when its length was sent already
     DRAINED = "drained"

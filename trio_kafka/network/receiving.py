@@ -17,7 +17,7 @@ from trio_kafka.network.reasons import IN_FLIGHT, CloseReason, MuteReason
 from trio_kafka.network.request import Request
 from trio_kafka.network.sending import AnswerSender
 from trio_kafka.scheduling.loop_budget import LoopBudget
-from trio_kafka.wire.frame import SMALL
+from trio_kafka.wire.frame import SMALL, Frame
 from trio_kafka.wire.server import HEAD
 
 _AT_ONCE: Final = 16
@@ -31,6 +31,7 @@ class RequestReceiver:
     received: requests that are not served yet, with their connections.
     is_over: whether the running share of the loop budget is used up.
     poll: notes edges of all sockets.
+    admit: whether a frame of a connection with an authenticator is a request.
     """
 
     _budget: LoopBudget
@@ -38,6 +39,7 @@ class RequestReceiver:
     _sender: AnswerSender
     _is_over: Callable[[], bool] = field(kw_only=True)
     _poll: Callable[[], None] = field(kw_only=True)
+    admit: Callable[[Connection, Frame], bool] = field(kw_only=True, default=lambda *_: True)
     ready: deque[Connection] = field(factory=deque, init=False)
     received: deque[tuple[Connection, Request]] = field(factory=deque, init=False)
 
@@ -98,6 +100,8 @@ class RequestReceiver:
         if frame is None:
             framer.rest()
             return None
+        if connection.authenticator is not None and not self.admit(connection, frame):
+            return None
         connection.muted = IN_FLIGHT
         connection.requests += 1
         now = self._budget.elapsed()
@@ -125,6 +129,7 @@ class RequestReceiver:
         ready queue.
         """
         connection.make_room_to_receive(connection.framer.missing)
+        connection.readable |= connection.socket.more
         connection.queued = True  # a new edge must not queue it
         if self._is_over():
             connection.readable = True

@@ -111,6 +111,11 @@ class AnswerSender:
         if not taken:
             self.resume(connection)
 
+    def send_now(self, connection: Connection, data: bytes) -> None:
+        """Send bytes that answer no request in flight, behind the answers so far."""
+        self._flush_one(connection)
+        self.send(connection, (), (data,))
+
     def resume(self, connection: Connection) -> None:
         """Offer the rest of an answer to the socket."""
         out = connection.out

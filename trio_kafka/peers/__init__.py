@@ -8,6 +8,7 @@ __all__ = [
     "backoff",
     "blocking",
     "blocking_links",
+    "blocking_tls",
     "errors",
     "in_flight",
     "link",

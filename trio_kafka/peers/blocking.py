@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, TypeVar, cast
 
 from trio_kafka.model import Endpoint
-from trio_kafka.peers.session import Profile, Request, Session
+from trio_kafka.peers.session import Handshake, Profile, Request, Session
 
 A = TypeVar("A")
 _LONGEST_S: Final = 1e6  # a socket takes no endless timeout
@@ -105,6 +105,8 @@ class BlockingConnection:
         self._socket.settimeout(left_s(deadline))
         count = self._socket.recv_into(self.session.room())
         progress = self.session.received(count, time.monotonic())
+        while progress.work is not None:
+            progress = self.session.worked(progress.work.call(), time.monotonic())
         if progress.to_send:
             self._send(progress.to_send, deadline)
         return progress.response
@@ -124,13 +126,15 @@ def connected(
     *,
     deadline: float,
     client_id: str,
-    secure: Callable[[socket.socket], socket.socket] | None = None,
+    secure: Callable[[socket.socket, Endpoint], socket.socket] | None = None,
+    handshake: Callable[[], Handshake | None] = lambda: None,
 ) -> Iterator[BlockingConnection]:
     """Connect to a broker for the duration of the block.
 
-    secure: wraps the socket, such as in TLS. Raises as `BlockingConnection`.
+    secure: wraps the socket, such as in TLS. handshake: makes that of the session.
+    Raises as `BlockingConnection`.
     """
     plain = socket.create_connection((address.host, address.port), left_s(deadline))
-    with contextlib.closing(plain if secure is None else secure(plain)) as open_socket:
-        session = Session(Profile(client_id=client_id))
+    with contextlib.closing(plain if secure is None else secure(plain, address)) as open_socket:
+        session = Session(Profile(client_id=client_id), handshake())
         yield BlockingConnection(open_socket, session, deadline=deadline)

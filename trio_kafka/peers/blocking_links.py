@@ -7,7 +7,8 @@ request to its address opens another. Nothing is retried here.
 import random
 import socket
 import time
-from typing import Final, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from attrs import field
 
@@ -16,8 +17,11 @@ from trio_kafka.errors import KafkaError, ProtocolError
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.blocking import BlockingConnection, left_s
 from trio_kafka.peers.errors import DamagedAnswerError, DeadlineError, PeerError
-from trio_kafka.peers.session import Profile, Request, Session
+from trio_kafka.peers.session import Handshake, Profile, Request, Session
 from trio_kafka.protocol.errors import EncodeError
+
+if TYPE_CHECKING:
+    from trio_kafka.security.sasl.client import Credentials
 
 A = TypeVar("A")
 _FAILURES: Final = (OSError, UnicodeError)  # of a name that cannot be looked up
@@ -38,12 +42,32 @@ def chance() -> float:
     return random.random()  # noqa: S311 - no secret
 
 
+random_bytes: Final[Callable[[int], bytes]] = random.SystemRandom().randbytes
+"""Return so many random bytes, for programs without a World."""
+
+
+def new_handshake(credentials: "Credentials | None") -> Handshake | None:
+    """Return the handshake of a new connection; None without credentials."""
+    if credentials is None:
+        return None
+    # Imported here: most commands use no SASL.
+    from trio_kafka.peers.sasl import log_in  # noqa: PLC0415 - see above
+
+    return log_in(credentials, random_bytes)
+
+
 @define(eq=False, kw_only=True)
 class BlockingLinks:
-    """Connections by address. client_id: in requests. connect_s: for a connection to open."""
+    """Connections by address.
+
+    client_id: in requests. connect_s: for a connection to open.
+    handshake: makes that of a new connection. secure: wraps its socket; None: without TLS.
+    """
 
     client_id: str
     connect_s: float
+    handshake: Callable[[], Handshake | None] = lambda: None
+    secure: Callable[[socket.socket, Endpoint], socket.socket] | None = None
     _connections: dict[Endpoint, BlockingConnection] = field(factory=dict, init=False)
 
     @property
@@ -91,18 +115,22 @@ class BlockingLinks:
     def _usable(self, address: Endpoint, deadline: float) -> BlockingConnection:
         connection = self._connections.get(address)
         if connection is not None:
-            if not connection.is_ready():
+            if not connection.is_ready() and now() < connection.session.expires:
                 return connection
             self._drop(address)  # its peer has closed it
         deadline = min(deadline, now() + self.connect_s)
         try:
             plain = socket.create_connection((address.host, address.port), left_s(deadline))
-            session = Session(Profile(client_id=self.client_id))
+            if self.secure is not None:
+                plain = self.secure(plain, address)
+            session = Session(Profile(client_id=self.client_id), self.handshake())
             connection = BlockingConnection(plain, session, deadline=deadline)
         except TimeoutError as error:
             raise DeadlineError("no connection in time", sent=False) from error
         except _FAILURES as error:
             raise PeerError(_reason(error), sent=False) from error
+        except KafkaError:  # of the handshake; the connection is closed already
+            raise
         except ProtocolError as error:
             raise DamagedAnswerError(f"connecting: {error}", sent=False) from error
         self._connections[address] = connection

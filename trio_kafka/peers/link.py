@@ -55,6 +55,7 @@ class Connection:
     endpoint: Endpoint
     socket: Socket
     session: Session
+    run_in_thread: Callable[[Callable[[], object]], Awaitable[object]]
 
     async def open(self) -> None:
         """Agree on versions and shake hands."""
@@ -90,6 +91,9 @@ class Connection:
             await self.socket.wait_readable()
             return None
         progress = self.session.received(count, trio.current_time())
+        while progress.work is not None:
+            result = await self.run_in_thread(progress.work.call)
+            progress = self.session.worked(result, trio.current_time())
         if progress.to_send:
             await send_all(self.socket, progress.to_send)
         return progress.response
@@ -229,7 +233,7 @@ class StreamLink:
             socket = await self.world.network.connect(endpoint.host, endpoint.port)
         else:
             socket = await self.open_socket(endpoint)
-        connection = Connection(endpoint, socket, self.session())
+        connection = Connection(endpoint, socket, self.session(), self.world.run_in_thread)
         try:
             await connection.open()
         except BaseException:

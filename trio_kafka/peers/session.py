@@ -9,7 +9,7 @@ with the time, sends what that returns, and closes the connection when `deadline
 when the session raises: a response that comes later would be taken for another one.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Final, NamedTuple, Protocol, TypeVar, cast
 
 from trio_kafka.attributes import frozen
@@ -39,11 +39,20 @@ class Step:
     version: int | None = None
 
 
-Handshake = Generator[Step, object, float]
-"""Yields steps, is sent their responses, and returns for how many seconds the session is valid."""
+@frozen
+class Work:
+    """A computation of several ms in a handshake. The shell makes it where nothing waits for it."""
+
+    call: Callable[[], object]
 
 
-def exchange(request: Request[A], version: int | None = None) -> Generator[Step, object, A]:
+Handshake = Generator[Step | Work, object, float]
+"""Yields steps, is sent their responses, and returns for how many seconds the session is valid.
+
+It may yield Work between them, and is sent its result."""
+
+
+def exchange(request: Request[A], version: int | None = None) -> Generator[Step | Work, object, A]:
     """Return the response of one step, for use with `yield from` in a handshake."""
     return cast("A", (yield Step(request, version)))
 
@@ -63,10 +72,14 @@ class Profile:
 
 
 class Progress(NamedTuple):
-    """Result of received bytes. to_send: bytes to send now. response: to the oldest request."""
+    """Result of received bytes.
+
+    to_send: bytes to send now. response: to the oldest request. work: pass its result to `worked`.
+    """
 
     to_send: bytes = b""
     response: object | None = None
+    work: Work | None = None
 
 
 _INCOMPLETE: Final = Progress()
@@ -99,7 +112,10 @@ class Session:
     def begin(self, *, deadline: float = float("inf")) -> bytes:
         """Return the first bytes to send. deadline: of all steps until the session is open."""
         self._opened_until = deadline
-        return self._request_of(next(self._steps))
+        first = next(self._steps)
+        if isinstance(first, Work):
+            raise TypeError("a handshake begins with a request")
+        return self._request_of(first)
 
     def version_of(self, request: type[object], at_most: int | None = None) -> int:
         """Return the version in which a request is sent.
@@ -151,12 +167,21 @@ class Session:
         if self.is_open:
             self._note_throttle(response, now)
             return Progress(response=response)
+        return self._go_on(response, now)
+
+    def worked(self, result: object, now: float) -> Progress:
+        """Take the result of the handshake's work. Raises what the handshake raises."""
+        return self._go_on(result, now)
+
+    def _go_on(self, result: object, now: float) -> Progress:
         try:
-            step = self._steps.send(response)
+            step = self._steps.send(result)
         except StopIteration as end:
             self.is_open = True
             self.expires = now + end.value
             return _INCOMPLETE
+        if isinstance(step, Work):
+            return Progress(work=step)
         return Progress(to_send=self._request_of(step))
 
     def _request_of(self, step: Step) -> bytes:

@@ -6,6 +6,7 @@ messages/ holds one module per API key, stored/ the contents of internal topics 
 __all__ = [
     "compiler",
     "errors",
+    "foreign",
     "headers",
     "json_data",
     "messages",

@@ -16,6 +16,7 @@ from trio_kafka.metadata.features import (
     bootstrap_features,
     default_level,
 )
+from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import METADATA_TOPIC, NodeId, TopicPartition
 from trio_kafka.raft.snapshot import BOOTSTRAP, write_snapshot
 from trio_kafka.raft.voters import Voter, VoterEndpoint, VoterSet
@@ -32,10 +33,12 @@ async def format_metadata(
     endpoints: Sequence[VoterEndpoint],
     now_ms: int,
     level: int = LATEST_LEVEL,
+    records: Sequence[MetadataRecord] = (),
 ) -> bool:
     """Format the metadata log in a log directory; return False if it existed already.
 
     directory_id: as in its meta.properties. endpoints: of this controller.
+    records: written behind the features, such as those of the first users.
     Raises KafkaError(INVALID_UPDATE_VERSION) for an unknown level; OSError.
     """
     features = bootstrap_features(level)
@@ -47,7 +50,7 @@ async def format_metadata(
     await write_snapshot(
         directory,
         BOOTSTRAP,
-        features,
+        [*features, *records],
         level=level,
         voters=voters,
         timestamp_ms=now_ms,

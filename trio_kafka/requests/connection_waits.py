@@ -57,6 +57,10 @@ class ConnectionWaits:
                 words = "nothing: it is closed as soon as its requests are answered"
                 on = Subject("listener", connection.listener.name)
                 return Wait(cause="change", words=words, on=on)
+            case MuteReason.UNAUTHENTICATED:
+                words = "the delay after a failed login, before it is closed"
+                on = Subject("listener", connection.listener.name)
+                return Wait(cause="time", words=words, on=on)
             case MuteReason.SENDING:
                 return client_wait(connection, self.now)
 

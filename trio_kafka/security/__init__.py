@@ -3,4 +3,4 @@
 Depends on no request and no part of the broker. `requests.context` asks the authorizer.
 """
 
-__all__ = ["acls", "authorizer", "operations", "principal", "resources"]
+__all__ = ["acls", "authorizer", "operations", "principal", "resources", "sasl", "tls", "tokens"]

@@ -102,6 +102,7 @@ class _NoSocket:
     key: int
     peer: Endpoint
     local: Endpoint
+    kept: int = 0
 
 
 class DirectClient:

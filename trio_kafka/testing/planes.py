@@ -1,6 +1,6 @@
 """A plane with a few handlers on any World: the part of a broker that plane tests need."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TypedDict, Unpack, cast
 
@@ -12,9 +12,11 @@ from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint, NodeId, code_of
 from trio_kafka.network.admission.limits import ConnectionLimits
+from trio_kafka.network.authentication.phase import Authentication
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.handlers import PlaneResources
+from trio_kafka.network.listener_tls import ListenerTls
 from trio_kafka.network.memory import MemoryPool
 from trio_kafka.network.plane import Plane
 from trio_kafka.network.processor import Processor
@@ -74,6 +76,8 @@ class PlaneOptions(TypedDict, total=False):
     threads: handler tasks; 8. queued: bound of the request channel; 500. opened: whether it accepts
     at once; yes. share_s: of the loop; 0.25 ms. memory: request memory in bytes; unbounded.
     protected: protected listeners. listener: None: one processor. more: additional listeners.
+    tls: of listeners, by name.
+    authentication: of the clients of all listeners; none.
     """
 
     threads: int
@@ -84,6 +88,8 @@ class PlaneOptions(TypedDict, total=False):
     memory: int | None
     protected: Sequence[str]
     more: Sequence[ListenerSettings]
+    tls: Mapping[str, ListenerTls]
+    authentication: Authentication
 
 
 @asynccontextmanager
@@ -116,6 +122,8 @@ async def running_plane(
         node=root,
         limits=limits,
         memory=None if memory is None else MemoryPool(memory, world.clock.elapsed),
+        tls=options.get("tls", {}),
+        authentication=lambda _: options.get("authentication"),
     )
     plane = Plane("data", resources)
     parts.planes.append(plane)

@@ -33,6 +33,7 @@ from trio_kafka.controls.controls import BlockingControls, Controls
 from trio_kafka.controls.faults.faults import described
 from trio_kafka.controls.topics import NOT_THERE
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.testing.kafka.access import Access
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop, NotReachedError, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import SimulatedMachine
@@ -47,7 +48,7 @@ _ARGUMENTS: Final = tuple(
     name for name in signature(running_broker).parameters if name not in ("name", "seed")
 )
 _SHARED: Final = frozenset({"topics"})  # arguments of a mark that a shared broker can take
-_SIMULATED: Final = frozenset({"settings", "topics", "plugins"})
+_SIMULATED: Final = frozenset({"settings", "topics", "plugins", "tls"})
 _CHANGED: Final = frozenset({*NOT_THERE, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.NON_EMPTY_GROUP})
 _FAILED: Final = pytest.StashKey[bool]()
 _SECTIONS: Final = pytest.StashKey[list[tuple[str, str]]]()  # titles and texts
@@ -139,7 +140,12 @@ class BrokersOfTests:
             )
         seed = self._seed(test.nodeid)
         settings = self._settings(arguments.get("settings"))
-        how = LifeSettings(settings=settings, plugins=arguments.get("plugins", ()), seed=seed)
+        how = LifeSettings(
+            settings=settings,
+            plugins=arguments.get("plugins", ()),
+            access=Access(tls=arguments.get("tls", False)),
+            seed=seed,
+        )
         machine = SimulatedMachine(universe=Universe(seed))
         async with kafka_in_loop(machine, how, arguments.get("topics", ())) as kafka:
             try:

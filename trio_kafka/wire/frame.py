@@ -17,6 +17,7 @@ from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ProtocolError
+from trio_kafka.protocol.foreign import spoken_protocol
 
 SMALL: Final = 64 << 10
 LARGE: Final = 1 << 20
@@ -38,11 +39,13 @@ class FrameLimits:
 
     whole: bytes of any frame. common: bytes of a frame of an API that declares no size.
     declared: returns the size that an API declares, by key, or 0.
+    least: bytes of the smallest frame.
     """
 
     whole: int
     common: int
     declared: Callable[[int], int]
+    least: int = LEAST
 
     @property
     def sure(self) -> int:
@@ -54,8 +57,10 @@ class FrameLimits:
 
         frame: what was received of it; without a key only `whole` applies.
         """
-        if not LEAST <= size <= self.whole:
-            raise FrameSizeError(f"frame of {size} bytes: want {LEAST} to {self.whole}")
+        if not self.least <= size <= self.whole:
+            protocol = spoken_protocol((size & 0xFFFFFFFF).to_bytes(4, "big"))
+            hint = "" if protocol is None else f"; the client speaks {protocol} on a plaintext port"
+            raise FrameSizeError(f"frame of {size} bytes: want {self.least} to {self.whole}{hint}")
         if size > self.common and len(frame) >= _NAMED:
             (key,) = _KEY(frame)
             limit = max(self.common, self.declared(key))
@@ -129,6 +134,7 @@ class Framer:
         "_frame",
         "_guess",
         "_largest",
+        "_least",
         "_small",
         "_start",
         "_sure",
@@ -139,11 +145,16 @@ class Framer:
         self._buffers = buffers
         self._small = buffers.kept_small
         self._largest = any_up_to(largest) if isinstance(largest, int) else largest
-        self._sure = self._largest.sure
+        self._sure, self._least = self._largest.sure, self._largest.least
         self.buffer: memoryview | None = None
         self._start = self._end = self._frame = 0
         # After a large frame, another one of that size is likely.
         self._guess = SMALL
+
+    def limit(self, largest: FrameLimits) -> None:
+        """Accept other frames from now on. A frame whose size was checked already stays."""
+        self._largest = largest
+        self._sure, self._least = largest.sure, largest.least
 
     def room(self) -> memoryview:
         """Return where to receive the next bytes; never empty, and not beyond a large frame.
@@ -186,7 +197,7 @@ class Framer:
                 return None
             view = self._small[-1]
             (size,) = _SIZE(view, 0)
-            if size + 4 == n and LEAST <= size <= SHORT and size <= self._sure:
+            if size + 4 == n and self._least <= size <= SHORT and size <= self._sure:
                 # Nearly always: exactly one frame.
                 return bytearray(view[4:n])
             self.buffer = self._small.pop()
@@ -196,7 +207,7 @@ class Framer:
         if have < 0:
             return None
         (size,) = _SIZE(view, start - 4)
-        if not LEAST <= size <= self._sure:
+        if not self._least <= size <= self._sure:
             self._largest.check(size, view[start : start + have])
         if have < size:
             return None

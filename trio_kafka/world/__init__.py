@@ -6,6 +6,7 @@ __all__ = [
     "descriptors",
     "in_memory",
     "machine_time",
+    "operator_files",
     "protocols",
     "real",
     "scheduling",

@@ -94,6 +94,21 @@ class Socket(Protocol):
         socket refers to pages of the file, which change if the file is cut and written again.
         """
 
+    @property
+    def beneath(self) -> "Socket":
+        """Socket of the world: itself, or what carries the bytes of a socket with TLS."""
+
+    @property
+    def more(self) -> bool:
+        """True if the last `receive_into` left bytes although the buffer had room.
+
+        Only after at least 64 KiB: a socket with TLS bounds the bytes that it decrypts in one turn.
+        """
+
+    @property
+    def kept(self) -> int:
+        """Bytes between the kernel and the caller; 0 without TLS."""
+
     def make_room(self, *, sending: int = 0, receiving: int = 0) -> None:
         """Set the sizes of the buffers, as far as the system allows; 0: unchanged.
 
@@ -257,7 +272,7 @@ class Child(Protocol):
 class Lease(Protocol):
     """Keeps bytes of a file readable, and its descriptor open, until released.
 
-    key: descriptor; -1: the file is in memory, and the lease is a `MemoryLease`; CLOSED once it is
+    key: descriptor; -1: the file is in memory, see `content`; CLOSED once it is
         released: sending or reading it then is OSError(EBADF), and never another file's bytes.
     """
 
@@ -272,15 +287,14 @@ class Lease(Protocol):
     async def read(self, start: int, limit: int) -> bytes:
         """Read up to `limit` bytes from `start` in a thread. Raises RangeCutError, OSError."""
 
+    def content(self, start: int, limit: int) -> bytes:
+        """Return up to `limit` bytes of the range at once, as `Socket.send_file_range` reads them.
+
+        Empty if another program has cut the file. Blocks on bytes that are not cached. OSError.
+        """
+
     def release(self) -> None:
         """Release. Idempotent. The last release of a closed file closes its descriptor."""
-
-
-class MemoryLease(Lease, Protocol):
-    """Lease on a file in memory."""
-
-    def content(self, start: int, limit: int) -> bytes:
-        """Return up to `limit` bytes of the range, without waiting."""
 
 
 class File(Protocol):

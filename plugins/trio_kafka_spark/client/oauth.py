@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from trio_kafka.config.jaas import Login
 from trio_kafka.strict_json import parse_json
 from trio_kafka_spark.client.errors import AuthenticationError, OptionError
-from trio_kafka_spark.client.jaas import OPTION, Login
 from trio_kafka_spark.client.options import KAFKA_OPTIONS
 from trio_kafka_spark.client.secret import Secret, resolve
-from trio_kafka_spark.client.security import Sasl, Tls
+from trio_kafka_spark.client.security import OPTION, Sasl, Tls
 
 URL: Final = "kafka.sasl.oauthbearer.token.endpoint.url"
 _LARGEST_ANSWER: Final = 1 << 20

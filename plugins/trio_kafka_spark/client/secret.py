@@ -13,11 +13,11 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import frozen
+from trio_kafka.config.jaas import HIDDEN
 from trio_kafka.config.properties import parse_properties
 from trio_kafka.config.setting import ConfigError
 from trio_kafka_spark.client.errors import OptionError
 
-HIDDEN: Final = "[hidden]"
 _VARIABLE: Final = re.compile(r"\$\{(env|file|directory):(?:([^}:]*):)?([^}:]*)\}")
 
 

@@ -9,19 +9,12 @@ from typing import Any, Final, Self
 from attrs import field
 
 from trio_kafka.attributes import frozen
+from trio_kafka.config.jaas import JaasError, Login, parse_jaas
+from trio_kafka.config.sasl import MODULES
 from trio_kafka_spark.client.errors import OptionError
-from trio_kafka_spark.client.jaas import Login, parse_jaas
 from trio_kafka_spark.client.secret import Secret
 
-PLAIN: Final = "PLAIN"
-SCRAM: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
-OAUTHBEARER: Final = "OAUTHBEARER"
-_MODULES: Final = {
-    PLAIN: "PlainLoginModule",
-    SCRAM[0]: "ScramLoginModule",
-    SCRAM[1]: "ScramLoginModule",
-    OAUTHBEARER: "OAuthBearerLoginModule",
-}
+OPTION: Final = "kafka.sasl.jaas.config"
 _OAUTH: Final = "org.apache.kafka.common.security.oauthbearer"
 _HANDLERS: Final = (
     "",
@@ -83,14 +76,16 @@ class Sasl:
 
     def login(self) -> Login:
         """The parsed JAAS line, for the mechanism in use. Raises OptionError: without secrets."""
-        option = "kafka.sasl.jaas.config"
+        module = MODULES[self.mechanism]
         if self.jaas is None:
-            raise OptionError(option, f"is missing: want a line for {_MODULES[self.mechanism]}")
-        login = parse_jaas(self.jaas.reveal())
-        module = _MODULES[self.mechanism]
+            raise OptionError(OPTION, f"is missing: want a line for {module}")
+        try:
+            login = parse_jaas(self.jaas.reveal())
+        except JaasError as error:
+            raise OptionError(OPTION, str(error)) from None
         if login.module != module:
             raise OptionError(
-                option, f"names {login.module}: sasl.mechanism {self.mechanism} needs {module}"
+                OPTION, f"names {login.module}: sasl.mechanism {self.mechanism} needs {module}"
             )
         return login
 
@@ -130,13 +125,13 @@ class Security:
 
 def _check(sasl: Sasl) -> None:
     option = "kafka.sasl.mechanism"
-    mechanisms = ", ".join(_MODULES)
+    mechanisms = ", ".join(MODULES)
     if sasl.mechanism in ("", "GSSAPI"):
         mechanism = (
             "GSSAPI (Kerberos), Kafka's default," if not sasl.mechanism else "GSSAPI (Kerberos)"
         )
         raise OptionError(option, f"{mechanism} is not supported: set one of {mechanisms}")
-    if sasl.mechanism not in _MODULES:
+    if sasl.mechanism not in MODULES:
         raise OptionError(option, f"{sasl.mechanism!r} is not supported: set one of {mechanisms}")
     if sasl.login_handler not in _HANDLERS:
         raise OptionError(

@@ -7,7 +7,6 @@ from typing import Final
 
 from tests.benchmarks import protocol
 from tests.benchmarks.bounds import times_other
-from tests.benchmarks.connection import connect
 from tests.benchmarks.figures import Figures
 from tests.benchmarks.rows.registry import Target, row
 from tests.benchmarks.text import text_like_logs
@@ -54,7 +53,7 @@ def produce(
         for number in range(partitions)
     ]
     sent = answered = 0
-    with connect(target.broker.address) as connection, target.meter() as meter:
+    with target.connect() as connection, target.meter() as meter:
         end = time.perf_counter() + target.seconds
         while True:
             more = time.perf_counter() < end and sent * len(batch) < target.limit
@@ -76,7 +75,7 @@ def fetch(target: Target, topic: str, batch: bytes, records: int, partitions: in
     first = watermarks(target.broker.bootstrap, topic)[0]
     offsets = [first] * partitions
     got = number = 0
-    with connect(target.broker.address) as connection, target.meter() as meter:
+    with target.connect() as connection, target.meter() as meter:
         end = time.perf_counter() + target.seconds
         while time.perf_counter() < end and got < target.limit:
             offset = offsets[number]

@@ -4,6 +4,7 @@ Each is declared with what its figures are held to; nothing else knows these bou
 """
 
 import os
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,20 +19,50 @@ from attrs import evolve, frozen
 
 from tests.benchmarks.bounds import Bound
 from tests.benchmarks.brokers import DELETE_DELAY_S, Broker
+from tests.benchmarks.connection import Connection
 from tests.benchmarks.figures import Figures, Meter
 from tests.benchmarks.page_cache import warm_page_cache
 from tests.benchmarks.server import Server
 from tests.benchmarks.topics import temporary_topic
+from trio_kafka.testing.processes import Address
+
+
+@frozen(kw_only=True)
+class Secured:
+    """A listener with TLS."""
+
+    address: Address
+    context: ssl.SSLContext
 
 
 @frozen(kw_only=True)
 class Target:
-    """One broker, and how much to ask of it in one run."""
+    """One broker, and how much to ask of it in one run. tls: where `connect` goes, if set."""
 
     broker: Broker
     seconds: float
     limit: int  # bytes
     directory: Path  # for brokers that the row starts
+    tls: Secured | None = None
+
+    def open(self) -> Connection:
+        """A connection; the caller closes its socket."""
+        if self.tls is None:
+            return Connection(self.broker.address)
+        return Connection(self.tls.address, tls=self.tls.context)
+
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """A connection for the block."""
+        connection = self.open()
+        try:
+            yield connection
+        finally:
+            connection.socket.close()
+
+    def over(self, tls: Secured) -> "Target":
+        """The same broker, by this listener."""
+        return evolve(self, tls=tls)
 
     def meter(self) -> Meter:
         return Meter(self.broker.server)
@@ -59,7 +90,7 @@ class Target:
             os.sync()
 
     @contextmanager
-    def fresh(self, *settings: str) -> "Iterator[Target]":
+    def fresh(self, *settings: str, port: int | None = None) -> "Iterator[Target]":
         """A broker of this kind that has served nobody yet. NotApplicableError.
 
         settings: NAME=VALUE, beside those of all.
@@ -68,7 +99,7 @@ class Target:
             raise NotApplicableError("it runs already")
         with (
             TemporaryDirectory(dir=self.directory) as directory,
-            self.broker.start(Path(directory), *settings) as started,
+            self.broker.start(Path(directory), *settings, port=port) as started,
         ):
             server = Server(started.process.pid)
             yield evolve(self, broker=Broker(self.broker.name, started.address, server))

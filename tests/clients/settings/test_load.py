@@ -37,7 +37,11 @@ def test_texts_and_values_of_python_are_read_alike():
         ({"linger.ms": None}, "linger.ms: None: want a value"),
         ({"linger.ms": object()}, "linger.ms: a object: want a text or a number"),
         ({"acks": "2"}, "acks: '2' is not one of all, -1, 0, 1"),
-        ({"security.protocol": "SSL"}, "security.protocol: SSL is not implemented yet"),
+        ({"security.protocol": "TLS"}, "security.protocol: 'TLS' is not one of"),
+        (
+            {"security.protocol": "SSL", "ssl.truststore.password": "x"},
+            "ssl.truststore.location: is missing",
+        ),
     ],
 )
 def test_wrong_setting_is_an_error_that_names_it(config, reason):
@@ -53,8 +57,8 @@ def test_client_without_bootstrap_addresses_is_an_error():
 
 
 def test_setting_without_effect_is_a_warning_with_the_reason():
-    with pytest.warns(SettingWarning, match="ssl.key.password has no effect: TLS and SASL"):
-        consumer_settings({**AT, "ssl.key.password": "x"})
+    with pytest.warns(SettingWarning, match="ssl.provider has no effect: it is about the Java"):
+        consumer_settings({**AT, "ssl.provider": "x"})
 
 
 def test_setting_with_effect_warns_of_nothing():

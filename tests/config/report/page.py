@@ -20,6 +20,7 @@ from trio_kafka.config.report.explain import (
 )
 from trio_kafka.config.rules import REJECTED
 from trio_kafka.config.setting import Setting, Update, settings_of
+from trio_kafka.config.tls import TlsBrokerSettings
 from trio_kafka.config.topic import TOPIC_SETTINGS
 from trio_kafka.config.trio_settings import TrioSettings
 from trio_kafka.config.unsupported import UNSUPPORTED_FIELDS, Support, tables
@@ -62,7 +63,8 @@ def document() -> str:
 
 
 def _lines() -> Iterator[str]:
-    own = settings_of(TrioSettings)
+    tls = settings_of(TlsBrokerSettings)  # Kafka's, though the others stand upon them
+    own = {n: setting for n, setting in settings_of(TrioSettings).items() if n not in tls}
     kafkas = {name: setting for name, setting in BROKER_SETTINGS.items() if name not in own}
     yield _HEAD
     yield from _section(

@@ -74,7 +74,7 @@ def test_the_explanation_of_a_setting_has_all_its_fields():
         (
             "listener.name.a.ssl.key.password",
             "support",
-            "is not supported yet: TLS is not implemented",
+            "is supported",
         ),
     ],
 )

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.trio_kafka_spark.client.certificates import authority, issued
+from trio_kafka.config.jaas import Login
 from trio_kafka_spark.client.errors import AuthenticationError, OptionError
-from trio_kafka_spark.client.jaas import Login
 from trio_kafka_spark.client.oauth import bearer_token, unsecured_token
 from trio_kafka_spark.client.secret import Secret
 from trio_kafka_spark.client.security import Sasl

@@ -10,7 +10,7 @@ from trio_kafka_spark.client.errors import AuthenticationError, OptionError
 from trio_kafka_spark.client.secret import Secret
 from trio_kafka_spark.client.security import Tls
 from trio_kafka_spark.client.settings import ClientSettings
-from trio_kafka_spark.client.tls import context_of, openssl_name
+from trio_kafka_spark.client.tls import context_of
 
 
 @pytest.fixture(scope="module")
@@ -113,20 +113,6 @@ def test_an_error_names_unusable_cipher_suites(ca: Identity) -> None:
         context_of(trusting(ca, ciphers=("TLS_NO_SUCH",)))
     with pytest.raises(OptionError, match=r"no suite is of the enabled protocols, TLSv1\.2"):
         context_of(trusting(ca, ciphers=("TLS_AES_256_GCM_SHA384",), protocols=("TLSv1.2",)))
-
-
-def test_standard_cipher_suite_names_are_translated_to_names_of_openssl() -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    for suite, name in {
-        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256": "ECDHE-ECDSA-AES128-SHA256",
-        "TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "DHE-RSA-CHACHA20-POLY1305",
-        "TLS_RSA_WITH_AES_128_GCM_SHA256": "AES128-GCM-SHA256",
-        "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA": "ECDHE-RSA-AES256-SHA",
-        "ECDHE-RSA-AES256-GCM-SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
-    }.items():
-        assert openssl_name(suite) == name
-        context.set_ciphers(name)
 
 
 def test_text_that_is_no_pem_is_refused_and_not_shown_in_the_error(ca: Identity) -> None:

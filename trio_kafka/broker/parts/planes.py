@@ -7,7 +7,9 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.broker.node import Node, Part, at_once
+from trio_kafka.broker.parts.authentication import ClientAuthentication
 from trio_kafka.broker.parts.connections import request_memory
+from trio_kafka.broker.tls_listeners import TlsListeners
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
@@ -99,6 +101,8 @@ def _make_plane(
         limits=node[ConnectionLimits],
         memory=request_memory(node.config, budget.elapsed),
         recent=node.config.trio_request_lives,
+        tls=node[TlsListeners].by_name,
+        authentication=node[ClientAuthentication].of,
     )
     return Plane(name, resources, node_id=node.config.node_id), group
 

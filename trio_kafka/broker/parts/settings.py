@@ -1,11 +1,14 @@
 """Settings in force as parts of the node: what follows them, and how clients change them."""
 
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Final
 
 from trio_kafka.broker.dynamic_listeners import DynamicListeners
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.node import Node, Part, at_once
 from trio_kafka.broker.storage import Storage
+from trio_kafka.broker.tls_listeners import TlsListeners
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
@@ -41,11 +44,20 @@ def _follow_directories(node: Node, config: BrokerConfig) -> None:
 
 
 def _make_changes(node: Node) -> ConfigAdmin:
+    @asynccontextmanager
+    async def prepared(changed: Mapping[str, str]) -> AsyncIterator[None]:
+        # The contexts of new listeners first: these accept as soon as they are served.
+        async with (
+            node[TlsListeners].prepared(changed),
+            node[DynamicListeners].prepared(changed),
+        ):
+            yield
+
     return ConfigAdmin(
         node.node_id,
         node[Controller],
         timeout_s=node.config.request_timeout_ms / 1000,
-        prepare=node[DynamicListeners].prepared,
+        prepare=prepared,
     )
 
 

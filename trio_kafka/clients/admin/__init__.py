@@ -80,6 +80,14 @@ if TYPE_CHECKING:
         TransactionDescription as TransactionDescription,
     )
     from trio_kafka.clients.admin.transactions import TransactionListing as TransactionListing
+    from trio_kafka.clients.admin.users import ScramCredentialInfo as ScramCredentialInfo
+    from trio_kafka.clients.admin.users import (
+        UserScramCredentialDeletion as UserScramCredentialDeletion,
+    )
+    from trio_kafka.clients.admin.users import (
+        UserScramCredentialUpsertion as UserScramCredentialUpsertion,
+    )
+    from trio_kafka.clients.admin.users import scram_upsertion as scram_upsertion
 
 # Imported on first use: messages take long to import.
 _NAMES: Final = {
@@ -165,6 +173,12 @@ _NAMES: Final = {
         "TransactionDescription",
         "TransactionListing",
     ),
+    "users": (
+        "ScramCredentialInfo",
+        "UserScramCredentialDeletion",
+        "UserScramCredentialUpsertion",
+        "scram_upsertion",
+    ),
 }
 
 __all__ = [
@@ -217,6 +231,7 @@ __all__ = [
     "ReplicaInfo",
     "ResourceType",
     "Results",
+    "ScramCredentialInfo",
     "TopicDescription",
     "TopicListing",
     "TopicPartitionInfo",
@@ -224,8 +239,11 @@ __all__ = [
     "TransactionDescription",
     "TransactionListing",
     "UpgradeType",
+    "UserScramCredentialDeletion",
+    "UserScramCredentialUpsertion",
     "for_timestamp",
     "quota_entity",
+    "scram_upsertion",
 ]
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         topic_descriptions,
         topics,
         transactions,
+        users,
     )
 else:
     from trio_kafka.clients.admin.calls.deferred import DeferredModule
@@ -46,6 +47,7 @@ else:
     topic_descriptions = DeferredModule("trio_kafka.clients.admin.topic_descriptions")
     topics = DeferredModule("trio_kafka.clients.admin.topics")
     transactions = DeferredModule("trio_kafka.clients.admin.transactions")
+    users = DeferredModule("trio_kafka.clients.admin.users")
 
 
 class AdminOperations:
@@ -74,6 +76,8 @@ class AdminOperations:
     describe_acls = Operation(acls.describe_acls)
     create_acls = Operation(acls.create_acls)
     delete_acls = Operation(acls.delete_acls)
+    describe_user_scram_credentials = Operation(users.describe_user_scram_credentials)
+    alter_user_scram_credentials = Operation(users.alter_user_scram_credentials)
     describe_client_quotas = Operation(quotas.describe_client_quotas)
     alter_client_quotas = Operation(quotas.alter_client_quotas)
 

@@ -7,6 +7,7 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.clients.errors import (
+    AuthenticationError,
     ClientError,
     ClosedError,
     NotKafkaError,
@@ -19,6 +20,7 @@ from trio_kafka.clients.errors import (
 from trio_kafka.errors import KafkaError, ProtocolError
 from trio_kafka.protocol.errors import EncodeError
 from trio_kafka.protocol.schema import message_of
+from trio_kafka.security.tls.errors import TlsCertificateError
 
 _NEVER: Final = float("inf")
 _KINDS: Final[dict[type[BaseException], type[ClientError]]] = {
@@ -60,6 +62,8 @@ def call_error(cause: BaseException | None, place: Place, doing: str, *, sent: b
         return ClosedError(f"{doing}: the client was closed", place=place, sent=sent)
     if isinstance(cause, KafkaError):
         return client_error(cause.code, f"{doing}: {cause.message}", place=place, sent=sent)
+    if isinstance(cause, TlsCertificateError) or isinstance(cause.__cause__, TlsCertificateError):
+        return AuthenticationError(f"{doing}: {cause}", place=place, sent=sent)
     reason = f"{doing}: {str(cause) or type(cause).__name__}"
     kind = next((kind for of, kind in _KINDS.items() if isinstance(cause, of)), RetriableError)
     return kind(reason, place=place, sent=sent)

@@ -10,7 +10,7 @@ of the time for which a connection may be idle.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import trio
 from attrs import field
@@ -39,6 +39,7 @@ class Connection:
     node: the broker's id, in metrics. limit: of the requests in flight.
     idle_s: time without a request after which it ends.
     changed: called after each response, and when requests may be sent again.
+    run_in_thread: makes long computations of the handshake.
     """
 
     socket: Socket
@@ -49,6 +50,7 @@ class Connection:
     limit: int
     idle_s: float
     changed: Callable[[], None]
+    run_in_thread: Callable[[Callable[[], object]], Awaitable[object]]
     is_open: bool = field(default=False, init=False)
     _in_flight: deque[Call] = field(factory=deque, init=False)
     _output: deque[tuple[Call, memoryview]] = field(factory=deque, init=False)
@@ -66,6 +68,9 @@ class Connection:
                 await self.socket.wait_readable()
                 continue
             progress = self.session.received(count, trio.current_time())
+            while progress.work is not None:
+                result = await self.run_in_thread(progress.work.call)
+                progress = self.session.worked(result, trio.current_time())
             if progress.to_send:
                 await send_all(self.socket, progress.to_send)
         self.is_open = True
@@ -78,10 +83,11 @@ class Connection:
     @property
     def has_room(self) -> bool:
         """True if a request may be sent now."""
+        now = trio.current_time()
         return (
             self.is_open
             and self.in_flight < self.limit
-            and self.session.not_before <= trio.current_time()
+            and self.session.not_before <= now < self.session.expires
         )
 
     def send(self, call: Call) -> None:
@@ -182,7 +188,9 @@ class Connection:
 
     def _set_deadline(self, now: float) -> None:
         deadline = self.session.deadline
-        self._scope.deadline = now + self.idle_s if deadline == float("inf") else deadline
+        if deadline == float("inf"):  # nothing is in flight
+            deadline = min(now + self.idle_s, self.session.expires)
+        self._scope.deadline = deadline
 
     def _close(self, cause: BaseException | None) -> None:
         self.is_open = False

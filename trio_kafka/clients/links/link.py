@@ -17,12 +17,16 @@ from trio_kafka.clients.links.calls import Call, call_error
 from trio_kafka.clients.links.connection import Connection
 from trio_kafka.clients.metrics.network import NetworkMetrics
 from trio_kafka.clients.settings.common import ClientSettings
+from trio_kafka.clients.settings.security import credentials
 from trio_kafka.errors import KafkaError, ProtocolError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.backoff import Backoff, Reconnection
-from trio_kafka.peers.session import Profile, Request, Session
+from trio_kafka.peers.sasl import log_in
+from trio_kafka.peers.session import Handshake, Profile, Request, Session
 from trio_kafka.protocol.schema import message_of
+from trio_kafka.security.tls.handshake import TlsOpener
+from trio_kafka.world.protocols import Socket
 from trio_kafka.world.world import World
 
 A = TypeVar("A")
@@ -35,7 +39,7 @@ class BrokerLink:
 
     node: id; a bootstrap address has a negative one. address: returns the present one, or None.
     limit: of the requests in flight. changed: called when requests may be sent that could not be
-    before, and after a failed connection.
+    before, and after a failed connection. tls: for the connections; None: without TLS.
     """
 
     node: int
@@ -45,6 +49,7 @@ class BrokerLink:
     metrics: NetworkMetrics
     limit: int
     changed: Callable[[], None]
+    tls: TlsOpener | None = None
     reconnection: Reconnection = field(init=False)
     _queue: deque[Call] = field(factory=deque, init=False)
     _connection: Connection | None = field(default=None, init=False)
@@ -182,15 +187,18 @@ class BrokerLink:
             await trio.lowlevel.checkpoint()
             raise OSError("the broker is not part of the cluster")
         sending, receiving = self.settings.send_buffer_bytes, self.settings.receive_buffer_bytes
-        socket = await self.world.network.connect(
+        socket: Socket = await self.world.network.connect(
             endpoint.host,
             endpoint.port,
             send_buffer=None if sending < 0 else sending,
             receive_buffer=None if receiving < 0 else receiving,
         )
+        if self.tls is not None:
+            socket = await self.tls.open(endpoint, socket)
         connection = Connection(
             socket=socket,
-            session=Session(Profile(client_id=self.settings.client_id)),
+            session=Session(Profile(client_id=self.settings.client_id), self._handshake()),
+            run_in_thread=self.world.run_in_thread,
             place=self.place,
             metrics=self.metrics,
             node=self.node,
@@ -204,6 +212,10 @@ class BrokerLink:
             socket.abort()
             raise
         return connection
+
+    def _handshake(self) -> Handshake | None:
+        known = credentials(self.settings)
+        return None if known is None else log_in(known, self.world.random_bytes)
 
     @property
     def _idle_s(self) -> float:

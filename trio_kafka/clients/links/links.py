@@ -10,8 +10,10 @@ from trio_kafka.attributes import define
 from trio_kafka.clients.links.link import BrokerLink
 from trio_kafka.clients.metrics.network import NetworkMetrics
 from trio_kafka.clients.settings.common import ClientSettings
+from trio_kafka.clients.settings.security import tls_settings
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.model import Endpoint
+from trio_kafka.security.tls.handshake import TlsOpener
 from trio_kafka.world.world import World
 
 
@@ -29,9 +31,21 @@ class BrokerLinks:
     metrics: NetworkMetrics
     limit: int = 5
     watchers: list[Callable[[], None]] = field(factory=list, init=False)
+    tls: TlsOpener | None = field(init=False)
     _links: dict[int, BrokerLink] = field(factory=dict, init=False)
     _new: list[BrokerLink] = field(factory=list, init=False)
     _opened: trio.Event = field(factory=trio.Event, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        tls = tls_settings(self.settings)
+        self.tls = None if tls is None else TlsOpener(self.world, tls)
+
+    async def load(self) -> None:
+        """Read what the connections need. Raises ConfigError."""
+        if self.tls is None:
+            await trio.lowlevel.checkpoint()
+        else:
+            await self.tls.load()
 
     def __getitem__(self, node: int) -> BrokerLink:
         """Return the link to a node; one that does not exist is an error of its calls."""
@@ -45,6 +59,7 @@ class BrokerLinks:
                 metrics=self.metrics,
                 limit=self.limit,
                 changed=self._changed,
+                tls=self.tls,
             )
             self._new.append(link)
             self._opened.set()

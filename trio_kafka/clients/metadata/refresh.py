@@ -15,6 +15,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.clients.dns import CANONICAL, canonical_bootstrap
 from trio_kafka.clients.errors import (
+    AuthenticationError,
     ClientError,
     Place,
     TimedOutError,
@@ -151,7 +152,7 @@ class Metadata:
     async def wait_topic(self, name: str, *, timeout_s: float) -> TopicMetadata:
         """Return a topic as soon as its partitions are known.
 
-        Raises TimedOutError, TopicError and AuthorizationError.
+        Raises TimedOutError, TopicError, AuthorizationError and AuthenticationError.
         """
         await trio.lowlevel.checkpoint()
         refreshes = self.cache.updates
@@ -163,12 +164,15 @@ class Metadata:
                         raise client_error(current.error, place=Place(topic=name))
                     if current.error:
                         self.request_refresh()
-                await self.wait_change()
+                await self._wait_authenticated_change()
             return topic
         raise self._no_metadata(name, timeout_s)
 
     async def wait_broker(self) -> int:
-        """Return a broker to ask, as soon as one is known that is not in its back-off."""
+        """Return a broker to ask, as soon as one is known that is not in its back-off.
+
+        Raises AuthenticationError.
+        """
         await trio.lowlevel.checkpoint()
         while True:
             node = self.links.least_loaded(self.cache.brokers, trio.current_time())
@@ -178,11 +182,20 @@ class Metadata:
                 await trio.sleep(self.settings.reconnect_backoff_ms / 1000)
             else:
                 self.request_refresh()
-                await self.wait_change()
+                await self._wait_authenticated_change()
 
     async def wait_change(self) -> None:
-        """Wait for the next change of the metadata."""
+        """Wait for the next change of the metadata, or the next failure to read them."""
         await self._changed.wait()
+
+    async def _wait_authenticated_change(self) -> None:
+        """Wait as `wait_change`; a client with wrong credentials does not wait for better ones.
+
+        Raises AuthenticationError.
+        """
+        await self.wait_change()
+        if isinstance(self.last_failure, AuthenticationError):
+            raise self.last_failure.again()
 
     def figures(self) -> Figures:
         """Return the figures of the metadata for the tree."""

@@ -7,12 +7,22 @@ Apache Kafka 4.4.0. Settings that are fields of no client have their reason in `
 from attrs import field
 
 from trio_kafka.attributes import frozen
-from trio_kafka.config.setting import REQUIRED, boolean, int32, int64, string, string_list
+from trio_kafka.config.jaas import parse_jaas
+from trio_kafka.config.setting import (
+    REQUIRED,
+    boolean,
+    int32,
+    int64,
+    password,
+    string,
+    string_list,
+)
+from trio_kafka.config.tls import TlsCommonSettings
 from trio_kafka.peers.backoff import Backoff
 
 
 @frozen(kw_only=True)
-class ClientSettings:
+class ClientSettings(TlsCommonSettings):
     """Settings of every client."""
 
     written: frozenset[str] = field(default=frozenset(), eq=False, repr=False)
@@ -32,6 +42,10 @@ class ClientSettings:
         "Protocol of the connections.",
         choices=("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT"),
         any_case=True,
+    )
+    sasl_mechanism: str = string("GSSAPI", "Mechanism by which the client proves its user.")
+    sasl_jaas_config: str | None = password(
+        None, "The login of the client, in JAAS form.", check=parse_jaas
     )
     metadata_max_age_ms: int = int64(
         300000, "Age at which metadata are refreshed without another reason.", low=0

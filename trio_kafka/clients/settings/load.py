@@ -9,6 +9,7 @@ from trio_kafka.clients.settings.admin import AdminSettings
 from trio_kafka.clients.settings.common import ClientSettings
 from trio_kafka.clients.settings.consumer import ConsumerSettings, check_consumer
 from trio_kafka.clients.settings.producer import ProducerSettings, check_producer
+from trio_kafka.clients.settings.security import check_security
 from trio_kafka.clients.settings.without_effect import WITHOUT_EFFECT
 from trio_kafka.config.setting import ConfigError, Setting, declared_settings
 from trio_kafka.config.values import Value, show
@@ -66,9 +67,7 @@ def load_settings(cls: type[S], config: Mapping[str, object]) -> S:
             raise ConfigError(name, f"is required: {setting.doc}")
     make: Callable[..., S] = cls
     settings = make(written=frozenset(config), **values)
-    if settings.security_protocol.upper() != "PLAINTEXT":
-        reason = f"{settings.security_protocol} is not implemented yet: want PLAINTEXT"
-        raise ConfigError("security.protocol", reason)
+    check_security(settings)
     return settings
 
 

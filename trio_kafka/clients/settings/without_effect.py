@@ -9,15 +9,15 @@ from typing import Final
 _OBJECTS: Final = "pass the function itself to the call that opens the client"
 _METRICS: Final = "`metrics()` of a client returns them, and brokers get them by telemetry"
 _REASONS: Final[Mapping[str, str]] = {
-    "TLS and SASL are not implemented yet": """
-        sasl.client.callback.handler.class sasl.jaas.config sasl.kerberos.kinit.cmd
+    "Kerberos and OAUTHBEARER are not implemented yet": """
+        sasl.client.callback.handler.class sasl.kerberos.kinit.cmd
         sasl.kerberos.min.time.before.relogin sasl.kerberos.service.name
         sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor
         sasl.login.callback.handler.class sasl.login.class sasl.login.connect.timeout.ms
         sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds
         sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor
         sasl.login.refresh.window.jitter sasl.login.retry.backoff.max.ms
-        sasl.login.retry.backoff.ms sasl.mechanism sasl.oauthbearer.allow.unverified.audience
+        sasl.login.retry.backoff.ms sasl.oauthbearer.allow.unverified.audience
         sasl.oauthbearer.allow.unverified.issuer sasl.oauthbearer.assertion.algorithm
         sasl.oauthbearer.assertion.claim.aud sasl.oauthbearer.assertion.claim.exp.seconds
         sasl.oauthbearer.assertion.claim.iss sasl.oauthbearer.assertion.claim.jti.include
@@ -32,12 +32,11 @@ _REASONS: Final[Mapping[str, str]] = {
         sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
         sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class
         sasl.oauthbearer.scope sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
-        sasl.oauthbearer.token.endpoint.url security.providers ssl.cipher.suites
-        ssl.enabled.protocols ssl.endpoint.identification.algorithm ssl.engine.factory.class
-        ssl.key.password ssl.keymanager.algorithm ssl.keystore.certificate.chain ssl.keystore.key
-        ssl.keystore.location ssl.keystore.password ssl.keystore.type ssl.protocol ssl.provider
-        ssl.secure.random.implementation ssl.trustmanager.algorithm ssl.truststore.certificates
-        ssl.truststore.location ssl.truststore.password ssl.truststore.type
+        sasl.oauthbearer.token.endpoint.url
+    """,
+    "it is about the Java runtime": """
+        security.providers ssl.engine.factory.class ssl.keymanager.algorithm ssl.provider
+        ssl.secure.random.implementation ssl.trustmanager.algorithm
     """,
     _METRICS: """
         metric.reporters metrics.recording.level

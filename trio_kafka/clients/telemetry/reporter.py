@@ -66,8 +66,8 @@ class TelemetryReporter:
         }
 
     async def _step(self) -> None:
-        node = await self.metadata.wait_broker()
         try:
+            node = await self.metadata.wait_broker()
             state = self.machine.begin()
             if state is State.SUBSCRIPTION_IN_PROGRESS:
                 await self._subscribe(node)

@@ -12,6 +12,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.network.reasons import CloseReason
 from trio_kafka.quotas.connection import ListenerAccount, address_of
+from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.world.protocols import Socket
 
 
@@ -40,12 +41,14 @@ class SlotHolder(Protocol):
 class Slot:
     """Slot of one socket.
 
+    principal: of the client, as far as its socket knows it by a certificate.
     since, wait_s: when it arrived, and how long it must wait before it may enter.
     entered: it counts as a connection. connection: made of it by a processor, while that is open.
     """
 
     socket: Socket
     holder: SlotHolder
+    principal: Principal = field(default=NOBODY, init=False)
     address: str = field(init=False)
     since: float = field(factory=trio.current_time, init=False)
     wait_s: float = field(default=0.0, init=False)

@@ -208,6 +208,8 @@ class Exchange:
 class _NoSocket:
     """Addresses of a connection without a socket."""
 
+    kept = 0
+
     def __init__(self, peer: Endpoint) -> None:
         self.key = -1
         self.peer = peer

@@ -92,6 +92,17 @@ class KafkaInLoop:
         """Address for clients, as host:port; the same after a restart. Raises NotRunningError."""
         return self.broker.bootstrap
 
+    def client_config(
+        self, user: str | None = None, *, client: str = "confluent_kafka"
+    ) -> dict[str, Any]:
+        """Return the settings with which a client reaches the broker, its address among them.
+
+        user: whom the client's certificate names; needs `tls=True`.
+        client: the library: confluent_kafka, aiokafka, kafka_python or trio_kafka.
+        Raises ValueError for an unknown library, or a user that cannot be. NotRunningError.
+        """
+        return self._lives.how.access.client_config(self.bootstrap, user, client=client)
+
     async def look(self, read: Callable[[RunningBroker], T]) -> T:
         """Return what a plain function reads from the running broker, called in its loop."""
         await trio.lowlevel.checkpoint()

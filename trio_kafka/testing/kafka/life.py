@@ -14,6 +14,7 @@ from trio_kafka.config.load import load, options
 from trio_kafka.errors import only_leaf
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.requests.registry import Registry, installed_apis
+from trio_kafka.testing.kafka.access import Access
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.older import OlderFeatures, older_apis
 from trio_kafka.testing.kafka.releases import Release
@@ -42,6 +43,7 @@ class LifeSettings:
     settings: by Kafka's names, above `QUICK`. port: of the first listener; 0: a free one, kept over
         restarts. plugins: only these; None: the installed ones. apis: None: the installed ones.
     release: of Kafka, which the broker acts as; None: the newest. seed: of fault rules.
+    access: how clients reach it.
     """
 
     settings: Mapping[str, str] = field(factory=dict)
@@ -50,6 +52,7 @@ class LifeSettings:
     apis: Registry | None = None
     release: Release | None = None
     seed: object = 0
+    access: Access = field(factory=Access)
     stop_s: float = 10.0
 
 
@@ -142,9 +145,10 @@ class Lives:
 
     async def _live(self, *, task_status: trio.TaskStatus[Life]) -> None:
         texts = {
-            "listeners": f"PLAINTEXT://{_HOST}:{self._port}",
+            "listeners": f"{self.how.access.protocol}://{_HOST}:{self._port}",
             "log.dirs": self.machine.data,
             **QUICK,
+            **self.how.access.broker_settings(),
             **self.how.settings,
         }
         config = load(options(f"{name}={text}" for name, text in texts.items())).config

@@ -3,16 +3,13 @@
 import os
 import socket
 import struct
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import trio
 
 from trio_kafka.model import Endpoint
 from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.protocols import CLOSED, Buffer, Lease, RangeCutError
-
-if TYPE_CHECKING:
-    from trio_kafka.world.protocols import MemoryLease
 
 _MORE: Final = socket.MSG_MORE
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER of 0 s
@@ -36,6 +33,9 @@ class RealSocket:
 
     __slots__ = ("_descriptors", "_send", "_sock", "key", "local", "peer", "receive_into", "send")
 
+    more = False
+    kept = 0
+
     def __init__(self, sock: socket.socket, peer: Endpoint, descriptors: Descriptors) -> None:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -49,6 +49,10 @@ class RealSocket:
         self._descriptors = descriptors
         descriptors.sockets += 1
 
+    @property
+    def beneath(self) -> "RealSocket":
+        return self
+
     def send_more(self, data: Buffer) -> int:
         return self._send(data, _MORE)
 
@@ -56,7 +60,7 @@ class RealSocket:
         if lease.cut:
             raise RangeCutError
         if lease.key == _IN_MEMORY:
-            return self._send(cast("MemoryLease", lease).content(start, limit))
+            return self._send(lease.content(start, limit))
         sent = os.sendfile(self.key, lease.key, start, min(limit, lease.end - start))
         if sent == 0:  # another program has cut the file
             raise RangeCutError

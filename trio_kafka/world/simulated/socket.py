@@ -93,6 +93,18 @@ class MemorySocket:
             mask |= WRITE
         return mask
 
+    @property
+    def beneath(self) -> "MemorySocket":
+        return self
+
+    @property
+    def more(self) -> bool:
+        return False
+
+    @property
+    def kept(self) -> int:
+        return 0
+
     def room(self) -> int:
         """Return how many bytes the peer may still send."""
         taken = len(self._unread) + self.under_way + len(self.other.held)

@@ -14,10 +14,8 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import frozen
-from trio_kafka_spark.client.errors import OptionError
-from trio_kafka_spark.client.secret import HIDDEN
 
-OPTION: Final = "kafka.sasl.jaas.config"
+HIDDEN: Final = "[hidden]"
 _FLAGS: Final = ("required", "requisite", "sufficient", "optional")
 _TOKEN: Final = re.compile(
     r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/)
@@ -45,6 +43,10 @@ _PACKAGES: Final = {
 _KERBEROS: Final = "Krb5LoginModule"
 
 
+class JaasError(ValueError):
+    """A line that is malformed, or names no login module that is known here."""
+
+
 @frozen
 class Login:
     """A parsed line: the module's plain class name, and its options."""
@@ -53,50 +55,54 @@ class Login:
     options: Mapping[str, str] = field(repr=lambda _: HIDDEN)
 
     def need(self, name: str) -> str:
-        """Return the value of a login option. Raises OptionError if it is missing."""
+        """Return the value of a login option. Raises JaasError if it is missing."""
         value = self.options.get(name)
         if value is None:
-            raise OptionError(OPTION, f'{self.module} needs {name}="..."')
+            raise JaasError(f'{self.module} needs {name}="..."')
         return value
 
 
 def parse_jaas(line: str) -> Login:
-    """The one entry of a line. Raises OptionError, which quotes nothing but the module's name."""
+    """Return the one entry of a line. Raises JaasError, which quotes only the module's name."""
     tokens = list(_tokens(line))
     if not tokens:
-        raise OptionError(OPTION, "is empty: want MODULE required NAME=VALUE ...;")
+        raise JaasError("is empty: want MODULE required NAME=VALUE ...;")
     (_, module), *rest = tokens
     name = _module(module)
     if not rest or rest[0][1].lower() not in _FLAGS:
-        raise OptionError(OPTION, f"no control flag follows {name}: want one of {_FLAGS}")
+        raise JaasError(f"no control flag follows {name}: want one of {_FLAGS}")
     options: dict[str, str] = {}
     position = 1
     while position < len(rest) and rest[position] != ("mark", ";"):
         kinds = tuple(kind for kind, _ in rest[position : position + 3])
         if kinds[:1] != ("word",) or rest[position + 1 : position + 2] != [("mark", "=")]:
-            raise OptionError(OPTION, f"option {len(options) + 1} of {name} is not NAME=VALUE")
+            raise JaasError(f"option {len(options) + 1} of {name} is not NAME=VALUE")
         if len(kinds) < 3 or kinds[2] == "mark":
-            raise OptionError(OPTION, f"option {len(options) + 1} of {name} has no value")
+            raise JaasError(f"option {len(options) + 1} of {name} has no value")
         options[rest[position][1]] = rest[position + 2][1]
         position += 3
     if position >= len(rest):
-        raise OptionError(OPTION, f"no semicolon ends the entry of {name}")
+        raise JaasError(f"no semicolon ends the entry of {name}")
     if position + 1 < len(rest):
-        raise OptionError(OPTION, f"more stands behind the entry of {name}: want one entry")
+        raise JaasError(f"more stands behind the entry of {name}: want one entry")
     return Login(name, options)
 
 
+def login_line(mechanism: str, username: str, password: str) -> str:
+    """Return the line of a client that logs in by PLAIN, or by SCRAM."""
+    name = "PlainLoginModule" if mechanism == "PLAIN" else "ScramLoginModule"
+    values = (text.replace("\\", "\\\\").replace('"', '\\"') for text in (username, password))
+    quoted = 'username="{}" password="{}"'.format(*values)
+    return f"{_PACKAGES[name]}.{name} required {quoted};"
+
+
 def _module(module: str) -> str:
-    """The plain name of a login module that is known."""
+    """Return the plain name of a login module that is known."""
     package, _, name = module.rpartition(".")
     if name == _KERBEROS:
-        raise OptionError(
-            OPTION, f"{name} (Kerberos) is not supported: want one of {_module_names()}"
-        )
+        raise JaasError(f"{name} (Kerberos) is not supported: want one of {_module_names()}")
     if not re.fullmatch(r"[A-Za-z_$][\w$]*", name) or _PACKAGES.get(name) != package:
-        raise OptionError(
-            OPTION, f"begins with no known login module: want one of {_module_names()}"
-        )
+        raise JaasError(f"begins with no known login module: want one of {_module_names()}")
     return name
 
 
@@ -109,7 +115,7 @@ def _tokens(line: str) -> Iterator[tuple[str, str]]:
     while position < len(line):
         match = _TOKEN.match(line, position)
         if match is None:
-            raise OptionError(OPTION, f"character {position + 1} begins a string that never ends")
+            raise JaasError(f"character {position + 1} begins a string that never ends")
         position = match.end()
         kind = match.lastgroup or ""
         if kind in ("double", "single"):

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka_spark.client.errors import OptionError
-from trio_kafka_spark.client.jaas import Login, parse_jaas
+from trio_kafka.config.jaas import JaasError, Login, login_line, parse_jaas
 
 PACKAGE = "org.apache.kafka.common.security"
 PLAIN = f"{PACKAGE}.plain.PlainLoginModule"
@@ -50,7 +49,7 @@ def test_a_malformed_jaas_line_never_shows_its_password(rest: str) -> None:
 
     try:
         shown = repr(parse_jaas(line))
-    except OptionError as error:
+    except JaasError as error:
         shown = str(error)
 
     assert "PlainLoginModule" in shown or "never ends" in shown
@@ -78,7 +77,7 @@ def test_a_malformed_jaas_line_never_shows_its_password(rest: str) -> None:
     ],
 )
 def test_a_malformed_jaas_line_is_refused_with_the_reason(line: str, message: str) -> None:
-    with pytest.raises(OptionError, match=message) as caught:
+    with pytest.raises(JaasError, match=message) as caught:
         parse_jaas(line)
 
     assert "s3cret" not in str(caught.value)
@@ -90,9 +89,19 @@ def test_escapes_in_a_jaas_line_are_parsed_as_in_java() -> None:
     assert parse_jaas(line).options == {"a": '\t\n"\\A\x07x'}
 
 
+@given(st.text(st.characters(exclude_characters="\n")), st.sampled_from(["PLAIN", "SCRAM-SHA-256"]))
+def test_the_login_line_of_a_client_is_parsed_to_its_name_and_password(
+    text: str, mechanism: str
+) -> None:
+    login = parse_jaas(login_line(mechanism, text, f"{text}!"))
+
+    assert login.options == {"username": text, "password": f"{text}!"}
+    assert login.module == ("PlainLoginModule" if mechanism == "PLAIN" else "ScramLoginModule")
+
+
 def test_an_error_names_a_missing_option_of_a_login_module() -> None:
     login = parse_jaas(f'{PLAIN} required username="u";')
 
     assert login.need("username") == "u"
-    with pytest.raises(OptionError, match="PlainLoginModule needs password="):
+    with pytest.raises(JaasError, match="PlainLoginModule needs password="):
         login.need("password")

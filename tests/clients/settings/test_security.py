@@ -1,0 +1,57 @@
+"""Credentials of a client, from its settings."""
+
+import pytest
+
+from trio_kafka.clients.settings.load import admin_settings
+from trio_kafka.clients.settings.security import credentials
+from trio_kafka.config.setting import ConfigError
+
+PACKAGE = "org.apache.kafka.common.security"
+PLAIN = f'{PACKAGE}.plain.PlainLoginModule required username="ann" password="s3cret";'
+SCRAM = f'{PACKAGE}.scram.ScramLoginModule required username="ann" password="s3cret";'
+BASE = {"bootstrap.servers": "h:1", "security.protocol": "sasl_plaintext"}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "line"), [("PLAIN", PLAIN), ("plain", PLAIN), ("SCRAM-SHA-512", SCRAM)]
+)
+def test_mechanism_and_login_line_are_the_credentials(mechanism: str, line: str) -> None:
+    settings = admin_settings({**BASE, "sasl.mechanism": mechanism, "sasl.jaas.config": line})
+
+    known = credentials(settings)
+
+    assert known is not None
+    assert (known.mechanism, known.username) == (mechanism.upper(), "ann")
+    assert known.password == "s3cret"
+    assert "s3cret" not in repr(known)
+
+
+def test_a_client_without_sasl_has_no_credentials() -> None:
+    assert credentials(admin_settings({"bootstrap.servers": "h:1"})) is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"security.protocol": "SSL", "ssl.keystore.password": "x"},
+            r"^ssl\.keystore\.location: is missing",
+        ),
+        ({}, r"^sasl\.mechanism: GSSAPI .Kerberos. is not supported: want one of PLAIN"),
+        ({"sasl.mechanism": "OAUTHBEARER"}, r"^sasl\.mechanism: OAUTHBEARER is not supported"),
+        ({"sasl.mechanism": "PLAIN"}, r"^sasl\.jaas\.config: is not set: want PlainLoginModule"),
+        ({"sasl.mechanism": "PLAIN", "sasl.jaas.config": SCRAM}, "PLAIN needs PlainLoginModule"),
+        ({"sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN[:-2]}, "never ends"),
+        (
+            {"sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN.replace("username", "name")},
+            "PlainLoginModule needs username",
+        ),
+    ],
+)
+def test_settings_that_no_connection_can_be_opened_with_are_refused(
+    settings: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        admin_settings({**BASE, **settings})
+
+    assert "s3cret" not in str(caught.value)

@@ -1,0 +1,87 @@
+"""Which SCRAM credentials can be stored and removed, and what is written of them."""
+
+from attrs import evolve
+
+from tests.controller.kit import image_of
+from trio_kafka.controller.scram import ScramChange, ScramUpsertion, alter_scram
+from trio_kafka.errors import ErrorCode
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.protocol.stored.metadata.security import (
+    RemoveUserScramCredentialRecord,
+    UserScramCredentialRecord,
+)
+from trio_kafka.security.sasl.scram import SHA_256, SHA_512, credential_of
+
+PUT = ScramUpsertion(salt=b"salt", salted_password=b"salted", iterations=4096)
+
+
+def image(*known: tuple[str, int]) -> MetadataImage:
+    made = image_of()
+    records = {key: UserScramCredentialRecord(name=key[0], mechanism=key[1]) for key in known}
+    return evolve(made, scram=made.scram.updated(records))
+
+
+def outcome(
+    before: MetadataImage, *changes: ScramChange
+) -> tuple[dict[str, ErrorCode | None], list[object]]:
+    """Errors by user, and the records."""
+    decision = alter_scram(before, changes)
+    records = [record for record in decision.records if record is not None]
+    errors = {user: error and error.code for user, error in decision.result.items()}
+    return errors, records
+
+
+def test_keys_are_stored_and_the_salted_password_is_not() -> None:
+    errors, records = outcome(image(), ScramChange("ann", 1, PUT), ScramChange("ann", 2, PUT))
+
+    expected = []
+    for mechanism in (SHA_256, SHA_512):
+        known = credential_of(mechanism, b"salted", salt=b"salt", iterations=4096)
+        keys = known.stored_key, known.server_key
+        expected.append(UserScramCredentialRecord("ann", mechanism.number, b"salt", *keys, 4096))
+    assert errors == {"ann": None}
+    assert records == expected
+    assert "salted" not in repr(records)
+
+
+def test_a_known_credential_is_removed_and_an_unknown_one_is_an_error() -> None:
+    errors, records = outcome(
+        image(("ann", 1), ("bob", 1)), ScramChange("ann", 1), ScramChange("bob", 2)
+    )
+
+    assert errors == {"ann": None, "bob": ErrorCode.RESOURCE_NOT_FOUND}
+    assert records == [RemoveUserScramCredentialRecord(name="ann", mechanism=1)]
+
+
+def test_invalid_changes_have_the_error_of_kafka() -> None:
+    few, many = evolve(PUT, iterations=4095), evolve(PUT, iterations=16385)
+    unacceptable = ErrorCode.UNACCEPTABLE_CREDENTIAL
+
+    assert outcome(image(), ScramChange("", 1, PUT)) == ({"": unacceptable}, [])
+    assert outcome(image(), ScramChange("a", 1, few)) == ({"a": unacceptable}, [])
+    assert outcome(image(), ScramChange("a", 2, many)) == ({"a": unacceptable}, [])
+    for number in (0, 3, -1):
+        error = {"a": ErrorCode.UNSUPPORTED_SASL_MECHANISM}
+        assert outcome(image(), ScramChange("a", number, PUT)) == (error, [])
+
+
+def test_an_error_of_one_change_rejects_all_changes_of_its_user_and_no_other() -> None:
+    errors, records = outcome(
+        image(),
+        ScramChange("ann", 1, PUT),
+        ScramChange("bob", 1, PUT),
+        ScramChange("ann", 2, evolve(PUT, iterations=1)),
+    )
+
+    assert errors == {"ann": ErrorCode.UNACCEPTABLE_CREDENTIAL, "bob": None}
+    assert [getattr(record, "name", None) for record in records] == ["bob"]
+
+
+def test_a_credential_cannot_be_changed_twice_in_one_request() -> None:
+    twice = ScramChange("ann", 1), ScramChange("ann", 1, PUT)
+
+    assert outcome(image(("ann", 1)), *twice) == ({"ann": ErrorCode.DUPLICATE_RESOURCE}, [])
+
+
+def test_the_text_of_a_change_hides_its_secrets() -> None:
+    assert "salt" not in repr(ScramChange("ann", 1, PUT)).replace("salted_password", "")

@@ -1,0 +1,1 @@
+"""`trio-kafka cert`: certificates for development."""

@@ -1,0 +1,1 @@
+"""`trio-kafka user`: users of SCRAM. `passwords` reads a password without showing it."""

@@ -1,0 +1,3 @@
+"""Authentication: the phase of a connection before its first request."""
+
+__all__ = ["failures", "phase", "sasl_authenticator", "sasl_frames"]

@@ -1,0 +1,149 @@
+"""The phase of authentication of one processor: performs the steps of its authenticators."""
+
+from collections.abc import Callable
+
+from attrs import field
+
+from trio_kafka.attributes import define, frozen
+from trio_kafka.errors import ProtocolError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.tree import Figures
+from trio_kafka.network.authentication.failures import FailedAuthentications
+from trio_kafka.network.authenticator import Authenticator, Step
+from trio_kafka.network.connection import Connection
+from trio_kafka.network.reasons import CloseReason
+from trio_kafka.network.sending import AnswerSender
+from trio_kafka.scheduling.loop_budget import LoopBudget
+from trio_kafka.wire.frame import Frame, FrameLimits
+
+_logger = get_logger(__name__)
+
+
+@frozen(kw_only=True)
+class Authentication:
+    """How the connections of one listener are authenticated.
+
+    begin: makes an authenticator. largest: bytes of a frame before that
+        (`sasl.server.max.receive.size`). delay_s: before a failed connection is closed.
+    """
+
+    begin: Callable[[], Authenticator] = field(repr=False)  # it knows passwords
+    largest: int
+    delay_s: float
+
+
+@define(eq=False)
+class AuthenticationCounts:
+    """Counters of one processor, as in Kafka's socket-server-metrics."""
+
+    succeeded: int = 0
+    failed: int = 0
+    renewed: int = 0
+    failed_renewals: int = 0
+    expired: int = 0
+
+
+@define(eq=False)
+class AuthenticationPhase:
+    """Authentication of one processor's connections.
+
+    whole: limits of the frames of an authenticated client. queue: has a connection received from.
+    """
+
+    _authentication: Authentication
+    _sender: AnswerSender
+    _budget: LoopBudget
+    _queue: Callable[[Connection], None] = field(kw_only=True)
+    _whole: FrameLimits = field(kw_only=True)
+    counts: AuthenticationCounts = field(factory=AuthenticationCounts, init=False)
+    failures: FailedAuthentications = field(init=False)
+    _first: FrameLimits = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        largest = self._authentication.largest
+        self.failures = FailedAuthentications(self._sender, self._authentication.delay_s)
+        # A token without a header may be empty.
+        self._first = FrameLimits(whole=largest, common=largest, declared=lambda _: 0, least=0)
+
+    def begin(self, connection: Connection) -> None:
+        """Let a new connection authenticate."""
+        connection.authenticator = self._authentication.begin()
+        connection.framer.limit(self._first)
+
+    def admit(self, connection: Connection, frame: Frame) -> bool:
+        """Return whether a frame is a request to serve; otherwise it is dealt with here."""
+        authenticator = connection.authenticator
+        if authenticator is None:
+            return True
+        was_renewing = authenticator.is_renewing
+        try:
+            step = authenticator.take(frame, self._budget.elapsed())
+        except ProtocolError as error:
+            connection.framer.done()
+            self._note_failure(connection, str(error), is_renewal=was_renewing)
+            self._sender.end(connection, CloseReason.UNAUTHENTICATED, str(error))
+            return False
+        if step.passes:
+            return True
+        connection.framer.done()
+        if step.is_expired:
+            self.counts.expired += 1
+            self._sender.end(connection, CloseReason.EXPIRED)
+        elif step.failure is not None:
+            is_renewal = authenticator.is_renewing
+            self._note_failure(connection, step.failure, is_renewal=is_renewal)
+            self.failures.add(connection, step.answer, step.failure)
+        else:
+            self._go_on(connection, authenticator, step, is_renewal=was_renewing)
+        return False
+
+    def _go_on(
+        self,
+        connection: Connection,
+        authenticator: Authenticator,
+        step: Step,
+        *,
+        is_renewal: bool,
+    ) -> None:
+        if step.principal is not None:
+            connection.principal = step.principal
+            connection.framer.limit(self._whole)
+            if step.is_last:
+                connection.authenticator = None
+            if is_renewal:
+                self.counts.renewed += 1
+            else:
+                self.counts.succeeded += 1
+        elif authenticator.is_renewing:
+            connection.framer.limit(self._first)
+        if step.answer is not None:
+            self._sender.send_now(connection, step.answer)
+        if not (connection.closed or connection.muted):
+            self._queue(connection)
+
+    def _note_failure(self, connection: Connection, reason: str, *, is_renewal: bool) -> None:
+        if is_renewal:
+            self.counts.failed_renewals += 1
+        else:
+            self.counts.failed += 1
+        authenticator = connection.authenticator
+        _logger.warning(
+            "authentication failed",
+            peer=str(connection.peer),
+            listener=connection.listener.name,
+            mechanism=None if authenticator is None else authenticator.mechanism,
+            renewal=is_renewal,
+            reason=reason,
+        )
+
+    def figures(self) -> Figures:
+        """Return figures for the tree."""
+        counts = self.counts
+        return {
+            "succeeded": counts.succeeded,
+            "failed": counts.failed,
+            "renewed": counts.renewed,
+            "failed_renewals": counts.failed_renewals,
+            "expired": counts.expired,
+            "closing": len(self.failures),
+        }

@@ -1,0 +1,50 @@
+"""Authenticator: decides what becomes of each frame until a connection may ask anything.
+
+Without I/O and without a clock. A connection of a listener without authentication has none.
+"""
+
+from typing import Final, Protocol
+
+from trio_kafka.attributes import frozen
+from trio_kafka.security.principal import Principal
+from trio_kafka.wire.frame import Frame
+
+
+@frozen(kw_only=True)
+class Step:
+    """What to do about a frame.
+
+    passes: it is a request like any other. answer: bytes to send.
+    principal: set when the client is authenticated.
+    is_last: the connection needs no authenticator from now on.
+    failure: reason for the log, without credentials: after a delay the answer is sent, if there is
+        one, and the connection is closed.
+    is_expired: the session has ended; the connection is closed without an answer.
+    """
+
+    passes: bool = False
+    answer: bytes | None = None
+    principal: Principal | None = None
+    is_last: bool = False
+    failure: str | None = None
+    is_expired: bool = False
+
+
+PASS: Final = Step(passes=True)
+
+
+class Authenticator(Protocol):
+    """Authenticator of one connection. mechanism: for the log; None: not chosen yet.
+
+    is_renewing: the client is authenticated, and proves again that it is.
+    """
+
+    mechanism: str | None
+    is_renewing: bool
+
+    def take(self, frame: Frame, now: float) -> Step:
+        """Take a frame, which is valid until the call returns.
+
+        now: of a clock that never goes back, in seconds.
+        Raises ProtocolError for a frame that ends the connection at once.
+        """

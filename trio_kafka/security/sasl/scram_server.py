@@ -1,0 +1,123 @@
+"""The server's side of SCRAM: two messages of the client, two answers.
+
+An unknown user is not told at the first message: it gets a salt that is always the same for its
+name, and fails at the second, as a wrong password does. Kafka fails it at the first (a listed
+difference). Source: RFC 5802 §7; ScramSaslServer of Apache Kafka 4.4.0.
+"""
+
+import hmac
+import re
+from collections.abc import Callable
+from typing import Final
+
+from attrs import field
+
+from trio_kafka.attributes import define
+from trio_kafka.security.sasl.errors import AuthenticationError
+from trio_kafka.security.sasl.scram import (
+    ScramCredential,
+    ScramMechanism,
+    base_36,
+    from_base64,
+    hash_of,
+    to_base64,
+    xor,
+)
+
+_PRINTABLE: Final = r"[\x21-\x2b\x2d-\x7e]+"
+_NAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+_EXTENSIONS: Final = r"(?:,[A-Za-z]+=[\x01-\x2b\x2d-\x7f]+)*"
+_CLIENT_FIRST: Final = re.compile(
+    rf"n,(?:a=(?P<authorization>{_NAME}))?,(?P<bare>(?:m=[\x01-\x2b\x2d-\x7f]+,)?"
+    rf"n=(?P<name>{_NAME}),r=(?P<nonce>{_PRINTABLE})(?P<extensions>{_EXTENSIONS}))"
+)
+_CLIENT_FINAL: Final = re.compile(
+    rf"(?P<signed>c=[A-Za-z0-9+/=]+,r=(?P<nonce>{_PRINTABLE}){_EXTENSIONS}),"
+    r"p=(?P<proof>[A-Za-z0-9+/=]+)"
+)
+
+
+def decoy(mechanism: ScramMechanism, secret: bytes, user: str) -> ScramCredential:
+    """Return the credential that stands in for an unknown user; no password fits it."""
+    made = hmac.digest(secret, f"{mechanism.name} {user}".encode(), "sha512")
+    key = hash_of(mechanism.digest, made)
+    return ScramCredential(
+        salt=base_36(int.from_bytes(made)),
+        stored_key=key,
+        server_key=key,
+        iterations=mechanism.fewest,
+    )
+
+
+@define(eq=False, repr=False, kw_only=True)
+class ScramServer:
+    """Exchange of two messages.
+
+    credential: returns what is known of a user, or None. nonce: random, printable, without commas.
+    secret: of decoys, 16 bytes or more, the same for all exchanges of a broker.
+    """
+
+    mechanism: ScramMechanism
+    credential: Callable[[str], ScramCredential | None]
+    nonce: str
+    secret: bytes
+    user: str | None = field(default=None, init=False)
+    expires_ms: int | None = field(default=None, init=False)
+    _name: str = field(default="", init=False)
+    _known: ScramCredential | None = field(default=None, init=False)
+    _is_decoy: bool = field(default=False, init=False)
+    _both: str = field(default="", init=False)  # nonces
+    _first: str = field(default="", init=False)  # messages, as they are signed
+
+    def evaluate(self, token: bytes) -> bytes:
+        """See `ServerExchange.evaluate`."""
+        if self.user is not None:
+            raise AuthenticationError("a message after the end of the exchange")
+        message = token.decode("latin-1")
+        return self._begin(message) if self._known is None else self._end(message, self._known)
+
+    def _begin(self, message: str) -> bytes:
+        match = _CLIENT_FIRST.fullmatch(message)
+        if match is None:
+            raise AuthenticationError("Invalid SCRAM client first message format")
+        name = _unescaped(match["name"])
+        if match["authorization"] and _unescaped(match["authorization"]) != name:
+            raise AuthenticationError(
+                "Authentication failed: Client requested an authorization id that is different"
+                " from username",
+                is_public=True,
+            )
+        # Tokens of delegation are not served: none is known.
+        by_token = ",tokenauth=true" in match["extensions"].lower()
+        known = None if by_token else self.credential(name)
+        self._is_decoy = known is None
+        credential = known or decoy(self.mechanism, self.secret, name)
+        self._name, self._known = name, credential
+        self._both = match["nonce"] + self.nonce
+        answer = f"r={self._both},s={to_base64(credential.salt)},i={credential.iterations}"
+        self._first = f"{match['bare']},{answer}"
+        return answer.encode("latin-1")
+
+    def _end(self, message: str, credential: ScramCredential) -> bytes:
+        match = _CLIENT_FINAL.fullmatch(message)
+        if match is None:
+            raise AuthenticationError("Invalid SCRAM client final message format")
+        if match["nonce"] != self._both:
+            raise AuthenticationError("Invalid client nonce in the final client message.")
+        digest = self.mechanism.digest
+        signed = f"{self._first},{match['signed']}".encode("latin-1")
+        signature = hmac.digest(credential.stored_key, signed, digest)
+        try:
+            client_key = xor(signature, from_base64(match["proof"]))
+        except ValueError:
+            raise AuthenticationError("Invalid client credentials") from None
+        matches = hmac.compare_digest(hash_of(digest, client_key), credential.stored_key)
+        if not matches or self._is_decoy:
+            raise AuthenticationError("Invalid client credentials")
+        self.user = self._name
+        answer = to_base64(hmac.digest(credential.server_key, signed, digest))
+        return f"v={answer}".encode()
+
+
+def _unescaped(name: str) -> str:
+    return name.replace("=2C", ",").replace("=3D", "=")

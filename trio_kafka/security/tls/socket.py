@@ -1,0 +1,307 @@
+"""A socket with TLS over a socket of the world, with the same calls.
+
+Theory of operation. OpenSSL works on memory: ciphertext that has arrived is written to one BIO,
+ciphertext to send is read from another. So the same code serves epoll, a task and a simulated
+network, and nothing waits within.
+
+Callers infer two things from numbers, and TLS must keep both true. A short receive means that
+nothing is left: `receive_into` goes on until the buffer is full, or no ciphertext is there. It
+stops at a bound that no small buffer reaches, and says so by `more`. Bytes that `send` has taken
+have left the process: while ciphertext waits here, `send` reports one byte less than it has
+encrypted. The caller offers that byte again when the socket is writable, and it is not encrypted a
+second time.
+
+Memory: the two BIOs, whose sizes a piece bounds, and OpenSSL's own. Renegotiation is refused by the
+context.
+"""
+
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from trio_kafka.model import Endpoint
+from trio_kafka.security.tls.errors import TlsError
+from trio_kafka.security.tls.failures import tls_error
+from trio_kafka.world.protocols import Buffer, Lease, RangeCutError, Socket
+
+_PIECE: Final = 64 << 10  # bytes between two calls of the socket: a BIO keeps its largest size
+_FILE_PIECE: Final = 128 << 10
+_MOST: Final = 256 << 10  # bytes of one receive: 0.2 ms
+_SNIFFED: Final = 8  # first bytes, which tell a peer without TLS
+
+
+def new_arrival_buffer() -> memoryview:
+    """Return a buffer through which ciphertext goes; nothing stays in it."""
+    return memoryview(bytearray(_PIECE))
+
+
+class TlsSocket:
+    """See `protocols.Socket`. Owns `beneath`. Call `handshake` first, until it returns.
+
+    is_open: the handshake is done.
+    """
+
+    __slots__ = (
+        "_arrived",
+        "_ended",
+        "_first",
+        "_in",
+        "_out",
+        "_owed",
+        "_tls",
+        "_unsent",
+        "beneath",
+        "is_open",
+        "more",
+    )
+
+    def __init__(
+        self,
+        beneath: Socket,
+        context: ssl.SSLContext,
+        *,
+        arrived: memoryview,
+        is_server: bool = False,
+        host: str | None = None,
+    ) -> None:
+        """Make a socket. host: name of the server in its certificate; None: for a server.
+
+        arrived: from `new_arrival_buffer`; the sockets of a loop share it.
+        """
+        self.beneath = beneath
+        self._arrived = arrived
+        self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(
+            self._in, self._out, server_side=is_server, server_hostname=host
+        )
+        self._unsent: memoryview | None = None  # ciphertext that `beneath` did not take
+        self._owed = False  # the first byte of the next send is encrypted already
+        self._ended = False  # no more bytes will arrive
+        self._first: bytes | None = b""  # of the peer, until the handshake is done
+        self.is_open = False
+        self.more = False
+
+    @property
+    def key(self) -> int:
+        return self.beneath.key
+
+    @property
+    def peer(self) -> Endpoint:
+        return self.beneath.peer
+
+    @property
+    def local(self) -> Endpoint:
+        return self.beneath.local
+
+    @property
+    def kept(self) -> int:
+        unsent = 0 if self._unsent is None else len(self._unsent)
+        return self._in.pending + self._out.pending + unsent
+
+    @property
+    def session(self) -> str:
+        """Version and cipher suite, after the handshake."""
+        cipher = self._tls.cipher()
+        return f"{self._tls.version()} {cipher[0] if cipher else ''}"
+
+    @property
+    def peer_certificate(self) -> bytes | None:
+        """Certificate of the peer in DER; None: it has sent none, or was not asked for one."""
+        return self._tls.getpeercert(binary_form=True)
+
+    @property
+    def is_silent(self) -> bool:
+        """True if the peer has not sent a byte."""
+        return self._first == b""
+
+    @property
+    def is_blocked(self) -> bool:
+        """True while ciphertext waits for room in the kernel."""
+        return self._unsent is not None
+
+    def handshake(self) -> None:
+        """Go on with the handshake; at most one step of it is expensive.
+
+        Raises BlockingIOError until it is done: wait until the socket is writable if `is_blocked`,
+        else readable. Raises TlsError, after its alert was sent as far as possible; OSError.
+        """
+        while not self.is_open:
+            if not self._flush():
+                raise BlockingIOError
+            try:
+                self._tls.do_handshake()
+            except ssl.SSLWantReadError:
+                if not self._give(self.beneath.send) or not self._fill():
+                    raise BlockingIOError from None
+                continue
+            except ssl.SSLError as error:
+                raise self._failed(error) from error
+            if not self._give(self.beneath.send):
+                raise BlockingIOError
+            self.is_open, self._first = True, None
+
+    def receive_into(self, buffer: bytearray | memoryview) -> int:
+        """See `Socket.receive_into`. Raises TlsError."""
+        view = memoryview(buffer)
+        size = min(len(view), _MOST)
+        incoming, tls = self._in, self._tls
+        received, is_dry = 0, False
+        self.more = False
+        try:
+            while received < size:
+                if not (incoming.pending or tls.pending() or self._ended):
+                    if is_dry or not (count := self._fill()):
+                        break
+                    is_dry = 0 < count < _PIECE
+                try:
+                    count = tls.read(size - received, view[received:size])
+                except ssl.SSLWantReadError:
+                    if is_dry or not (count := self._fill()):
+                        break
+                    is_dry = 0 < count < _PIECE
+                except ssl.SSLEOFError:  # the peer has closed without a farewell, as many do
+                    self._ended = True
+                    break
+                else:
+                    if not count:
+                        self._ended = True
+                        break
+                    received += count
+        except ssl.SSLError as error:
+            raise self._failed(error) from error
+        if self._out.pending:  # such as the answer to a change of keys
+            self._flush_out()
+        if received:
+            self.more = received == size < len(view)
+            return received
+        if self._ended:
+            return 0
+        raise BlockingIOError
+
+    def send(self, data: Buffer) -> int:
+        return self._send(data, self.beneath.send)
+
+    def send_more(self, data: Buffer) -> int:
+        return self._send(data, self.beneath.send_more)
+
+    def send_file_range(self, lease: Lease, start: int, limit: int) -> int:
+        """See `Socket.send_file_range`. Reads a piece of the file and encrypts it."""
+        if lease.cut:
+            raise RangeCutError
+        if not self._flush():
+            raise BlockingIOError
+        data = lease.content(start, min(limit, _FILE_PIECE))
+        if not data:  # another program has cut the file
+            raise RangeCutError
+        return self._send(data, self.beneath.send)
+
+    def make_room(self, *, sending: int = 0, receiving: int = 0) -> None:
+        self.beneath.make_room(sending=sending, receiving=receiving)
+
+    def transferred(self) -> tuple[int, int]:
+        return self.beneath.transferred()
+
+    def shutdown_write(self) -> None:
+        self._say_farewell()
+        self.beneath.shutdown_write()
+
+    def close(self) -> None:
+        """Close, after a close_notify as far as the kernel takes it. Idempotent."""
+        if self.beneath.key >= 0:
+            self._say_farewell()
+        self.beneath.close()
+
+    def abort(self) -> None:
+        self.beneath.abort()
+
+    async def wait_readable(self) -> None:
+        await self.beneath.wait_readable()
+
+    async def wait_writable(self) -> None:
+        await self.beneath.wait_writable()
+
+    def _send(self, data: Buffer, give: Callable[[Buffer], int]) -> int:
+        if not self._flush():
+            raise BlockingIOError
+        view = memoryview(data)
+        taken, size = 0, len(view)
+        if self._owed and size:
+            self._owed, taken = False, 1
+        write = self._tls.write
+        try:
+            while taken < size:
+                end = min(taken + _PIECE, size)
+                while taken < end:  # one record a call
+                    taken += write(view[taken:end])
+                if not self._give(give):
+                    self._owed = True
+                    taken -= 1
+                    break
+        except ssl.SSLError as error:
+            raise self._failed(error) from error
+        if not taken and size:
+            raise BlockingIOError
+        return taken
+
+    def _fill(self) -> int:
+        """Take ciphertext from the socket; return how much, 0: none is there, -1: the end."""
+        try:
+            count = self.beneath.receive_into(self._arrived)
+        except BlockingIOError:
+            return 0
+        if not count:
+            self._in.write_eof()
+            return -1
+        if self._first is not None and len(self._first) < _SNIFFED:
+            self._first += bytes(self._arrived[: min(count, _SNIFFED)])
+        self._in.write(self._arrived[:count])
+        return count
+
+    def _give(self, give: Callable[[Buffer], int]) -> bool:
+        """Give the ciphertext of a piece to the socket; return whether it took all."""
+        if not self._out.pending:
+            return True
+        data = self._out.read()
+        try:
+            count = give(data)
+        except BlockingIOError:
+            count = 0
+        if count == len(data):
+            return True
+        self._unsent = memoryview(data)[count:]
+        return False
+
+    def _flush(self) -> bool:
+        """Give what the socket did not take before; return whether nothing is left."""
+        unsent = self._unsent
+        if unsent is None:
+            return True
+        try:
+            count = self.beneath.send(unsent)
+        except BlockingIOError:
+            return False
+        self._unsent = unsent[count:] if count < len(unsent) else None
+        return self._unsent is None
+
+    def _flush_out(self) -> None:
+        """Send what OpenSSL has to say by itself, behind what waits."""
+        if self._flush():
+            self._give(self.beneath.send)
+
+    def _say_farewell(self) -> None:
+        """Send close_notify, unless ciphertext before it has not left."""
+        if not self.is_open:
+            return
+        self.is_open = False
+        with suppress(OSError):
+            with suppress(ssl.SSLError):
+                self._tls.unwrap()
+            self._flush_out()
+
+    def _failed(self, error: ssl.SSLError) -> TlsError:
+        """Send the alert, and return the error to raise."""
+        self.is_open = False
+        with suppress(OSError):
+            self._flush_out()
+        return tls_error(error, self._first or b"")

@@ -1,0 +1,132 @@
+"""How clients reach the broker under test: its protocol, its certificates, and theirs.
+
+Certificates are made once a process, on first use, and trusted by nothing else. They need the extra
+`tls`.
+"""
+
+import ssl
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from trio_kafka.attributes import frozen
+from trio_kafka.install_hint import install_command
+from trio_kafka.world.operator_files import secret_file
+
+if TYPE_CHECKING:
+    from trio_kafka.security.tls.development import Identity
+
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
+
+_RULES: Final = "RULE:^CN=([^,]+)$/$1/,DEFAULT"  # CN=ann is User:ann
+CLIENTS: Final = ("confluent_kafka", "aiokafka", "kafka_python", "trio_kafka")
+
+
+@frozen(kw_only=True)
+class Access:
+    """Access to a broker of the kit. tls: its listener has TLS, and asks for a certificate."""
+
+    tls: bool = False
+
+    @property
+    def protocol(self) -> str:
+        """Security protocol of the listener, and its name."""
+        return "SSL" if self.tls else "PLAINTEXT"
+
+    def broker_settings(self) -> dict[str, str]:
+        """Return the settings of the broker, by Kafka's names."""
+        if not self.tls:
+            return {}
+        authority, server = _server()
+        return {
+            "security.inter.broker.protocol": self.protocol,
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.key": server.key_pem(),
+            "ssl.keystore.certificate.chain": server.pem,
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.certificates": authority.pem,
+            "ssl.client.auth": "requested",
+            "ssl.principal.mapping.rules": _RULES,
+        }
+
+    def client_config(
+        self, bootstrap: str, user: str | None = None, *, client: str = "confluent_kafka"
+    ) -> dict[str, Any]:
+        """Return the settings with which a client reaches the broker.
+
+        user: name in the client's certificate; None: it has none.
+        client: one of `CLIENTS`. Raises ValueError for another one, and for a user without TLS.
+        """
+        if client not in CLIENTS:
+            raise ValueError(f"client {client!r}: expected one of {', '.join(CLIENTS)}")
+        if user is not None and not self.tls:
+            raise ValueError(f"user {user!r}: the broker knows no users; start it with tls=True")
+        config: dict[str, Any] = {"bootstrap.servers": bootstrap}
+        if self.tls:
+            authority, _ = _server()
+            identity = None if user is None else _client(user)
+            config |= {
+                "security.protocol": self.protocol,
+                **_BY_CLIENT[client](authority, identity),
+            }
+        if client in ("aiokafka", "kafka_python"):
+            return {name.replace(".", "_"): value for name, value in config.items()}
+        return config
+
+
+def _librdkafka(authority: "Identity", identity: "Identity | None") -> Mapping[str, object]:
+    config = {"ssl.ca.pem": authority.pem}
+    if identity is not None:
+        config |= {"ssl.certificate.pem": identity.pem, "ssl.key.pem": identity.key_pem()}
+    return config
+
+
+def _python(authority: "Identity", identity: "Identity | None") -> Mapping[str, object]:
+    context = ssl.create_default_context(cadata=authority.pem)
+    if identity is not None:
+        with secret_file(identity.key_pem() + identity.pem) as path:
+            context.load_cert_chain(path)
+    return {"ssl.context": context}
+
+
+def _java(authority: "Identity", identity: "Identity | None") -> Mapping[str, object]:
+    config = {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": authority.pem}
+    if identity is not None:
+        config |= {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.certificate.chain": identity.pem,
+            "ssl.keystore.key": identity.key_pem(),
+        }
+    return config
+
+
+_BY_CLIENT: Final[Mapping[str, Callable[["Identity", "Identity | None"], Mapping[str, object]]]] = {
+    "confluent_kafka": _librdkafka,
+    "aiokafka": _python,
+    "kafka_python": _python,
+    "trio_kafka": _java,
+}
+
+
+@cache
+def _server() -> "tuple[Identity, Identity]":
+    """Return the authority of this process, and the broker's certificate."""
+    try:
+        from trio_kafka.security.tls.development import (  # noqa: PLC0415 - of an extra
+            LOCAL_HOSTS,
+            Identity,
+        )
+    except ImportError:
+        raise RuntimeError(
+            f"tls=True makes certificates: {install_command('trio-kafka[tls]')}"
+        ) from None
+    now = datetime.now(UTC)
+    authority = Identity.authority(now, "trio-kafka test kit")
+    return authority, authority.issue(now, "broker", hosts=LOCAL_HOSTS)
+
+
+@cache
+def _client(user: str) -> "Identity":
+    authority, _ = _server()
+    return authority.issue(datetime.now(UTC), user)
