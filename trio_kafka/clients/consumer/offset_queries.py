@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import trio
 
 from trio_kafka.clients.client import Client
-from trio_kafka.clients.consumer.offset_requests import list_offsets_request
+from trio_kafka.clients.consumer.offset_messages import list_offsets_request
 from trio_kafka.clients.consumer.values import OffsetAndTimestamp
 from trio_kafka.clients.errors import (
     ClientError,
