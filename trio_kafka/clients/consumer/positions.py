@@ -9,7 +9,7 @@ before the next Fetch (KIP-320). `touched` are the partitions about which reques
 change; so an idle consumer of many partitions has nothing to compute.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
 from attrs import field
@@ -28,7 +28,7 @@ class Positions:
 
     ready: partitions with data that may be read, in the order in which it came.
     errors: for the user, at most one for each partition. has_group: new partitions ask for their
-    committed offsets first.
+    committed offsets first. watchers: called before each jump, with the position to come, if known.
     """
 
     has_group: bool = False
@@ -36,6 +36,9 @@ class Positions:
     touched: dict[PartitionState, None] = field(factory=dict, init=False)
     ready: dict[PartitionState, None] = field(factory=dict, init=False)
     errors: dict[TopicPartition, ClientError] = field(factory=dict, init=False)
+    watchers: list[Callable[[PartitionState, Position | None], None]] = field(
+        factory=list, init=False
+    )
     buffered: int = field(default=0, init=False)
 
     def __getitem__(self, at: TopicPartition) -> PartitionState:
@@ -223,6 +226,8 @@ class Positions:
             self.ready.pop(state, None)
 
     def _move(self, state: PartitionState, phase: Phase, position: Position | None) -> None:
+        for watcher in self.watchers:
+            watcher(state, position)
         self._drop_buffer(state)
         state.move(phase, position)
         state.not_before = float("-inf")
