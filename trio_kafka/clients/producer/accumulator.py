@@ -16,6 +16,7 @@ from trio_kafka.attributes import define, frozen
 from trio_kafka.clients.errors import ClientError
 from trio_kafka.clients.producer.batch import Failed, ProducerBatch, Stored
 from trio_kafka.clients.producer.buffer_pool import BufferPool
+from trio_kafka.clients.producer.columns import RecordColumns
 from trio_kafka.clients.producer.compression import CompressionRatios
 from trio_kafka.clients.producer.partition_queue import PartitionQueue
 from trio_kafka.clients.producer.sequences import Identities, PartitionSequences
@@ -115,12 +116,36 @@ class Accumulator:
             most = self.ratios.plain_size(queue.place.topic, self.limits.size)
         batch = queue.waiting[-1] if queue.waiting else None
         if batch is None or batch.is_full or batch.size + size > most:
-            if batch is not None:
-                batch.is_full = True
-            batch = self._new_batch(queue, now)
+            batch = self._next_batch(queue, now)
         number = batch.add(record, size)
         batch.is_full = batch.size + 1 > most
         return batch, number
+
+    def add_many(
+        self, queue: PartitionQueue, columns: RecordColumns, at: int, now: float
+    ) -> tuple[ProducerBatch, int, int]:
+        """Add records from the one at `at` on, as many as the batch of the partition takes.
+
+        Their memory is taken. Returns the batch, the number of the first record in it, and how many
+        it has taken, at least one; it is full if there are more.
+        """
+        most = self.ratios.plain_size(queue.place.topic, self.limits.size)
+        batch = queue.waiting[-1] if queue.waiting else None
+        count = 0
+        if batch is not None and not batch.is_full:
+            count = columns.fitting(at, most - batch.size)
+        if batch is None or not count:
+            batch = self._next_batch(queue, now)
+            count = max(columns.fitting(at, most), 1)
+        end = at + count
+        number = batch.add_many(
+            columns.values[at:end],
+            None if columns.keys is None else columns.keys[at:end],
+            columns.timestamp_ms,
+            columns.size(at, end),
+        )
+        batch.is_full = end < len(columns.values) or batch.size + 1 > most
+        return batch, number, count
 
     # --- batches go out
 
@@ -267,8 +292,10 @@ class Accumulator:
             sum(len(queue.in_flight) for queue in queues),
         )
 
-    def _new_batch(self, queue: PartitionQueue, now: float) -> ProducerBatch:
-        """Begin a batch at the end of a queue."""
+    def _next_batch(self, queue: PartitionQueue, now: float) -> ProducerBatch:
+        """Begin a batch at the end of a queue: the one before it takes no more records."""
+        if queue.waiting:
+            queue.waiting[-1].is_full = True
         self._active[queue.place] = queue
         self._count += 1
         batch = ProducerBatch(

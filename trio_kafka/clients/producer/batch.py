@@ -26,6 +26,7 @@ from trio_kafka.records.batch import (
     read_records,
 )
 from trio_kafka.records.compression import Codec
+from trio_kafka.records.many import add_many
 
 _PORTION: Final = 64  # records that are encoded together
 _PRODUCER: Final = Struct(">qhi")  # id, epoch and base sequence in a header
@@ -106,6 +107,27 @@ class ProducerBatch:
         self.memory += size + OBJECT_BYTES
         number = self.count
         self.count = number + 1
+        return number
+
+    def add_many(
+        self,
+        values: Sequence[bytes | None],
+        keys: Sequence[bytes | None] | None,
+        timestamp_ms: int,
+        size: int,
+    ) -> int:
+        """Add records, encoded at once; return the number of the first. See `records.many`.
+
+        size: bound of their encoded sizes together, which is all the memory that they take.
+        """
+        self._encode_waiting()
+        if self._body is None:
+            raise ValueError("the batch has ended")
+        add_many(self._body, values, keys, timestamp_ms)
+        self.size += size
+        self.memory += size
+        number = self.count
+        self.count += len(values)
         return number
 
     @property

@@ -91,6 +91,24 @@ class PartitionChoice:
             sticky = self._sticky[topic.name] = self._new_sticky(topic.name)
         return sticky.choose(topic.led or list(topic.partitions))
 
+    def choose_many(
+        self,
+        topic: TopicMetadata,
+        keys: Sequence[bytes | None] | None,
+        values: Sequence[bytes | None],
+    ) -> Sequence[int] | None:
+        """Return the partitions of records; None: `choose` one for each batch. Raises as that.
+
+        keys: as many as values; None: all are null.
+        """
+        if self.by_user is None and (keys is None or self.ignores_keys):
+            return None
+        keys = [None] * len(values) if keys is None else keys
+        if self.by_user is not None:
+            return [self.choose(topic, *pair) for pair in zip(keys, values, strict=True)]
+        by_key = {key: self.choose(topic, key, None) for key in set(keys)}
+        return [by_key[key] for key in keys]
+
     def added(self, topic: str, partition: int, size: int, *, is_full: bool) -> None:
         """Note that a record went to a partition. See `StickyPartitioner.added`."""
         sticky = self._sticky.get(topic)
