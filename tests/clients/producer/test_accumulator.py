@@ -8,12 +8,15 @@ from trio_kafka.clients.producer.batch import OBJECT_BYTES, Failed, Stored
 from trio_kafka.clients.producer.buffer_pool import BufferPool
 from trio_kafka.records.batch import Record
 from trio_kafka.records.compression import Codec
+from trio_kafka.records.header import HEADER_SIZE
 
 NEVER = float("inf")
 
 
 def accumulator_of(*, size=100, linger_s=5.0, in_turn=False, codec=Codec.NONE, memory=10_000):
-    limits = BatchLimits(size=size, linger_s=linger_s, expires_s=60.0, in_turn=in_turn, codec=codec)
+    limits = BatchLimits(
+        size=HEADER_SIZE + size, linger_s=linger_s, expires_s=60.0, in_turn=in_turn, codec=codec
+    )
     return Accumulator(limits=limits, pool=BufferPool(memory), identities=None)
 
 
@@ -107,7 +110,7 @@ def test_request_takes_one_batch_of_each_partition_up_to_its_size_and_begins_els
     taken = []
     for _ in range(4):
         queues = look(accumulator).by_node[1]
-        batches = accumulator.drain(queues, 90)
+        batches = accumulator.drain(queues, 90 + 2 * HEADER_SIZE)
         taken.append([batch.place.partition for batch in batches])
 
     assert taken[0] == [0, 1]
@@ -188,6 +191,17 @@ def test_partition_that_is_not_admitted_waits():
     end(accumulator)
 
 
+@pytest.mark.parametrize(("size", "count"), [(HEADER_SIZE + 80, 2), (HEADER_SIZE + 79, 1), (0, 1)])
+def test_header_of_a_batch_counts_in_its_size_and_one_record_always_fits(size, count):
+    accumulator = accumulator_of(size=size - HEADER_SIZE)
+    batch = add(accumulator)
+    add(accumulator)
+
+    assert batch.count == count
+    assert batch.is_full
+    end(accumulator)
+
+
 def test_well_compressed_batches_take_more_records():
     accumulator = accumulator_of(size=1000, codec=Codec.LZ4, memory=1 << 20)
 
@@ -204,7 +218,7 @@ def test_well_compressed_batches_take_more_records():
         return count
 
     counts = [records_of_a_batch() for _ in range(60)]
-    assert counts[0] == 25
+    assert counts[0] == 24
     assert counts[-1] > 30
     end(accumulator)
 

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from trio_kafka.attributes import define
 from trio_kafka.clients.consumer.fetched import FetchedData
-from trio_kafka.clients.consumer.positions import PartitionState
+from trio_kafka.clients.consumer.partition_state import PartitionState
 from trio_kafka.clients.consumer.reading import RecordReader
 from trio_kafka.clients.consumer.values import ConsumerRecord
 

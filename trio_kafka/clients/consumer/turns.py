@@ -12,7 +12,8 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.clients.consumer.fetcher import Fetcher
 from trio_kafka.clients.consumer.groups.group import ConsumerGroup
-from trio_kafka.clients.consumer.positions import PartitionState, Positions
+from trio_kafka.clients.consumer.partition_state import PartitionState
+from trio_kafka.clients.consumer.positions import Positions
 from trio_kafka.clients.consumer.reading import RecordReader
 from trio_kafka.clients.errors import ClosedError, Place, TimedOutError
 from trio_kafka.model import TopicPartition

@@ -23,6 +23,7 @@ from trio_kafka.clients.producer.sequences import Identities, PartitionSequences
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record
 from trio_kafka.records.compression import Codec
+from trio_kafka.records.header import HEADER_SIZE
 
 _NEVER: Final = float("inf")
 
@@ -79,6 +80,7 @@ class Accumulator:
     flushes: int = field(default=0, init=False)
     ratios: CompressionRatios = field(factory=CompressionRatios, init=False)
     _is_plain: bool = field(init=False)
+    _room: int = field(init=False)  # for encoded records: Kafka counts the header in `batch.size`
     _queues: dict[str, dict[int, PartitionQueue]] = field(factory=dict, init=False)
     _active: dict[TopicPartition, PartitionQueue] = field(factory=dict, init=False)
     _turn: int = field(default=0, init=False)
@@ -86,6 +88,7 @@ class Accumulator:
 
     def __attrs_post_init__(self) -> None:
         self._is_plain = self.limits.codec is Codec.NONE
+        self._room = self.limits.size - HEADER_SIZE
 
     # --- records come in
 
@@ -111,14 +114,12 @@ class Accumulator:
 
         size: bound of its encoded size. The number 0 says that the batch is new.
         """
-        most: float = self.limits.size
-        if not self._is_plain:
-            most = self.ratios.plain_size(queue.place.topic, self.limits.size)
+        scale = 1.0 if self._is_plain else self.ratios.scale(queue.place.topic)
         batch = queue.waiting[-1] if queue.waiting else None
-        if batch is None or batch.is_full or batch.size + size > most:
+        if batch is None or batch.is_full or batch.size * scale + size > self._room:
             batch = self._next_batch(queue, now)
         number = batch.add(record, size)
-        batch.is_full = batch.size + 1 > most
+        batch.is_full = batch.size * scale >= self._room
         return batch, number
 
     def add_many(
@@ -129,7 +130,8 @@ class Accumulator:
         Their memory is taken. Returns the batch, the number of the first record in it, and how many
         it has taken, at least one; it is full if there are more.
         """
-        most = self.ratios.plain_size(queue.place.topic, self.limits.size)
+        scale = 1.0 if self._is_plain else self.ratios.scale(queue.place.topic)
+        most = self._room / scale
         batch = queue.waiting[-1] if queue.waiting else None
         count = 0
         if batch is not None and not batch.is_full:
@@ -144,7 +146,7 @@ class Accumulator:
             columns.timestamp_ms,
             columns.size(at, end),
         )
-        batch.is_full = end < len(columns.values) or batch.size + 1 > most
+        batch.is_full = end < len(columns.values) or batch.size >= most
         return batch, number, count
 
     # --- batches go out
@@ -206,7 +208,7 @@ class Accumulator:
         limits = self.limits
         data = batch.close(limits.codec, limits.level, limits.attributes)
         if self.limits.codec is not Codec.NONE:
-            self.ratios.compressed(batch.place.topic, batch.size, len(data))
+            self.ratios.compressed(batch.place.topic, batch.size, len(data) - HEADER_SIZE)
         return data
 
     # --- ends of attempts
@@ -243,7 +245,7 @@ class Accumulator:
     def split(self, batch: ProducerBatch, now: float) -> None:
         """Replace a batch by smaller ones."""
         queue = self._queue(batch)
-        parts = batch.split(self.limits.size, now)
+        parts = batch.split(self._room, now)
         self.ratios.too_large(batch.place.topic)
         if queue.sequences is not None:
             queue.sequences.split(batch)

@@ -26,6 +26,7 @@ from trio_kafka.records.batch import (
     read_records,
 )
 from trio_kafka.records.compression import Codec
+from trio_kafka.records.header import HEADER_SIZE
 from trio_kafka.records.many import add_many
 
 _PORTION: Final = 64  # records that are encoded together
@@ -143,7 +144,7 @@ class ProducerBatch:
     @property
     def encoded_size(self) -> int:
         """Bytes of a closed batch; otherwise the bound."""
-        return self.size if self._data is None else len(self._data)
+        return HEADER_SIZE + self.size if self._data is None else len(self._data)
 
     def close(self, codec: Codec, level: int | None, attributes: int = 0) -> bytearray:
         """Encode the batch, once: it takes no more records. Return its bytes.
@@ -173,7 +174,7 @@ class ProducerBatch:
             _CRC.pack_into(self._data, _CRC_AT, crc)
 
     def split(self, size: int, now: float) -> Sequence["ProducerBatch"]:
-        """Split a closed batch into batches of about `size` bytes, at least two.
+        """Split a closed batch into batches of about `size` bytes of records, at least two.
 
         They take its sequence numbers, its age and its memory. Returns them in order.
         """
