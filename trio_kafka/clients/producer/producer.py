@@ -5,7 +5,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import trio
 from attrs import field
@@ -23,12 +23,14 @@ from trio_kafka.clients.producer.preparation import RecordPreparation
 from trio_kafka.clients.producer.receipt import Receipt, wait_end
 from trio_kafka.clients.producer.record import ProducerRecord
 from trio_kafka.clients.producer.sender import Sender
-from trio_kafka.clients.producer.transactions.transaction import Transaction, Transactions
 from trio_kafka.clients.producer.waits import topic_nowait, wait_memory, wait_topic
 from trio_kafka.clients.settings.producer import ProducerSettings
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.records.batch import Record
 from trio_kafka.telemetry.metric import MetricName
+
+if TYPE_CHECKING:  # most producers have no transactions
+    from trio_kafka.clients.producer.transactions.transaction import Transaction, Transactions
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -45,7 +47,7 @@ class Producer(Generic[K, V]):
     sender: Sender
     preparation: RecordPreparation[K, V]
     choice: PartitionChoice
-    transactions: Transactions | None = None
+    transactions: "Transactions | None" = None
     is_closed: bool = field(default=False, init=False)
     _since_pause: int = field(default=0, init=False)
     _linger_s: float = field(init=False)
@@ -145,7 +147,7 @@ class Producer(Generic[K, V]):
         finally:
             self.accumulator.flushes -= 1
 
-    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+    def transaction(self) -> "AbstractAsyncContextManager[Transaction]":
         """Return a transaction: the end of its block commits, an exception aborts.
 
         Records can be sent in its block only, by any task. Raises AbortableError if a record has

@@ -7,7 +7,7 @@ accumulator, where they may grow. Answers are taken in the task that receives th
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import trio
 from attrs import field
@@ -27,11 +27,13 @@ from trio_kafka.clients.producer.requests import (
     addresses,
     produce_attempt,
 )
-from trio_kafka.clients.producer.transactions.transaction import Transactions
 from trio_kafka.clients.settings.producer import ProducerSettings
 from trio_kafka.model import ZERO_TOPIC_ID, TopicPartition
 from trio_kafka.protocol.messages.k00_produce import ProduceResponse
 from trio_kafka.records.compression import Codec
+
+if TYPE_CHECKING:  # most producers have no transactions
+    from trio_kafka.clients.producer.transactions.transaction import Transactions
 
 # Compressing more takes longer than a turn of the loop may.
 _IN_THREAD: Final = 128 << 10
@@ -49,7 +51,7 @@ class Sender:
     settings: ProducerSettings
     delivery: Delivery
     metrics: ProducerMetrics
-    transactions: Transactions | None = None
+    transactions: "Transactions | None" = None
     wants_identity: trio.Event = field(factory=trio.Event, init=False)
     sleeps_until: float = field(default=_NEVER, init=False)
     _wake: trio.Event = field(factory=trio.Event, init=False)
