@@ -16,7 +16,7 @@ from trio_kafka.clients.producer.bulk_receipt import BulkReceipt
 from trio_kafka.records.partitioner import partition_of
 from trio_kafka.testing.simulate import simulate
 
-MANY = [b"%05d" % number for number in range(3000)]  # three portions
+MANY = [b"%05d" % number for number in range(3000)]  # two portions
 
 
 @simulate(seeds=2)

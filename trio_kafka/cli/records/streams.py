@@ -70,6 +70,6 @@ class Output:
         self.stream.flush()
 
 
-async def read_some(read: Callable[[int], bytes], most: int = CHUNK) -> bytes:
+async def read_some(read: Callable[[int], bytes]) -> bytes:
     """Return the next bytes of a file or a pipe, as many as there are; empty at the end."""
-    return await trio.to_thread.run_sync(read, most, abandon_on_cancel=True)
+    return await trio.to_thread.run_sync(read, CHUNK, abandon_on_cancel=True)

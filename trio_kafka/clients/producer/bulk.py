@@ -5,8 +5,9 @@ its memory, is divided among partitions, and is encoded into their batches, the 
 puts records. From there on nothing differs from `send`.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, repeat
+from itertools import repeat
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
 
 import trio
@@ -26,7 +27,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-_PORTION: Final = 1024  # records: 0.2 ms, 2 ms with keys
+_PORTION: Final = 2048  # records: 1 ms, 4 ms with keys that are all new
 _PORTION_BYTES: Final = 1 << 18
 
 
@@ -117,7 +118,7 @@ def _prepared(
     return RecordColumns(
         values=value_bytes,
         keys=key_bytes,
-        ends=list(accumulate(bounds)),
+        bounds=bounds,
         timestamp_ms=timestamp_ms,
     )
 
@@ -179,11 +180,13 @@ def _groups(
     partitions = None
     if partition is None:
         partitions = choice.choose_many(topic, columns.keys, columns.values)
+    if partitions is not None and partitions.count(partitions[0]) == len(partitions):
+        partition, partitions = partitions[0], None
     if partitions is None:
         return [(partition, columns, range(len(columns.values)))]
-    places: dict[int, list[int]] = {}
+    places: defaultdict[int, list[int]] = defaultdict(list)
     for at, number in enumerate(partitions):
-        places.setdefault(number, []).append(at)
+        places[number].append(at)
     return [(number, columns.picked(ats), ats) for number, ats in places.items()]
 
 

@@ -120,7 +120,7 @@ class Producer(Generic[K, V]):
         values, keys: of equal length: sequences, or arrays of pyarrow; keys None: all are null.
         partition, timestamp_ms: of all records; None: as in `send`.
         receipt: counts these records on; None: a new one.
-        Waits as `send`, for each 1024 records or 256 KiB anew. If it raises, trio.Cancelled too,
+        Waits as `send`, for each 2048 records or 256 KiB anew. If it raises, trio.Cancelled too,
         the records that `receipt` has counted are queued, and the others will never be sent.
         Raises as `send`, with the positions of the records; ValueError for unequal lengths.
         """
