@@ -89,6 +89,16 @@ def test_counts_and_offsets_that_lie_are_the_decoder_s_errors(count, last):
     assert walked(data, lying) == decoded(data, lying)
 
 
+@pytest.mark.parametrize("size", [9, 10, 11, 12])
+def test_time_of_too_many_bytes_is_the_decoder_s_error(size: int) -> None:
+    _, header = batch([Record(-1, 5, None, b"v")])
+    body = b"\0" + b"\x80" * (size - 1) + b"\0" + b"\0\1\2v\0"
+    data = bytes([2 * len(body)]) + body
+
+    assert walked(data, header) == decoded(data, header)
+    assert (walked(data, header)[1] is None) == (size <= 10)
+
+
 def test_batch_of_many_records_is_walked_without_the_scan(monkeypatch: pytest.MonkeyPatch) -> None:
     body = BatchBody()
     values = [b"%d" % number * (number % 40) for number in range(20_000)]

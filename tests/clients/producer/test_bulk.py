@@ -129,6 +129,20 @@ async def test_record_above_the_request_size_is_an_error_before_its_portion_is_q
 
 
 @simulate(seeds=1)
+async def test_columns_of_arrow_are_sent_with_their_nulls(sim):
+    arrow = pytest.importorskip("pyarrow")
+    await sim.kafka.create_topic("t")
+    values = arrow.array([*MANY, None], arrow.binary())
+    keys = arrow.chunked_array([values[:10], values[10:]]).cast(arrow.large_binary())
+
+    async with producer_of(sim) as client:
+        await client.send_many("t", values, keys)
+
+    stored = [(r.key, r.value) for r in await sim.kafka.records("t")]
+    assert stored == [(value, value) for value in (*MANY, None)]
+
+
+@simulate(seeds=1)
 async def test_partitioner_of_the_user_chooses_each_partition(sim):
     await sim.kafka.create_topic("t", 2)
 

@@ -46,9 +46,9 @@ def test_partitions_of_many_records_are_those_of_each(count):
 def test_partitions_of_many_keys_follow_a_topic_that_grows():
     choice, keys = choice_of(), [b"%d" % number for number in range(40_000)]
 
-    for count in (3, 5, 3):
-        partitions = choice.choose_many(topic_of(*[1] * count), keys, keys)
-        assert partitions == [partition_of(key, count) for key in keys]
+    for count, most in ((3, 1000), (5, 1000), (3, 40_000), (3, 1000)):
+        partitions = choice.choose_many(topic_of(*[1] * count), keys[:most], keys[:most])
+        assert partitions == [partition_of(key, count) for key in keys[:most]]
 
 
 def test_records_without_a_key_stay_on_a_partition_until_it_has_its_bytes():

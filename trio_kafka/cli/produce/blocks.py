@@ -122,7 +122,7 @@ class BlockWrite:
         values, keys = block.columns(plan.form)
         if plan.key is not None:
             keys = [plan.key if key is None else key for key in keys or [None] * len(values)]
-        receipt = BulkReceipt(first=self.count)
+        receipt = BulkReceipt(first=self.count + 1)  # errors count records from 1, as lines
         self._receipts.append(receipt)
         await self.producer.send_many(
             plan.topic,
