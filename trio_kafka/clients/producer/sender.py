@@ -55,8 +55,10 @@ class Sender:
     wants_identity: trio.Event = field(factory=trio.Event, init=False)
     sleeps_until: float = field(default=_NEVER, init=False)
     _wake: trio.Event = field(factory=trio.Event, init=False)
+    _linger_s: float = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self._linger_s = self.settings.linger_ms / 1000
         self.client.links.watchers.append(self.wake)
         self.client.metadata.watchers.append(self.wake)
 
@@ -67,6 +69,11 @@ class Sender:
     def wake(self) -> None:
         """Look for batches to send."""
         self._wake.set()
+
+    def note_added(self, batch: ProducerBatch, now: float, *, is_new: bool) -> None:
+        """Look again if a batch that has got records is due before the next look."""
+        if batch.is_full or (is_new and now + self._linger_s < self.sleeps_until):
+            self._wake.set()
 
     async def run(self) -> NoReturn:
         """Send batches until cancelled."""
