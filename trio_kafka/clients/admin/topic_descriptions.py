@@ -64,12 +64,12 @@ def describe_topics(
         pages = TopicPages(partition_size_limit_per_response, include_authorized_operations)
         by_metadata = _metadata_call(names, include_authorized_operations)
         by_name = yield from perform(pages.call(names, older=as_older(by_metadata)))
-        values |= by_name.values_by_item
-        errors |= by_name.errors
+        values.update(by_name.values_by_item.items())
+        errors.update(by_name.errors.items())
     if ids:
         by_id = yield from perform(_metadata_call(ids, include_authorized_operations))
-        values |= by_id.values_by_item
-        errors |= by_id.errors
+        values.update(by_id.values_by_item)
+        errors.update(by_id.errors)
     return Results(
         {key: values[key] for key in keys if key in values},
         {key: errors[key] for key in keys if key in errors},
