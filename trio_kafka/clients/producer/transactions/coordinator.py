@@ -1,4 +1,9 @@
-"""Requests of a transactional producer to its coordinators, with retries."""
+"""Requests of a transactional producer to its coordinators, with retries.
+
+Which errors can only be aborted and which are fatal is that of the handlers of TransactionManager
+in Apache Kafka 4.4.0, where an error that a request does not know is fatal. A transaction that the
+broker has aborted, as it was open for too long, answers its commit with INVALID_TXN_STATE: fatal.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeVar
@@ -53,15 +58,28 @@ _FIND: Final = 3  # asks for one key
 _ADD: Final = 3  # for clients
 _ELSEWHERE: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
 _FENCED: Final = frozenset({ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH})
-_FATAL: Final = frozenset(
+_ABORTABLE: Final = frozenset(
+    {
+        ErrorCode.TRANSACTION_ABORTABLE,
+        ErrorCode.UNKNOWN_PRODUCER_ID,
+        ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        ErrorCode.FENCED_INSTANCE_ID,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.STALE_MEMBER_EPOCH,
+    }
+)
+# Of InitProducerId for a producer that is open: it can try again when it has the permission.
+_DENIED: Final = frozenset(
+    {ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
+)
+# Of a partition to add; all others can be aborted.
+_FATAL_TO_ADD: Final = frozenset(
     {
         ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
         ErrorCode.INVALID_PRODUCER_ID_MAPPING,
         ErrorCode.INVALID_TXN_STATE,
-        ErrorCode.INVALID_TRANSACTION_TIMEOUT,
-        ErrorCode.UNSUPPORTED_VERSION,
-        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
     }
 )
 
@@ -94,7 +112,9 @@ class Coordinators:
         async def attempt() -> Identity:
             node = await self._find(TRANSACTION, self.transactional_id)
             answer = await self._link(node).ask(request, timeout_s=self._request_s)
-            self._check(answer.error_code, TRANSACTION, self.transactional_id)
+            code = error_of(answer.error_code)
+            abortable = current is not None and code in _DENIED
+            self._check(code, TRANSACTION, self.transactional_id, abortable=abortable)
             return Identity(answer.producer_id, answer.producer_epoch)
 
         return await self._retry(attempt, timeout_s)
@@ -132,14 +152,15 @@ class Coordinators:
             node = await self._find(TRANSACTION, self.transactional_id)
             answer = await self._link(node).ask(request, timeout_s=self._request_s, at_most=_ADD)
             codes = [
-                row.partition_error_code
+                error_of(row.partition_error_code)
                 for topic in answer.results_by_topic_v3_and_below
                 for row in topic.results_by_partition
             ]
             # The others are not attempted where one is rejected.
             codes.sort(key=lambda code: code == ErrorCode.OPERATION_NOT_ATTEMPTED)
             for code in codes:
-                self._check(code, TRANSACTION, self.transactional_id)
+                abortable = code not in _FATAL_TO_ADD
+                self._check(code, TRANSACTION, self.transactional_id, abortable=abortable)
 
         await self._retry(attempt, timeout_s)
 
@@ -231,8 +252,11 @@ class Coordinators:
         self._nodes[kind, key] = answer.node_id
         return answer.node_id
 
-    def _check(self, number: int, kind: int, key: str) -> None:
-        """Raise the error of an answer. A coordinator that has moved is forgotten."""
+    def _check(self, number: int, kind: int, key: str, *, abortable: bool = False) -> None:
+        """Raise the error of an answer. A coordinator that has moved is forgotten.
+
+        abortable: the request treats the error so, beside those of `_ABORTABLE`.
+        """
         code = error_of(number)
         if not code:
             return
@@ -240,11 +264,11 @@ class Coordinators:
             self._nodes.pop((kind, key), None)
         if code in _FENCED:
             raise ProducerFencedError(f"{self.transactional_id}: another producer", code=code)
-        if code in _FATAL:
-            raise FatalError(self.transactional_id, code=code)
         if code.retriable:
             raise RetriableError(key, code=code)
-        raise AbortableError(key, code=code)
+        if abortable or code in _ABORTABLE:
+            raise AbortableError(key, code=code)
+        raise FatalError(self.transactional_id, code=code)
 
     async def _retry(self, attempt: Callable[[], Awaitable[T]], timeout_s: float) -> T:
         """Return the result of an attempt; repeat it after failures that may pass."""
