@@ -1,9 +1,4 @@
-"""Requests of a transactional producer to its coordinators, with retries.
-
-Which errors can only be aborted and which are fatal is that of the handlers of TransactionManager
-in Apache Kafka 4.4.0, where an error that a request does not know is fatal. A transaction that the
-broker has aborted, as it was open for too long, answers its commit with INVALID_TXN_STATE: fatal.
-"""
+"""Requests of a transactional producer to its coordinators, with retries."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeVar
@@ -14,11 +9,8 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.clients.client import Client
 from trio_kafka.clients.errors import (
-    AbortableError,
     ClientError,
-    FatalError,
     Place,
-    ProducerFencedError,
     RetriableError,
     TimedOutError,
     error_of,
@@ -26,6 +18,11 @@ from trio_kafka.clients.errors import (
 from trio_kafka.clients.group_metadata import GroupMetadata
 from trio_kafka.clients.links.link import BrokerLink
 from trio_kafka.clients.producer.sequences import Identity
+from trio_kafka.clients.producer.transactions.coordinator_errors import (
+    DENIED,
+    FATAL_TO_ADD,
+    coordinator_error,
+)
 from trio_kafka.clients.settings.producer import ProducerSettings
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import TopicPartition
@@ -57,31 +54,6 @@ _NEW_OFFSETS: Final = 5  # names topics
 _FIND: Final = 3  # asks for one key
 _ADD: Final = 3  # for clients
 _ELSEWHERE: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
-_FENCED: Final = frozenset({ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH})
-_ABORTABLE: Final = frozenset(
-    {
-        ErrorCode.TRANSACTION_ABORTABLE,
-        ErrorCode.UNKNOWN_PRODUCER_ID,
-        ErrorCode.GROUP_AUTHORIZATION_FAILED,
-        ErrorCode.FENCED_INSTANCE_ID,
-        ErrorCode.UNKNOWN_MEMBER_ID,
-        ErrorCode.ILLEGAL_GENERATION,
-        ErrorCode.GROUP_ID_NOT_FOUND,
-        ErrorCode.STALE_MEMBER_EPOCH,
-    }
-)
-# Of InitProducerId for a producer that is open: it can try again when it has the permission.
-_DENIED: Final = frozenset(
-    {ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
-)
-# Of a partition to add; all others can be aborted.
-_FATAL_TO_ADD: Final = frozenset(
-    {
-        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-        ErrorCode.INVALID_TXN_STATE,
-    }
-)
 
 
 @define(eq=False, kw_only=True)
@@ -113,7 +85,7 @@ class Coordinators:
             node = await self._find(TRANSACTION, self.transactional_id)
             answer = await self._link(node).ask(request, timeout_s=self._request_s)
             code = error_of(answer.error_code)
-            abortable = current is not None and code in _DENIED
+            abortable = current is not None and code in DENIED
             self._check(code, TRANSACTION, self.transactional_id, abortable=abortable)
             return Identity(answer.producer_id, answer.producer_epoch)
 
@@ -159,7 +131,7 @@ class Coordinators:
             # The others are not attempted where one is rejected.
             codes.sort(key=lambda code: code == ErrorCode.OPERATION_NOT_ATTEMPTED)
             for code in codes:
-                abortable = code not in _FATAL_TO_ADD
+                abortable = code not in FATAL_TO_ADD
                 self._check(code, TRANSACTION, self.transactional_id, abortable=abortable)
 
         await self._retry(attempt, timeout_s)
@@ -255,20 +227,14 @@ class Coordinators:
     def _check(self, number: int, kind: int, key: str, *, abortable: bool = False) -> None:
         """Raise the error of an answer. A coordinator that has moved is forgotten.
 
-        abortable: the request treats the error so, beside those of `_ABORTABLE`.
+        abortable: see `coordinator_error`.
         """
         code = error_of(number)
         if not code:
             return
         if code in _ELSEWHERE:
             self._nodes.pop((kind, key), None)
-        if code in _FENCED:
-            raise ProducerFencedError(f"{self.transactional_id}: another producer", code=code)
-        if code.retriable:
-            raise RetriableError(key, code=code)
-        if abortable or code in _ABORTABLE:
-            raise AbortableError(key, code=code)
-        raise FatalError(self.transactional_id, code=code)
+        raise coordinator_error(code, self.transactional_id, key, abortable=abortable)
 
     async def _retry(self, attempt: Callable[[], Awaitable[T]], timeout_s: float) -> T:
         """Return the result of an attempt; repeat it after failures that may pass."""
