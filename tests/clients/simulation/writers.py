@@ -24,7 +24,7 @@ from trio_kafka.testing.simulate import Simulation
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 2
-RECORDS: Final = 14
+RECORDS: Final = 8
 SOON_S: Final = 0.3  # clean-up that waits for nothing
 _NOT_QUEUED: Final = (RetriableError, BufferExhaustedError, TopicError, ClosedError, AbortableError)
 
@@ -35,7 +35,7 @@ class LeavingError(Exception):
 
 async def write(sim: Simulation, ledger: Ledger, plan: Plan, name: str) -> None:
     """Live several lives of a producer."""
-    for life in range(sim.chance.randint(1, 3)):
+    for life in range(sim.chance.randint(1, 2)):
         uses_transactions = plan.transactional and sim.chance.random() < 0.6
         writer = Writer(sim, ledger, f"{name}/{life}")
         await (writer.run_transactions(name) if uses_transactions else writer.run())

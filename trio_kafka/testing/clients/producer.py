@@ -12,6 +12,7 @@ from trio_kafka.testing.checkers.history import History
 from trio_kafka.world.world import World
 
 BytesProducer: TypeAlias = clients.Producer[bytes, bytes | None]
+BytesRecord: TypeAlias = clients.ProducerRecord[bytes, bytes | None]
 
 
 @define(eq=False, kw_only=True)
@@ -73,6 +74,7 @@ class Producer:
             raise ValueError("the producer is not open: want `async with`")
         receipts = []
         for value in values:
+            record: BytesRecord
             record = clients.ProducerRecord(topic, value, partition=partition, key=key)
             receipts.append(await self._producer.send(record))
             # Queued, and not sent before this task waits: the order of the queue is the promise.
