@@ -1,8 +1,9 @@
 """ApiVersions (key 18): list the APIs and versions that are served, and the cluster's features.
 
-Never waits. The encoded response is cached until the registry or the features change. An unknown
-version is answered in version 0 with UNSUPPORTED_VERSION and the versions of this API, so that the
-client retries (KIP-511). A client that names the broker it expects is told if this is another one
+Never waits. The encoded response is cached until the registry or the features change, or the first
+subscription comes or the last one goes (`broker.parts.telemetry`). An unknown version is answered
+in version 0 with UNSUPPORTED_VERSION and the versions of this API, so that the client retries
+(KIP-511). A client that names the broker it expects is told if this is another one
 (KIP-1242). The APIs of telemetry are listed while there is a subscription: a client that sees them
 asks at once, and librdkafka logs each time. Produce is listed from version 0 on, as Kafka does for
 librdkafka, although versions 0 to 2 are not served.
@@ -60,12 +61,11 @@ def api_versions(request: ApiVersionsRequest, context: Context) -> Encoded:
     if version >= 5:
         _check_place(request, context)
     cache, epoch = context[Registry].cache, context[Features].epoch
-    pushes = _is_subscribed(context)
-    answer: tuple[int, Encoded] | None = cache.get((API_VERSIONS, version, pushes))
+    answer: tuple[int, Encoded] | None = cache.get((API_VERSIONS, version))
     if answer is None or answer[0] != epoch:
-        response = make_response(context, version, unlisted=() if pushes else TELEMETRY)
-        answer = epoch, Encoded(to_bytes(response, version))
-        cache[API_VERSIONS, version, pushes] = answer
+        unlisted = () if _is_subscribed(context) else TELEMETRY
+        answer = epoch, Encoded(to_bytes(make_response(context, version, unlisted), version))
+        cache[API_VERSIONS, version] = answer
     return answer[1]
 
 

@@ -38,6 +38,7 @@ _INTERNAL: Final = frozenset(
     {
         *("close", "drain", "check_open", "figures", "note_assignment", "processed", "take_error"),
         *("take_group_turn", "wake", "next_turn", "next_batch"),
+        *("note", "next_position"),
     }
 )
 _COLUMNS: Final = ("Setting", "Default", "Bounds", "What it says")
@@ -113,10 +114,15 @@ def _operations() -> Iterator[str]:
 
 
 def _methods(kind: type) -> list[tuple[str, object]]:
-    """Return public methods and properties with docstrings, in the order of the source."""
+    """Return public methods and properties with docstrings, in the order of the source.
+
+    Those of a base of our own come last.
+    """
+    bases = [base for base in kind.__mro__ if base.__module__.startswith("trio_kafka.clients")]
     return [
         (name, member)
-        for name, member in vars(kind).items()
+        for base in bases
+        for name, member in vars(base).items()
         if name[0] != "_"
         and name not in _INTERNAL
         and (inspect.isfunction(member) or isinstance(member, property))

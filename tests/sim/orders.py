@@ -12,10 +12,12 @@ from typing import Final
 
 import trio
 
+from trio_kafka.clients.errors import ClientError
+from trio_kafka.clients.settings.reset import EARLIEST, LATEST
 from trio_kafka.model import TopicPartition
-from trio_kafka.testing.clients import Consumer, DeliveryError, Producer
+from trio_kafka.testing.clients import Consumer, Producer
 from trio_kafka.testing.clients.link import Link
-from trio_kafka.testing.clients.reading import EARLIEST, LATEST, offset_for
+from trio_kafka.testing.clients.reading import offset_for
 from trio_kafka.testing.simulate import Simulation
 from trio_kafka.testing.simulate.schedule import KINDS, Fault, Schedule, draw_schedule
 
@@ -103,7 +105,7 @@ async def pour(sim: Simulation) -> None:
     """Send batches without waiting for answers, so that some are always being written."""
     async with sim.producer(acks=0, idempotent=False) as producer:
         for number in range(2 * BATCHES):
-            with suppress(DeliveryError):
+            with suppress(ClientError):
                 value = f"poured {number} ".encode().ljust(sim.chance.choice((10, 2000)), b".")
                 await producer.send(TOPIC, value, partition=number % PARTITIONS)
             await trio.sleep(sim.chance.uniform(0, 0.1))
@@ -115,7 +117,6 @@ async def consume(sim: Simulation, member: Consumer, done: trio.Event) -> None:
         while not done.is_set():
             if await member.poll(0.3) and sim.chance.random() < 0.7:
                 await member.commit()
-        await member.close()
 
 
 async def audit(sim: Simulation, done: trio.Event) -> None:
@@ -130,19 +131,25 @@ async def audit(sim: Simulation, done: trio.Event) -> None:
 async def read_anywhere(sim: Simulation, *, everywhere: bool) -> None:
     """Read on from some offsets in the middle, or from every offset of one partition."""
     async with sim.consumer(partitions=ALL) as reader:
-        await reader.poll(0.0)
-        ends = dict(reader.positions)
+        ends = await reader.ends()
         at = sim.chance.choice(ALL)
         offsets = range(ends[at])
         for offset in offsets if everywhere else sim.chance.sample(offsets, min(4, len(offsets))):
             await reader.seek(TOPIC, at.partition, offset)
-            await reader.poll(0.0)
+            await reader.poll(SOON_S)
 
 
 async def be_prompt(sim: Simulation) -> None:
     """Hold a calm broker to its promises of time: polls end when a record or the deadline comes."""
     at = TopicPartition(TOPIC, 0)
-    readers = [sim.consumer(partitions=[at], start=LATEST) for _ in range(2)]
+    first, second = (sim.consumer(partitions=[at], start=LATEST) for _ in range(2))
+    async with first, second:
+        await read_promptly(sim, first, second)
+    await be_crowded(sim)
+
+
+async def read_promptly(sim: Simulation, *readers: Consumer) -> None:
+    """Hold two readers at the end of a partition to their promises."""
     for reader in readers:
         await reader.poll(0.0)
     found: list[bytes | None] = []
@@ -166,9 +173,6 @@ async def be_prompt(sim: Simulation) -> None:
             assert await readers[0].poll(0.3) == []
     except trio.TooSlowError:
         raise LateError("a poll of 0.3 s without a record was not answered in time") from None
-    for reader in readers:
-        reader.link.close()
-    await be_crowded(sim)
 
 
 async def be_crowded(sim: Simulation) -> None:

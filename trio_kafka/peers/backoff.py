@@ -1,4 +1,4 @@
-"""Exponential back-off: when a peer may be tried again. Uses no clock and no random numbers.
+"""Exponential back-off: when something may be tried again. Uses no clock and no random numbers.
 
 Source: KIP-144 (reconnect.backoff.ms, reconnect.backoff.max.ms) and ExponentialBackoff of Apache
 Kafka 4.4.0: the pause doubles with each failure up to a limit, and varies by a fifth, so that
@@ -22,7 +22,7 @@ class Backoff:
     first_s: float = 0.05
     longest_s: float = 1.0
 
-    def pause_s(self, failures: int, chance: float) -> float:
+    def pause_s(self, failures: int, chance: float = 0.5) -> float:
         """Return the pause after a number of failures in a row.
 
         chance: random number from 0 to 1, which decides between four and six fifths of the pause.

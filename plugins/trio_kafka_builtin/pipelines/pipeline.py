@@ -12,6 +12,7 @@ from trio_kafka.attributes import define
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.peers.backoff import Backoff
 from trio_kafka.world.protocols import Child
 from trio_kafka.world.world import World
 from trio_kafka_builtin.pipelines.definition import Definition
@@ -38,24 +39,19 @@ class State(StrEnum):
 
 
 @define(kw_only=True)
-class Backoff:
-    """Pauses before restarts: each twice as long as the one before, within two bounds.
+class RestartPauses:
+    """Pauses before restarts. healthy_s: a run this long resets the pause to the first."""
 
-    first_s, longest_s: the bounds. healthy_s: a run this long resets the pause to the first.
-    """
-
-    first_s: float
-    longest_s: float
+    backoff: Backoff
     healthy_s: float
-    _next_s: float = field(init=False, default=0.0)
+    _restarts: int = field(init=False, default=0)
 
     def pause_after(self, ran_s: float) -> float:
         """Return the pause in seconds after a run of `ran_s` seconds."""
         if ran_s >= self.healthy_s:
-            self._next_s = 0.0
-        pause_s = min(max(self._next_s, self.first_s), self.longest_s)
-        self._next_s = min(pause_s * 2, self.longest_s)
-        return pause_s
+            self._restarts = 0
+        self._restarts += 1
+        return self.backoff.pause_s(self._restarts)
 
 
 @define(kw_only=True, eq=False)
@@ -109,9 +105,8 @@ class Pipeline:
             self._go(State.DISABLED)
             await trio.lowlevel.checkpoint()
             return
-        backoff = Backoff(
-            first_s=definition.pause_s,
-            longest_s=definition.longest_pause_s,
+        pauses = RestartPauses(
+            backoff=Backoff(definition.pause_s, definition.longest_pause_s),
             healthy_s=definition.healthy_s,
         )
         while not self._stop.is_set():
@@ -119,7 +114,7 @@ class Pipeline:
             await self._run_once()
             if self._stop.is_set() or not self._is_run_again():
                 break
-            await self._pause(backoff.pause_after(trio.current_time() - begun))
+            await self._pause(pauses.pause_after(trio.current_time() - begun))
             self.restarts += 1
             self.restarted.value += 1
         self.next_start = None

@@ -9,6 +9,7 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode
+from trio_kafka.peers.backoff import Backoff
 from trio_kafka_spark.client.errors import (
     CORRUPT,
     NOT_ALLOWED,
@@ -20,7 +21,6 @@ from trio_kafka_spark.client.errors import (
 )
 from trio_kafka_spark.client.settings import ClientSettings
 
-_JITTER: Final = 0.2  # as Kafka's ExponentialBackoff
 _CONDITIONS: Final = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: NOT_ALLOWED,
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: NOT_ALLOWED,
@@ -117,6 +117,5 @@ class Attempts:
 
     def _pause_s(self) -> float:
         settings = self.settings
-        doubled = settings.retry_backoff_ms << min(self._failures - 1, 20)
-        pause_s = min(doubled, settings.retry_backoff_max_ms) / 1000
-        return pause_s * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - spreads retries
+        backoff = Backoff(settings.retry_backoff_ms / 1000, settings.retry_backoff_max_ms / 1000)
+        return backoff.pause_s(self._failures, random.random())  # noqa: S311 - spreads retries

@@ -158,6 +158,7 @@ def topics_are_listed_and_described_by_name_and_id(name):
         [name, f"{name}-missing"], include_authorized_operations=True
     )
     by_id = yield from describe_topics([listing.topic_id, bytes(15) + b"x"])
+    paged = yield from describe_topics([name], partition_size_limit_per_response=1)
 
     description = results[name]
     assert (description.name, description.topic_id) == (name, listing.topic_id)
@@ -168,6 +169,7 @@ def topics_are_listed_and_described_by_name_and_id(name):
     assert "DESCRIBE_CONFIGS" in description.authorized_operations
     assert codes(results) == {f"{name}-missing": "UNKNOWN_TOPIC_OR_PARTITION"}
     assert isinstance(results.errors[f"{name}-missing"], TopicError)
+    assert paged[name].partitions == description.partitions
     assert by_id[listing.topic_id].name == name
     assert by_id[listing.topic_id].authorized_operations is None
     assert codes(by_id) == {bytes(15) + b"x": "UNKNOWN_TOPIC_ID"}

@@ -155,6 +155,16 @@ async def test_unknown_topic_is_an_error_long_before_the_deadline(sim):
 
 
 @simulate(seeds=1)
+async def test_requests_of_an_admin_client_are_counted(sim):
+    async with admin_of(sim) as admin:
+        await admin.list_topics()
+        metrics = {(name.group, name.name): value for name, value in admin.metrics().items()}
+
+    assert metrics["admin-client-metrics", "request-total"] >= 2
+    assert metrics["admin-client-metrics", "connection-creation-total"] >= 1
+
+
+@simulate(seeds=1)
 async def test_client_is_shown_in_the_tree_while_it_is_open(sim):
     root = Node("broker-1", "broker")
     async with admin_of(sim, tree=root, client_id="me") as admin:

@@ -2,12 +2,16 @@
 
 from tests.clients.admin.kit import Cluster
 from trio_kafka.clients.admin.topic_descriptions import describe_topics, list_topics
+from trio_kafka.clients.errors import UnsupportedError
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
     MetadataResponse,
     MetadataResponsePartition,
     MetadataResponseTopic,
+)
+from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
 )
 from trio_kafka.security.operations import Operation, bits
 
@@ -18,14 +22,20 @@ def answering(*topics):
     return Cluster({MetadataRequest: lambda _request: MetadataResponse(topics=list(topics))})
 
 
-def test_partitions_are_in_order_with_their_replicas():
+def too_old(_request):
+    return UnsupportedError("DescribeTopicPartitions")
+
+
+def test_broker_without_pages_is_asked_for_metadata():
     rows = [
         MetadataResponsePartition(0, 1, 2, 7, [2, 3], [2], [3]),
         MetadataResponsePartition(0, 0, -1, 6, [1], [], [1]),
     ]
-    cluster = answering(
-        MetadataResponseTopic(0, "a", ID, partitions=rows, topic_authorized_operations=bits([3, 8]))
+    topic = MetadataResponseTopic(
+        0, "a", ID, partitions=rows, topic_authorized_operations=bits([3, 8])
     )
+    cluster = answering(topic)
+    cluster.answers = {**cluster.answers, DescribeTopicPartitionsRequest: too_old}
 
     description = cluster.run(describe_topics(["a"], include_authorized_operations=True))["a"]
 
@@ -33,7 +43,8 @@ def test_partitions_are_in_order_with_their_replicas():
     assert (first.partition, first.leader, first.leader_epoch) == (0, -1, 6)
     assert (second.replicas, second.isr, second.offline_replicas) == ((2, 3), (2,), (3,))
     assert description.authorized_operations == {Operation.READ.name, Operation.DESCRIBE.name}
-    ((_, request),) = cluster.requests
+    assert first.elr is None
+    _, (_, request) = cluster.requests
     assert not request.allow_auto_topic_creation
     assert request.include_topic_authorized_operations
 

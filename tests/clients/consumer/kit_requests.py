@@ -1,13 +1,22 @@
 """Machines of the consumer beside metadata of two brokers."""
 
-from trio_kafka.clients.consumer.fetch_requests import FetchLimits, FetchRequests
+from trio_kafka.clients.consumer.fetch_requests import FetchRequests
+from trio_kafka.clients.consumer.fetch_responses import FetchResponses
+from trio_kafka.clients.consumer.fetch_rows import FetchLimits, FetchRows
 from trio_kafka.clients.consumer.offset_requests import OffsetRequests
 from trio_kafka.clients.consumer.positions import Positions
+from trio_kafka.clients.consumer.values import Position
 from trio_kafka.clients.metadata.cache import MetadataCache
 from trio_kafka.clients.metadata.values import BrokerAddress, PartitionLeader, TopicMetadata
 from trio_kafka.clients.settings.reset import OffsetReset
-from trio_kafka.model import Endpoint
+from trio_kafka.model import Endpoint, TopicPartition
 from trio_kafka.peers.backoff import Backoff
+from trio_kafka.protocol.messages.k01_fetch import (
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
+from trio_kafka.records.batch import Record, encode_batch
 
 TOPIC = bytes(15) + b"1"
 
@@ -41,11 +50,34 @@ def machines(
         backoff=Backoff(0.1, 1.0),
     )
     limits = FetchLimits(max_bytes=max_bytes, partition_bytes=500, min_bytes=1, max_wait_ms=500)
-    fetches = FetchRequests(
+    rows = FetchRows(
         positions=positions,
         cache=cache,
         limits=limits,
         backoff=Backoff(0.1, 1.0),
         resolve=offsets.add,
     )
-    return positions, fetches, offsets
+    return positions, FetchRequests(rows), offsets
+
+
+def reading(
+    *places: TopicPartition, max_bytes: int = 1000
+) -> tuple[MetadataCache, Positions, FetchRequests, FetchResponses]:
+    """Machines that read partitions from their first offsets."""
+    cache = cache_of()
+    positions, fetches, _ = machines(cache, max_bytes=max_bytes)
+    positions.assign(places)
+    for at in places:
+        positions.seek(at, Position(0))
+    return cache, positions, fetches, FetchResponses(fetches.rows)
+
+
+def response(*parts: PartitionData) -> FetchResponse:
+    """Response to a Fetch of the topic t."""
+    topic = FetchableTopicResponse(topic_id=TOPIC, partitions=list(parts))
+    return FetchResponse(session_id=7, responses=[topic])
+
+
+def data(start: int, size: int) -> memoryview:
+    """Batch of one record of some bytes."""
+    return memoryview(encode_batch([Record(value=bytes(size), timestamp=0)], start, 0))

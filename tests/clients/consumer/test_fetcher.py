@@ -130,13 +130,13 @@ async def test_broker_that_stops_answering_takes_no_more_memory_than_the_limit(s
     ) as consumer:
         consumer.assign([T0, T1])
         count = len(await consumer.poll(5.0))
-        fetches = consumer.fetcher.fetches
+        nodes = consumer.fetcher.rows.nodes
         for _ in range(3):
             sim.universe.cut("kafka", "clients")
             count += len(await consumer.poll(0.1))
             for _ in range(10):
                 await trio.sleep(1.0)
-                reserved = sum(node.reserved or 0 for node in fetches.nodes.values())
+                reserved = sum(node.reserved or 0 for node in nodes.values())
                 assert consumer.positions.buffered + reserved <= 50_000
             sim.universe.heal("kafka", "clients")
             count += len(await consumer.poll(5.0))

@@ -4,7 +4,7 @@ import pytest
 
 from tests.clients.consumer.kit import T0
 from tests.clients.consumer.kit_requests import cache_of, lead, machines
-from trio_kafka.clients.consumer.positions import Phase
+from trio_kafka.clients.consumer.partition_state import Phase
 from trio_kafka.clients.consumer.values import Position
 from trio_kafka.clients.errors import OffsetOutOfRangeError
 from trio_kafka.protocol.messages.k23_offset_for_leader_epoch import (

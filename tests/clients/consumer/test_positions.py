@@ -3,7 +3,8 @@
 from random import Random
 
 from trio_kafka.clients.consumer.fetched import FetchedData
-from trio_kafka.clients.consumer.positions import Phase, Positions
+from trio_kafka.clients.consumer.partition_state import Phase
+from trio_kafka.clients.consumer.positions import Positions
 from trio_kafka.clients.consumer.reading import RecordReader
 from trio_kafka.clients.consumer.values import Position, as_bytes
 from trio_kafka.model import TopicPartition

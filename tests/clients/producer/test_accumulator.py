@@ -6,14 +6,18 @@ from trio_kafka.clients.errors import ClosedError
 from trio_kafka.clients.producer.accumulator import Accumulator, BatchLimits
 from trio_kafka.clients.producer.batch import OBJECT_BYTES, Failed, Stored
 from trio_kafka.clients.producer.buffer_pool import BufferPool
+from trio_kafka.clients.producer.columns import RecordColumns
 from trio_kafka.records.batch import Record
 from trio_kafka.records.compression import Codec
+from trio_kafka.records.header import HEADER_SIZE
 
 NEVER = float("inf")
 
 
 def accumulator_of(*, size=100, linger_s=5.0, in_turn=False, codec=Codec.NONE, memory=10_000):
-    limits = BatchLimits(size=size, linger_s=linger_s, expires_s=60.0, in_turn=in_turn, codec=codec)
+    limits = BatchLimits(
+        size=HEADER_SIZE + size, linger_s=linger_s, expires_s=60.0, in_turn=in_turn, codec=codec
+    )
     return Accumulator(limits=limits, pool=BufferPool(memory), identities=None)
 
 
@@ -55,6 +59,39 @@ def test_full_batch_is_due_at_once_and_the_one_behind_it_is_not():
     assert look(accumulator).by_node == {}
     accumulator.landed(batch)
     accumulator.finish(batch, Stored())
+    end(accumulator)
+
+
+def test_many_records_fill_the_open_batch_and_then_others_which_are_due_when_full():
+    accumulator = accumulator_of()
+    first = add(accumulator)
+    queue = accumulator.queue_of("t", 0)
+    columns = RecordColumns(values=[bytes(16)] * 6, keys=None, bounds=[30] * 6, timestamp_ms=1)
+    assert accumulator.pool.try_take(180)
+
+    at, parts = 0, []
+    while at < 6:
+        batch, number, count = accumulator.add_many(queue, columns, at, 0.0)
+        parts.append((number, count, batch.size, batch.is_full))
+        at += count
+
+    assert parts == [(1, 2, 100, True), (0, 3, 90, True), (0, 1, 30, False)]
+    assert [batch.count for batch in queue.waiting] == [3, 3, 1]
+    assert queue.waiting[0] is first
+    assert add(accumulator) is queue.waiting[-1]
+    end(accumulator)
+
+
+def test_record_of_many_above_the_size_has_a_batch_of_its_own():
+    accumulator = accumulator_of()
+    columns = RecordColumns(values=[bytes(500)] * 2, keys=None, bounds=[514] * 2, timestamp_ms=1)
+    assert accumulator.pool.try_take(1028)
+
+    queue = accumulator.queue_of("t", 0)
+    added = [accumulator.add_many(queue, columns, at, 0.0)[1:] for at in (0, 1)]
+
+    assert added == [(0, 1), (0, 1)]
+    assert all(batch.is_full for batch in queue.waiting)
     end(accumulator)
 
 
@@ -107,7 +144,7 @@ def test_request_takes_one_batch_of_each_partition_up_to_its_size_and_begins_els
     taken = []
     for _ in range(4):
         queues = look(accumulator).by_node[1]
-        batches = accumulator.drain(queues, 90)
+        batches = accumulator.drain(queues, 90 + 2 * HEADER_SIZE)
         taken.append([batch.place.partition for batch in batches])
 
     assert taken[0] == [0, 1]
@@ -188,6 +225,17 @@ def test_partition_that_is_not_admitted_waits():
     end(accumulator)
 
 
+@pytest.mark.parametrize(("size", "count"), [(HEADER_SIZE + 80, 2), (HEADER_SIZE + 79, 1), (0, 1)])
+def test_header_of_a_batch_counts_in_its_size_and_one_record_always_fits(size, count):
+    accumulator = accumulator_of(size=size - HEADER_SIZE)
+    batch = add(accumulator)
+    add(accumulator)
+
+    assert batch.count == count
+    assert batch.is_full
+    end(accumulator)
+
+
 def test_well_compressed_batches_take_more_records():
     accumulator = accumulator_of(size=1000, codec=Codec.LZ4, memory=1 << 20)
 
@@ -204,7 +252,7 @@ def test_well_compressed_batches_take_more_records():
         return count
 
     counts = [records_of_a_batch() for _ in range(60)]
-    assert counts[0] == 25
+    assert counts[0] == 24
     assert counts[-1] > 30
     end(accumulator)
 

@@ -18,8 +18,9 @@ from trio_kafka.clients.producer.batch import OBJECT_BYTES, Failed, ProducerBatc
 from trio_kafka.clients.producer.buffer_pool import BufferPool, MemoryWait
 from trio_kafka.clients.producer.record import record_bound
 from trio_kafka.records.batch import Record, iterate_headers, read_records
+from trio_kafka.records.header import HEADER_SIZE
 
-SIZE = 100  # batch.size
+SIZE = 100  # of the records in a batch
 LINGER_S = 5.0
 EXPIRES_S = 60.0
 MEMORY = 2000
@@ -67,7 +68,10 @@ class Records(RuleBasedStateMachine):
     def begin(self, in_turn: bool) -> None:
         self.in_turn = in_turn
         limits = BatchLimits(
-            size=SIZE, linger_s=LINGER_S, expires_s=EXPIRES_S, in_turn=self.in_turn
+            size=HEADER_SIZE + SIZE,
+            linger_s=LINGER_S,
+            expires_s=EXPIRES_S,
+            in_turn=self.in_turn,
         )
         pool = BufferPool(MEMORY)
         self.accumulator = Accumulator(limits=limits, pool=pool, identities=None)
@@ -173,7 +177,7 @@ class Records(RuleBasedStateMachine):
         assert taken
         assert len(set(taken)) == len(taken)
         assert set(taken) <= expected[node]
-        size = sum(self.waiting[partition][0].size for partition in taken)
+        size = sum(HEADER_SIZE + self.waiting[partition][0].size for partition in taken)
         assert size <= largest or len(taken) == 1
         for partition in expected[node]:
             self.passed_over[partition] += 1

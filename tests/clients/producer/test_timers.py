@@ -9,7 +9,12 @@ import pytest
 import trio
 
 from tests.clients.producer.kit import producer_of, record
-from trio_kafka.clients.errors import BufferExhaustedError, FatalError, TimedOutError
+from trio_kafka.clients.errors import (
+    AbortableError,
+    BufferExhaustedError,
+    FatalError,
+    TimedOutError,
+)
 from trio_kafka.controls.faults import FaultRule
 from trio_kafka.errors import ErrorCode
 from trio_kafka.testing.simulate import simulate
@@ -189,3 +194,25 @@ async def test_broker_aborts_a_transaction_that_is_open_for_longer_than_its_time
 
     log = await sim.log("t", committed=True)
     assert not any(log.values())
+
+
+@simulate(seeds=1)
+@pytest.mark.parametrize("goes_on", ["sends", "aborts"])
+async def test_producer_whose_transaction_the_broker_has_aborted_can_begin_another(sim, goes_on):
+    """Only its commit is fatal, as in Kafka's client: a record or an abort may be too late."""
+    await sim.kafka.create_topic("t")
+    async with producer_of(sim, transactional_id="x", transaction_timeout_ms=15_000) as producer:
+        with pytest.raises(AbortableError if goes_on == "sends" else LookupError):
+            async with producer.transaction():
+                await (await producer.send(record(b"out")))
+                while (await sim.kafka.transactions())[0].state != "CompleteAbort":
+                    await trio.sleep(0.5)
+                if goes_on == "aborts":
+                    raise LookupError
+                await producer.send(record(b"out too"))
+        async with producer.transaction():
+            await producer.send(record(b"in"))
+
+    assert [
+        row.value for rows in (await sim.log("t", committed=True)).values() for row in rows.values()
+    ] == [b"in"]

@@ -34,6 +34,7 @@ def options(plan: Plan, name: str) -> dict[str, object]:
         "request_timeout_ms": 2000,
         "default_api_timeout_ms": round(_CALL_S * 1000),
         "max_poll_records": 5,
+        "fetch_max_wait_ms": 1500,
         "isolation_level": "read_committed" if plan.transactional else "read_uncommitted",
     }
     if plan.protocol == "classic":
@@ -196,6 +197,6 @@ async def audit(sim: Simulation, ledger: Ledger, group: str, done: trio.Event) -
     """Ask for the committed offsets now and then."""
     async with consumer_of(sim, group_id=group, default_api_timeout_ms=2000) as auditor:
         while not done.is_set():
-            await trio.sleep(sim.chance.uniform(0.1, 1.0))
+            await trio.sleep(sim.chance.uniform(0.2, 2.0))
             with suppress(RetriableError):
                 ledger.find(group, await auditor.committed(ALL))

@@ -10,7 +10,7 @@ from trio_kafka.testing.simulate.schedule import KINDS, Fault, draw_schedule
 CLOSE_S: Final = 5.0
 DELIVERY_S: Final = 8.0
 BLOCK_S: Final = 4.0
-WITHIN_S: Final = 6.0
+WITHIN_S: Final = 3.0
 
 
 @frozen(kw_only=True)
@@ -44,7 +44,7 @@ def draw_plan(chance: Random) -> Plan:
         commits_by_itself=chance.random() < 0.5,
         is_static=chance.random() < 0.3,
         writers=chance.randint(1, 2),
-        members=chance.randint(1, 3),
+        members=chance.randint(1, 2),
         transactional=chance.random() < 0.4,
         faults=sorted(faults),
     )

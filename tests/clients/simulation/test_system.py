@@ -10,4 +10,4 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 def test_no_seed_breaks_a_promise_to_a_client(seeds: Seeds) -> None:
-    simulate(seeds(10, 500), settings=SETTINGS)(system)()
+    simulate(seeds(20, 500), settings=SETTINGS)(system)()

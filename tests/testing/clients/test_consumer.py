@@ -3,9 +3,9 @@
 import pytest
 import trio
 
+from trio_kafka.clients.settings.reset import LATEST
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.checkers.history import CommitFound, Positioned, Read
-from trio_kafka.testing.clients.reading import LATEST
 from trio_kafka.testing.simulate import simulate
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -55,21 +55,21 @@ async def test_consumer_reads_from_the_offset_of_a_seek_and_resets_an_offset_out
         assert [one.offset for one in await consumer.poll()] == [3]
 
         await consumer.seek("t", 0, 99)
-        assert await consumer.poll(0.0) == []
-        assert [one.offset for one in await consumer.poll()] == [0, 1, 2, 3]
+        assert [one.offset for one in await consumer.poll(5.0)] == [0, 1, 2, 3]
 
 
 @simulate(seeds=3)
 async def test_members_of_a_group_share_the_partitions_and_take_over(sim):
     await fill(sim)
-    async with sim.consumer("t", group="g") as first, sim.consumer("t", group="g") as second:
-        while not (first.positions and second.positions and len(first.positions) == 1):
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(first.poll, 0.1)
-                nursery.start_soon(second.poll, 0.1)
-        assert {*first.positions, *second.positions} == {T0, T1}
+    second = sim.consumer("t", group="g")
+    async with second:
+        async with sim.consumer("t", group="g") as first:
+            while not (first.positions and second.positions and len(first.positions) == 1):
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(first.poll, 0.1)
+                    nursery.start_soon(second.poll, 0.1)
+            assert {*first.positions, *second.positions} == {T0, T1}
 
-        await first.close()
         while len(second.positions) < 2:
             await second.poll(0.5)
 
@@ -78,19 +78,21 @@ async def test_members_of_a_group_share_the_partitions_and_take_over(sim):
 async def test_a_member_continues_at_the_committed_offset(sim):
     await fill(sim, partitions=1)
     async with sim.consumer("t", group="g") as first:
-        await first.poll()
+        while not await first.poll():
+            pass
         assert await first.commit()
         assert await first.commit()  # nothing is due
-        await first.close()
     await sim.lives.kill(power=True, kept=0.0)
     await sim.kafka.start()
 
     async with sim.consumer("t", group="g") as second:
-        assert await second.poll(0.1) == []
+        while not second.positions:
+            assert await second.poll(0.1) == []
         assert second.positions == {T0: 4}
     async with sim.consumer(partitions=[T0], group="g") as auditor:
         assert await auditor.committed() == {T0: 4}
     assert [one.offset for one in sim.history.of(CommitFound)] == [-1, 4, 4]
+    assert [one.offset for one in sim.history.of(Positioned)] == [0, 4]
     await sim.check()
 
 
@@ -98,13 +100,20 @@ async def test_a_member_continues_at_the_committed_offset(sim):
 async def test_a_commit_of_a_member_that_was_removed_is_refused(sim):
     await fill(sim, partitions=1)
     async with sim.consumer("t", group="g", session_s=6.0) as member:
-        await member.poll()
+        while not await member.poll():
+            pass
+        sim.universe.cut("kafka", "clients")
         await trio.sleep(10)
+        sim.universe.heal("kafka", "clients")
 
         assert not await member.commit()
 
-        assert len(await member.poll()) == 4  # it has joined again, and begins anew
+        records = []
+        while not records:
+            records = await member.poll()
+        assert len(records) == 4  # it has joined again, and begins anew
         assert await member.commit()
+    await sim.check()
 
 
 @simulate(seeds=1)

@@ -3,8 +3,9 @@
 import pytest
 import trio
 
+from trio_kafka.clients.errors import RecordTooLargeError, RetriableError
+from trio_kafka.config.setting import ConfigError
 from trio_kafka.testing.checkers.history import Acknowledged, Sent
-from trio_kafka.testing.clients import DeliveryError
 from trio_kafka.testing.simulate import simulate
 from trio_kafka.world.simulated.faults import CallFault
 
@@ -56,15 +57,15 @@ async def test_batch_whose_response_is_lost_may_be_appended_twice_without_idempo
 @simulate(seeds=1)
 async def test_batch_without_retries_fails_after_its_first_failure(sim):
     await sim.kafka.create_topic("t")
-    async with sim.producer(retries=False) as producer:
+    async with sim.producer(retries=False, idempotent=False) as producer:
         await producer.send("t", b"first")
         sim.universe.faults.add(
             CallFault(machine="clients", call="send", error="ECONNRESET", times=1)
         )
 
-        with pytest.raises(DeliveryError, match="t-0: gave up") as caught:
+        with pytest.raises(RetriableError, match="t-0") as caught:
             await producer.send("t", b"second")
-        assert caught.value.unknown
+        assert not caught.value.sent
         assert await producer.send("t", b"third") == 1
 
 
@@ -72,10 +73,10 @@ async def test_batch_without_retries_fails_after_its_first_failure(sim):
 async def test_rejected_batch_is_not_retried(sim):
     await sim.kafka.create_topic("t", configs={"max.message.bytes": "200"})
     async with sim.producer() as producer:
-        with pytest.raises(DeliveryError, match="t-0: MESSAGE_TOO_LARGE") as caught:
+        with pytest.raises(RecordTooLargeError, match="t-0") as caught:
             await producer.send("t", bytes(300))
 
-        assert not caught.value.unknown
+        assert not caught.value.sent
         assert await producer.send("t", b"small") == 0
 
 
@@ -102,8 +103,12 @@ async def test_tasks_may_share_a_producer(sim):
 
 @simulate(seeds=1)
 async def test_wrong_arguments_of_a_producer_are_refused(sim):
-    with pytest.raises(ValueError, match="acks=1 with idempotence: want acks=-1"):
-        sim.producer(acks=1)
-    async with sim.producer() as producer:
+    with pytest.raises(ConfigError, match="acks"):
+        async with sim.producer(acks=1):
+            pass
+    producer = sim.producer()
+    with pytest.raises(ValueError, match="not open"):
+        await producer.send("t", b"x")
+    async with producer:
         with pytest.raises(ValueError, match="no values"):
             await producer.send("t")

@@ -112,7 +112,7 @@ async def delay_an_end(sim: Simulation, protocol: int) -> None:
         rule.release()
         await trio.sleep(1)
         for _ in range(2):  # a fetch ends with its segment
-            await reader.poll(0.0)
+            await reader.poll(1.0)
         with suppress(DeliveryError):
             await producer.abort()
     slow.close()

@@ -2,19 +2,17 @@
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TypedDict, Unpack
+from typing import Final, TypedDict, Unpack
 
 from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.broker_client import open_client, parse_addresses
 from trio_kafka.cli.broker_options import declare_broker
 from trio_kafka.cli.client_settings import client_errors, settings_for
 from trio_kafka.cli.produce.lines import LineForm, parse_header
+from trio_kafka.cli.produce.plan import STDIN, WritePlan
 from trio_kafka.cli.records.escapes import unescape
 from trio_kafka.cli.records.times import TIME_FORMS, time_option
 from trio_kafka.cli.topics import UNKNOWN, all_topics, check_leaders, find_topics
-
-if TYPE_CHECKING:
-    from trio_kafka.cli.produce.run import WritePlan
 
 _TIMEOUT_S: Final = 30.0
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -126,7 +124,7 @@ def produce(**options: Unpack[Options]) -> int:
     return 0
 
 
-def plan_write(options: Options) -> "WritePlan":
+def plan_write(options: Options) -> WritePlan:
     """Check options, and ask the broker for the topic. Raises CommandFailedError."""
     _check(options)
     form = None if options["json"] else _form(options)
@@ -140,8 +138,6 @@ def plan_write(options: Options) -> "WritePlan":
     timestamp_ms = None if options["time"] is None else time_option("--time", options["time"])
     key = options["key"]
     _check_topic(options)
-    from trio_kafka.cli.produce.run import STDIN, WritePlan  # noqa: PLC0415 - imports the clients
-
     return WritePlan(
         settings=_settings(options),
         topic=options["topic"],

@@ -33,7 +33,7 @@ class Output:
     stream: BinaryIO = field(factory=lambda: sys.stdout.buffer)
     is_terminal: bool = field(factory=_is_terminal)
     _is_file: bool = field(init=False)
-    _parts: list[bytes] = field(factory=list, init=False)
+    _parts: list[bytes | memoryview] = field(factory=list, init=False)
     _size: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -42,7 +42,7 @@ class Output:
         except OSError:  # replaced by a stream in memory
             self._is_file = False
 
-    def add(self, data: bytes) -> None:
+    def add(self, data: bytes | memoryview) -> None:
         """Keep bytes for the next `flush`."""
         self._parts.append(data)
         self._size += len(data)

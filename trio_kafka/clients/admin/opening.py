@@ -24,6 +24,7 @@ from trio_kafka.clients.settings.admin import AdminSettings
 from trio_kafka.clients.settings.load import admin_settings
 from trio_kafka.introspect.tree import Node
 from trio_kafka.peers.session import Request
+from trio_kafka.telemetry.metric import MetricName
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.world import World
 
@@ -41,6 +42,10 @@ class Admin(AdminOperations):
     def within(self, timeout_s: float) -> "Admin":
         """Return this client with another time for each call."""
         return attrs.evolve(self, timeout_s=timeout_s)
+
+    def metrics(self) -> dict[MetricName, float]:
+        """Return the metrics of the client, by Kafka's names."""
+        return self.client.metrics()
 
     async def run(self, plan: Plan[T]) -> T:
         """Run the calls of a plan and return its value. Raises what the plan raises.

@@ -7,12 +7,14 @@ from trio_kafka.clients.admin.calls.call import (
     Call,
     Plan,
     Rejection,
+    as_older,
     perform,
     perform_single,
     result_of,
 )
 from trio_kafka.clients.admin.calls.results import Results
 from trio_kafka.clients.admin.calls.targets import ANY
+from trio_kafka.clients.admin.topic_pages import TopicPages
 from trio_kafka.clients.admin.topic_values import (
     TopicDescription,
     TopicKey,
@@ -20,6 +22,7 @@ from trio_kafka.clients.admin.topic_values import (
     TopicPartitionInfo,
 )
 from trio_kafka.clients.admin.topics import place_of
+from trio_kafka.clients.errors import ClientError
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -41,10 +44,41 @@ def list_topics(*, include_internal: bool = False) -> Plan[dict[str, TopicListin
 
 
 def describe_topics(
-    topics: Iterable[TopicKey], *, include_authorized_operations: bool = False
+    topics: Iterable[TopicKey],
+    *,
+    include_authorized_operations: bool = False,
+    partition_size_limit_per_response: int = 2000,
 ) -> Plan[Results[TopicKey, TopicDescription]]:
-    """Describe topics by name, or by id (bytes), with partitions and replicas."""
+    """Describe topics by name, or by id (bytes), with partitions and replicas.
 
+    Topics by name are asked for page by page, with eligible leader replicas (KIP-966); at once, and
+    without those, by id and from a broker that is too old.
+    partition_size_limit_per_response: of a page; the broker may have a lower limit.
+    """
+    keys = list(topics)
+    names = [key for key in keys if isinstance(key, str)]
+    ids = [key for key in keys if not isinstance(key, str)]
+    values: dict[TopicKey, TopicDescription] = {}
+    errors: dict[TopicKey, ClientError] = {}
+    if names:
+        pages = TopicPages(partition_size_limit_per_response, include_authorized_operations)
+        by_metadata = _metadata_call(names, include_authorized_operations)
+        by_name = yield from perform(pages.call(names, older=as_older(by_metadata)))
+        values.update(by_name.values_by_item.items())
+        errors.update(by_name.errors.items())
+    if ids:
+        by_id = yield from perform(_metadata_call(ids, include_authorized_operations))
+        values.update(by_id.values_by_item)
+        errors.update(by_id.errors)
+    return Results(
+        {key: values[key] for key in keys if key in values},
+        {key: errors[key] for key in keys if key in errors},
+    )
+
+
+def _metadata_call(
+    keys: Sequence[TopicKey], include_authorized_operations: bool
+) -> Call[TopicKey, MetadataResponse, TopicDescription]:
     def request(items: Sequence[TopicKey], _timeout_ms: int) -> MetadataRequest:
         rows = [
             MetadataRequestTopic(name=item)
@@ -58,13 +92,11 @@ def describe_topics(
             include_topic_authorized_operations=include_authorized_operations,
         )
 
-    return perform(
-        Call(
-            targets=dict.fromkeys(topics, ANY),
-            request=request,
-            read=_read_descriptions,
-            place=place_of,
-        )
+    return Call(
+        targets=dict.fromkeys(keys, ANY),
+        request=request,
+        read=_read_descriptions,
+        place=place_of,
     )
 
 

@@ -13,10 +13,13 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.clients.client import Client
-from trio_kafka.clients.consumer.fetch_requests import FetchAttempt, FetchLimits, FetchRequests
+from trio_kafka.clients.consumer.fetch_requests import FetchAttempt, FetchRequests
+from trio_kafka.clients.consumer.fetch_responses import FetchResponses
+from trio_kafka.clients.consumer.fetch_rows import FetchLimits, FetchRows
 from trio_kafka.clients.consumer.metrics import ConsumerMetrics
 from trio_kafka.clients.consumer.offset_requests import OffsetAttempt, OffsetRequests
-from trio_kafka.clients.consumer.positions import PartitionState, Positions
+from trio_kafka.clients.consumer.partition_state import PartitionState
+from trio_kafka.clients.consumer.positions import Positions
 from trio_kafka.clients.errors import ClientError
 from trio_kafka.clients.links.calls import Call
 from trio_kafka.clients.settings.consumer import ConsumerSettings
@@ -36,7 +39,9 @@ class Fetcher:
     positions: Positions
     arrived: Callable[[], None]
     metrics: ConsumerMetrics
+    rows: FetchRows = field(init=False)
     fetches: FetchRequests = field(init=False)
+    responses: FetchResponses = field(init=False)
     offsets: OffsetRequests = field(init=False)
     _wanted: trio.Event = field(factory=trio.Event, init=False)
 
@@ -50,7 +55,7 @@ class Fetcher:
             isolation=isolation,
             backoff=settings.retry_backoff,
         )
-        self.fetches = FetchRequests(
+        self.rows = FetchRows(
             positions=self.positions,
             cache=cache,
             limits=FetchLimits(
@@ -66,6 +71,8 @@ class Fetcher:
             backoff=settings.retry_backoff,
             resolve=self.offsets.add,
         )
+        self.fetches = FetchRequests(self.rows)
+        self.responses = FetchResponses(self.rows)
         self.client.metadata.watchers.append(self.wake)
 
     def wake(self) -> None:
@@ -96,7 +103,7 @@ class Fetcher:
         A broker that does not answer keeps its session until others need the place.
         """
         async with trio.open_nursery() as nursery:
-            for number, node in self.fetches.nodes.items():
+            for number, node in self.rows.nodes.items():
                 request = node.session.close_request()
                 if request is not None and self.client.links[number].has_room:
                     nursery.start_soon(self._close_session, number, request)
@@ -109,7 +116,7 @@ class Fetcher:
     def figures(self) -> Figures:
         """Return the figures of the fetches for the tree."""
         positions = self.positions
-        nodes = self.fetches.nodes.values()
+        nodes = self.rows.nodes.values()
         return {
             "partitions": len(positions.states),
             "with_data": len(positions.ready),
@@ -128,8 +135,8 @@ class Fetcher:
             )
         for attempt in self.offsets.due(now, int(self.client.world.clock.wall() * 1000)):
             self._submit(attempt.node, attempt.request, partial(self._positioned, attempt), None)
-        if self.fetches.is_stale or self.offsets.is_stale:
-            self.fetches.is_stale = self.offsets.is_stale = False
+        if self.rows.is_stale or self.offsets.is_stale:
+            self.rows.is_stale = self.offsets.is_stale = False
             metadata.request_refresh()
         if self.positions.errors or self.fetches.is_short:
             self.arrived()
@@ -149,14 +156,14 @@ class Fetcher:
         now = trio.current_time()
         if isinstance(result, FetchResponse):
             buffered = self.positions.buffered
-            self.fetches.answered(attempt, result, now)
+            self.responses.answered(attempt, result, now)
             self.metrics.note_fetch(
                 latency_s=now - sent,
                 size=self.positions.buffered - buffered,
                 throttle_ms=result.throttle_time_ms,
             )
         else:
-            self.fetches.failed(attempt, now)
+            self.responses.failed(attempt, now)
         self._take_end()
 
     def _positioned(self, attempt: OffsetAttempt, result: object) -> None:

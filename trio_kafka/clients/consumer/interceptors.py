@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.clients.consumer.positions import PartitionState
+from trio_kafka.clients.consumer.partition_state import PartitionState
 from trio_kafka.clients.consumer.reading import RecordReader
 from trio_kafka.clients.consumer.values import ConsumerRecord, OffsetAndMetadata
 from trio_kafka.clients.interceptors import InterceptorChain

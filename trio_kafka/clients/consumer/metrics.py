@@ -11,7 +11,8 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.clients.consumer.positions import PartitionState, Positions
+from trio_kafka.clients.consumer.partition_state import PartitionState
+from trio_kafka.clients.consumer.positions import Positions
 from trio_kafka.clients.metrics.measures import Distribution, Total
 from trio_kafka.clients.metrics.registry import MetricRegistry
 

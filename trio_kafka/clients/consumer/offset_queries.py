@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import trio
 
 from trio_kafka.clients.client import Client
-from trio_kafka.clients.consumer.offset_requests import list_offsets_request
+from trio_kafka.clients.consumer.offset_messages import list_offsets_request
 from trio_kafka.clients.consumer.values import OffsetAndTimestamp
 from trio_kafka.clients.errors import (
     ClientError,
@@ -30,7 +30,7 @@ async def list_offsets(
     deadline, attempt = trio.current_time() + timeout_s, 0
     offsets: Offsets = {}
     await trio.lowlevel.checkpoint()
-    for topic in {at.topic for at in timestamps}:
+    for topic in dict.fromkeys(at.topic for at in timestamps):
         await client.metadata.wait_topic(topic, timeout_s=timeout_s)
     while pending := {at: time for at, time in timestamps.items() if at not in offsets}:
         try:

@@ -1,15 +1,22 @@
-"""Requests that find or validate positions, and what their responses mean. Does no I/O.
+"""Partitions without a valid position: when to ask for it, and what the responses mean.
+
+Does no I/O.
 
 Source: OffsetFetcherUtils and OffsetsForLeaderEpochClient of Apache Kafka 4.4.0. Beyond them, a
 reset by duration that finds no record begins at the end.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka.clients.consumer.positions import PartitionState, Phase, Positions
+from trio_kafka.clients.consumer.offset_messages import (
+    leader_epochs_request,
+    list_offsets_request,
+)
+from trio_kafka.clients.consumer.partition_state import PartitionState, Phase
+from trio_kafka.clients.consumer.positions import Positions
 from trio_kafka.clients.consumer.values import Position
 from trio_kafka.clients.errors import (
     ClientError,
@@ -25,17 +32,10 @@ from trio_kafka.clients.settings.reset import LATEST, OffsetReset
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import TopicPartition
 from trio_kafka.peers.backoff import Backoff
-from trio_kafka.protocol.messages.k02_list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
+from trio_kafka.protocol.messages.k02_list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from trio_kafka.protocol.messages.k23_offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
-    OffsetForLeaderPartition,
-    OffsetForLeaderTopic,
 )
 
 Request = ListOffsetsRequest | OffsetForLeaderEpochRequest
@@ -119,7 +119,7 @@ class OffsetRequests:
                 self.isolation,
             )
         else:
-            request = _epochs_request(rows)
+            request = leader_epochs_request(rows)
         return OffsetAttempt(
             node=node,
             request=request,
@@ -227,37 +227,3 @@ class OffsetRequests:
 
 _PHASES = frozenset({Phase.RESET, Phase.VALIDATE})
 _FENCED = frozenset({ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH})
-
-
-def list_offsets_request(
-    rows: Iterable[tuple[TopicPartition, int, int]], isolation: int
-) -> ListOffsetsRequest:
-    """Return a request. rows: partition, timestamp, epoch of its leader (-1: not known)."""
-    topics: dict[str, ListOffsetsTopic] = {}
-    for at, timestamp, epoch in rows:
-        topic = topics.setdefault(at.topic, ListOffsetsTopic(name=at.topic))
-        topic.partitions.append(
-            ListOffsetsPartition(
-                partition_index=at.partition, current_leader_epoch=epoch, timestamp=timestamp
-            )
-        )
-    return ListOffsetsRequest(
-        replica_id=-1, isolation_level=isolation, topics=list(topics.values())
-    )
-
-
-def _epochs_request(
-    rows: Sequence[tuple[PartitionState, PartitionLeader]],
-) -> OffsetForLeaderEpochRequest:
-    topics: dict[str, OffsetForLeaderTopic] = {}
-    for state, leader in rows:
-        epoch = -1 if state.position is None else state.position.epoch
-        topic = topics.setdefault(state.at.topic, OffsetForLeaderTopic(topic=state.at.topic))
-        topic.partitions.append(
-            OffsetForLeaderPartition(
-                partition=state.at.partition,
-                current_leader_epoch=leader.epoch,
-                leader_epoch=epoch,
-            )
-        )
-    return OffsetForLeaderEpochRequest(replica_id=-1, topics=list(topics.values()))

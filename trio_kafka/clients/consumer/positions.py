@@ -9,95 +9,17 @@ before the next Fetch (KIP-320). `touched` are the partitions about which reques
 change; so an idle consumer of many partitions has nothing to compute.
 """
 
-from collections import deque
-from collections.abc import Collection, Iterable, Iterator
-from enum import Enum
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
 from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.clients.consumer.fetched import FetchedData
+from trio_kafka.clients.consumer.partition_state import PartitionState, Phase
 from trio_kafka.clients.consumer.values import Position
 from trio_kafka.clients.errors import ClientError
 from trio_kafka.model import TopicPartition
-
-
-class Phase(Enum):
-    """What a partition waits for."""
-
-    COMMITTED = "committed offset"
-    RESET = "reset"
-    VALIDATE = "validation"
-    FETCH = "fetch"
-
-
-@define(eq=False)
-class PartitionState:
-    """State of one assigned partition.
-
-    reset_timestamp: for ListOffsets; None: that of `auto.offset.reset`.
-    lost: position that was out of range. leader_epoch: at which the position was last validated.
-    replica: node to fetch from until the time `replica_until`, if not the leader (KIP-392).
-    not_before: of the next offset request.
-    revoking: nothing is read any more. shed: its buffer was dropped to make room for others; it is
-    not fetched before its reader asks for it.
-    """
-
-    at: TopicPartition
-    phase: Phase = Phase.COMMITTED
-    position: Position | None = None
-    fetch_from: Position | None = None
-    reset_timestamp: int | None = None
-    lost: Position | None = None
-    version: int = 0
-    leader_epoch: int = -1
-    paused: bool = False
-    revoking: bool = False
-    shed: bool = False
-    replica: int | None = None
-    replica_until: float = float("-inf")
-    high_watermark: int | None = None
-    last_stable: int | None = None
-    log_start: int | None = None
-    not_before: float = float("-inf")
-    failures: int = 0
-    buffer: deque[FetchedData] = field(factory=deque)
-    buffered: int = 0
-
-    @property
-    def is_fetchable(self) -> bool:
-        return self.phase is Phase.FETCH and not self.paused and not self.revoking
-
-    def drop_buffer(self) -> None:
-        """Forget what is buffered; it is fetched again."""
-        self.buffer.clear()
-        self.buffered = 0
-        self.fetch_from = self.position
-
-    def move(self, phase: Phase, position: Position | None) -> None:
-        """Go to another position or phase; responses in flight are discarded."""
-        self.version += 1
-        self.phase = phase
-        self.position = position
-        self.drop_buffer()
-
-    def add(self, data: FetchedData) -> None:
-        """Buffer what was fetched from `fetch_from`."""
-        self.buffer.append(data)
-        self.buffered += data.size
-        self.fetch_from = data.end
-
-    def front(self) -> FetchedData | None:
-        """Return the buffered data to read next; exhausted data leave, and move the position."""
-        while self.buffer:
-            data = self.buffer[0]
-            if not data.is_exhausted:
-                return data
-            self.buffer.popleft()
-            self.buffered -= data.size
-            self.position = data.read_to
-        return None
 
 
 @define(eq=False)
@@ -106,7 +28,7 @@ class Positions:
 
     ready: partitions with data that may be read, in the order in which it came.
     errors: for the user, at most one for each partition. has_group: new partitions ask for their
-    committed offsets first.
+    committed offsets first. watchers: called before each jump, with the position to come, if known.
     """
 
     has_group: bool = False
@@ -114,6 +36,9 @@ class Positions:
     touched: dict[PartitionState, None] = field(factory=dict, init=False)
     ready: dict[PartitionState, None] = field(factory=dict, init=False)
     errors: dict[TopicPartition, ClientError] = field(factory=dict, init=False)
+    watchers: list[Callable[[PartitionState, Position | None], None]] = field(
+        factory=list, init=False
+    )
     buffered: int = field(default=0, init=False)
 
     def __getitem__(self, at: TopicPartition) -> PartitionState:
@@ -301,6 +226,8 @@ class Positions:
             self.ready.pop(state, None)
 
     def _move(self, state: PartitionState, phase: Phase, position: Position | None) -> None:
+        for watcher in self.watchers:
+            watcher(state, position)
         self._drop_buffer(state)
         state.move(phase, position)
         state.not_before = float("-inf")

@@ -12,7 +12,8 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.clients.consumer.fetched import FetchedData
-from trio_kafka.clients.consumer.positions import PartitionState, Positions
+from trio_kafka.clients.consumer.partition_state import PartitionState
+from trio_kafka.clients.consumer.positions import Positions
 from trio_kafka.clients.consumer.values import ConsumerRecord, Deserializer, Position, as_bytes
 from trio_kafka.clients.errors import Place, SerializationError, client_error
 from trio_kafka.clients.metrics.measures import Total

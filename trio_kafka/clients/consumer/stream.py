@@ -7,7 +7,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.clients.consumer.positions import PartitionState
+from trio_kafka.clients.consumer.partition_state import PartitionState
 from trio_kafka.clients.consumer.turns import ReadTurns
 from trio_kafka.clients.consumer.values import ConsumerRecord, OffsetAndMetadata, Position
 from trio_kafka.model import TopicPartition

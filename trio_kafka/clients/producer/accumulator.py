@@ -16,12 +16,14 @@ from trio_kafka.attributes import define, frozen
 from trio_kafka.clients.errors import ClientError
 from trio_kafka.clients.producer.batch import Failed, ProducerBatch, Stored
 from trio_kafka.clients.producer.buffer_pool import BufferPool
+from trio_kafka.clients.producer.columns import RecordColumns
 from trio_kafka.clients.producer.compression import CompressionRatios
 from trio_kafka.clients.producer.partition_queue import PartitionQueue
 from trio_kafka.clients.producer.sequences import Identities, PartitionSequences
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record
 from trio_kafka.records.compression import Codec
+from trio_kafka.records.header import HEADER_SIZE
 
 _NEVER: Final = float("inf")
 
@@ -78,6 +80,7 @@ class Accumulator:
     flushes: int = field(default=0, init=False)
     ratios: CompressionRatios = field(factory=CompressionRatios, init=False)
     _is_plain: bool = field(init=False)
+    _room: int = field(init=False)  # for encoded records: Kafka counts the header in `batch.size`
     _queues: dict[str, dict[int, PartitionQueue]] = field(factory=dict, init=False)
     _active: dict[TopicPartition, PartitionQueue] = field(factory=dict, init=False)
     _turn: int = field(default=0, init=False)
@@ -85,6 +88,7 @@ class Accumulator:
 
     def __attrs_post_init__(self) -> None:
         self._is_plain = self.limits.codec is Codec.NONE
+        self._room = self.limits.size - HEADER_SIZE
 
     # --- records come in
 
@@ -110,17 +114,40 @@ class Accumulator:
 
         size: bound of its encoded size. The number 0 says that the batch is new.
         """
-        most: float = self.limits.size
-        if not self._is_plain:
-            most = self.ratios.plain_size(queue.place.topic, self.limits.size)
+        scale = 1.0 if self._is_plain else self.ratios.scale(queue.place.topic)
         batch = queue.waiting[-1] if queue.waiting else None
-        if batch is None or batch.is_full or batch.size + size > most:
-            if batch is not None:
-                batch.is_full = True
-            batch = self._new_batch(queue, now)
+        if batch is None or batch.is_full or batch.size * scale + size > self._room:
+            batch = self._next_batch(queue, now)
         number = batch.add(record, size)
-        batch.is_full = batch.size + 1 > most
+        batch.is_full = batch.size * scale >= self._room
         return batch, number
+
+    def add_many(
+        self, queue: PartitionQueue, columns: RecordColumns, at: int, now: float
+    ) -> tuple[ProducerBatch, int, int]:
+        """Add records from the one at `at` on, as many as the batch of the partition takes.
+
+        Their memory is taken. Returns the batch, the number of the first record in it, and how many
+        it has taken, at least one; it is full if there are more.
+        """
+        scale = 1.0 if self._is_plain else self.ratios.scale(queue.place.topic)
+        most = self._room / scale
+        batch = queue.waiting[-1] if queue.waiting else None
+        count = 0
+        if batch is not None and not batch.is_full:
+            count = columns.fitting(at, most - batch.size)
+        if batch is None or not count:
+            batch = self._next_batch(queue, now)
+            count = max(columns.fitting(at, most), 1)
+        end = at + count
+        number = batch.add_many(
+            columns.values[at:end],
+            None if columns.keys is None else columns.keys[at:end],
+            columns.timestamp_ms,
+            columns.size(at, end),
+        )
+        batch.is_full = end < len(columns.values) or batch.size >= most
+        return batch, number, count
 
     # --- batches go out
 
@@ -181,7 +208,7 @@ class Accumulator:
         limits = self.limits
         data = batch.close(limits.codec, limits.level, limits.attributes)
         if self.limits.codec is not Codec.NONE:
-            self.ratios.compressed(batch.place.topic, batch.size, len(data))
+            self.ratios.compressed(batch.place.topic, batch.size, len(data) - HEADER_SIZE)
         return data
 
     # --- ends of attempts
@@ -218,7 +245,7 @@ class Accumulator:
     def split(self, batch: ProducerBatch, now: float) -> None:
         """Replace a batch by smaller ones."""
         queue = self._queue(batch)
-        parts = batch.split(self.limits.size, now)
+        parts = batch.split(self._room, now)
         self.ratios.too_large(batch.place.topic)
         if queue.sequences is not None:
             queue.sequences.split(batch)
@@ -267,8 +294,10 @@ class Accumulator:
             sum(len(queue.in_flight) for queue in queues),
         )
 
-    def _new_batch(self, queue: PartitionQueue, now: float) -> ProducerBatch:
-        """Begin a batch at the end of a queue."""
+    def _next_batch(self, queue: PartitionQueue, now: float) -> ProducerBatch:
+        """Begin a batch at the end of a queue: the one before it takes no more records."""
+        if queue.waiting:
+            queue.waiting[-1].is_full = True
         self._active[queue.place] = queue
         self._count += 1
         batch = ProducerBatch(

@@ -26,6 +26,8 @@ from trio_kafka.records.batch import (
     read_records,
 )
 from trio_kafka.records.compression import Codec
+from trio_kafka.records.header import HEADER_SIZE
+from trio_kafka.records.many import add_many
 
 _PORTION: Final = 64  # records that are encoded together
 _PRODUCER: Final = Struct(">qhi")  # id, epoch and base sequence in a header
@@ -108,6 +110,27 @@ class ProducerBatch:
         self.count = number + 1
         return number
 
+    def add_many(
+        self,
+        values: Sequence[bytes | None],
+        keys: Sequence[bytes | None] | None,
+        timestamp_ms: int,
+        size: int,
+    ) -> int:
+        """Add records, encoded at once; return the number of the first. See `records.many`.
+
+        size: bound of their encoded sizes together, which is all the memory that they take.
+        """
+        self._encode_waiting()
+        if self._body is None:
+            raise ValueError("the batch has ended")
+        add_many(self._body, values, keys, timestamp_ms)
+        self.size += size
+        self.memory += size
+        number = self.count
+        self.count += len(values)
+        return number
+
     @property
     def is_closed(self) -> bool:
         """True if it takes no more records."""
@@ -121,7 +144,7 @@ class ProducerBatch:
     @property
     def encoded_size(self) -> int:
         """Bytes of a closed batch; otherwise the bound."""
-        return self.size if self._data is None else len(self._data)
+        return HEADER_SIZE + self.size if self._data is None else len(self._data)
 
     def close(self, codec: Codec, level: int | None, attributes: int = 0) -> bytearray:
         """Encode the batch, once: it takes no more records. Return its bytes.
@@ -151,7 +174,7 @@ class ProducerBatch:
             _CRC.pack_into(self._data, _CRC_AT, crc)
 
     def split(self, size: int, now: float) -> Sequence["ProducerBatch"]:
-        """Split a closed batch into batches of about `size` bytes, at least two.
+        """Split a closed batch into batches of about `size` bytes of records, at least two.
 
         They take its sequence numbers, its age and its memory. Returns them in order.
         """

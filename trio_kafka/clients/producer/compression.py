@@ -22,10 +22,9 @@ class CompressionRatios:
 
     _ratios: dict[str, float] = field(factory=dict, init=False)
 
-    def plain_size(self, topic: str, size: int) -> float:
-        """Return how many bytes would be compressed to `size`, as estimated."""
-        ratio = self._ratios.get(topic, 1.0)
-        return size if ratio >= 1.0 else size / (max(ratio, _LEAST) * _MARGIN)
+    def scale(self, topic: str) -> float:
+        """Return the estimated compressed size of a plain byte, with the margin that Kafka adds."""
+        return max(self._ratios.get(topic, 1.0), _LEAST) * _MARGIN
 
     def compressed(self, topic: str, before: int, after: int) -> None:
         """Note the plain and the compressed size of a batch."""

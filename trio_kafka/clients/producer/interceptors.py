@@ -2,12 +2,15 @@
 
 from typing import Generic, TypeVar
 
+import trio
 from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.clients.errors import ClientError
 from trio_kafka.clients.interceptors import InterceptorChain
 from trio_kafka.clients.producer.batch import ProducerBatch
+from trio_kafka.clients.producer.bulk import Column, pairs
+from trio_kafka.clients.producer.bulk_receipt import BulkReceipt
 from trio_kafka.clients.producer.producer import Producer
 from trio_kafka.clients.producer.receipt import Receipt
 from trio_kafka.clients.producer.record import ProducerRecord, RecordMetadata
@@ -104,6 +107,26 @@ class InterceptedProducer(Producer[K, V]):
             raise
         self.ends.track(receipt)
         return receipt
+
+    async def _send_many(
+        self,
+        topic: str,
+        values: Column[V],
+        keys: Column[K | None] | None,
+        *,
+        partition: int | None,
+        timestamp_ms: int | None,
+        receipt: BulkReceipt,
+    ) -> None:
+        """Send one by one: an interceptor may change each record, its topic too."""
+        await trio.lowlevel.checkpoint()
+        for value, key in pairs(values, keys):
+            single = await self.send(
+                ProducerRecord(
+                    topic, value, key=key, partition=partition, timestamp_ms=timestamp_ms
+                )
+            )
+            receipt.note(single.batch, single.number, (receipt.next_position,))
 
     def _intercepted(self, record: ProducerRecord[K, V]) -> ProducerRecord[K, V]:
         self.check_open()

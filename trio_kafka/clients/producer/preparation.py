@@ -37,17 +37,24 @@ class RecordPreparation(Generic[K, V]):
             reason = f"key and value are serialized as {kinds}: want bytes or None"
             raise SerializationError(reason, place=_place(record))
         size = record_bound(key, value, record.headers)
-        if size + HEADER_SIZE > self.largest or size + OBJECT_BYTES > self.memory:
-            self._reject(record, size)
+        if size > self.most:
+            self.reject(size, _place(record))
         return key, value, size
 
-    def _reject(self, record: ProducerRecord[K, V], size: int) -> NoReturn:
+    @property
+    def most(self) -> int:
+        """The largest bound of a record's encoded size."""
+        return min(self.largest - HEADER_SIZE, self.memory - OBJECT_BYTES)
+
+    def reject(self, size: int, place: Place, *, record: str = "") -> NoReturn:
+        """Raise RecordTooLargeError for a record above `most`. record: ends the text."""
+        end = f"; {record}" if record else ""
         batch_size = size + HEADER_SIZE
         if batch_size > self.largest:
             reason = f"a batch of one record, about {batch_size} bytes: max.request.size allows"
-            raise RecordTooLargeError(f"{reason} {self.largest}", place=_place(record))
+            raise RecordTooLargeError(f"{reason} {self.largest}{end}", place=place)
         reason = f"a record that takes {size + OBJECT_BYTES} bytes: buffer.memory allows"
-        raise RecordTooLargeError(f"{reason} {self.memory}", place=_place(record))
+        raise RecordTooLargeError(f"{reason} {self.memory}{end}", place=place)
 
 
 def _is_bytes(part: object) -> bool:

@@ -5,31 +5,31 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import trio
 from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.clients.client import Client
-from trio_kafka.clients.errors import (
-    BufferExhaustedError,
-    ClosedError,
-    Place,
-    TimedOutError,
-)
+from trio_kafka.clients.errors import ClosedError
 from trio_kafka.clients.producer.accumulator import Accumulator
 from trio_kafka.clients.producer.batch import OBJECT_BYTES
+from trio_kafka.clients.producer.bulk import BulkSends, Column
+from trio_kafka.clients.producer.bulk_receipt import BulkReceipt
 from trio_kafka.clients.producer.partitioner import PartitionChoice
 from trio_kafka.clients.producer.preparation import RecordPreparation
 from trio_kafka.clients.producer.receipt import Receipt, wait_end
 from trio_kafka.clients.producer.record import ProducerRecord
 from trio_kafka.clients.producer.sender import Sender
-from trio_kafka.clients.producer.transactions.transaction import Transaction, Transactions
+from trio_kafka.clients.producer.waits import topic_nowait, wait_memory, wait_topic
 from trio_kafka.clients.settings.producer import ProducerSettings
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.records.batch import Record
 from trio_kafka.telemetry.metric import MetricName
+
+if TYPE_CHECKING:  # most producers have no transactions
+    from trio_kafka.clients.producer.transactions.transaction import Transaction, Transactions
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -46,15 +46,20 @@ class Producer(Generic[K, V]):
     sender: Sender
     preparation: RecordPreparation[K, V]
     choice: PartitionChoice
-    transactions: Transactions | None = None
+    transactions: "Transactions | None" = None
     is_closed: bool = field(default=False, init=False)
     _since_pause: int = field(default=0, init=False)
-    _linger_s: float = field(init=False)
     _wall: Callable[[], float] = field(init=False)
+    _many: BulkSends[K, V] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._linger_s = self.settings.linger_ms / 1000
         self._wall = self.client.world.clock.wall
+        self._many = BulkSends(
+            sender=self.sender,
+            preparation=self.preparation,
+            choice=self.choice,
+            check=self.check_open,
+        )
 
     async def send(self, record: ProducerRecord[K, V]) -> Receipt:
         """Queue a record, and return its receipt.
@@ -78,11 +83,27 @@ class Producer(Generic[K, V]):
         partition = self._partition_nowait(record, key, value, now)
         if partition is None:
             deadline = began + self.settings.max_block_ms / 1000
-            partition = await self._wait_partition(record, key, value, deadline)
+            topic = await wait_topic(
+                self.client.metadata,
+                record.topic,
+                record.partition,
+                deadline=deadline,
+                check=self.check_open,
+            )
+            partition = record.partition
+            if partition is None:
+                partition = self.choice.choose(topic, key, value)
             now = trio.current_time()
         if not self.accumulator.pool.try_take(size + OBJECT_BYTES):
             deadline = began + self.settings.max_block_ms / 1000
-            await self._wait_memory(record.topic, size + OBJECT_BYTES, deadline)
+            await wait_memory(
+                self.accumulator.pool,
+                record.topic,
+                size + OBJECT_BYTES,
+                deadline=deadline,
+                wake=self.sender.wake,
+                check=self.check_open,
+            )
             now = trio.current_time()
         return self._append(
             record.topic, partition, self._encodable(record, key, value), size=size, now=now
@@ -100,6 +121,35 @@ class Producer(Generic[K, V]):
             record.topic, partition, self._encodable(record, key, value), size=size, now=now
         )
 
+    async def send_many(
+        self,
+        topic: str,
+        values: Column[V],
+        keys: Column[K | None] | None = None,
+        *,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        receipt: BulkReceipt | None = None,
+    ) -> BulkReceipt:
+        """Queue many records without headers, and return their common receipt.
+
+        Faster than `send`, with the same promises: records of a partition keep their order.
+        values, keys: of equal length: sequences, or arrays of pyarrow; keys None: all are null.
+        partition, timestamp_ms: of all records; None: as in `send`.
+        receipt: counts these records on; None: a new one.
+        Waits as `send`, for each 2048 records or 256 KiB anew. If it raises, trio.Cancelled too,
+        the records that `receipt` has counted are queued, and the others will never be sent.
+        Raises as `send`, with the positions of the records; ValueError for unequal lengths.
+        """
+        receipt = BulkReceipt() if receipt is None else receipt
+        if keys is not None and len(keys) != len(values):
+            raise ValueError(f"{len(keys)} keys for {len(values)} values: want as many")
+        self.check_open()
+        await self._send_many(
+            topic, values, keys, partition=partition, timestamp_ms=timestamp_ms, receipt=receipt
+        )
+        return receipt
+
     async def flush(self) -> None:
         """Wait until all records that were queued before are stored or have failed.
 
@@ -114,7 +164,7 @@ class Producer(Generic[K, V]):
         finally:
             self.accumulator.flushes -= 1
 
-    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+    def transaction(self) -> "AbstractAsyncContextManager[Transaction]":
         """Return a transaction: the end of its block commits, an exception aborts.
 
         Records can be sent in its block only, by any task. Raises AbortableError if a record has
@@ -164,6 +214,20 @@ class Producer(Generic[K, V]):
 
     # --- the way of a record
 
+    async def _send_many(
+        self,
+        topic: str,
+        values: Column[V],
+        keys: Column[K | None] | None,
+        *,
+        partition: int | None,
+        timestamp_ms: int | None,
+        receipt: BulkReceipt,
+    ) -> None:
+        await self._many.send(
+            topic, values, keys, partition=partition, timestamp_ms=timestamp_ms, receipt=receipt
+        )
+
     def _encodable(
         self, record: ProducerRecord[K, V], key: bytes | None, value: bytes | None
     ) -> Record:
@@ -176,52 +240,10 @@ class Producer(Generic[K, V]):
         self, record: ProducerRecord[K, V], key: bytes | None, value: bytes | None, now: float
     ) -> int | None:
         """Return the partition of a record; None if it is not known whether the topic has it."""
-        topic = self.client.metadata.topic_nowait(record.topic, now)
-        if topic is None:
-            return None
-        if record.partition is not None:
-            return record.partition if record.partition in topic.partitions else None
+        topic = topic_nowait(self.client.metadata, record.topic, record.partition, now)
+        if topic is None or record.partition is not None:
+            return None if topic is None else record.partition
         return self.choice.choose(topic, key, value)
-
-    async def _wait_partition(
-        self,
-        record: ProducerRecord[K, V],
-        key: bytes | None,
-        value: bytes | None,
-        deadline: float,
-    ) -> int:
-        """Wait for metadata with the topic and, as partitions may be added, the partition."""
-        metadata = self.client.metadata
-        timeout_s = max(deadline - trio.current_time(), 0.0)
-        topic = await metadata.wait_topic(record.topic, timeout_s=timeout_s)
-        with trio.move_on_at(deadline):
-            while (
-                partition := self._partition_nowait(record, key, value, trio.current_time())
-            ) is None:
-                metadata.request_refresh()
-                await metadata.wait_change()
-            self.check_open()
-            return partition
-        place = Place(topic=record.topic, partition=record.partition)
-        topic = metadata.topic_nowait(record.topic) or topic
-        raise TimedOutError(f"the topic has {len(topic.partitions)} partitions", place=place)
-
-    async def _wait_memory(self, topic: str, size: int, deadline: float) -> None:
-        """Take memory as soon as it is free."""
-        pool = self.accumulator.pool
-        granted = trio.Event()
-        wait = pool.wait(size, granted.set)
-        self.sender.wake()  # batches are due as soon as records wait for memory
-        try:
-            with trio.move_on_at(deadline):
-                await granted.wait()
-            self.check_open()
-            if not wait.granted:
-                reason = f"{size} bytes of memory were not free within max.block.ms"
-                raise BufferExhaustedError(reason, place=Place(topic=topic))
-        except BaseException:
-            pool.withdraw(wait)
-            raise
 
     def _append(
         self, topic: str, partition: int, record: Record, *, size: int, now: float
@@ -229,7 +251,6 @@ class Producer(Generic[K, V]):
         """Put a record, whose memory is taken, into a batch. Never waits."""
         queue = self.accumulator.queue_of(topic, partition)
         batch, number = self.accumulator.add(queue, record, size, now)
-        if batch.is_full or (not number and now + self._linger_s < self.sender.sleeps_until):
-            self.sender.wake()
+        self.sender.note_added(batch, now, is_new=not number)
         self.choice.added(topic, partition, size, is_full=batch.is_full)
         return Receipt(batch, number, record.timestamp)

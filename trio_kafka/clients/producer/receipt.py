@@ -37,6 +37,12 @@ class Receipt:
         return self._follow()
 
     @property
+    def number(self) -> int:
+        """Number of the record in `batch`."""
+        self._follow()
+        return self._number
+
+    @property
     def is_done(self) -> bool:
         """True if the record is stored or has failed."""
         return self._follow().outcome is not None

@@ -63,6 +63,25 @@ def record_bound(key: bytes | None, value: bytes | None, headers: Headers) -> in
     return size + (_SMALL if size < _SMALL_BELOW else _LARGE)
 
 
+def record_bounds(
+    values: Sequence[bytes | None], keys: Sequence[bytes | None] | None = None
+) -> list[int]:
+    """Return what `record_bound` returns for each of many records without headers."""
+    sizes = _sizes(values)
+    if keys is not None:
+        sizes = list(map(int.__add__, sizes, _sizes(keys)))
+    if max(sizes, default=0) < _SMALL_BELOW:
+        return list(map(_SMALL.__add__, sizes))
+    return [size + (_SMALL if size < _SMALL_BELOW else _LARGE) for size in sizes]
+
+
+def _sizes(parts: Sequence[bytes | None]) -> list[int]:
+    try:
+        return list(map(len, parts))  # type: ignore[arg-type]  # a null raises TypeError
+    except TypeError:
+        return [0 if part is None else len(part) for part in parts]
+
+
 # Varints of sizes, deltas of time and offset, the number of headers; see the bound's promise.
 _SMALL: Final = 14
 _SMALL_BELOW: Final = 8000

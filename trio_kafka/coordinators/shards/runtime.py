@@ -33,6 +33,7 @@ from trio_kafka.log.append import Appended
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import NodeId, TopicId
+from trio_kafka.peers.backoff import Backoff
 from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.partition import Partition
@@ -41,8 +42,7 @@ from trio_kafka.scheduling.chunked_work import Steps, advance, whole
 from trio_kafka.scheduling.lasting_objects import LASTING_GROWTH
 from trio_kafka.world.protocols import Clock
 
-FIRST_S: Final = 0.1  # delay of the second retry
-LONGEST_S: Final = 60.0
+BACKOFF: Final = Backoff(0.1, 60.0)  # from the second retry on
 _logger: Final = get_logger(__name__)
 Leadership: TypeAlias = tuple[
     TopicId, int
@@ -50,8 +50,8 @@ Leadership: TypeAlias = tuple[
 
 
 @define
-class Backoff:
-    """Delays before something that failed is tried again. failures: in a row.
+class ReloadDelays:
+    """Delays before a shard that failed is loaded again. failures: in a row.
 
     The first retry is immediate, as most causes pass at once. Each further failure doubles the
     delay, up to a minute. Two minutes without a failure reset it.
@@ -62,12 +62,10 @@ class Backoff:
 
     def failed(self, now: float) -> float:
         """Note a failure at `now`, in seconds of a monotonic clock, and return the delay."""
-        if now - self._last > 2 * LONGEST_S:
+        if now - self._last > 2 * BACKOFF.longest_s:
             self.failures = 0
         self.failures += 1
-        wait = 0.0
-        if self.failures > 1:
-            wait = min(FIRST_S * 2 ** min(self.failures - 2, 10), LONGEST_S)
+        wait = BACKOFF.pause_s(self.failures - 1) if self.failures > 1 else 0.0
         self._last = now + wait
         return wait
 
@@ -154,7 +152,7 @@ class ShardRuntime(Generic[M]):
         self._nodes: dict[int, Node] = {}
         self._topic_id: TopicId | None = None
         self._loads: deque[tuple[int, Shard[M], Partition]] = deque()
-        self._failures: dict[int, Backoff] = {}
+        self._failures: dict[int, ReloadDelays] = {}
         self._delayed: dict[int, Timer] = {}  # loads that are delayed
         self._busy: dict[Shard[M], None] = {}
         self._cleanups: deque[Steps[None]] = deque()  # clean-up of unloaded shards
@@ -205,7 +203,7 @@ class ShardRuntime(Generic[M]):
         for number, leadership in led.items():
             if number not in self._led and not self._stopped:
                 self._led[number] = leadership
-                self._failures[number] = Backoff()
+                self._failures[number] = ReloadDelays()
                 self._begin(number, ShardState.LOADING)
 
     def _begin(self, number: int, state: ShardState, wait_s: float = 0.0) -> None:
@@ -245,7 +243,7 @@ class ShardRuntime(Generic[M]):
             load()
 
     def _begin_later(self, number: int) -> None:
-        wait_s = self._failures[number].failed(trio.current_time()) or FIRST_S
+        wait_s = self._failures[number].failed(trio.current_time()) or BACKOFF.first_s
         _logger.warning("shard without a replica postponed", shard=number, wait_s=wait_s)
         self._delay(number, wait_s, partial(self._begin_after_delay, number))
 

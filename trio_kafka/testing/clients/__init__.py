@@ -1,7 +1,7 @@
-"""Small producer and consumer for tests, on any World: real sockets or the simulated network.
+"""Clients for tests, on any World: real sockets or the simulated network.
 
-They survive restarts of their broker and write a `History` for the checkers. Each talks to one
-broker, its bootstrap address.
+`Producer` and `Consumer` are those of `trio_kafka.clients`, and write a `History` for the checkers.
+`TransactionalProducer`, `Link` and `read_log` write their frames themselves: each says why.
 """
 
 from trio_kafka.testing.clients.consumer import Consumer

@@ -1,46 +1,30 @@
-"""Consumer for tests: given partitions, or the partitions that its group assigns to it."""
+"""Consumer for tests: that of `trio_kafka.clients`, which notes what it does in a history."""
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Sequence
+from contextlib import AsyncExitStack
+from typing import TypeAlias
 
-import trio
 from attrs import field
 
+from trio_kafka import clients
 from trio_kafka.attributes import define
-from trio_kafka.errors import ErrorCode
+from trio_kafka.clients.consumer.partition_state import PartitionState, Phase
+from trio_kafka.clients.consumer.values import Position
+from trio_kafka.clients.errors import CommitFailedError, RebalanceInProgressError
+from trio_kafka.clients.settings.reset import EARLIEST, LATEST
 from trio_kafka.model import Endpoint, TopicPartition
-from trio_kafka.protocol.messages.k08_offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from trio_kafka.protocol.messages.k09_offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
-)
 from trio_kafka.testing.checkers.history import History
-from trio_kafka.testing.clients.errors import AnswerError, check
-from trio_kafka.testing.clients.link import Link
-from trio_kafka.testing.clients.membership import REJOIN, Membership
-from trio_kafka.testing.clients.reading import (
-    EARLIEST,
-    LATEST,
-    Fetched,
-    FetchedPartition,
-    fetch,
-    offset_for,
-    partitions_of,
-)
 from trio_kafka.world.world import World
 
-_COMMIT, _COMMITTED = 9, 9
-_NO_POSITIONS: Final[Mapping[TopicPartition, int]] = {}
+Records: TypeAlias = list[clients.ConsumerRecord[bytes | None, bytes | None]]
+BytesConsumer: TypeAlias = clients.Consumer[bytes | None, bytes | None]
+_RESETS = {EARLIEST: "earliest", LATEST: "latest"}
+_CLOSE_S = 5.0
 
 
 @define(eq=False, kw_only=True)
 class Consumer:
-    """Reads partitions in order of offsets; `poll` repeats its requests after failures.
+    """Reads partitions in order of offsets, within its block, at whose end it leaves its group.
 
     name: of its events in the history; also the client id.
     topics: all their partitions, or with `group` those that the group assigns.
@@ -48,7 +32,8 @@ class Consumer:
     start: EARLIEST or LATEST: where to begin without a committed offset, and when the offset is out
         of range.
     read_committed: read only records of no transaction or of committed ones.
-    session_s: without a `poll` for so long, the group removes the member.
+    session_s: without a heartbeat for so long, the group removes the member.
+    timeout_s: for a call that has to wait for an answer.
     """
 
     world: World
@@ -62,216 +47,152 @@ class Consumer:
     session_s: float = 10.0
     request_s: float = 5.0
     timeout_s: float = 120.0
-    history: History | None = None
-    positions: dict[TopicPartition, int] = field(factory=dict, init=False)
-    link: Link = field(init=False)
-    membership: Membership | None = field(default=None, init=False)
+    history: History = field(factory=History)
+    _consumer: BytesConsumer | None = field(default=None, init=False)
+    _stack: AsyncExitStack = field(factory=AsyncExitStack, init=False)
     _committed: dict[TopicPartition, int] = field(factory=dict, init=False)
-    _started: bool = field(default=False, init=False)
+    # Length of the history before a partition was assigned: its committed offset was asked later.
+    _assigned_at: dict[TopicPartition, int] = field(factory=dict, init=False)
+    _mark: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         if bool(self.topics) == bool(self.partitions):
             raise ValueError("want topics or partitions, and not both")
-        if self.start not in {EARLIEST, LATEST}:
+        if self.start not in _RESETS:
             raise ValueError(f"start={self.start}: want EARLIEST or LATEST")
-        self.link = Link(
-            world=self.world,
-            bootstrap=self.bootstrap,
-            client_id=self.name,
-            request_s=self.request_s,
-        )
-        if self.group is not None and self.topics:
-            self.membership = Membership(
-                link=self.link,
-                group=self.group,
-                topics=self.topics,
-                session_s=self.session_s,
-                timeout_s=self.timeout_s,
-            )
 
     async def __aenter__(self) -> "Consumer":
+        config: dict[str, object] = {
+            "bootstrap.servers": str(self.bootstrap),
+            "client.id": self.name,
+            "auto.offset.reset": _RESETS[self.start],
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed" if self.read_committed else "read_uncommitted",
+            "request.timeout.ms": round(self.request_s * 1000),
+            "default.api.timeout.ms": round(self.timeout_s * 1000),
+        }
+        if self.group is not None:
+            config["group.id"] = self.group
+            config["session.timeout.ms"] = round(self.session_s * 1000)
+            config["heartbeat.interval.ms"] = round(self.session_s * 1000 / 3)
+        opening = clients.open_consumer(config, world=self.world, close_timeout_s=_CLOSE_S)
+        consumer = self._consumer = await self._stack.enter_async_context(opening)
+        consumer.positions.watchers.append(self._note_move)
+        if self.group is not None and self.topics:
+            listener = clients.RebalanceListener(on_assigned=self._note_assignment)
+            consumer.subscribe(self.topics, listener=listener)
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        self.link.close()
+    async def __aexit__(self, *failure: object) -> None:
+        self._consumer = None
+        await self._stack.aclose()
 
-    async def close(self) -> None:
-        """Leave the group and disconnect. The end of a block only disconnects."""
-        if self.membership is not None:
-            await self.membership.leave()
-        self.link.close()
+    @property
+    def positions(self) -> dict[TopicPartition, int]:
+        """Offset of the next record of each assigned partition, as far as it is known."""
+        return {at: position.offset for at, position in self._open().positions.consumed()}
 
-    async def poll(self, max_wait_s: float = 0.5) -> list[Fetched]:
+    async def poll(self, max_wait_s: float = 0.5) -> Records:
         """Return the next records; none if there are none within `max_wait_s`.
 
-        Raises GaveUpError after `timeout_s` of failures, AnswerError for those that do not pass.
+        Without a group that assigns partitions, positions are found before. Raises as
+        `trio_kafka.clients.Consumer.poll`.
         """
-        await self._assigned()
-        if not self.positions:
-            await trio.sleep(max_wait_s)
-            return []
-        rows = await self.link.retry(lambda: self._fetch(max_wait_s), self.timeout_s)
-        records = []
-        for at, row in rows.items():
-            if row.error is ErrorCode.OFFSET_OUT_OF_RANGE:
-                await self._position({at: -1})
-            elif at in self.positions:
-                records += row.records
-                self.positions[at] = row.end
-        if self.history is not None:
-            for record in records:
-                self.history.read(
-                    self.name,
-                    record.topic,
-                    record.partition,
-                    record.value,
-                    offset=record.offset,
-                    group=self.group,
-                )
+        consumer = await self._assigned()
+        self._mark = self.history.mark()
+        records = await consumer.poll(max_wait_s)
+        for record in records:
+            self.history.read(
+                self.name,
+                record.topic,
+                record.partition,
+                record.value,
+                offset=record.offset,
+                group=self.group,
+            )
         return records
 
     async def seek(self, topic: str, partition: int, offset: int) -> None:
         """Continue at an offset."""
-        await self._assigned()
-        await self._position({TopicPartition(topic, partition): offset})
+        (await self._assigned()).seek(TopicPartition(topic, partition), offset)
+
+    async def ends(self) -> dict[TopicPartition, int]:
+        """Return the offset after the last readable record of each partition."""
+        consumer = await self._assigned()
+        return await consumer.end_offsets(sorted(consumer.assignment))
 
     async def commit(self) -> bool:
         """Commit the positions that are not committed; return whether the group accepted them.
 
         False: the group is rebalancing or has removed the member; the next `poll` joins again.
-        Raises GaveUpError, AnswerError as `poll`.
+        Raises TimedOutError and other ClientErrors.
         """
-        if self.group is None:
-            raise ValueError("no group: nowhere to commit to")
+        group = self._group()
         due = {at: n for at, n in self.positions.items() if self._committed.get(at) != n}
-        if not due:
-            return True
+        for at, offset in due.items():
+            self.history.commit_sent(self.name, group, at.topic, at.partition, offset=offset)
+        offsets = {at: clients.OffsetAndMetadata(offset) for at, offset in due.items()}
         try:
-            await self.link.retry(lambda: self._commit(self.group or "", due), self.timeout_s)
-        except AnswerError as error:
-            if self.membership is None or error.code not in REJOIN:
-                raise
-            self.membership.lost(error.code)
+            await self._open().commit(offsets)
+        except (CommitFailedError, RebalanceInProgressError):
             return False
+        for at, offset in due.items():
+            self.history.committed(self.name, group, at.topic, at.partition, offset=offset)
         self._committed.update(due)
         return True
 
     async def committed(self) -> dict[TopicPartition, int]:
         """Return the committed offsets of the consumer's partitions; -1: none. Errors as `poll`."""
-        if self.group is None:
-            raise ValueError("no group: nothing is committed")
-        group = self.group
-        partitions = list(self.partitions or self.positions)
-        return await self.link.retry(lambda: self._find(group, partitions), self.timeout_s)
-
-    async def _assigned(self) -> None:
-        """Join the group and find the positions, as far as necessary."""
-        if self.membership is not None:
-            if not await self.membership.keep():
-                return
-            partitions = self.membership.partitions or []
-        elif self._started:
-            return
-        elif self.partitions:
-            partitions = list(self.partitions)
-        else:
-            names = self.topics
-            rows = await self.link.retry(lambda: partitions_of(self.link, names), self.timeout_s)
-            partitions = [at for parts in rows.values() for at in parts]
-        self.positions, self._committed = {}, {}
-        if self.group is None or not partitions:
-            offsets = dict.fromkeys(partitions, -1)
-        else:
-            group = self.group
-            offsets = await self.link.retry(lambda: self._find(group, partitions), self.timeout_s)
-            self._committed = {at: offset for at, offset in offsets.items() if offset >= 0}
-        await self._position(offsets)
-        self._started = True
-
-    async def _position(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Continue at offsets; -1: at `start`."""
+        group, since = self._group(), self.history.mark()
+        rows = await self._open().committed(list(self.partitions or self.positions))
+        offsets = {at: -1 if row is None else row.offset for at, row in rows.items()}
         for at, offset in offsets.items():
-            place = offset
-            if offset < 0:
-
-                async def attempt(at: TopicPartition = at) -> int:
-                    return await offset_for(self.link, at, self.start)
-
-                place = await self.link.retry(attempt, self.timeout_s)
-            self.positions[at] = place
-            if self.history is not None:
-                self.history.positioned(
-                    self.name, at.topic, at.partition, offset=place, group=self.group
-                )
-
-    async def _fetch(self, max_wait_s: float) -> dict[TopicPartition, FetchedPartition]:
-        rows = await fetch(
-            self.link, self.positions, max_wait_s=max_wait_s, committed=self.read_committed
-        )
-        for row in rows.values():
-            if row.error is not ErrorCode.OFFSET_OUT_OF_RANGE:
-                check(row.error)
-        return rows
-
-    async def _find(
-        self, group: str, partitions: Sequence[TopicPartition]
-    ) -> dict[TopicPartition, int]:
-        since = 0 if self.history is None else self.history.mark()
-        topics = [
-            OffsetFetchRequestTopics(name, partition_indexes=numbers)
-            for name, numbers in _by_topic(dict.fromkeys(partitions, 0)).items()
-        ]
-        group_request = OffsetFetchRequestGroup(group, topics=topics)
-        if self.membership is None:
-            await Membership(link=self.link, group=group, topics=()).find()
-        (answer,) = (
-            await self.link.ask(OffsetFetchRequest(groups=[group_request]), _COMMITTED)
-        ).groups
-        check(answer.error_code)
-        offsets = {}
-        for topic in answer.topics:
-            for row in topic.partitions:
-                check(row.error_code)
-                offsets[TopicPartition(topic.name, row.partition_index)] = row.committed_offset
-        if self.history is not None:
-            for at, offset in offsets.items():
-                self.history.commit_found(group, at.topic, at.partition, offset=offset, since=since)
+            self.history.commit_found(group, at.topic, at.partition, offset=offset, since=since)
         return offsets
 
-    async def _commit(self, group: str, due: Mapping[TopicPartition, int]) -> None:
-        member = self.membership
-        topics = [
-            OffsetCommitRequestTopic(
-                name,
-                partitions=[
-                    OffsetCommitRequestPartition(n, due[TopicPartition(name, n)], -1, "")
-                    for n in numbers
-                ],
+    def _open(self) -> BytesConsumer:
+        if self._consumer is None:
+            raise ValueError("the consumer is not open: want `async with`")
+        return self._consumer
+
+    def _group(self) -> str:
+        if self.group is None:
+            raise ValueError("no group: nowhere to commit to")
+        return self.group
+
+    async def _assigned(self) -> BytesConsumer:
+        """Assign partitions and find their positions, as far as no group does so."""
+        consumer = self._open()
+        if self.group is not None and self.topics:
+            return consumer
+        if not consumer.assignment:
+            self._mark = self.history.mark()
+            partitions = list(self.partitions)
+            for topic in self.topics:
+                numbers = await consumer.partitions_of(topic)
+                partitions += [TopicPartition(topic, number) for number in numbers]
+            await self._note_assignment(partitions)
+            consumer.assign(partitions)
+        for at in sorted(consumer.assignment):
+            await consumer.position(at)
+        return consumer
+
+    async def _note_assignment(self, partitions: Collection[TopicPartition]) -> None:
+        self._assigned_at.update(dict.fromkeys(partitions, self._mark))
+
+    def _note_move(self, state: PartitionState, position: Position | None) -> None:
+        """Note a position that does not follow from what was read."""
+        at = state.at
+        if state.phase is Phase.COMMITTED and self.group is not None:
+            offset = -1 if position is None else position.offset
+            self._committed.pop(at, None)
+            if position is not None:
+                self._committed[at] = offset
+            since = self._assigned_at[at]
+            self.history.commit_found(
+                self.group, at.topic, at.partition, offset=offset, since=since
             )
-            for name, numbers in _by_topic(due).items()
-        ]
-        request = OffsetCommitRequest(
-            group_id=group,
-            generation_id_or_member_epoch=-1 if member is None else member.generation,
-            member_id="" if member is None else member.member_id,
-            topics=topics,
-        )
-        if self.history is not None:
-            for at, offset in due.items():
-                self.history.commit_sent(self.name, group, at.topic, at.partition, offset=offset)
-        answer = await self.link.ask(request, _COMMIT)
-        failed = 0
-        for topic in answer.topics:
-            for row in topic.partitions:
-                failed = failed or row.error_code
-                at = TopicPartition(topic.name, row.partition_index)
-                if not row.error_code and self.history is not None:
-                    self.history.committed(self.name, group, at.topic, at.partition, offset=due[at])
-        check(failed)
-
-
-def _by_topic(offsets: Mapping[TopicPartition, int]) -> dict[str, list[int]]:
-    topics: dict[str, list[int]] = {}
-    for at in offsets:
-        topics.setdefault(at.topic, []).append(at.partition)
-    return topics
+        if position is not None:
+            self.history.positioned(
+                self.name, at.topic, at.partition, offset=position.offset, group=self.group
+            )

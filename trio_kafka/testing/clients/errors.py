@@ -1,4 +1,4 @@
-"""Errors of the clients."""
+"""Errors of the clients that write their frames themselves."""
 
 from trio_kafka.errors import ErrorCode
 
@@ -8,14 +8,7 @@ class GaveUpError(Exception):
 
 
 class DeliveryError(Exception):
-    """A batch was rejected, or its time is over.
-
-    unknown: the batch may be in the log, or still arrive there.
-    """
-
-    def __init__(self, message: str, *, unknown: bool) -> None:
-        super().__init__(message)
-        self.unknown = unknown
+    """A part of a transaction was rejected, or its time is over: its effect is unknown."""
 
 
 class AnswerError(Exception):

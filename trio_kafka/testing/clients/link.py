@@ -1,6 +1,10 @@
-"""Connection to a broker that may go away at any time."""
+"""Requests of a test's own making to a broker that may go away at any time.
 
-from collections.abc import Awaitable, Callable, Collection
+For what `trio_kafka.clients` does not send: requests of a version that the test names, of a
+producer that is fenced, or of many connections in one moment.
+"""
+
+from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 import trio
@@ -53,24 +57,13 @@ class Link:
         deadline = trio.current_time() + self.request_s + more_s
         return await self._link.ask(request, deadline=deadline, at_most=version)
 
-    async def tell(self, request: object, version: int) -> None:
-        """Send a request that has no answer. Raises as `ask` does."""
-        deadline = trio.current_time() + self.request_s
-        await self._link.tell(request, deadline=deadline, at_most=version)
-
     def close(self) -> None:
         """Drop the connection; the next request opens another one."""
         self._link.close()
 
-    async def retry(
-        self,
-        attempt: Callable[[], Awaitable[T]],
-        timeout_s: float,
-        also: Collection[ErrorCode] = (),
-    ) -> T:
+    async def retry(self, attempt: Callable[[], Awaitable[T]], timeout_s: float) -> T:
         """Return the result of an attempt; repeat it after failures that may pass.
 
-        also: errors of answers to retry, beside those that Kafka calls retriable.
         Raises AnswerError for other errors, GaveUpError when the time is over.
         """
         until = trio.current_time() + timeout_s
@@ -81,7 +74,7 @@ class Link:
             except (OSError, EOFError) as error:
                 failure: Exception = error
             except AnswerError as error:
-                if not (error.code.retriable or error.code in _PASSING or error.code in also):
+                if not (error.code.retriable or error.code in _PASSING):
                     raise
                 failure = error
             failures += 1

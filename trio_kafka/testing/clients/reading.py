@@ -1,9 +1,14 @@
-"""Fetch requests of the clients, and the whole log of topics for the checkers."""
+"""Whole log of topics for the checkers, and the requests that read it.
+
+A reader of its own: the log is what the clients are held against, so a fault of theirs must not be
+in both. It also sees open transactions and the high watermark, which a consumer does not tell.
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from trio_kafka.attributes import frozen
+from trio_kafka.clients.settings.reset import EARLIEST
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import Endpoint, TopicPartition
 from trio_kafka.protocol.messages.k01_fetch import (
@@ -23,8 +28,6 @@ from trio_kafka.testing.clients.errors import check
 from trio_kafka.testing.clients.link import Link
 from trio_kafka.world.world import World
 
-EARLIEST: Final = -2
-LATEST: Final = -1
 _FETCH: Final = 12  # the newest version that names topics
 _LIST_OFFSETS: Final = 7
 _METADATA: Final = 12

@@ -1,5 +1,9 @@
 """Transactional producer for tests, in either protocol, one transaction at a time.
 
+It writes its frames itself, for what `trio_kafka.clients` never does: it speaks the older protocol
+to a broker that has the newer one, as Python's clients do; it leaves a transaction open, as a crash
+does; and a test may send its EndTxn once more by another connection.
+
 A transaction whose end is not known is given up: the next one begins as a new producer of the same
 transactional id, which ends the one before.
 """
@@ -224,4 +228,4 @@ class TransactionalProducer:
         try:
             return await self.link.retry(attempt, self.delivery_s)
         except (AnswerError, GaveUpError) as error:
-            raise DeliveryError(f"{self.transactional_id}: {error}", unknown=True) from error
+            raise DeliveryError(f"{self.transactional_id}: {error}") from error

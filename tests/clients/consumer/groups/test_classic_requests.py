@@ -3,9 +3,12 @@
 import pytest
 
 from trio_kafka.clients.consumer.groups.assignors.named import named_assignors
+from trio_kafka.clients.consumer.groups.assignors.values import MemberSubscription
 from trio_kafka.clients.consumer.groups.classic_requests import ClassicMember, JoinState
 from trio_kafka.errors import ErrorCode
+from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k13_leave_group import MemberIdentity
+from trio_kafka.scheduling.chunked_work import whole
 
 
 def member_of(**fields: object) -> ClassicMember:
@@ -13,11 +16,27 @@ def member_of(**fields: object) -> ClassicMember:
     return ClassicMember(
         **{**defaults, **fields},
         rebalance_timeout_ms=300_000,
-        assignors=named_assignors(["range"]),
+        assignors=named_assignors(["range", "roundrobin", "sticky", "cooperative-sticky"]),
         member_id="m",
         generation=3,
         state=JoinState.STABLE,
     )
+
+
+@pytest.mark.parametrize(
+    ("protocol", "numbers"),
+    [("range", [1]), ("roundrobin", [0]), ("sticky", [1]), ("cooperative-sticky", [1])],
+)
+def test_assignor_of_the_chosen_protocol_knows_the_racks_of_members_and_replicas(protocol, numbers):
+    members = [
+        MemberSubscription(member_id=name, topics=frozenset("t"), rack=rack)
+        for name, rack in {"u": "a", "v": "b"}.items()
+    ]
+    racks = {TopicPartition("t", number): frozenset(rack) for number, rack in enumerate("ba")}
+
+    assignments = whole(member_of().assign(protocol, {"t": 2}, members, racks))
+
+    assert [at.partition for at in assignments["u"]] == numbers
 
 
 @pytest.mark.parametrize(

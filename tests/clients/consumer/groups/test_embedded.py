@@ -21,11 +21,12 @@ def test_assignment_is_read_as_it_was_written_and_no_bytes_are_none():
 
 @pytest.mark.parametrize(("owned", "before"), [(OWNED, ()), ((), OWNED)])
 def test_leader_learns_what_a_member_owns_or_owned_before(owned, before):
-    content = write_subscription("ab", owned=owned, before=before, generation=7, rack=None)
+    content = write_subscription("ab", owned=owned, before=before, generation=7, rack="r")
 
     member = read_subscription("m", None, content)
 
     assert (member.topics, member.owned, member.generation) == (frozenset("ab"), tuple(OWNED), 7)
+    assert member.rack == "r"
 
 
 @pytest.mark.parametrize("content", [b"x", b"\xff\xff", b"\0\1\0\0\0\5"])

@@ -47,6 +47,8 @@ async def test_errors_that_may_pass_are_retried(sim, code):
         (ErrorCode.INVALID_PRODUCER_EPOCH, ProducerFencedError),
         (ErrorCode.PRODUCER_FENCED, ProducerFencedError),
         (ErrorCode.INVALID_TXN_STATE, FatalError),
+        (ErrorCode.INVALID_PRODUCER_ID_MAPPING, FatalError),
+        (ErrorCode.UNKNOWN_PRODUCER_ID, AbortableError),
         (ErrorCode.TRANSACTION_ABORTABLE, AbortableError),
     ],
 )
@@ -65,6 +67,41 @@ async def test_other_errors_of_a_commit_are_raised_by_their_kind(sim, code, kind
             with pytest.raises(FatalError):
                 async with producer.transaction():
                     await producer.send(record(b"out"))
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, AbortableError),
+        (ErrorCode.GROUP_ID_NOT_FOUND, AbortableError),
+        (ErrorCode.INVALID_COMMIT_OFFSET_SIZE, FatalError),
+    ],
+)
+@simulate(seeds=1)
+async def test_error_of_offsets_that_the_request_does_not_know_is_fatal(sim, code, kind):
+    async with producer_of(sim, transactional_id="x") as producer:
+        rule = FaultRule(api="TxnOffsetCommit", error=code, times=1)
+        with sim.kafka.controls.faults.add(rule), pytest.raises(kind, match=code.name):
+            async with producer.transaction() as transaction:
+                await transaction.send_offsets({PLACE: 5}, GROUP)
+
+
+@simulate(seeds=1)
+async def test_transaction_that_needs_a_new_epoch_can_be_begun_again_when_it_is_allowed(sim):
+    await sim.kafka.create_topic("t")
+    denied = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    async with producer_of(sim, transactional_id="x", max_block_ms=2000) as producer:
+        sim.universe.cut("kafka", "clients")
+        with pytest.raises(TimedOutError):
+            async with producer.transaction() as transaction:
+                await transaction.send_offsets({PLACE: 5}, GROUP)
+        sim.universe.heal("kafka", "clients")
+        rule = FaultRule(api="InitProducerId", error=denied)
+        with sim.kafka.controls.faults.add(rule), pytest.raises(AbortableError, match=denied.name):
+            async with producer.transaction():
+                pass
+        async with producer.transaction():
+            await producer.send(record(b"in"))
 
 
 @pytest.mark.parametrize("release", [None, "3.9"])

@@ -50,6 +50,14 @@ class Rejection:
     message: str | None = None
 
 
+@frozen
+class Later:
+    """Result of an item that a later answer completes: the next page."""
+
+
+LATER: Final = Later()
+
+
 def nowhere(_item: object) -> Place:
     """Return the place of an item that is in no topic, partition or group."""
     return NOWHERE
@@ -61,7 +69,8 @@ class Call(Generic[K, A, R]):
 
     targets: items, in order, and the broker of each. request: returns the request for items of one
     broker; its second argument is the time that the broker may take, in ms. read: returns a result
-    for each item that a response names; takes the response and the items of the request.
+    for each item that a response names; takes the response and the items of the request. Items that
+    are read LATER are asked for again at once.
     place: of an item, for errors. most: items of one request. at_most: see `Session.send`.
     retried: errors of items that are tried again.
     older: takes over if a broker serves no version that can carry the request.
@@ -69,7 +78,7 @@ class Call(Generic[K, A, R]):
 
     targets: Mapping[K, Target]
     request: Callable[[Sequence[K], int], Request[A]]
-    read: Callable[[A, Sequence[K]], Iterable[tuple[K, R | Rejection]]]
+    read: Callable[[A, Sequence[K]], Iterable[tuple[K, R | Rejection | Later]]]
     place: Callable[[K], Place] = nowhere
     most: int | None = None
     at_most: int | None = None

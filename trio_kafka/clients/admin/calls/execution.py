@@ -17,7 +17,7 @@ import attrs
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka.clients.admin.calls.call import MOVED, AnyCall, Call, Rejection
+from trio_kafka.clients.admin.calls.call import MOVED, AnyCall, Call, Later, Rejection
 from trio_kafka.clients.admin.calls.lookup import Lookup, LookupRequest
 from trio_kafka.clients.admin.calls.results import Results
 from trio_kafka.clients.admin.calls.targets import Target
@@ -178,6 +178,8 @@ class Execution(Generic[K, A, R]):
                 if item not in absent:
                     continue
                 del absent[item]
+                if isinstance(result, Later):
+                    continue
                 if isinstance(result, Rejection):
                     self._reject(item, result, broker, is_lookup=False)
                 else:

@@ -6,7 +6,6 @@ computes the assignment of all if it leads; the reader takes the assignment over
 assignors the reader goes on reading meanwhile, and joins again after it has revoked something.
 """
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -27,6 +26,7 @@ from trio_kafka.clients.consumer.groups.coordinator import Coordinator
 from trio_kafka.clients.consumer.groups.embedded import read_assignment
 from trio_kafka.clients.consumer.groups.offsets import MemberIdentity
 from trio_kafka.clients.consumer.groups.rebalance import Rebalance
+from trio_kafka.clients.consumer.groups.subscribed_topics import SubscribedTopics
 from trio_kafka.clients.errors import (
     ClientError,
     RetriableError,
@@ -40,7 +40,6 @@ from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.scheduling.chunked_work import step
 
 _MORE_S: Final = 5.0  # for the answer to JoinGroup, after the rebalance timeout
-_METADATA_S: Final = 5.0  # for topics of other members, which this one may not see
 _BEATS: Final = frozenset({JoinState.PREPARING, JoinState.ASSIGNED, JoinState.STABLE})
 _OUTSIDE: Final = frozenset({JoinState.IDLE, JoinState.LEFT, JoinState.FAILED})
 _TURNS: Final = frozenset({JoinState.PREPARING, JoinState.ASSIGNED})
@@ -48,17 +47,14 @@ _TURNS: Final = frozenset({JoinState.PREPARING, JoinState.ASSIGNED})
 
 @define(eq=False, kw_only=True)
 class ClassicMembership:
-    """Shell of a `ClassicMember`. wake: wakes the reader. counts: partitions when it last led."""
+    """Shell of a `ClassicMember`. wake: wakes the reader."""
 
     member: ClassicMember
     settings: ConsumerSettings
     coordinator: Coordinator
     rebalance: Rebalance
+    topics: SubscribedTopics
     wake: Callable[[], None]
-    counts: dict[str, int] = field(factory=dict, init=False)
-    _names: tuple[str, ...] = field(default=(), init=False)
-    _pattern: re.Pattern[str] | None = field(default=None, init=False)
-    _joined_names: tuple[str, ...] = field(default=(), init=False)
     _failures: int = field(default=0, init=False)
     _wanted: trio.Event = field(factory=trio.Event, init=False)
 
@@ -82,8 +78,7 @@ class ClassicMembership:
 
     def subscribe(self, names: tuple[str, ...] | None, pattern: str | None) -> None:
         """Join the group, or join it again with another subscription."""
-        self._names = names or ()
-        self._pattern = None if pattern is None else re.compile(pattern)
+        self.topics.subscribe(names, pattern)
         if self.member.state in _OUTSIDE:
             self.member.failure = None
             self.member.state = JoinState.JOINING
@@ -129,7 +124,7 @@ class ClassicMembership:
     async def _beat(self) -> bool:
         """Send a heartbeat; return whether to pause."""
         member, generation = self.member, self.member.generation
-        if member.state is JoinState.STABLE and self._has_changed():
+        if member.state is JoinState.STABLE and self.topics.has_changed():
             member.rebalances()
             await trio.lowlevel.checkpoint()
             return False
@@ -144,7 +139,7 @@ class ClassicMembership:
     async def _join(self) -> bool:
         """Join and synchronize once; return whether to pause before the next attempt."""
         member = self.member
-        names = self._joined_names = await self._topics()
+        names = await self.topics.join()
         owned = self.rebalance.owned if member.is_cooperative else frozenset()
         timeout_s = self.settings.max_poll_interval_ms / 1000 + _MORE_S
         joined = await self.coordinator.ask(member.join_request(names, owned), timeout_s=timeout_s)
@@ -160,11 +155,11 @@ class ClassicMembership:
         member.member_id, member.generation = joined.member_id, joined.generation_id
         is_leader = joined.leader == joined.member_id and not joined.skip_assignment
         assignments: Assignments = {}
-        self.counts = {}
+        self.topics.led = None
         if is_leader:
             members = subscriptions(joined)
-            self.counts = await self._counts({name for row in members for name in row.topics})
-            steps = member.assign(joined.protocol_name, self.counts, members)
+            led = await self.topics.lead(members)
+            steps = member.assign(joined.protocol_name, led.counts, members, led.racks)
             while (result := step(steps)) is None:
                 await trio.lowlevel.checkpoint()
             assignments = result.value
@@ -190,50 +185,6 @@ class ClassicMembership:
         if self.member.is_lost and not self.rebalance.owned and self.member.failure is None:
             self.member.is_lost = False
         return must_pause
-
-    async def _topics(self) -> tuple[str, ...]:
-        """Return the names to subscribe to."""
-        await trio.lowlevel.checkpoint()
-        if self._pattern is None:
-            return self._names
-        metadata = self.coordinator.client.metadata
-        if not metadata.cache.updates:
-            with trio.move_on_after(_METADATA_S):
-                await metadata.wait_change()
-        return self._matching()
-
-    def _matching(self) -> tuple[str, ...]:
-        if self._pattern is None:
-            return self._names
-        match, hidden = self._pattern.fullmatch, self.settings.exclude_internal_topics
-        topics = self.coordinator.client.metadata.cache.topics.values()
-        return tuple(
-            sorted(
-                topic.name
-                for topic in topics
-                if match(topic.name) and not (hidden and topic.is_internal)
-            )
-        )
-
-    async def _counts(self, names: set[str]) -> dict[str, int]:
-        """Return the number of partitions of all topics that members subscribe to."""
-        metadata = self.coordinator.client.metadata
-        await trio.lowlevel.checkpoint()
-        with trio.move_on_after(_METADATA_S):
-            for name in sorted(names):
-                while metadata.topic_nowait(name) is None:
-                    await metadata.wait_change()
-        return self._present_counts(names)
-
-    def _present_counts(self, names: set[str]) -> dict[str, int]:
-        topics = self.coordinator.client.metadata.cache.topics
-        return {name: len(topics[name].partitions) for name in names if name in topics}
-
-    def _has_changed(self) -> bool:
-        """True if topics or, for the leader, numbers of partitions have changed."""
-        if self._matching() != self._joined_names:
-            return True
-        return bool(self.counts) and self._present_counts(set(self.counts)) != self.counts
 
     # --- the reader's part
 
@@ -311,5 +262,5 @@ class ClassicMembership:
             "state": member.state.value,
             "epoch": member.generation,
             "failures": self._failures,
-            "leads": bool(self.counts),
+            "leads": self.topics.led is not None,
         }

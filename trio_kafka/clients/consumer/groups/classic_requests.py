@@ -8,6 +8,7 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.clients.consumer.groups.assignors.named import Assignor
+from trio_kafka.clients.consumer.groups.assignors.racks import Racks
 from trio_kafka.clients.consumer.groups.assignors.values import (
     Assignments,
     Counts,
@@ -148,11 +149,13 @@ class ClassicMember:
 
     # --- answers
 
-    def assign(self, protocol: str | None, counts: Counts, members: Members) -> Steps[Assignments]:
+    def assign(
+        self, protocol: str | None, counts: Counts, members: Members, racks: Racks
+    ) -> Steps[Assignments]:
         """Return the assignments of all members, in steps, as their leader. Raises ClientError."""
         for assignor in self.assignors:
             if assignor.name == protocol:
-                return assignor.assign(counts, members)
+                return assignor.assign(counts, members, racks)
         raise ClientError(f"the coordinator has chosen {protocol!r}, which was not offered")
 
     def rejected(self, code: ErrorCode) -> bool:

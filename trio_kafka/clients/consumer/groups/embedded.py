@@ -72,6 +72,7 @@ def read_subscription(
         topics=frozenset(subscription.topics),
         owned=tuple(owned),
         generation=generation,
+        rack=subscription.rack_id or None,
     )
 
 

@@ -15,7 +15,8 @@ from trio_kafka.attributes import define
 from trio_kafka.clients.consumer.groups.commits import Commits
 from trio_kafka.clients.consumer.groups.protocol import Membership
 from trio_kafka.clients.consumer.groups.rebalance import Rebalance
-from trio_kafka.clients.consumer.positions import Phase, Positions
+from trio_kafka.clients.consumer.partition_state import Phase
+from trio_kafka.clients.consumer.positions import Positions
 from trio_kafka.clients.consumer.values import OffsetAndMetadata, Position
 from trio_kafka.clients.errors import (
     ClientError,

@@ -16,6 +16,7 @@ from trio_kafka.clients.consumer.groups.member import ConsumerMember, GroupTerms
 from trio_kafka.clients.consumer.groups.offsets import MemberIdentity
 from trio_kafka.clients.consumer.groups.protocol import Membership
 from trio_kafka.clients.consumer.groups.rebalance import Rebalance
+from trio_kafka.clients.consumer.groups.subscribed_topics import SubscribedTopics
 from trio_kafka.clients.consumer.positions import Positions
 from trio_kafka.clients.consumer.values import Position
 from trio_kafka.clients.settings.consumer import ConsumerSettings
@@ -91,6 +92,11 @@ def _membership(
             settings=settings,
             coordinator=coordinator,
             rebalance=rebalance,
+            topics=SubscribedTopics(
+                metadata=client.metadata,
+                excludes_internal=settings.exclude_internal_topics,
+                watches_racks=bool(settings.client_rack),
+            ),
             wake=hooks.wake,
         )
     terms = GroupTerms(

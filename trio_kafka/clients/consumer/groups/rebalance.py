@@ -40,7 +40,7 @@ class Rebalance:
         calls the hook again that was cancelled.
         """
         failure = await self.revoke(self.owned - target)
-        for at in self.owned:
+        for at in sorted(self.owned):
             self.positions.release(at)
         added = target - self.owned
         self.positions.add(sorted(added))

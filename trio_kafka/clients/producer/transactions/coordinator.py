@@ -9,11 +9,8 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.clients.client import Client
 from trio_kafka.clients.errors import (
-    AbortableError,
     ClientError,
-    FatalError,
     Place,
-    ProducerFencedError,
     RetriableError,
     TimedOutError,
     error_of,
@@ -21,6 +18,11 @@ from trio_kafka.clients.errors import (
 from trio_kafka.clients.group_metadata import GroupMetadata
 from trio_kafka.clients.links.link import BrokerLink
 from trio_kafka.clients.producer.sequences import Identity
+from trio_kafka.clients.producer.transactions.coordinator_errors import (
+    DENIED,
+    FATAL_TO_ADD,
+    coordinator_error,
+)
 from trio_kafka.clients.settings.producer import ProducerSettings
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import TopicPartition
@@ -52,18 +54,6 @@ _NEW_OFFSETS: Final = 5  # names topics
 _FIND: Final = 3  # asks for one key
 _ADD: Final = 3  # for clients
 _ELSEWHERE: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
-_FENCED: Final = frozenset({ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH})
-_FATAL: Final = frozenset(
-    {
-        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-        ErrorCode.INVALID_TXN_STATE,
-        ErrorCode.INVALID_TRANSACTION_TIMEOUT,
-        ErrorCode.UNSUPPORTED_VERSION,
-        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-    }
-)
 
 
 @define(eq=False, kw_only=True)
@@ -94,7 +84,9 @@ class Coordinators:
         async def attempt() -> Identity:
             node = await self._find(TRANSACTION, self.transactional_id)
             answer = await self._link(node).ask(request, timeout_s=self._request_s)
-            self._check(answer.error_code, TRANSACTION, self.transactional_id)
+            code = error_of(answer.error_code)
+            abortable = current is not None and code in DENIED
+            self._check(code, TRANSACTION, self.transactional_id, abortable=abortable)
             return Identity(answer.producer_id, answer.producer_epoch)
 
         return await self._retry(attempt, timeout_s)
@@ -132,14 +124,15 @@ class Coordinators:
             node = await self._find(TRANSACTION, self.transactional_id)
             answer = await self._link(node).ask(request, timeout_s=self._request_s, at_most=_ADD)
             codes = [
-                row.partition_error_code
+                error_of(row.partition_error_code)
                 for topic in answer.results_by_topic_v3_and_below
                 for row in topic.results_by_partition
             ]
             # The others are not attempted where one is rejected.
             codes.sort(key=lambda code: code == ErrorCode.OPERATION_NOT_ATTEMPTED)
             for code in codes:
-                self._check(code, TRANSACTION, self.transactional_id)
+                abortable = code not in FATAL_TO_ADD
+                self._check(code, TRANSACTION, self.transactional_id, abortable=abortable)
 
         await self._retry(attempt, timeout_s)
 
@@ -231,20 +224,17 @@ class Coordinators:
         self._nodes[kind, key] = answer.node_id
         return answer.node_id
 
-    def _check(self, number: int, kind: int, key: str) -> None:
-        """Raise the error of an answer. A coordinator that has moved is forgotten."""
+    def _check(self, number: int, kind: int, key: str, *, abortable: bool = False) -> None:
+        """Raise the error of an answer. A coordinator that has moved is forgotten.
+
+        abortable: see `coordinator_error`.
+        """
         code = error_of(number)
         if not code:
             return
         if code in _ELSEWHERE:
             self._nodes.pop((kind, key), None)
-        if code in _FENCED:
-            raise ProducerFencedError(f"{self.transactional_id}: another producer", code=code)
-        if code in _FATAL:
-            raise FatalError(self.transactional_id, code=code)
-        if code.retriable:
-            raise RetriableError(key, code=code)
-        raise AbortableError(key, code=code)
+        raise coordinator_error(code, self.transactional_id, key, abortable=abortable)
 
     async def _retry(self, attempt: Callable[[], Awaitable[T]], timeout_s: float) -> T:
         """Return the result of an attempt; repeat it after failures that may pass."""

@@ -2,20 +2,35 @@
 
 from random import Random
 
+from attrs import evolve
+
 from trio_kafka.clients.consumer.groups.assignors.sticky import assign_cooperative, assign_sticky
 from trio_kafka.clients.consumer.groups.assignors.values import MemberSubscription
+from trio_kafka.model import TopicPartition
 from trio_kafka.scheduling.chunked_work import step, whole
 
 
-def group_of(names, assignments, generation, topics=("a", "b")):
+def group_of(names, assignments, generation, topics=("a", "b"), racks=None):
     return [
         MemberSubscription(
             member_id=name,
             topics=frozenset(topics),
             owned=tuple(assignments.get(name, ())),
             generation=generation,
+            rack=rack,
         )
-        for name in names
+        for name, rack in zip(names, racks or [None] * len(names), strict=True)
+    ]
+
+
+def racks_of(topic, racks):
+    return {TopicPartition(topic, number): frozenset(rack) for number, rack in enumerate(racks)}
+
+
+def members_with(members, assignments):
+    return [
+        evolve(member, owned=tuple(assignments[member.member_id]), generation=1)
+        for member in members
     ]
 
 
@@ -75,3 +90,60 @@ def test_different_subscriptions_of_many_partitions_are_balanced_in_short_steps(
     assert sum(sizes) == 2000
     assert sizes[-1] - sizes[0] <= 1
     assert count >= 2000 * len(members) // 5000
+
+
+def test_member_gets_and_keeps_what_is_near_as_far_as_balance_allows():
+    members = group_of("uvw", {}, 1, "a", racks="xyz")
+    racks = racks_of("a", "zyxzyx")
+
+    first = whole(assign_sticky({"a": 6}, members, racks))
+    again = whole(assign_sticky({"a": 6}, group_of("uvw", first, 2, "a", racks="xyz"), racks))
+
+    assert {name: [at.partition for at in owned] for name, owned in first.items()} == {
+        "u": [2, 5],
+        "v": [1, 4],
+        "w": [0, 3],
+    }
+    assert again == first
+
+
+def test_partition_that_has_moved_to_another_rack_goes_to_a_member_there():
+    first = whole(assign_sticky({"a": 2}, group_of("uv", {}, 1, "a", "xy"), racks_of("a", "xy")))
+    again = whole(assign_sticky({"a": 2}, group_of("uv", first, 2, "a", "xy"), racks_of("a", "yx")))
+
+    assert [at.partition for at in first["u"]] == [0]
+    assert [at.partition for at in again["u"]] == [1]
+
+
+def test_racks_change_neither_completeness_nor_balance(seeds):
+    for seed in seeds(100, 2000):
+        chance = Random(seed)
+        counts = {"a": chance.randrange(1, 9), "b": chance.randrange(1, 9)}
+        names = chance.sample("uvwxyz", chance.randrange(1, 6))
+        members = [
+            MemberSubscription(
+                member_id=name,
+                topics=frozenset(chance.choice(["ab", "ab", "a"])) | {"a"},
+                rack=chance.choice([None, "x", "y", "z"]),
+            )
+            for name in names
+        ]
+        racks = {
+            TopicPartition(topic, number): frozenset(chance.sample("xyz", chance.randint(0, 3)))
+            for topic, count in counts.items()
+            for number in range(count)
+        }
+
+        plain = whole(assign_sticky(counts, members))
+        matched = whole(assign_sticky(counts, members, racks))
+
+        assert sorted(map(len, matched.values())) == sorted(map(len, plain.values()))
+        assert sorted(at for owned in matched.values() for at in owned) == sorted(
+            at for owned in plain.values() for at in owned
+        )
+        for member in members:
+            assert {at.topic for at in matched[member.member_id]} <= member.topics
+        settled = members_with(members, matched)
+        assert {n: set(o) for n, o in whole(assign_sticky(counts, settled)).items()} == {
+            n: set(o) for n, o in matched.items()
+        }

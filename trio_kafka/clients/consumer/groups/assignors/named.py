@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from trio_kafka.attributes import frozen
+from trio_kafka.clients.consumer.groups.assignors.racks import Racks
 from trio_kafka.clients.consumer.groups.assignors.range import assign_range
 from trio_kafka.clients.consumer.groups.assignors.round_robin import assign_round_robin
 from trio_kafka.clients.consumer.groups.assignors.sticky import assign_cooperative, assign_sticky
@@ -11,7 +12,7 @@ from trio_kafka.clients.consumer.groups.assignors.values import Assignments, Cou
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.scheduling.chunked_work import Steps
 
-Assign: TypeAlias = Callable[[Counts, Members], Steps[Assignments]]
+Assign: TypeAlias = Callable[[Counts, Members, Racks], Steps[Assignments]]
 SETTING: Final = "partition.assignment.strategy"
 
 
@@ -27,17 +28,14 @@ class Assignor:
     is_cooperative: bool = False
 
 
-def _in_one_step(assign: Callable[[Counts, Members], Assignments]) -> Assign:
-    def steps(counts: Counts, members: Members) -> Steps[Assignments]:
-        yield
-        return assign(counts, members)
-
-    return steps
+def _round_robin(counts: Counts, members: Members, _: Racks) -> Steps[Assignments]:
+    yield
+    return assign_round_robin(counts, members)
 
 
 _BY_CLASS: Final = {
-    "RangeAssignor": Assignor(name="range", assign=_in_one_step(assign_range)),
-    "RoundRobinAssignor": Assignor(name="roundrobin", assign=_in_one_step(assign_round_robin)),
+    "RangeAssignor": Assignor(name="range", assign=assign_range),
+    "RoundRobinAssignor": Assignor(name="roundrobin", assign=_round_robin),
     "StickyAssignor": Assignor(name="sticky", assign=assign_sticky),
     "CooperativeStickyAssignor": Assignor(
         name="cooperative-sticky", assign=assign_cooperative, is_cooperative=True

@@ -2,13 +2,22 @@
 allows stays.
 
 The result has the balance of Kafka's AbstractStickyAssignor; which of several equally good
-partitions move may differ. The cooperative one gives a partition only to its owner or, once it has
-no owner any more, to another member: that is the next rebalance.
+partitions move may differ. Where racks matter, a member keeps only what is near to it, and what is
+free goes first to a member that is near. The cooperative one gives a partition only to its owner
+or, once it has no owner any more, to another member: that is the next rebalance.
 """
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from trio_kafka.clients.consumer.groups.assignors.racks import (
+    ANYWHERE,
+    NO_RACKS,
+    RackMatch,
+    Racks,
+    rack_match,
+)
 from trio_kafka.clients.consumer.groups.assignors.values import Assignments, Counts, Members
 from trio_kafka.model import TopicPartition
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
@@ -16,27 +25,43 @@ from trio_kafka.scheduling.chunked_work import Steps, in_slices
 _LOOKS: Final = 5000  # looks at the load of a member in one step: 1 ms
 
 
-def assign_sticky(counts: Counts, members: Members) -> Steps[Assignments]:
+def assign_sticky(counts: Counts, members: Members, racks: Racks = NO_RACKS) -> Steps[Assignments]:
     """Return the assignments, in steps."""
     yield
     members = sorted(members, key=lambda member: member.order)
     if not members:
         return {}
-    kept = _kept(counts, members)
-    subscriptions = {frozenset(member.topics & counts.keys()) for member in members}
-    if len(subscriptions) == 1:
-        return _quotas(counts, members, kept)
-    return (yield from _balanced(counts, members, kept))
+    topics = frozenset[str]().union(*(member.topics for member in members)) & counts.keys()
+    partitions = [
+        TopicPartition(topic, number) for topic in sorted(topics) for number in range(counts[topic])
+    ]
+    match = rack_match(members, partitions, racks) if racks else ANYWHERE
+    owned = _kept(counts, members)
+    near = {member: [at for at in part if match.fits(member, at)] for member, part in owned.items()}
+    if all(topics <= member.topics for member in members):
+        return (yield from _quotas(partitions, members, near, match))
+    assignments = yield from _balanced(counts, members, near, match)
+    if match.is_used:  # moves of one partition may not make up for what racks have preferred
+        plain = yield from _balanced(counts, members, owned, ANYWHERE)
+        if _imbalance(plain) < _imbalance(assignments):
+            return plain
+    return assignments
 
 
-def assign_cooperative(counts: Counts, members: Members) -> Steps[Assignments]:
+def assign_cooperative(
+    counts: Counts, members: Members, racks: Racks = NO_RACKS
+) -> Steps[Assignments]:
     """Return the assignments, in steps, without partitions that another member still owns."""
-    assignments = yield from assign_sticky(counts, members)
+    assignments = yield from assign_sticky(counts, members, racks)
     owners = {at: member for member, owned in _kept(counts, members).items() for at in owned}
     return {
         member: [at for at in partitions if owners.get(at, member) == member]
         for member, partitions in assignments.items()
     }
+
+
+def _imbalance(assignments: Assignments) -> int:
+    return sum(len(owned) ** 2 for owned in assignments.values())
 
 
 def _kept(counts: Counts, members: Members) -> Assignments:
@@ -62,14 +87,10 @@ def _kept(counts: Counts, members: Members) -> Assignments:
     return kept
 
 
-def _quotas(counts: Counts, members: Members, kept: Assignments) -> Assignments:
-    """Assign when all subscriptions are the same: linear in the number of partitions."""
-    topics = members[0].topics
-    partitions = [
-        TopicPartition(topic, number)
-        for topic in sorted(topics & counts.keys())
-        for number in range(counts[topic])
-    ]
+def _quotas(
+    partitions: Sequence[TopicPartition], members: Members, kept: Assignments, match: RackMatch
+) -> Steps[Assignments]:
+    """Assign when all subscriptions are the same; without racks linear in the partitions."""
     quota, larger = divmod(len(partitions), len(members))
     assignments: Assignments = {}
     for member in sorted(members, key=lambda member: -len(kept[member.member_id])):
@@ -79,6 +100,8 @@ def _quotas(counts: Counts, members: Members, kept: Assignments) -> Assignments:
         assignments[member.member_id] = kept[member.member_id][:limit]
     taken = {at for owned in assignments.values() for at in owned}
     free = deque(at for at in partitions if at not in taken)
+    if match.is_used:
+        free = yield from _near(free, assignments, quota, larger, match)
     for member in members:
         owned = assignments[member.member_id]
         while free and len(owned) < quota:
@@ -91,7 +114,37 @@ def _quotas(counts: Counts, members: Members, kept: Assignments) -> Assignments:
     return assignments
 
 
-def _balanced(counts: Counts, members: Members, kept: Assignments) -> Steps[Assignments]:
+def _near(
+    free: Iterable[TopicPartition],
+    assignments: Assignments,
+    quota: int,
+    larger: int,
+    match: RackMatch,
+) -> Steps[deque[TopicPartition]]:
+    """Give partitions to the least loaded members that are near; return those that are left.
+
+    larger: members that may have one more than their quota. Partitions with the fewest members
+    near come first.
+    """
+    near = {at: [name for name in assignments if match.is_near(name, at)] for at in free}
+    left = deque[TopicPartition]()
+    slice_size = max(_LOOKS // len(assignments), 1)
+    for partitions in in_slices(sorted(near, key=lambda at: (len(near[at]), at)), slice_size):
+        for at in partitions:
+            member = min(near[at], key=lambda name: len(assignments[name]), default=None)
+            size = quota + 1 if member is None else len(assignments[member])
+            if member is None or size > quota or (size == quota and not larger):
+                left.append(at)
+                continue
+            larger -= size == quota
+            assignments[member].append(at)
+        yield
+    return deque(sorted(left))
+
+
+def _balanced(
+    counts: Counts, members: Members, kept: Assignments, match: RackMatch
+) -> Steps[Assignments]:
     """Assign when subscriptions differ: to the least loaded subscriber, then move what helps."""
     assignments = {member: list(owned) for member, owned in kept.items()}
     subscribers = {
@@ -110,10 +163,16 @@ def _balanced(counts: Counts, members: Members, kept: Assignments) -> Steps[Assi
     def load(member: str) -> int:
         return len(assignments[member])
 
+    def takers(at: TopicPartition) -> list[str]:
+        """Return the least loaded subscriber, before it the least loaded one that is near."""
+        names = subscribers[at.topic]
+        near = [name for name in names if match.is_near(name, at)] if match.is_used else []
+        return [min(part, key=load) for part in (near, names) if part]
+
     for partitions in in_slices(free, slice_size):
         for at in partitions:
             if at not in taken:
-                assignments[min(subscribers[at.topic], key=load)].append(at)
+                assignments[takers(at)[0]].append(at)
         yield
     moved = True
     while moved:  # each move lowers the sum of the squares of the loads
@@ -121,10 +180,11 @@ def _balanced(counts: Counts, members: Members, kept: Assignments) -> Steps[Assi
         for giver in sorted(assignments, key=load, reverse=True):
             for partitions in in_slices(list(assignments[giver]), slice_size):
                 for at in partitions:
-                    taker = min(subscribers[at.topic], key=load)
-                    if load(taker) + 1 < load(giver):
-                        assignments[giver].remove(at)
-                        assignments[taker].append(at)
-                        moved = True
+                    for taker in takers(at):
+                        if load(taker) + 1 < load(giver):
+                            assignments[giver].remove(at)
+                            assignments[taker].append(at)
+                            moved = True
+                            break
                 yield
     return assignments

@@ -12,13 +12,17 @@ Assignments: TypeAlias = dict[str, list[TopicPartition]]
 
 @frozen(kw_only=True)
 class MemberSubscription:
-    """A member in the eyes of an assignor. owned: in its last generation, as far as it says so."""
+    """A member in the eyes of an assignor. owned: in its last generation, as far as it says so.
+
+    rack: where it is; None: it does not say.
+    """
 
     member_id: str
     topics: frozenset[str]
     instance_id: str | None = None
     owned: tuple[TopicPartition, ...] = ()
     generation: int = -1
+    rack: str | None = None
 
     @property
     def order(self) -> tuple[bool, str]:
