@@ -23,13 +23,13 @@ import attrs
 from attrs import frozen
 
 from tests.benchmarks.brokers import started
-from tests.benchmarks.contestants import CONTESTANTS, Cost, Job, confluent_produce
+from tests.benchmarks.contestants import CONTESTANTS, WRITING, Cost, Job, confluent_produce
 from tests.benchmarks.topics import temporary_topic
 from trio_kafka.records.leaf import SWITCH, leaf
 
 OURS: Final = "trio-kafka"
 _RUN_S: Final = 300
-WAYS: Final = ("produce", "read", "poll", "columns")
+WAYS: Final = (*WRITING, "read", "poll", "columns")
 IDLE: Final = "idle"
 IDLE_PARTITIONS: Final = 1000
 IDLE_S: Final = 20
@@ -70,6 +70,7 @@ class Contestant:
 BOUNDS: Final[Mapping[tuple[str, bool], Mapping[str, float]]] = {
     ("produce", False): {"aiokafka": 0.6, "kafka-python": 1.5},
     ("produce", True): {"aiokafka": 1.2, "kafka-python": 1.5},
+    ("many", False): {"aiokafka": 5.0, "kafka-python": 5.0},
     ("read", False): {"aiokafka": 0.5, "kafka-python": 1.5},
     ("read", True): {"aiokafka": 1.2, "kafka-python": 1.5},
     ("columns", False): {"aiokafka": 1.5, "kafka-python": 1.5},
@@ -126,7 +127,7 @@ def idle(bootstrap: str) -> float:
 
 
 def _run_once(contestant: Contestant, job: Job) -> Cost:
-    if contestant.way != "produce":
+    if contestant.way not in WRITING:
         return run(contestant, job)
     with temporary_topic(job.bootstrap) as topic:  # the records to read stay as they are
         return run(contestant, attrs.evolve(job, topic=topic))
@@ -145,7 +146,7 @@ def missed(figures: Figures) -> list[str]:
     for (way, compiled), bounds in BOUNDS.items():
         ours = figures.get(Contestant(OURS, way, compiled))
         for client, bound in bounds.items():
-            theirs = figures.get(Contestant(client, "produce" if way == "produce" else "read"))
+            theirs = figures.get(Contestant(client, "produce" if way in WRITING else "read"))
             if ours is None or theirs is None:
                 continue
             ratio = theirs.cpu_us / ours.cpu_us

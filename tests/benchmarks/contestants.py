@@ -31,6 +31,7 @@ _BATCH: Final = 16_384
 _DIFFERENT: Final = 500  # values
 _POLL_S: Final = 1.0
 _SETTLED_S: Final = 2.0
+WRITING: Final = ("produce", "many")  # ways, of which only ours has the second
 Bytes = bytes | None
 
 
@@ -84,16 +85,10 @@ def values(job: Job) -> Iterator[bytes]:
 
 def own_produce(job: Job) -> Cost:
     """Send record by record."""
-    settings = {
-        "bootstrap.servers": job.bootstrap,
-        "compression.type": job.codec,
-        "linger.ms": 5,
-        "batch.size": _BATCH,
-    }
 
     async def run() -> Cost:
         meter, all_values = Meter(), list(values(job))
-        async with open_producer(settings) as producer:
+        async with open_producer(_own_settings(job)) as producer:
             await (await producer.send(ProducerRecord(job.topic, b"first")))
             meter.start()
             for value in all_values:
@@ -103,6 +98,30 @@ def own_produce(job: Job) -> Cost:
             return meter.cost(job.count)
 
     return trio.run(run)
+
+
+def own_many(job: Job) -> Cost:
+    """Send all records in one call."""
+
+    async def run() -> Cost:
+        meter, all_values = Meter(), list(values(job))
+        async with open_producer(_own_settings(job)) as producer:
+            await (await producer.send(ProducerRecord(job.topic, b"first")))
+            meter.start()
+            places = await (await producer.send_many(job.topic, all_values))
+            assert sum(len(place.positions) for place in places) == job.count
+            return meter.cost(job.count)
+
+    return trio.run(run)
+
+
+def _own_settings(job: Job) -> dict[str, object]:
+    return {
+        "bootstrap.servers": job.bootstrap,
+        "compression.type": job.codec,
+        "linger.ms": 5,
+        "batch.size": _BATCH,
+    }
 
 
 def own_read(job: Job, read: Callable[[Consumer[Bytes, Bytes], Job, Meter], Any]) -> Cost:
@@ -334,6 +353,7 @@ def confluent_read(job: Job) -> Cost:
 
 CONTESTANTS: Final[Mapping[tuple[str, str], Callable[[Job], Cost]]] = {
     ("trio-kafka", "produce"): own_produce,
+    ("trio-kafka", "many"): own_many,
     ("trio-kafka", "read"): lambda job: own_read(job, _by_record),
     ("trio-kafka", "poll"): lambda job: own_read(job, _by_poll),
     ("trio-kafka", "columns"): lambda job: own_read(job, _by_columns),

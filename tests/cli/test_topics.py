@@ -7,6 +7,7 @@ from trio_kafka.cli.near_names import nearest
 from trio_kafka.cli.topics import check_leaders, find_topics
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k03_metadata import (
+    MetadataRequest,
     MetadataResponse,
     MetadataResponsePartition,
     MetadataResponseTopic,
@@ -30,6 +31,29 @@ def names(*patterns: str, regex: bool = False) -> list[str | None]:
 def test_names_and_patterns_choose_topics_once() -> None:
     assert names("orders-1", "orders*") == ["orders", "orders-1"]
     assert names("order.", regex=True) == ["orders"]
+
+
+def test_only_named_topics_are_asked_for_unless_one_is_missing() -> None:
+    asked: list[list[str | None] | None] = []
+
+    def send(request: MetadataRequest) -> MetadataResponse:
+        wanted = request.topics and [topic.name for topic in request.topics]
+        asked.append(wanted)
+        known = {topic.name: topic for topic in TOPICS}
+        missing = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return MetadataResponse(
+            topics=[
+                known.get(name, MetadataResponseTopic(name=name, error_code=missing))
+                for name in wanted or known
+            ]
+        )
+
+    topics = find_topics(send, ["orders-1", "orders", "orders"])
+    assert [topic.name for topic in topics] == ["orders", "orders-1"]
+    assert asked == [["orders", "orders-1"]]
+    with pytest.raises(CommandFailedError, match="did you mean orders"):
+        find_topics(send, ["orders", "order"])
+    assert asked[1:] == [["order", "orders"], None]
 
 
 def test_patterns_match_no_internal_topic() -> None:

@@ -38,6 +38,7 @@ _INTERNAL: Final = frozenset(
     {
         *("close", "drain", "check_open", "figures", "note_assignment", "processed", "take_error"),
         *("take_group_turn", "wake", "next_turn", "next_batch"),
+        *("note", "next_position"),
     }
 )
 _COLUMNS: Final = ("Setting", "Default", "Bounds", "What it says")

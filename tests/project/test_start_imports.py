@@ -83,6 +83,36 @@ def test_starting_imports_no_package_outside_the_allowed_list(
     assert found & UNWANTED == set()
 
 
+# Modules of ours that a command may import once it runs, its own too. Each costs 0.5 ms; with
+# bytecode, a start is to take 0.25 s of CPU at most.
+COMMANDS = {
+    "trio_kafka.cli.completion.live": 10,
+    "trio_kafka.cli.topic.list": 85,
+    "trio_kafka.cli.group.lag": 90,
+    "trio_kafka.cli.config.set": 85,
+    "trio_kafka.cli.produce.run": 165,
+    "trio_kafka.cli.consume.run": 165,
+}
+# Parts of clients that most commands do without, and libraries that cost as much as a command.
+RARE = (
+    "trio_kafka.clients.consumer.groups.group",
+    "trio_kafka.clients.producer.transactions.coordinator",
+    "trio_kafka.broker.",
+    "numpy",
+    "pandas",
+    "pyarrow",
+)
+
+
+@pytest.mark.parametrize(("module", "most"), COMMANDS.items())
+def test_command_imports_few_modules_and_none_that_it_may_not_need(module: str, most: int) -> None:
+    found = imported_with(module)
+
+    assert len([name for name in found if name.startswith("trio_kafka")]) <= most
+    assert sorted(name for name in found if name.startswith(RARE)) == []
+    assert "asyncio" not in found
+
+
 def test_starting_a_broker_imports_no_protocol_message_modules() -> None:
     """They are dozens, of several ms each: one comes with the first request of its key."""
     found = imported_with("trio_kafka.broker.main") | imported_with("trio_kafka_apis")

@@ -56,6 +56,8 @@ def test_columnar_package_imports_neither_trio_nor_pandas() -> None:
         "log = encode_batch([Record(key=b'k'), Record(value=b'v', headers=[('h', None)])])\n"
         "rows, = decode(log, at=TopicPartition('t', 0))\n"
         "scan(log), encode(rows, timestamp_ms=0)\n"
+        "from trio_kafka.records.columnar.lines import join_lines\n"
+        "join_lines(rows)\n"
         "print({'trio', 'pandas', 'pyspark'} & set(sys.modules))\n"
     )
 

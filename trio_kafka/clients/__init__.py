@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from trio_kafka.clients.consumer.values import OffsetAndMetadata as OffsetAndMetadata
     from trio_kafka.clients.consumer.values import OffsetAndTimestamp as OffsetAndTimestamp
     from trio_kafka.clients.group_metadata import GroupMetadata as GroupMetadata
+    from trio_kafka.clients.producer.bulk_receipt import BulkReceipt as BulkReceipt
+    from trio_kafka.clients.producer.bulk_receipt import FailedRecords as FailedRecords
+    from trio_kafka.clients.producer.bulk_receipt import StoredRecords as StoredRecords
     from trio_kafka.clients.producer.interceptors import ProducerInterceptor as ProducerInterceptor
     from trio_kafka.clients.producer.opening import open_producer as open_producer
     from trio_kafka.clients.producer.producer import Producer as Producer
@@ -45,6 +48,7 @@ _NAMES: Final = {
     "consumer.streams": ("PartitionStreams",),
     "consumer.values": ("ConsumerRecord", "OffsetAndMetadata", "OffsetAndTimestamp"),
     "group_metadata": ("GroupMetadata",),
+    "producer.bulk_receipt": ("BulkReceipt", "FailedRecords", "StoredRecords"),
     "producer.interceptors": ("ProducerInterceptor",),
     "producer.opening": ("open_producer",),
     "producer.producer": ("Producer",),
@@ -54,9 +58,11 @@ _NAMES: Final = {
 }
 __all__ = [
     "Admin",
+    "BulkReceipt",
     "Consumer",
     "ConsumerInterceptor",
     "ConsumerRecord",
+    "FailedRecords",
     "GroupMetadata",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
@@ -69,6 +75,7 @@ __all__ = [
     "RebalanceListener",
     "Receipt",
     "RecordMetadata",
+    "StoredRecords",
     "Transaction",
     "open_admin",
     "open_consumer",

@@ -50,6 +50,7 @@ __all__ = [
     "decode_records",
     "encode_batch",
     "iterate_headers",
+    "plain_records",
     "read_header",
     "read_records",
     "stamp_append_time",
@@ -89,12 +90,17 @@ def read_records(
     batch, a wrong count, offsets outside of the header's range or not ascending. The CRC is not
     checked.
     """
+    return decode_records(plain_records(buffer, position, header, limit), header, position)
+
+
+def plain_records(
+    buffer: Buffer, position: int, header: BatchHeader, limit: int = DECOMPRESSED_LIMIT
+) -> bytes:
+    """Return the decompressed records of the batch at `position`. Raises as `read_records`."""
     end = position + header.length + LENGTH_END
     if end > len(buffer):
         raise corrupt(f"batch of {header.size} bytes at position {position} of {len(buffer)}")
-    data = memoryview(buffer)[position + HEADER_SIZE : end]
-    plain = decompress(header.codec, data, limit)
-    return decode_records(plain, header, position)
+    return decompress(header.codec, memoryview(buffer)[position + HEADER_SIZE : end], limit)
 
 
 def decode_records(data: bytes, header: BatchHeader, position: int = 0) -> Iterator[Record]:

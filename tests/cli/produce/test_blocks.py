@@ -80,11 +80,13 @@ def test_transactions_of_so_many_records_hold_all_lines_of_two_files(
     assert stored == [b"1", b"2", b"3", b"4", b"", b"5"]
 
 
-def test_record_that_the_broker_rejects_is_named(shell: Shell) -> None:
+def test_record_that_the_broker_rejects_is_named(shell: Shell, tmp_path) -> None:
     shell.kafka.create_topic("bounded", configs={"max.message.bytes": "500"})
+    (tmp_path / "a").write_bytes(b"1\n2\n3\n")
+    (tmp_path / "b").write_bytes(b"4\n" + b"x" * 600 + b"\n6\n")
 
-    line = shell.fail("produce", "bounded", stdin=b"a\n" + b"x" * 600 + b"\n")
+    line = shell.fail("produce", "bounded", str(tmp_path / "a"), str(tmp_path / "b"))
 
     assert "bounded-0 at broker 1" in line
     assert "MESSAGE_TOO_LARGE" in line
-    assert line.endswith("record 1")
+    assert line.endswith("record 5")

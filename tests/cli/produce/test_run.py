@@ -11,9 +11,11 @@ from tests.cli.kit import Shell
 
 
 @pytest.mark.slow
-def test_interrupt_says_how_many_records_are_stored(shell: Shell) -> None:
-    shell.kafka.create_topic("typed")
-    command = [sys.executable, "-m", "trio_kafka.cli", "produce", "typed", "--report"]
+@pytest.mark.parametrize("options", [[], ["--report"]], ids=["blocks", "singles"])
+def test_interrupt_says_how_many_records_are_stored(shell: Shell, options: list[str]) -> None:
+    topic = f"typed{len(options)}"
+    shell.kafka.create_topic(topic)
+    command = [sys.executable, "-m", "trio_kafka.cli", "produce", topic, *options]
 
     with subprocess.Popen(
         [*command, "--bootstrap", shell.kafka.bootstrap, "-X", "linger.ms=0"],
@@ -23,7 +25,7 @@ def test_interrupt_says_how_many_records_are_stored(shell: Shell) -> None:
         assert process.stdin is not None
         process.stdin.write(b"a\nb\n")
         process.stdin.flush()
-        shell.kafka.wait_for_records("typed", 2)
+        shell.kafka.wait_for_records(topic, 2)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
 

@@ -29,6 +29,20 @@ def test_reading_begins_at_the_fetch_offset_and_ends_behind_the_last_whole_batch
     assert data.read_to == Position(5, 3)
 
 
+def test_values_are_those_that_were_not_read_and_move_the_position():
+    content = memoryview(batch(0, 5) + batch(5, 1) + batch(6, 2)[:-3])
+    start = Position(2)
+    data = FetchedData(content, start, whole_end(content, start))
+
+    first, _ = data.read(1)
+    values = [value for part in data.values() for value in part]
+
+    assert [record.value for record in first] == [b"2"]
+    assert values == [b"3", b"4", b"5"]
+    assert data.read_to == Position(6, 3)
+    assert list(data.values()) == []
+
+
 def test_aborted_batch_is_left_out_and_passed():
     marker, _ = encode_marker(
         Marker(committed=False, coordinator_epoch=0), producer_id=9, producer_epoch=0, timestamp=0
@@ -38,6 +52,7 @@ def test_aborted_batch_is_left_out_and_passed():
     start = Position(0)
     data = FetchedData(content, start, whole_end(content, start), [(9, 0)])
 
+    assert list(FetchedData(content, start, data.end, [(9, 0)]).values()) == []
     assert data.read(10) == ((), None)
     assert data.read_to.offset == 4
 
@@ -48,6 +63,8 @@ def test_damaged_batch_is_an_error_before_which_the_position_stays():
     view = memoryview(content)
     data = FetchedData(view, Position(0), whole_end(view, Position(0)))
 
+    with pytest.raises(KafkaError, match="crc"):
+        list(FetchedData(view, Position(0), data.end).values())
     with pytest.raises(KafkaError, match="crc"):
         data.read(10)
     assert data.read_to == Position(0)

@@ -6,6 +6,7 @@ from trio_kafka.clients.errors import ClosedError
 from trio_kafka.clients.producer.accumulator import Accumulator, BatchLimits
 from trio_kafka.clients.producer.batch import OBJECT_BYTES, Failed, Stored
 from trio_kafka.clients.producer.buffer_pool import BufferPool
+from trio_kafka.clients.producer.columns import RecordColumns
 from trio_kafka.records.batch import Record
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import HEADER_SIZE
@@ -58,6 +59,39 @@ def test_full_batch_is_due_at_once_and_the_one_behind_it_is_not():
     assert look(accumulator).by_node == {}
     accumulator.landed(batch)
     accumulator.finish(batch, Stored())
+    end(accumulator)
+
+
+def test_many_records_fill_the_open_batch_and_then_others_which_are_due_when_full():
+    accumulator = accumulator_of()
+    first = add(accumulator)
+    queue = accumulator.queue_of("t", 0)
+    columns = RecordColumns(values=[bytes(16)] * 6, keys=None, bounds=[30] * 6, timestamp_ms=1)
+    assert accumulator.pool.try_take(180)
+
+    at, parts = 0, []
+    while at < 6:
+        batch, number, count = accumulator.add_many(queue, columns, at, 0.0)
+        parts.append((number, count, batch.size, batch.is_full))
+        at += count
+
+    assert parts == [(1, 2, 100, True), (0, 3, 90, True), (0, 1, 30, False)]
+    assert [batch.count for batch in queue.waiting] == [3, 3, 1]
+    assert queue.waiting[0] is first
+    assert add(accumulator) is queue.waiting[-1]
+    end(accumulator)
+
+
+def test_record_of_many_above_the_size_has_a_batch_of_its_own():
+    accumulator = accumulator_of()
+    columns = RecordColumns(values=[bytes(500)] * 2, keys=None, bounds=[514] * 2, timestamp_ms=1)
+    assert accumulator.pool.try_take(1028)
+
+    queue = accumulator.queue_of("t", 0)
+    added = [accumulator.add_many(queue, columns, at, 0.0)[1:] for at in (0, 1)]
+
+    assert added == [(0, 1), (0, 1)]
+    assert all(batch.is_full for batch in queue.waiting)
     end(accumulator)
 
 

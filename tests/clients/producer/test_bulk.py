@@ -16,7 +16,7 @@ from trio_kafka.clients.producer.bulk_receipt import BulkReceipt
 from trio_kafka.records.partitioner import partition_of
 from trio_kafka.testing.simulate import simulate
 
-MANY = [b"%05d" % number for number in range(3000)]  # three portions
+MANY = [b"%05d" % number for number in range(3000)]  # two portions
 
 
 @simulate(seeds=2)
@@ -126,6 +126,20 @@ async def test_record_above_the_request_size_is_an_error_before_its_portion_is_q
             await client.send_many("t", [b"a", bytes(1000)])
 
     assert await sim.values("t") == []
+
+
+@simulate(seeds=1)
+async def test_columns_of_arrow_are_sent_with_their_nulls(sim):
+    arrow = pytest.importorskip("pyarrow")
+    await sim.kafka.create_topic("t")
+    values = arrow.array([*MANY, None], arrow.binary())
+    keys = arrow.chunked_array([values[:10], values[10:]]).cast(arrow.large_binary())
+
+    async with producer_of(sim) as client:
+        await client.send_many("t", values, keys)
+
+    stored = [(r.key, r.value) for r in await sim.kafka.records("t")]
+    assert stored == [(value, value) for value in (*MANY, None)]
 
 
 @simulate(seeds=1)

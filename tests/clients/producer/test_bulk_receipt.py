@@ -69,6 +69,21 @@ def test_records_of_a_split_batch_are_found_in_its_parts():
     assert receipt.stored()[0].base_offset == 2
 
 
+def test_records_at_the_end_of_a_split_batch_are_in_its_last_parts():
+    receipt, whole = BulkReceipt(), batch(0, 10)
+    receipt.note(whole, 7, range(3))
+    whole.close(Codec.NONE, None)
+    parts = whole.split(70, 0.0)
+    begin = 0
+    for part in parts:
+        part.finish(Stored(base_offset=begin))
+        begin += part.count
+
+    assert parts[0].count <= 7
+    offsets = [row.base_offset + n for row in receipt.stored() for n in range(len(row.positions))]
+    assert offsets == [7, 8, 9]
+
+
 async def test_wait_ends_when_the_last_batch_has_ended(autojump_clock):
     receipt, only = BulkReceipt(), batch(0, 1)
     receipt.note(only, 0, [0])

@@ -30,6 +30,27 @@ def test_key_decides_the_partition_as_in_java():
         assert choice.choose(topic_of(1, 1, 1), key, b"v") == partition_of(key, 3)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_partitions_of_many_records_are_those_of_each(count):
+    choice, topic = choice_of(), topic_of(*[1] * count)
+    keys = [b"a", None, b"", b"a", b"foobar", None]
+
+    for _ in range(2):
+        assert choice.choose_many(topic, keys, [b"v"] * 6) == [
+            choice.choose(topic, key, b"v") for key in keys
+        ]
+    assert choice.choose_many(topic, None, [b"v"] * 6) is None
+    assert choice_of(ignores_keys=True).choose_many(topic, keys, [b"v"] * 6) is None
+
+
+def test_partitions_of_many_keys_follow_a_topic_that_grows():
+    choice, keys = choice_of(), [b"%d" % number for number in range(40_000)]
+
+    for count, most in ((3, 1000), (5, 1000), (3, 40_000), (3, 1000)):
+        partitions = choice.choose_many(topic_of(*[1] * count), keys[:most], keys[:most])
+        assert partitions == [partition_of(key, count) for key in keys[:most]]
+
+
 def test_records_without_a_key_stay_on_a_partition_until_it_has_its_bytes():
     sticky = StickyPartitioner(size=100, random=Random(1), loads=None)
     first = sticky.choose(range(10))

@@ -11,6 +11,7 @@ import trio
 
 from tests.clients.producer.kit import producer_of, record
 from tests.clients.simulation.steps import cancelled_at, each_step
+from trio_kafka.clients import BulkReceipt
 from trio_kafka.clients.errors import AbortableError, ClientError
 from trio_kafka.controls.faults import FaultRule
 from trio_kafka.testing.simulate import simulate
@@ -90,6 +91,28 @@ async def test_send_that_waits_for_memory_is_cancelled_anywhere(sim):
 
     assert steps >= 1
     sends.check(set(await sim.values("t")))
+
+
+@simulate(seeds=2)
+async def test_send_of_many_is_cancelled_anywhere_and_its_receipt_counts_what_is_queued(sim):
+    await sim.kafka.create_topic("t")
+    queued, steps = [], 0
+    async with producer_of(sim, buffer_memory=2000, linger_ms=5, batch_size=700) as producer:
+        for step in each_step():
+            values = [b"%d %d" % (step, number) + bytes(500) for number in range(8)]
+            receipt = BulkReceipt()
+            send = partial(producer.send_many, "t", values, receipt=receipt)
+            is_cancelled = await cancelled_at(step, send)
+            queued += values[: receipt.count]
+            if not is_cancelled:
+                break
+            steps = step
+            await producer.flush()
+            check_idle(producer)
+            assert sum(len(row.positions) for row in receipt.result()) == receipt.count
+
+    assert steps >= 4
+    assert await sim.values("t") == queued
 
 
 @simulate(seeds=2)

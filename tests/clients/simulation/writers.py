@@ -4,11 +4,12 @@ from contextlib import suppress
 from typing import Any, Final
 
 import trio
+from attrs import frozen
 
 from tests.clients.producer.kit import producer_of, record
 from tests.clients.simulation.ledger import Ledger
 from tests.clients.simulation.plan import BLOCK_S, DELIVERY_S, Plan, producer_options
-from trio_kafka.clients import Producer
+from trio_kafka.clients import BulkReceipt, Producer, RecordMetadata
 from trio_kafka.clients.errors import (
     AbortableError,
     BufferExhaustedError,
@@ -40,6 +41,43 @@ async def write(sim: Simulation, ledger: Ledger, plan: Plan, name: str) -> None:
         await (writer.run_transactions(name) if uses_transactions else writer.run())
 
 
+@frozen
+class OfMany:
+    """Receipt of one record of many, as `Receipt`. Places and failures tell of each record once."""
+
+    receipt: BulkReceipt
+    position: int
+
+    async def wait(self) -> object:
+        return await self.receipt
+
+    @property
+    def is_done(self) -> bool:
+        return self.receipt.is_done
+
+    @property
+    def may_be_stored(self) -> bool:
+        try:
+            self.result()
+        except ClientError as error:
+            return error.sent
+        return True
+
+    def result(self) -> RecordMetadata:
+        failures = [row for row in self.receipt.failures() if self.position in row.positions]
+        stored = [row for row in self.receipt.stored() if self.position in row.positions]
+        assert len(failures) + len(stored) == 1
+        if failures:
+            raise failures[0].error
+        (row,) = stored
+        offset = row.base_offset
+        if offset >= 0:
+            offset += list(row.positions).index(self.position)
+        return RecordMetadata(
+            topic=row.topic, partition=row.partition, offset=offset, timestamp_ms=0
+        )
+
+
 class Writer:
     """One life of a producer."""
 
@@ -47,7 +85,7 @@ class Writer:
         self.sim = sim
         self.ledger = ledger
         self.name = name
-        self.receipts: dict[bytes, tuple[Receipt, NotedTransaction | None]] = {}
+        self.receipts: dict[bytes, tuple[Receipt | OfMany, NotedTransaction | None]] = {}
         self.count = 0
 
     async def run(self) -> None:
@@ -125,32 +163,41 @@ class Writer:
         *,
         is_idempotent: bool = True,
     ) -> None:
-        """Send one record, or cancel that; note what is promised."""
+        """Send a record, or a few at once, or cancel that; note what is promised."""
         chance = self.sim.chance
         partition = chance.choice((None, *range(PARTITIONS)))
-        value = f"{self.name} {self.count} ".encode().ljust(chance.choice((20, 20, 300)), b".")
-        self.count += 1
+        values = [self.next_value() for _ in range(chance.choice((1, 1, 1, 4)))]
         patience_s = chance.choice((float("inf"),) * 3 + (0.0, 0.01, 0.5))
         begin = trio.current_time()
-        receipt = None
+        receipts: list[Receipt | OfMany] = []
+        many = BulkReceipt()
         try:
             with trio.move_on_after(patience_s):
-                receipt = await producer.send(record(value, TOPIC, partition=partition))
+                if len(values) == 1:
+                    sent = record(values[0], TOPIC, partition=partition)
+                    receipts.append(await producer.send(sent))
+                else:
+                    await producer.send_many(TOPIC, values, partition=partition, receipt=many)
         except _NOT_QUEUED as error:
             assert not error.sent  # noqa: PT017 - no test of the error
         assert trio.current_time() - begin <= BLOCK_S + 10.0 * (noted is not None) + SOON_S
-        if receipt is None:
-            self.ledger.unsent.add(value)
-            return
-        if noted is None:
-            self.sim.history.sent(self.name, TOPIC, value, idempotent=is_idempotent)
-        else:
-            noted.sent(TOPIC, value)
-        self.receipts[value] = receipt, noted
-        if chance.random() < 0.2:
+        receipts += [OfMany(many, number) for number in range(many.count)]
+        self.ledger.unsent.update(values[len(receipts) :])
+        for value, receipt in zip(values, receipts, strict=False):
+            if noted is None:
+                self.sim.history.sent(self.name, TOPIC, value, idempotent=is_idempotent)
+            else:
+                noted.sent(TOPIC, value)
+            self.receipts[value] = receipt, noted
+        if receipts and chance.random() < 0.2:
             with trio.move_on_after(chance.choice((0.0, 0.1, 1.0))):
                 with suppress(ClientError):
-                    await receipt
+                    await receipts[-1].wait()
+
+    def next_value(self) -> bytes:
+        size = self.sim.chance.choice((20, 20, 300))
+        self.count += 1
+        return f"{self.name} {self.count} ".encode().ljust(size, b".")
 
     def conclude(self) -> None:
         """Note what the receipts say when the producer is closed: all are done by then."""

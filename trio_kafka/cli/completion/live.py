@@ -2,13 +2,18 @@
 
 import io
 import re
+import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import redirect_stderr
-from typing import Final
+from contextlib import redirect_stderr, suppress
+from typing import TYPE_CHECKING, Final
 
 from trio_kafka.cli import LATER, CommandFailedError
 from trio_kafka.cli.broker_options import declare_broker
+
+if TYPE_CHECKING:
+    from trio_kafka.cli.broker_client import SendRequest
+    from trio_kafka.model import Endpoint
 
 TIMEOUT_S: Final = 0.3
 # Other characters would have to be quoted, and could command the terminal.
@@ -30,19 +35,42 @@ def topics(words: Sequence[str]) -> list[str]:
 
 
 def groups(words: Sequence[str]) -> list[str]:
-    """Return the groups that the first broker of the cluster coordinates; see `topics`."""
+    """Return the groups of the cluster, of all brokers that answer in time; see `topics`."""
     from trio_kafka.cli.broker_client import open_client, parse_addresses  # noqa: PLC0415 - 0.1 s
-    from trio_kafka.protocol.messages.k16_list_groups import (  # noqa: PLC0415 - as above
-        ListGroupsRequest,
-    )
 
     try:
         addresses = parse_addresses(_bootstrap(words))
         with open_client(addresses, TIMEOUT_S, unknown="") as send:
-            rows = send(ListGroupsRequest()).groups
+            names, others = first_groups(send)
     except CommandFailedError:
         return []
-    return _plain(row.group_id for row in rows)
+    end = time.monotonic() + TIMEOUT_S
+    for left, address in zip(range(len(others), 0, -1), others, strict=True):
+        share_s = max(end - time.monotonic(), 0.0) / left
+        with suppress(CommandFailedError), open_client(address, share_s, unknown="") as send:
+            names |= _groups_of(send)
+    return _plain(sorted(names))
+
+
+def first_groups(send: "SendRequest") -> "tuple[set[str], list[Endpoint]]":
+    """Return the groups of the broker that answers, and the brokers to ask for others, if any."""
+    from trio_kafka.model import Endpoint  # noqa: PLC0415 - as above
+    from trio_kafka.protocol.messages.k03_metadata import (  # noqa: PLC0415 - as above
+        MetadataRequest,
+    )
+
+    brokers = send(MetadataRequest([], allow_auto_topic_creation=False)).brokers
+    # Which of several brokers has answered is not known.
+    others = [Endpoint(row.host, row.port) for row in brokers] if len(brokers) > 1 else []
+    return _groups_of(send), others
+
+
+def _groups_of(send: "SendRequest") -> set[str]:
+    from trio_kafka.protocol.messages.k16_list_groups import (  # noqa: PLC0415 - as above
+        ListGroupsRequest,
+    )
+
+    return {row.group_id for row in send(ListGroupsRequest()).groups}
 
 
 def profiles(_words: Sequence[str]) -> list[str]:

@@ -21,7 +21,7 @@ from trio_kafka.clients.producer.bulk_receipt import BulkReceipt
 from trio_kafka.clients.producer.producer import Producer
 
 Bytes = bytes | None
-_BLOCK: Final = 1 << 20  # bytes of a read
+_MOST_LINES: Final = 8192  # that are sent together: 2 ms
 
 
 def is_plain(plan: WritePlan) -> bool:
@@ -56,14 +56,14 @@ class Block:
         keys: list[Bytes] | None = None
         values: list[Bytes] = list(self.lines)
         separator = form.key_separator
-        if separator is not None:
+        if separator is not None and self.lines:
             cut = [line.partition(separator) for line in self.lines]
-            for at, (_, between, _) in enumerate(cut):
-                if not between:
-                    reason = f"no key separator {separator!r} in the line"
-                    where = f"{self.source}: line {self.number + at}"
-                    raise CommandFailedError(f"{where}: {reason}", FAILED)
-            keys, values = [parts[0] for parts in cut], [parts[2] for parts in cut]
+            before, between, after = zip(*cut, strict=True)
+            if not all(between):
+                where = f"{self.source}: line {self.number + between.index(b'')}"
+                reason = f"no key separator {separator!r} in the line"
+                raise CommandFailedError(f"{where}: {reason}", FAILED)
+            keys, values = list(before), list(after)
         if form.null is not None:
             values = [None if value == form.null else value for value in values]
             keys = keys and [None if key == form.null else key for key in keys]
@@ -89,7 +89,7 @@ class BlockWrite:
             with ExitStack() as stack:
                 stream = open_input(name, stack)
                 read_now = getattr(stream, "read1", stream.read)
-                while data := await read_some(read_now, _BLOCK):
+                while data := await read_some(read_now):
                     yield _block(lines, lines.split(data))
                 yield _block(lines, lines.end())
 
@@ -102,7 +102,7 @@ class BlockWrite:
             if block is None:
                 self.is_ended = True
                 return
-            part, self._rest = block.cut(end - self.count)
+            part, self._rest = block.cut(min(end - self.count, _MOST_LINES))
             await self._send(part)
             while self._receipts and self._receipts[0].is_done:
                 await self.settle(len(self._receipts) - 1)
@@ -122,7 +122,7 @@ class BlockWrite:
         values, keys = block.columns(plan.form)
         if plan.key is not None:
             keys = [plan.key if key is None else key for key in keys or [None] * len(values)]
-        receipt = BulkReceipt(first=self.count)
+        receipt = BulkReceipt(first=self.count + 1)  # errors count records from 1, as lines
         self._receipts.append(receipt)
         await self.producer.send_many(
             plan.topic,

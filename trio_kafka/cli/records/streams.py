@@ -33,7 +33,7 @@ class Output:
     stream: BinaryIO = field(factory=lambda: sys.stdout.buffer)
     is_terminal: bool = field(factory=_is_terminal)
     _is_file: bool = field(init=False)
-    _parts: list[bytes] = field(factory=list, init=False)
+    _parts: list[bytes | memoryview] = field(factory=list, init=False)
     _size: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -42,7 +42,7 @@ class Output:
         except OSError:  # replaced by a stream in memory
             self._is_file = False
 
-    def add(self, data: bytes) -> None:
+    def add(self, data: bytes | memoryview) -> None:
         """Keep bytes for the next `flush`."""
         self._parts.append(data)
         self._size += len(data)
@@ -70,6 +70,6 @@ class Output:
         self.stream.flush()
 
 
-async def read_some(read: Callable[[int], bytes], most: int = CHUNK) -> bytes:
+async def read_some(read: Callable[[int], bytes]) -> bytes:
     """Return the next bytes of a file or a pipe, as many as there are; empty at the end."""
-    return await trio.to_thread.run_sync(read, most, abandon_on_cancel=True)
+    return await trio.to_thread.run_sync(read, CHUNK, abandon_on_cancel=True)

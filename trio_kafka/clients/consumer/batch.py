@@ -39,11 +39,9 @@ class PartitionBatch(Generic[K, V]):
 
     def values(self) -> Iterator[list[bytes | None]]:
         """Yield the values as bytes, many at once: faster than `records`. Raises as that."""
-        while True:
-            raw, header = self._data.read(_STEP)
-            if header is None:
-                return
-            yield [record.value for record in raw]
+        for values in self._data.values():
+            self._reader.consumed.value += len(values)
+            yield values
 
     def columns(self, names: Sequence[str] | None = None) -> Iterator[object]:
         """Yield the records as `pyarrow.RecordBatch`es, columns; needs the extra [columnar].

@@ -5,13 +5,12 @@ One task at a time reads from a consumer. Other tasks may pause, seek and commit
 
 from collections.abc import AsyncIterator, Collection, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.clients.consumer.batch import PartitionBatch
-from trio_kafka.clients.consumer.groups.group import ConsumerGroup
 from trio_kafka.clients.consumer.groups.listener import NO_LISTENER, RebalanceListener
 from trio_kafka.clients.consumer.position_calls import PositionCalls
 from trio_kafka.clients.consumer.reads import BatchIterator, ConsumerReads
@@ -26,6 +25,9 @@ from trio_kafka.clients.group_metadata import GroupMetadata
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.model import TopicPartition
 from trio_kafka.telemetry.metric import MetricName
+
+if TYPE_CHECKING:  # as of ReadTurns
+    from trio_kafka.clients.consumer.groups.group import ConsumerGroup
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -46,7 +48,7 @@ class Consumer(PositionCalls[K, V]):
         self.reads = ConsumerReads(self.turns)
 
     @property
-    def group(self) -> ConsumerGroup | None:
+    def group(self) -> "ConsumerGroup | None":
         return self.turns.group
 
     # --- what is read
@@ -207,7 +209,7 @@ class Consumer(PositionCalls[K, V]):
             return self.streams.processed()
         return dict(self.positions.consumed())
 
-    def _group(self) -> ConsumerGroup:
+    def _group(self) -> "ConsumerGroup":
         self.turns.check_open()
         if self.group is None:
             raise ValueError("no group.id: offsets are committed to a group")

@@ -12,8 +12,16 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.clients.consumer.values import Position
-from trio_kafka.records.batch import BatchHeader, Record, check_crc, iterate_headers, read_records
+from trio_kafka.records.batch import (
+    BatchHeader,
+    Record,
+    check_crc,
+    iterate_headers,
+    plain_records,
+    read_records,
+)
 from trio_kafka.records.committed import committed_batches
+from trio_kafka.records.value_walk import decode_values
 
 Aborted = Sequence[tuple[int, int]]  # producer id and first offset of aborted transactions
 
@@ -68,6 +76,23 @@ class FetchedData:
                 return records, header
         self.read_to = self.end
         return (), None
+
+    def values(self) -> Iterator[list[bytes | None]]:
+        """Yield the values of the records that were not read, many at once. Moves `read_to`.
+
+        Raises as `read`.
+        """
+        if self._header is not None:
+            yield [record.value for record in self._records]
+            self._header = None
+        after = self.read_to.offset
+        for place, header in self._batches:
+            if self.checks_crc:
+                check_crc(self.data, place, header)
+            plain = plain_records(self.data, place, header)
+            yield from decode_values(plain, header, start=after, position=place)
+            self.read_to = Position(header.next_offset, header.leader_epoch)
+        self.read_to = self.end
 
     def give_back(self, records: Sequence[Record], header: BatchHeader) -> None:
         """Take back the last records of the last `read`, so that they are read again."""

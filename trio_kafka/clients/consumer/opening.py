@@ -18,7 +18,6 @@ from trio_kafka.clients.client import Client, metadata_of, open_client, running
 from trio_kafka.clients.consumer.closing import close_consumer
 from trio_kafka.clients.consumer.consumer import Consumer
 from trio_kafka.clients.consumer.fetcher import Fetcher
-from trio_kafka.clients.consumer.groups.opening import GroupHooks, group_of
 from trio_kafka.clients.consumer.interceptors import ConsumerInterceptor, InterceptedReader
 from trio_kafka.clients.consumer.metrics import ConsumerMetrics
 from trio_kafka.clients.consumer.positions import Positions
@@ -187,6 +186,11 @@ def _consumer(
     turns = ReadTurns(positions=positions, fetcher=fetcher, reader=reader)
     consumer = Consumer(client=client, settings=settings, turns=turns)
     if settings.group_id is not None:
+        from trio_kafka.clients.consumer.groups.opening import (  # noqa: PLC0415 - its messages
+            GroupHooks,
+            group_of,
+        )
+
         hooks = GroupHooks(
             assigned=consumer.note_assignment, wake=turns.wake, processed=consumer.processed
         )

@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from trio_kafka.clients.client import Client
-from trio_kafka.clients.consumer.groups.group import ConsumerGroup
 from trio_kafka.clients.consumer.groups.listener import RebalanceListener
 from trio_kafka.clients.settings.consumer import ConsumerSettings
+
+if TYPE_CHECKING:  # as of ReadTurns
+    from trio_kafka.clients.consumer.groups.group import ConsumerGroup
 
 
 def subscribe(
     client: Client,
     settings: ConsumerSettings,
-    group: ConsumerGroup | None,
+    group: "ConsumerGroup | None",
     *,
     topics: Iterable[str],
     pattern: str | None,

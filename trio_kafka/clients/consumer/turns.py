@@ -4,19 +4,21 @@ One task at a time reads. All that changes which partitions are read happens in 
 no record is being processed then.
 """
 
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import trio
 from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.clients.consumer.fetcher import Fetcher
-from trio_kafka.clients.consumer.groups.group import ConsumerGroup
 from trio_kafka.clients.consumer.partition_state import PartitionState
 from trio_kafka.clients.consumer.positions import Positions
 from trio_kafka.clients.consumer.reading import RecordReader
 from trio_kafka.clients.errors import ClosedError, Place, TimedOutError
 from trio_kafka.model import TopicPartition
+
+if TYPE_CHECKING:  # imported with the first consumer that has a group
+    from trio_kafka.clients.consumer.groups.group import ConsumerGroup
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -33,7 +35,7 @@ class ReadTurns(Generic[K, V]):
     positions: Positions
     fetcher: Fetcher
     reader: RecordReader[K, V]
-    group: ConsumerGroup | None = None
+    group: "ConsumerGroup | None" = None
     is_closed: bool = field(default=False, init=False)
     is_busy: bool = field(default=False, init=False)
     changed: trio.Event = field(factory=trio.Event, init=False)

@@ -1,8 +1,12 @@
 """Keys and values of many records of one partition, with their sizes. Does no I/O."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
+from operator import itemgetter
+from typing import Any
+
+from attrs import field
 
 from trio_kafka.attributes import frozen
 
@@ -11,12 +15,17 @@ Bytes = bytes | None
 
 @frozen(kw_only=True)
 class RecordColumns:
-    """Records. keys: None: all are null. ends: running sum of bounds of their encoded sizes."""
+    """Records. keys: None: all are null. bounds: of their encoded sizes. ends: their sums."""
 
     values: Sequence[Bytes]
     keys: Sequence[Bytes] | None
-    ends: Sequence[int]
+    bounds: Sequence[int]
     timestamp_ms: int
+    ends: Sequence[int] = field(init=False)
+
+    @ends.default
+    def _ends(self) -> Sequence[int]:
+        return list(accumulate(self.bounds))
 
     def fitting(self, at: int, room: float) -> int:
         """Return how many records from the one at `at` on fit into so many bytes."""
@@ -32,16 +41,21 @@ class RecordColumns:
         at = 0
         while at < len(self.values):
             end = at + max(self.fitting(at, most), 1)
-            yield self if end - at == len(self.values) else self.picked(range(at, end))
+            rows = slice(at, end)
+            yield self if end - at == len(self.values) else self._with(itemgetter(rows))
             at = end
 
     def picked(self, positions: Sequence[int]) -> "RecordColumns":
         """Return some of the records, in this order."""
-        ends = self.ends
-        sizes = [ends[at] - (ends[at - 1] if at else 0) for at in positions]
+        if len(positions) == 1:
+            rows = slice(positions[0], positions[0] + 1)
+            return self._with(lambda column: column[rows])
+        return self._with(itemgetter(*positions))
+
+    def _with(self, pick: Callable[[Sequence[Any]], Sequence[Any]]) -> "RecordColumns":
         return RecordColumns(
-            values=[self.values[at] for at in positions],
-            keys=None if self.keys is None else [self.keys[at] for at in positions],
-            ends=list(accumulate(sizes)),
+            values=pick(self.values),
+            keys=None if self.keys is None else pick(self.keys),
+            bounds=pick(self.bounds),
             timestamp_ms=self.timestamp_ms,
         )

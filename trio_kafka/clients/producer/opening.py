@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from random import Random  # noqa: TID251 - that of the world
-from typing import TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import attrs
 
@@ -32,15 +32,16 @@ from trio_kafka.clients.producer.producer import Producer
 from trio_kafka.clients.producer.record import Serializer, as_bytes
 from trio_kafka.clients.producer.sender import Sender
 from trio_kafka.clients.producer.sequences import Identities
-from trio_kafka.clients.producer.transactions.coordinator import Coordinators
 from trio_kafka.clients.producer.transactions.machine import TransactionMachine
-from trio_kafka.clients.producer.transactions.transaction import Transactions
 from trio_kafka.clients.settings.load import producer_settings
 from trio_kafka.clients.settings.producer import ProducerSettings
 from trio_kafka.introspect.tree import Node
 from trio_kafka.records.header import TRANSACTIONAL
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.world import World
+
+if TYPE_CHECKING:
+    from trio_kafka.clients.producer.transactions.transaction import Transactions
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -173,15 +174,7 @@ def _producer(
     metrics.read_accumulator(delivery.accumulator)
     sender = Sender(client=client, settings=settings, delivery=delivery, metrics=metrics)
     if machine is not None:
-        sender.transactions = Transactions(
-            machine=machine,
-            coordinators=Coordinators(
-                client=client, settings=settings, transactional_id=machine.transactional_id
-            ),
-            delivery=delivery,
-            block_s=settings.max_block_ms / 1000,
-            wake=sender.wake,
-        )
+        sender.transactions = _transactions(sender, machine)
     adaptive = settings.partitioner_adaptive_partitioning_enable
     choice = PartitionChoice(
         by_user=surroundings.partitioner,
@@ -204,6 +197,26 @@ def _producer(
         preparation=preparation,
         choice=choice,
         transactions=sender.transactions,
+    )
+
+
+def _transactions(sender: Sender, machine: TransactionMachine) -> "Transactions":
+    from trio_kafka.clients.producer.transactions.coordinator import (  # noqa: PLC0415 - messages
+        Coordinators,
+    )
+    from trio_kafka.clients.producer.transactions.transaction import (  # noqa: PLC0415 - as above
+        Transactions,
+    )
+
+    client, settings = sender.client, sender.settings
+    return Transactions(
+        machine=machine,
+        coordinators=Coordinators(
+            client=client, settings=settings, transactional_id=machine.transactional_id
+        ),
+        delivery=sender.delivery,
+        block_s=settings.max_block_ms / 1000,
+        wake=sender.wake,
     )
 
 

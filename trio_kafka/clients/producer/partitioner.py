@@ -8,10 +8,10 @@ Source: BuiltInPartitioner of Apache Kafka 4.4.0.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from random import Random  # noqa: TID251 - that of the world
-from typing import Protocol
+from typing import Final, Protocol
 
 from attrs import field
 
@@ -19,6 +19,8 @@ from trio_kafka.attributes import define
 from trio_kafka.clients.errors import Place, SerializationError
 from trio_kafka.clients.metadata.values import TopicMetadata
 from trio_kafka.records.partitioner import partition_of
+
+_KNOWN: Final = 1 << 14  # keys whose partitions are kept
 
 
 class Partitioner(Protocol):
@@ -78,6 +80,8 @@ class PartitionChoice:
     random: Random
     queued: Callable[[str, int], int] | None
     _sticky: dict[str, StickyPartitioner] = field(factory=dict, init=False)
+    _known: dict[bytes | None, int] = field(factory=dict, init=False)
+    _count: int = field(default=0, init=False)
 
     def choose(self, topic: TopicMetadata, key: bytes | None, value: bytes | None) -> int:
         """Return the partition of a record. Raises SerializationError, see `by_user`."""
@@ -106,14 +110,31 @@ class PartitionChoice:
         keys = [None] * len(values) if keys is None else keys
         if self.by_user is not None:
             return [self.choose(topic, *pair) for pair in zip(keys, values, strict=True)]
-        by_key = {key: self.choose(topic, key, None) for key in set(keys)}
-        return [by_key[key] for key in keys]
+        if len(topic.partitions) == 1:
+            return [0] * len(values)
+        return list(map(self._by_key(topic, keys).__getitem__, keys))
 
     def added(self, topic: str, partition: int, size: int, *, is_full: bool) -> None:
         """Note that a record went to a partition. See `StickyPartitioner.added`."""
         sticky = self._sticky.get(topic)
         if sticky is not None and sticky.partition == partition:
             sticky.added(size, is_full=is_full)
+
+    def _by_key(
+        self, topic: TopicMetadata, keys: Sequence[bytes | None]
+    ) -> Mapping[bytes | None, int]:
+        """Return the partitions of keys, and of many that came before: keys come again."""
+        count = len(topic.partitions)
+        if self._count != count or len(self._known) > _KNOWN:
+            self._count, self._known = count, {}
+        known, distinct = self._known, {*keys}
+        for key in distinct.difference(known):
+            if key is not None:
+                known[key] = partition_of(key, count)
+        if None not in distinct:
+            return known
+        # The partition of null keys changes from time to time.
+        return {**known, None: self.choose(topic, None, None)}
 
     def _new_sticky(self, topic: str) -> StickyPartitioner:
         queued = self.queued

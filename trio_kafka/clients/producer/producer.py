@@ -5,7 +5,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import trio
 from attrs import field
@@ -13,22 +13,23 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.clients.client import Client
 from trio_kafka.clients.errors import ClosedError
-from trio_kafka.clients.metadata.values import TopicMetadata
 from trio_kafka.clients.producer.accumulator import Accumulator
-from trio_kafka.clients.producer.batch import OBJECT_BYTES, ProducerBatch
-from trio_kafka.clients.producer.bulk import Column, send_many
+from trio_kafka.clients.producer.batch import OBJECT_BYTES
+from trio_kafka.clients.producer.bulk import BulkSends, Column
 from trio_kafka.clients.producer.bulk_receipt import BulkReceipt
 from trio_kafka.clients.producer.partitioner import PartitionChoice
 from trio_kafka.clients.producer.preparation import RecordPreparation
 from trio_kafka.clients.producer.receipt import Receipt, wait_end
 from trio_kafka.clients.producer.record import ProducerRecord
 from trio_kafka.clients.producer.sender import Sender
-from trio_kafka.clients.producer.transactions.transaction import Transaction, Transactions
 from trio_kafka.clients.producer.waits import topic_nowait, wait_memory, wait_topic
 from trio_kafka.clients.settings.producer import ProducerSettings
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.records.batch import Record
 from trio_kafka.telemetry.metric import MetricName
+
+if TYPE_CHECKING:  # most producers have no transactions
+    from trio_kafka.clients.producer.transactions.transaction import Transaction, Transactions
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -45,15 +46,20 @@ class Producer(Generic[K, V]):
     sender: Sender
     preparation: RecordPreparation[K, V]
     choice: PartitionChoice
-    transactions: Transactions | None = None
+    transactions: "Transactions | None" = None
     is_closed: bool = field(default=False, init=False)
     _since_pause: int = field(default=0, init=False)
-    _linger_s: float = field(init=False)
     _wall: Callable[[], float] = field(init=False)
+    _many: BulkSends[K, V] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._linger_s = self.settings.linger_ms / 1000
         self._wall = self.client.world.clock.wall
+        self._many = BulkSends(
+            sender=self.sender,
+            preparation=self.preparation,
+            choice=self.choice,
+            check=self.check_open,
+        )
 
     async def send(self, record: ProducerRecord[K, V]) -> Receipt:
         """Queue a record, and return its receipt.
@@ -77,14 +83,27 @@ class Producer(Generic[K, V]):
         partition = self._partition_nowait(record, key, value, now)
         if partition is None:
             deadline = began + self.settings.max_block_ms / 1000
-            topic = await self.wait_topic(record.topic, record.partition, deadline)
+            topic = await wait_topic(
+                self.client.metadata,
+                record.topic,
+                record.partition,
+                deadline=deadline,
+                check=self.check_open,
+            )
             partition = record.partition
             if partition is None:
                 partition = self.choice.choose(topic, key, value)
             now = trio.current_time()
         if not self.accumulator.pool.try_take(size + OBJECT_BYTES):
             deadline = began + self.settings.max_block_ms / 1000
-            await self.wait_memory(record.topic, size + OBJECT_BYTES, deadline)
+            await wait_memory(
+                self.accumulator.pool,
+                record.topic,
+                size + OBJECT_BYTES,
+                deadline=deadline,
+                wake=self.sender.wake,
+                check=self.check_open,
+            )
             now = trio.current_time()
         return self._append(
             record.topic, partition, self._encodable(record, key, value), size=size, now=now
@@ -118,7 +137,7 @@ class Producer(Generic[K, V]):
         values, keys: of equal length: sequences, or arrays of pyarrow; keys None: all are null.
         partition, timestamp_ms: of all records; None: as in `send`.
         receipt: counts these records on; None: a new one.
-        Waits as `send`, for each 1024 records or 256 KiB anew. If it raises, trio.Cancelled too,
+        Waits as `send`, for each 2048 records or 256 KiB anew. If it raises, trio.Cancelled too,
         the records that `receipt` has counted are queued, and the others will never be sent.
         Raises as `send`, with the positions of the records; ValueError for unequal lengths.
         """
@@ -145,7 +164,7 @@ class Producer(Generic[K, V]):
         finally:
             self.accumulator.flushes -= 1
 
-    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+    def transaction(self) -> "AbstractAsyncContextManager[Transaction]":
         """Return a transaction: the end of its block commits, an exception aborts.
 
         Records can be sent in its block only, by any task. Raises AbortableError if a record has
@@ -193,29 +212,6 @@ class Producer(Generic[K, V]):
             "flushes": self.accumulator.flushes,
         }
 
-    # --- parts of this package
-
-    async def wait_topic(self, name: str, partition: int | None, deadline: float) -> TopicMetadata:
-        """Wait for metadata with the topic and the partition."""
-        metadata = self.client.metadata
-        return await wait_topic(metadata, name, partition, deadline=deadline, check=self.check_open)
-
-    async def wait_memory(self, topic: str, size: int, deadline: float) -> None:
-        """Take memory as soon as it is free."""
-        await wait_memory(
-            self.accumulator.pool,
-            topic,
-            size,
-            deadline=deadline,
-            wake=self.sender.wake,
-            check=self.check_open,
-        )
-
-    def note_added(self, batch: ProducerBatch, now: float, *, is_new: bool) -> None:
-        """Wake the sender if a batch that got records is due before it looks again."""
-        if batch.is_full or (is_new and now + self._linger_s < self.sender.sleeps_until):
-            self.sender.wake()
-
     # --- the way of a record
 
     async def _send_many(
@@ -228,14 +224,8 @@ class Producer(Generic[K, V]):
         timestamp_ms: int | None,
         receipt: BulkReceipt,
     ) -> None:
-        await send_many(
-            self,
-            topic,
-            values,
-            keys,
-            partition=partition,
-            timestamp_ms=timestamp_ms,
-            receipt=receipt,
+        await self._many.send(
+            topic, values, keys, partition=partition, timestamp_ms=timestamp_ms, receipt=receipt
         )
 
     def _encodable(
@@ -261,6 +251,6 @@ class Producer(Generic[K, V]):
         """Put a record, whose memory is taken, into a batch. Never waits."""
         queue = self.accumulator.queue_of(topic, partition)
         batch, number = self.accumulator.add(queue, record, size, now)
-        self.note_added(batch, now, is_new=not number)
+        self.sender.note_added(batch, now, is_new=not number)
         self.choice.added(topic, partition, size, is_full=batch.is_full)
         return Receipt(batch, number, record.timestamp)

@@ -7,7 +7,7 @@ accumulator, where they may grow. Answers are taken in the task that receives th
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import trio
 from attrs import field
@@ -27,11 +27,13 @@ from trio_kafka.clients.producer.requests import (
     addresses,
     produce_attempt,
 )
-from trio_kafka.clients.producer.transactions.transaction import Transactions
 from trio_kafka.clients.settings.producer import ProducerSettings
 from trio_kafka.model import ZERO_TOPIC_ID, TopicPartition
 from trio_kafka.protocol.messages.k00_produce import ProduceResponse
 from trio_kafka.records.compression import Codec
+
+if TYPE_CHECKING:  # most producers have no transactions
+    from trio_kafka.clients.producer.transactions.transaction import Transactions
 
 # Compressing more takes longer than a turn of the loop may.
 _IN_THREAD: Final = 128 << 10
@@ -49,12 +51,14 @@ class Sender:
     settings: ProducerSettings
     delivery: Delivery
     metrics: ProducerMetrics
-    transactions: Transactions | None = None
+    transactions: "Transactions | None" = None
     wants_identity: trio.Event = field(factory=trio.Event, init=False)
     sleeps_until: float = field(default=_NEVER, init=False)
     _wake: trio.Event = field(factory=trio.Event, init=False)
+    _linger_s: float = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self._linger_s = self.settings.linger_ms / 1000
         self.client.links.watchers.append(self.wake)
         self.client.metadata.watchers.append(self.wake)
 
@@ -65,6 +69,11 @@ class Sender:
     def wake(self) -> None:
         """Look for batches to send."""
         self._wake.set()
+
+    def note_added(self, batch: ProducerBatch, now: float, *, is_new: bool) -> None:
+        """Look again if a batch that has got records is due before the next look."""
+        if batch.is_full or (is_new and now + self._linger_s < self.sleeps_until):
+            self._wake.set()
 
     async def run(self) -> NoReturn:
         """Send batches until cancelled."""
