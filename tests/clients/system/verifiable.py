@@ -90,10 +90,14 @@ class Program:
 
 
 class Member:
-    """A member of a group, through all of its lives. start: begins a life with some options."""
+    """A member of a group, through all of its lives. start: begins a life with some options.
 
-    def __init__(self, start: Callable[[], Program]) -> None:
+    options: of the next life.
+    """
+
+    def __init__(self, start: Callable[[Sequence[str]], Program], options: Sequence[str]) -> None:
         self._start = start
+        self.options = options
         self.lives: list[Program] = []
 
     @property
@@ -101,7 +105,7 @@ class Member:
         return self.lives[-1]
 
     def begin(self) -> None:
-        self.lives.append(self._start())
+        self.lives.append(self._start(self.options))
 
     def events(self, name: str) -> list[Event]:
         return [event for life in self.lives for event in life.all(name)]
