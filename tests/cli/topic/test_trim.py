@@ -1,5 +1,8 @@
 """`trio-kafka topic trim`."""
 
+import json
+import shlex
+
 from tests.cli.kit import Shell
 from trio_kafka.controls.values import Record
 
@@ -21,7 +24,11 @@ def test_records_before_an_offset_or_a_time_are_deleted(shell: Shell) -> None:
     by_time = offsets(shell)
     shell.run("topic", "trim", "trimmed", "--all")
 
-    assert dry.startswith(b"would delete records of trimmed-0 before offset 2\n")
+    words, command = dry.decode().splitlines()
+    assert words == "would delete records of trimmed-0 before offset 2"
+    assert json.loads(shlex.split(command.partition(": ")[2])[-1])["partitions"] == [
+        {"topic": "trimmed", "partition": 0, "offset": 2}
+    ]
     assert untouched == [0, 1, 2, 3, 4]
     assert by_offset == [2, 3, 4]
     assert by_time == [3, 4]

@@ -1,5 +1,6 @@
 """`trio-kafka topic trim`: delete the oldest records of a topic."""
 
+import json
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from typing import Unpack
@@ -60,12 +61,19 @@ def trim(
         )
         if not dry_run and offsets:
             errors = admin.delete_records(offsets).errors
-    tool = "kafka-delete-records.sh"
+    kafka = ["kafka-delete-records.sh", "--bootstrap-server", bootstrap]
+    kafka += ["--offset-json-file", "/dev/stdin"]
+    rows = [
+        {"topic": at.topic, "partition": at.partition, "offset": offset}
+        for at, offset in offsets.items()
+    ]
+    stdin = json.dumps({"version": 1, "partitions": rows})
     changes = {
         at: Change(
             verb="delete",
             words=f"records of {at.topic}-{at.partition} before offset {offset}",
-            kafka=[tool, "--bootstrap-server", bootstrap, "--offset-json-file", "FILE"],
+            kafka=kafka,
+            stdin=stdin,
             data={"topic": at.topic, "partition": at.partition, "before_offset": offset},
         )
         for at, offset in offsets.items()
