@@ -1,9 +1,9 @@
 """Verbs of the command line beside Kafka's own tools: both say the same of the same cluster.
 
-Facts are compared, not texts: `verbs/rows.py` has the table. In the short form the tools' output was
-recorded on Apache Kafka 4.4 (`python -m tests.clients.verbs.record`). In the long form the tools run
-against this broker and against Apache Kafka 4.4, and a change is made by a verb and by the command
-that its dry run prints.
+Facts are compared, not texts: `verbs/rows.py` has the table. In the short form the output of the
+tools was recorded on Apache Kafka 4.4 (`python -m tests.clients.verbs.record`). In the long form
+the tools run against this broker and against Apache Kafka 4.4, and a change is made by a verb and
+by the command that its dry run prints.
 """
 
 import json
@@ -136,6 +136,7 @@ def test_kafkas_command_moves_a_replica_as_the_verb_does(
             run_verb(both, *move, "--wait", "60")  # nothing is to do: it waits for the end
 
         assert (here, directories(both, name)) == (here, [there])
+        run_verb(both, "topic", "delete", name)
 
 
 def directories(bootstrap: str, topic: str) -> list[str]:

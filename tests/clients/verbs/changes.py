@@ -23,6 +23,9 @@ STDIN: Final = "/dev/stdin"
 RECORDS: Final = b"a\nb\nc\nd\n"
 
 
+QUOTAS: Final = "quota list --user NAME"
+
+
 @frozen
 class Row:
     """A change of something called NAME, and a verb whose JSON shows it."""
@@ -44,21 +47,29 @@ ROWS: Final = [
         "quota set producer_byte_rate=5 request_percentage=0.5 --user NAME",
         "quota list --user NAME",
     ),
-    Row("quota set consumer_byte_rate=5 --user NAME --default client-id", "quota list --user NAME"),
-    Row("quota unset producer_byte_rate --user NAME", "quota list --user NAME"),
+    Row("quota set consumer_byte_rate=5 --user NAME --default client-id", QUOTAS),
+    Row("quota unset producer_byte_rate --user NAME", QUOTAS),
     Row(
         "acl create --principal User:NAME --allow READ,DESCRIBE_CONFIGS --topic NAME --prefix",
         "acl list --principal User:NAME",
     ),
     Row(
         "acl create --principal User:NAME --deny DESCRIBE --topic * --host 10.0.0.1 --group NAME"
-        " --transactional-id NAME --token NAME --user User:NAME --cluster",
+        " --transactional-id NAME --token NAME --cluster",
+        "acl list --principal User:NAME",
+    ),
+    Row(
+        "acl create --principal User:NAME --allow CREATE_TOKENS --user User:NAME",
         "acl list --principal User:NAME",
     ),
     Row(
         "acl delete --principal User:NAME --operation DESCRIBE_CONFIGS",
         "acl list --principal User:NAME",
     ),
+    Row("acl delete --principal User:NAME", "acl list --principal User:NAME"),
+    Row("quota unset consumer_byte_rate --user NAME --default client-id", QUOTAS),
+    Row("quota unset request_percentage --user NAME", QUOTAS),
+    Row("config unset groups g-NAME consumer.session.timeout.ms", "config get groups g-NAME"),
     Row("group delete g-NAME", "group list"),
     Row("topic delete NAME", "topic list"),
 ]

@@ -133,7 +133,7 @@ def states(text: str) -> set[tuple[str, ...]]:
 
 def our_states(answer: Any) -> set[tuple[str, ...]]:
     return {
-        (group["group"], group["assignor"], group["state"], str(group["members"]))
+        (group["group"], group["assignor"] or NONE, group["state"], str(group["members"]))
         for group in answer["groups"]
     }
 
@@ -325,10 +325,12 @@ def our_producers(answer: Any) -> set[tuple[str, ...]]:
 # --- records
 
 
-def records(text: str) -> set[tuple[str, ...]]:
+def records(*texts: str) -> set[tuple[str, ...]]:
     """Return partition, offset, time, key and value of the lines of kafka-console-consumer."""
     found = re.findall(
-        r"^CreateTime:(\d+)\tPartition:(\d+)\tOffset:(\d+)\t(.*)\t(.*)$", text, re.MULTILINE
+        r"^CreateTime:(\d+)\tPartition:(\d+)\tOffset:(\d+)\t(.*)\t(.*)$",
+        "\n".join(texts),
+        re.MULTILINE,
     )
     return {(partition, offset, time, *rest) for time, partition, offset, *rest in found}
 
@@ -547,7 +549,11 @@ ROWS: Final = [
     ),
     Row(
         verb="consume orders",
-        tools=[f"{CONSUMER} --topic orders --from-beginning --max-messages 37 {SHOWN}"],
+        tools=[
+            f"{CONSUMER} --topic orders --partition {number} --offset earliest"
+            f" --max-messages {count} {SHOWN}"
+            for number, count in ((0, 17), (1, 20))
+        ],
         ours=our_records,
         theirs=records,
     ),

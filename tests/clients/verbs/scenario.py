@@ -52,8 +52,8 @@ STEPS: Final[tuple[tuple[str, bytes], ...]] = (
     ("acl create --principal User:ann --allow READ,WRITE --topic orders --topic audit", b""),
     ("acl create --principal User:bob --deny ALL --group bill --prefix --host 10.0.0.1", b""),
     ("acl create --principal User:* --allow DESCRIBE_CONFIGS --cluster", b""),
-    ("acl create --principal User:cut --allow READ --transactional-id * --token t", b""),
-    ("acl delete --principal User:cut --operation READ --token t", b""),
+    ("acl create --principal User:cut --allow DESCRIBE --transactional-id * --token t", b""),
+    ("acl delete --principal User:cut --operation DESCRIBE --token t", b""),
 )
 """Commands with their standard input."""
 

@@ -14,6 +14,8 @@ from trio_kafka.clients.admin.acls import (
     PermissionType,
     ResourceType,
 )
+from trio_kafka.security.operations import bits, operations_in
+from trio_kafka.security.resources import OPERATIONS
 
 CLUSTER: Final = "kafka-cluster"
 RESOURCES: Final[Mapping[str, tuple[ResourceType, str]]] = {
@@ -24,6 +26,20 @@ RESOURCES: Final[Mapping[str, tuple[ResourceType, str]]] = {
     "user": (ResourceType.USER, "--user-principal"),
 }
 """Type of a resource, and the option of Kafka's `kafka-acls.sh` that names one, by our option."""
+
+
+SUPPORTED: Final[Mapping[ResourceType, int]] = {
+    **OPERATIONS,
+    ResourceType.TRANSACTIONAL_ID: bits(
+        (Operation.DESCRIBE, Operation.WRITE, Operation.TWO_PHASE_COMMIT)
+    ),
+    ResourceType.DELEGATION_TOKEN: bits((Operation.DESCRIBE,)),
+    ResourceType.USER: bits((Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS)),
+}
+"""Bit field of the operations that a type of resource has, beside ALL.
+
+A broker stores entries with others too, which decide nothing; Kafka's own tool refuses them.
+Source: AclEntry.supportedOperations of Apache Kafka 4.3.0."""
 
 
 class ResourceOptions(TypedDict):
@@ -83,6 +99,18 @@ def parse_operations(text: str) -> list[Operation]:
             raise CommandFailedError(f"no operation {name!r}{hint}")
         operations.append(names[word])
     return operations
+
+
+def check_operations(kind: ResourceType, operations: Sequence[Operation]) -> None:
+    """Raise CommandFailedError for an operation that a type of resource does not have."""
+    supported = [Operation.ALL, *operations_in(SUPPORTED[kind])]
+    for operation in operations:
+        if operation not in supported:
+            names = ", ".join(each.name for each in supported)
+            resource = kind.name.lower().replace("_", " ")
+            raise CommandFailedError(
+                f"{operation.name} is no operation on a {resource}: want one of {names}"
+            )
 
 
 def check_principal(principal: str) -> str:

@@ -73,7 +73,12 @@ def _change(kind: str, name: str, values: Mapping[str, str | None], bootstrap: s
     is_default = kind == "brokers" and name == "default"
     kafka += ["--entity-type", kind]
     kafka += ["--entity-default"] if is_default else ["--entity-name", name]
-    kafka += ["--add-config", ",".join(pairs)] if pairs else []
+    added = [
+        f"{setting}=[{value}]" if "," in value else f"{setting}={value}"
+        for setting, value in values.items()
+        if value is not None
+    ]
+    kafka += ["--add-config", ",".join(added)] if added else []
     kafka += ["--delete-config", ",".join(unset)] if unset else []
     words = ", ".join([*pairs, *(f"{setting} to its default" for setting in unset)])
     return Change(

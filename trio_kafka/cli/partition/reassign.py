@@ -70,9 +70,10 @@ def reassign(**options: Unpack[Options]) -> int:
             moves = _moves(plan, replicas)
         errors = {} if options["dry_run"] else _alter(admin, brokers, moves)
         if options["wait"] is not None and not options["dry_run"]:
-            wait_moved(
+            goals = moves if options["cancel"] else _goals(plan)
+            errors |= wait_moved(
                 admin,
-                {replica for at, goal in plan.items() for replica in goal.moves(at)} - {*errors},
+                {replica: path for replica, path in goals.items() if replica not in errors},
                 seconds=options["wait"],
                 also=lambda: len(admin.list_partition_reassignments(plan)),
             )
@@ -120,24 +121,24 @@ def _check_brokers(plan: Mapping[TopicPartition, Goal], known: Sequence[int]) ->
                 )
 
 
+def _goals(plan: Mapping[TopicPartition, Goal]) -> dict[TopicPartitionReplica, str]:
+    """Return the directories that the plan names."""
+    return {replica: path for at, goal in plan.items() for replica, path in goal.moves(at).items()}
+
+
 def _moves(
     plan: Mapping[TopicPartition, Goal], replicas: Sequence[Replica]
 ) -> dict[TopicPartitionReplica, str]:
     """Return the directories that replicas are neither in nor on their way to."""
     goes_to = {row.at: row.directory for row in replicas}  # a future replica comes last
-    return {
-        replica: path
-        for at, goal in plan.items()
-        for replica, path in goal.moves(at).items()
-        if goes_to.get(replica) != path
-    }
+    return {replica: path for replica, path in _goals(plan).items() if goes_to.get(replica) != path}
 
 
 def _begun(
     plan: Mapping[TopicPartition, Goal], replicas: Sequence[Replica]
 ) -> dict[TopicPartitionReplica, str]:
     """Return the present directory of replicas that move to the one that the plan names."""
-    goals = {replica: path for at, goal in plan.items() for replica, path in goal.moves(at).items()}
+    goals = _goals(plan)
     moving = {row.at for row in replicas if row.is_future and goals.get(row.at) == row.directory}
     return {row.at: row.directory for row in replicas if not row.is_future and row.at in moving}
 

@@ -7,13 +7,14 @@ replica, and a future one, which then takes its place (KIP-113).
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.clients.admin.log_dirs import LogDirDescription, TopicPartitionReplica
 from trio_kafka.clients.blocking import BlockingAdmin
+from trio_kafka.clients.errors import ClientError
 from trio_kafka.model import TopicPartition
 
 _FIRST_POLL_S: Final = 0.05
@@ -74,15 +75,15 @@ def declare_wait(parser: ArgumentParser) -> None:
 
 def wait_moved(
     admin: BlockingAdmin,
-    moves: Collection[TopicPartitionReplica],
+    moves: Mapping[TopicPartitionReplica, str],
     *,
     seconds: float,
     also: Callable[[], int] = lambda: 0,
-) -> Mapping[TopicPartitionReplica, str]:
-    """Wait until no replica has a future one; return the directory of each replica.
+) -> dict[TopicPartitionReplica, ClientError]:
+    """Wait until no replica has a future one; return an error for each that has not arrived.
 
-    also: number of other changes in progress, which are waited for, too. Progress goes to the
-    standard error. Raises CommandFailedError if time runs out.
+    moves: directories by replica. also: number of other changes in progress, which are waited for,
+    too. Progress goes to the standard error. Raises CommandFailedError if time runs out.
     """
     deadline = time.monotonic() + seconds
     partitions = {TopicPartition(at.topic, at.partition) for at in moves}
@@ -92,7 +93,8 @@ def wait_moved(
         moving = [row for row in replicas if row.is_future and row.at in moves]
         others = also()
         if not moving and not others:
-            return {row.at: row.directory for row in replicas if row.at in moves}
+            arrived = {row.at for row in replicas if moves.get(row.at) == row.directory}
+            return {at: _failed(at, path) for at, path in moves.items() if at not in arrived}
         text = _progress(moving, len(moves), others)
         if text != shown:
             print(f"trio-kafka: {text}", file=sys.stderr)
@@ -105,6 +107,13 @@ def wait_moved(
             )
         time.sleep(pause_s)
         pause_s = min(pause_s * 2, _LAST_POLL_S)
+
+
+def _failed(at: TopicPartitionReplica, path: str) -> ClientError:
+    return ClientError(
+        f"{at.topic}-{at.partition} on broker {at.broker}: the move to {path} has failed, or was"
+        " cancelled: the log of the broker says why"
+    )
 
 
 def _progress(moving: Sequence[Replica], count: int, others: int) -> str:
