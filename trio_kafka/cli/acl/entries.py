@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
+from enum import IntEnum
 from typing import Final, TypedDict
 
 from trio_kafka.cli import CommandFailedError
@@ -40,6 +41,14 @@ SUPPORTED: Final[Mapping[ResourceType, int]] = {
 
 A broker stores entries with others too, which decide nothing; Kafka's own tool refuses them.
 Source: AclEntry.supportedOperations of Apache Kafka 4.3.0."""
+
+_NAMED: Final[Mapping[str, type[IntEnum]]] = {
+    "resource_type": ResourceType,
+    "pattern_type": PatternType,
+    "operation": Operation,
+    "permission": PermissionType,
+}
+"""Fields of an entry that are numbers with a name."""
 
 
 class ResourceOptions(TypedDict):
@@ -139,13 +148,8 @@ def resource_words(acl: Acl) -> str:
 def acl_data(acl: Acl) -> dict[str, object]:
     """Return an entry for JSON."""
     return {
-        "resource_type": ResourceType(acl.resource_type).name,
-        "name": acl.name,
-        "pattern_type": PatternType(acl.pattern_type).name,
-        "principal": acl.principal,
-        "host": acl.host,
-        "operation": Operation(acl.operation).name,
-        "permission": PermissionType(acl.permission).name,
+        name: _NAMED[name](value).name if name in _NAMED else value
+        for name, value in acl._asdict().items()
     }
 
 
