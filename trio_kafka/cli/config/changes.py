@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from trio_kafka.cli.admin import Change, open_cluster, report
+from trio_kafka.cli.near_names import with_nearest_topic
 from trio_kafka.clients.admin.config_values import (
     AlterConfigOp,
     ConfigResource,
@@ -60,10 +61,14 @@ def change_settings(
         results = admin.incremental_alter_configs(
             dict.fromkeys(resources, operations), validate_only=dry_run
         )
+        errors = {
+            resource: with_nearest_topic(admin, error, resource.name)
+            for resource, error in results.errors.items()
+        }
     changes = {
         resource: _change(kind, name, values, bootstrap) for resource, name in resources.items()
     }
-    return report(changes, results.errors, dry_run=dry_run, json=json)
+    return report(changes, errors, dry_run=dry_run, json=json)
 
 
 def _change(kind: str, name: str, values: Mapping[str, str | None], bootstrap: str) -> Change:

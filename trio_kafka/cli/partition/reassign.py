@@ -16,7 +16,7 @@ from trio_kafka.cli.partition.replicas import (
     replicas_in,
     wait_moved,
 )
-from trio_kafka.cli.topics import UNKNOWN, all_topics, unknown_topic
+from trio_kafka.cli.topics import UNKNOWN, all_topics, check_permission, unknown_topic
 from trio_kafka.clients.admin.log_dirs import TopicPartitionReplica
 from trio_kafka.clients.blocking import BlockingAdmin
 from trio_kafka.clients.errors import ClientError
@@ -94,10 +94,11 @@ def _brokers(
         parse_addresses(options["bootstrap"]), options["timeout"], unknown=UNKNOWN
     ) as send:
         topics = {topic.name or "": topic for topic in all_topics(send)}
+        for name in {at.topic for at in plan} - topics.keys():
+            check_permission(send, name)
+            raise unknown_topic(name, list(topics))
     brokers = {}
     for at in plan:
-        if at.topic not in topics:
-            raise unknown_topic(at.topic, list(topics))
         rows = {row.partition_index: row for row in topics[at.topic].partitions}
         if at.partition not in rows:
             raise CommandFailedError(
