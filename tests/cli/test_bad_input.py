@@ -61,10 +61,10 @@ def words(tmp_path: Path) -> Words:
 
 def fill(shell: Shell) -> None:
     """Create the topic and the group, where they are not there."""
-    if "orders" not in shell.kafka.topics():
+    if b"orders" not in shell.run("topic", "list"):
         shell.kafka.create_topic("orders")
         shell.kafka.produce("orders", b"one")
-    if "billing" not in shell.kafka.groups():
+    if b"billing" not in shell.run("group", "list"):
         shell.run("consume", "orders", "--group", "billing")
 
 
