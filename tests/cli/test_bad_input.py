@@ -64,7 +64,7 @@ def fill(shell: Shell) -> None:
     if b"orders" not in shell.run("topic", "list"):
         shell.kafka.create_topic("orders")
         shell.kafka.produce("orders", b"one")
-    if b"billing" not in shell.run("group", "list"):
+    if b"orders" not in shell.result("group", "lag", "billing")[1]:
         shell.run("consume", "orders", "--group", "billing")
 
 
