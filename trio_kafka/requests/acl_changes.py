@@ -33,7 +33,9 @@ class ChangeAcls(Protocol[E_contra, T_co]):
 def check_authorizer(context: Context) -> None:
     """Raise KafkaError(SECURITY_DISABLED) if this broker has no authorizer."""
     if context.allows_all:
-        raise KafkaError(ErrorCode.SECURITY_DISABLED, "this broker has no authorizer")
+        raise KafkaError(
+            ErrorCode.SECURITY_DISABLED, "this broker has no authorizer: set authorizer.class.name"
+        )
 
 
 async def change_acls(
