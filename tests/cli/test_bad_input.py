@@ -198,7 +198,7 @@ def test_unknown_topic_or_group_is_answered_with_the_nearest_name(
     assert line.endswith(f"did you mean {right}?")
 
 
-def test_client_without_permission_is_told_so_by_every_verb(shell: Shell, words: Words) -> None:
+def test_every_verb_names_the_permission_that_is_missing(shell: Shell, words: Words) -> None:
     settings = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:other",

@@ -27,6 +27,7 @@ __all__ = [
     "REJECTED",
     "CommandFailedError",
     "broker_options",
+    "cluster_address",
     "http_client",
     "main",
     "output",

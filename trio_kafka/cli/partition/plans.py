@@ -115,7 +115,7 @@ def _goal(row: object) -> tuple[TopicPartition, Goal]:
     if len(set(replicas)) < len(replicas):
         raise _EntryError(f"replicas {_shown(replicas)}: a broker is there twice")
     directories = row.get("log_dirs", [ANY] * len(replicas))
-    if not isinstance(directories, list) or not all(isinstance(one, str) for one in directories):
+    if not isinstance(directories, list) or not all(isinstance(path, str) for path in directories):
         raise _EntryError("`log_dirs` is no list of paths")
     if len(directories) != len(replicas):
         raise _EntryError(f"{len(directories)} log_dirs for {len(replicas)} replicas: want as many")

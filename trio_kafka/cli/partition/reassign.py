@@ -110,14 +110,14 @@ def _brokers(
     return brokers
 
 
-def _check_brokers(plan: Mapping[TopicPartition, Goal], known: Sequence[int]) -> None:
+def _check_brokers(plan: Mapping[TopicPartition, Goal], nodes: Sequence[int]) -> None:
     """Raise CommandFailedError for a broker that is not in the cluster."""
     for at, goal in plan.items():
         for node in goal.replicas:
-            if node not in known:
+            if node not in nodes:
                 raise CommandFailedError(
                     f"{at.topic}-{at.partition}: INVALID_REPLICA_ASSIGNMENT: there is no broker"
-                    f" {node}: the cluster has {', '.join(map(str, sorted(known)))}",
+                    f" {node}: the cluster has {', '.join(map(str, sorted(nodes)))}",
                     FAILED,
                 )
 
