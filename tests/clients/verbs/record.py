@@ -17,6 +17,7 @@ from tests.clients.verbs.scenario import SETTINGS, fill, live_clients
 from trio_kafka.testing.processes import broker_process
 
 RECORDED: Final = Path(__file__).parent / "recorded.json"
+_ADDRESS: Final = "127.0.0.1:19092"  # as long as with a port that is chosen, for tables
 _BRIEF_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.awt.headless=true"
 
 
@@ -38,7 +39,7 @@ def record() -> None:
         fill(broker.bootstrap)
         with live_clients(broker.bootstrap):
             texts = {tool: ask_tool(*words_of(tool, broker.bootstrap)).printed for tool in tools}
-    shown = json.dumps(texts, indent=1).replace(broker.bootstrap, "127.0.0.1:9092")
+    shown = json.dumps(texts, indent=1).replace(broker.bootstrap, _ADDRESS)
     RECORDED.write_text(f"{shown}\n")
 
 
