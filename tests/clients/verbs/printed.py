@@ -42,7 +42,7 @@ def fields(line: str) -> dict[str, str]:
 
 def settings(text: str) -> dict[str, str]:
     """Return names and values of kafka-configs; `null` where a value is hidden."""
-    rows = re.findall(r"^  ([\w.-]+)=(.*) sensitive=", text, re.MULTILINE)
+    rows = re.findall(r"^  ([\w.$-]+)=(.*) sensitive=", text, re.MULTILINE)
     return dict(rows)
 
 
