@@ -17,16 +17,15 @@ from trio_kafka.security.operations import Operation
 
 R = TypeVar("R")
 E = TypeVar("E")
-E_contra = TypeVar("E_contra", contravariant=True)
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-class ChangeAcls(Protocol[E_contra, T_co]):
+class ChangeAcls(Protocol[E, T_co]):
     """Method of the controller that changes entries. deadline: trio.current_time()."""
 
     def __call__(
-        self, controller: Controller, entries: list[E_contra], /, *, deadline: float
+        self, controller: Controller, entries: list[E], /, *, deadline: float
     ) -> Awaitable[T_co]: ...
 
 

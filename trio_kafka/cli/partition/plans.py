@@ -108,7 +108,7 @@ def _goal(row: object) -> tuple[TopicPartition, Goal]:
     topic, partition, replicas = (row.get(name) for name in ("topic", "partition", "replicas"))
     if not isinstance(topic, str):
         raise _EntryError("want a `topic`, a text")
-    if not _is_number(partition):
+    if not isinstance(partition, int) or not _is_number(partition):
         raise _EntryError("want a `partition`, a number from 0")
     if not isinstance(replicas, list) or not replicas or not all(map(_is_number, replicas)):
         raise _EntryError("want `replicas`, a list of node ids")

@@ -71,12 +71,13 @@ def reassign(**options: Unpack[Options]) -> int:
         errors = {} if options["dry_run"] else _alter(admin, brokers, moves)
         if options["wait"] is not None and not options["dry_run"]:
             goals = moves if options["cancel"] else _goals(plan)
-            errors |= wait_moved(
+            lost = wait_moved(
                 admin,
                 {replica: path for replica, path in goals.items() if replica not in errors},
                 seconds=options["wait"],
                 also=lambda: len(admin.list_partition_reassignments(plan)),
             )
+            errors |= dict[Step, ClientError](lost.items())
     changes = _changes(brokers, moves, nodes=nodes, replicas=replicas, options=options)
     nothing = "all is as planned, or on its way"
     if options["cancel"]:
@@ -164,7 +165,8 @@ def _alter(
             or (TopicPartition(replica.topic, replica.partition), replica.broker) not in new
         }
     if brokers:
-        errors |= admin.alter_partition_reassignments(brokers).errors
+        rejected = admin.alter_partition_reassignments(brokers).errors
+        errors |= dict[Step, ClientError](rejected.items())
     return errors
 
 

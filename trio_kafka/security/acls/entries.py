@@ -69,12 +69,14 @@ def entry_fields(row: object, count: int = len(Acl._fields)) -> tuple[Any, ...]:
     In all of them they are the last ones, in the order of `Acl`. count: without those of the
     pattern there are four.
     """
-    return _getter(type(row), -count, None)(row)
+    get = _getter(type(row), -count, None)  # type: ignore[arg-type]  # classes are hashable
+    return get(row)
 
 
 def described_acl(resource: object, description: object) -> Acl:
     """Return an entry of DescribeAcls: its pattern is in the resource."""
-    pattern = _getter(type(resource), 0, _PATTERN)(resource)
+    get = _getter(type(resource), 0, _PATTERN)  # type: ignore[arg-type]  # as above
+    pattern = get(resource)
     return Acl(*pattern, *entry_fields(description, len(Acl._fields) - _PATTERN))
 
 
