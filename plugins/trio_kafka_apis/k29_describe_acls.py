@@ -7,7 +7,6 @@ Needs DESCRIBE on the cluster.
 """
 
 from trio_kafka.controller.acls import check_filter
-from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual
 from trio_kafka.protocol.messages.k29_describe_acls import (
     AclDescription,
@@ -16,50 +15,34 @@ from trio_kafka.protocol.messages.k29_describe_acls import (
     DescribeAclsResponse,
 )
 from trio_kafka.protocol.stored.metadata.security import AccessControlEntryRecord
+from trio_kafka.requests.acl_changes import check_authorizer
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.rows import for_each
-from trio_kafka.security.acls.entries import acl_of
-from trio_kafka.security.acls.filters import AclFilter
+from trio_kafka.security.acls.entries import acl_of, pattern_and_description
+from trio_kafka.security.acls.filters import filter_of
 from trio_kafka.security.operations import Operation
 
 
 @api(DescribeAclsRequest)
 def describe_acls(request: DescribeAclsRequest, context: Context) -> Eventual[DescribeAclsResponse]:
     context.authorize(Operation.DESCRIBE, cluster=True)
-    if context.allows_all:
-        raise KafkaError(ErrorCode.SECURITY_DISABLED, "this broker has no authorizer")
-    acl_filter = AclFilter(
-        request.resource_type_filter,
-        request.resource_name_filter,
-        request.pattern_type_filter,
-        request.principal_filter,
-        request.host_filter,
-        request.operation,
-        request.permission_type,
-    )
+    check_authorizer(context)
+    acl_filter = filter_of(request)
     check_filter(acl_filter)
     resources: dict[tuple[int, str, int], DescribeAclsResource] = {}
 
     def look_at(record: AccessControlEntryRecord) -> None:
-        if acl_filter.matches(acl_of(record)):
-            pattern = (record.resource_type, record.resource_name, record.pattern_type)
+        acl = acl_of(record)
+        if acl_filter.matches(acl):
+            pattern, description = pattern_and_description(acl)
             resource = resources.get(pattern)
             if resource is None:
                 resource = resources[pattern] = DescribeAclsResource(*pattern, acls=[])
-            resource.acls.append(_description(record))
+            resource.acls.append(AclDescription(*description))
 
     return for_each(
         context.image.acls.values(),
         look_at,
         lambda: DescribeAclsResponse(resources=list(resources.values())),
-    )
-
-
-def _description(record: AccessControlEntryRecord) -> AclDescription:
-    return AclDescription(
-        principal=record.principal,
-        host=record.host,
-        operation=record.operation,
-        permission_type=record.permission_type,
     )

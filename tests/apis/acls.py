@@ -19,7 +19,13 @@ from trio_kafka.protocol.messages.k31_delete_acls import (
     DeleteAclsRequest,
     DeleteAclsResponse,
 )
-from trio_kafka.security.acls.entries import Acl, PatternType, PermissionType
+from trio_kafka.security.acls.entries import (
+    Acl,
+    PatternType,
+    PermissionType,
+    acl_of,
+    described_acl,
+)
 from trio_kafka.security.acls.filters import AclFilter
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import ANONYMOUS
@@ -103,35 +109,15 @@ async def described(served: ServedBroker, acl_filter: AclFilter = EVERY_ACL) -> 
 def acls_in(answer: DescribeAclsResponse) -> list[Acl]:
     assert answer.error_code == 0
     return [
-        Acl(
-            resource.resource_type,
-            resource.resource_name,
-            resource.pattern_type,
-            acl.principal,
-            acl.host,
-            acl.operation,
-            acl.permission_type,
-        )
+        described_acl(resource, description)
         for resource in answer.resources
-        for acl in resource.acls
+        for description in resource.acls
     ]
 
 
 def deleted_in(answer: DeleteAclsResponse) -> list[Sequence[Acl] | int]:
     """The entries that each filter removed, or its error."""
     return [
-        result.error_code
-        or [
-            Acl(
-                acl.resource_type,
-                acl.resource_name,
-                acl.pattern_type,
-                acl.principal,
-                acl.host,
-                acl.operation,
-                acl.permission_type,
-            )
-            for acl in result.matching_acls
-        ]
+        result.error_code or list(map(acl_of, result.matching_acls))
         for result in answer.filter_results
     ]

@@ -23,6 +23,11 @@ class Shell:
         self._capture = capture
         self._monkeypatch = monkeypatch
 
+    @property
+    def bootstrap(self) -> str:
+        """Address that the commands ask."""
+        return self.kafka.bootstrap
+
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Standard output of a command that succeeds."""
         status, output, errors = self.result(*arguments, stdin=stdin)
@@ -40,7 +45,7 @@ class Shell:
 
     def result(self, *arguments: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
         """Status, standard output and standard error of a command."""
-        words: Sequence[str] = (*arguments, "--bootstrap", self.kafka.bootstrap)
+        words: Sequence[str] = (*arguments, "--bootstrap", self.bootstrap)
         self._capture.readouterr()
         with self._monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))

@@ -1,11 +1,13 @@
 """Options that every command with a broker shares."""
 
+import re
 from argparse import ArgumentParser
+from importlib.util import find_spec
 
 import pytest
 
 from trio_kafka.cli import COMMANDS, LATER, CommandFailedError, main
-from trio_kafka.cli.broker_options import cluster_of, declare_bootstrap, default_bootstrap
+from trio_kafka.cli.broker_options import cluster_of, declare_cluster, default_bootstrap
 
 
 def test_default_bootstrap_is_the_environment_variable_or_else_loopback(monkeypatch):
@@ -49,24 +51,47 @@ def test_every_command_has_the_json_option(command, capsys):
     assert "--json" in capsys.readouterr().out
 
 
-def test_bootstrap_option_with_another_name_has_the_same_default(monkeypatch):
-    monkeypatch.setenv("TRIO_KAFKA_BOOTSTRAP", "h:1")
-    parser = ArgumentParser()
-    declare_bootstrap(parser, "--to-bootstrap")
-    declare_bootstrap(parser, keep_none=True)
+@pytest.fixture
+def profile(tmp_path, monkeypatch):
+    """A profile `prod`, of the cluster p:1."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("TRIO_KAFKA_BOOTSTRAP", raising=False)
+    assert main(["profile", "add", "prod", "--bootstrap", "p:1", "--property", "retries=3"]) == 0
 
-    values = vars(parser.parse_args([]))
-    values.pop(f"{LATER}to_bootstrap")(values)
-    assert values == {"to_bootstrap": "h:1", "bootstrap": None}
+
+def values_of(parser, *words):
+    values = vars(parser.parse_args(words))
+    for key in [key for key in values if key.startswith(LATER)]:
+        values.pop(key)(values)
+    return values
+
+
+def test_second_cluster_of_a_command_has_the_same_options_and_defaults(profile, monkeypatch):
+    parser = ArgumentParser()
+    declare_cluster(parser, keep_none=True)
+    declare_cluster(parser, prefix="to-")
+
+    named = values_of(parser, "--to-profile", "prod", "--to-property", "acks=1")
+    assert named == {"bootstrap": None, "to_bootstrap": "p:1"}
+    cluster = named["to_bootstrap"]
+    assert (cluster.settings["retries"], cluster.properties) == ("3", {"acks": "1"})
+    monkeypatch.setenv("TRIO_KAFKA_BOOTSTRAP", "h:1")
+    assert values_of(parser) == {"bootstrap": None, "to_bootstrap": "h:1"}
+    assert values_of(parser, "-X", "bootstrap.servers=x:1")["bootstrap"] == "x:1"
 
 
 def test_every_command_about_a_cluster_takes_profiles_and_files_of_clients(capsys):
-    names = [name for name in COMMANDS if name not in {"config diff", "profile add"}]
+    names = [name for name in COMMANDS if name != "profile add"]
+    if find_spec("pyspark") is not None:
+        names += ["spark dump", "spark restore", "pipeline run"]
     for name in names:
         main([*name.split(), "--help"])
-        text = capsys.readouterr().out
-        options = ("--profile", "--command-config", "--config-file", "--property")
-        assert {option in text for option in options} == {"--bootstrap" in text}, name
+        options = set(re.findall(r"--[\w-]+", capsys.readouterr().out))
+        for prefix in ("--", "--to-"):
+            sources = ("profile", "command-config", "config-file", "property")
+            assert {f"{prefix}{source}" in options for source in sources} == {
+                f"{prefix}bootstrap" in options
+            }, name
 
 
 def test_several_addresses_are_tried_in_their_order(shell):

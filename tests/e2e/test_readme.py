@@ -65,7 +65,9 @@ def run(command: list[str], where: Path) -> str:
 
 
 def test_every_code_block_of_the_readme_is_run_by_a_test() -> None:
-    assert [block for block in SHELL if "kcat" not in block and not block.startswith("make ")] == []
+    programs = ("kcat", "/trio-kafka ")
+    others = [block for block in SHELL if not any(program in block for program in programs)]
+    assert [block for block in others if not block.startswith("make ")] == []
     assert [language for language, _ in FENCED.findall(TEXT) if language != "python"] == []
     assert sum("kcat" in block for block in SHELL) == 1
     # The second one is run by tests/trio_kafka_spark/test_readme.py, the third one by
@@ -90,6 +92,18 @@ def test_kcat_example_of_the_readme_writes_and_reads_hello(address: str, tmp_pat
     heard = run(["sh", "-e", "-c", block.replace(ADDRESS, address)], tmp_path)
 
     assert set(heard.splitlines()) == {"hello"}
+
+
+def test_commands_of_the_readme_write_and_read_hello(address: str, tmp_path: Path) -> None:
+    (block,) = [block for block in SHELL if "/trio-kafka " in block]
+    program = f"{sys.executable} -m trio_kafka"
+    environment = f"export TRIO_KAFKA_BOOTSTRAP={address}\n"
+
+    # A topic of its own, as other examples write to that of the README.
+    text = block.replace(".venv/bin/trio-kafka", program).replace("greetings", "greetings-2")
+    heard = run(["sh", "-e", "-c", environment + text], tmp_path)
+
+    assert heard == "hello\n"
 
 
 def test_python_example_of_the_readme_writes_and_reads_hello(address: str, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "REJECTED",
     "CommandFailedError",
     "broker_options",
+    "cluster_address",
     "http_client",
     "main",
     "output",
@@ -48,6 +49,18 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "topic delete": ("trio_kafka.cli.topic.delete:delete", "Delete topics."),
     "topic trim": ("trio_kafka.cli.topic.trim:trim", "Delete the oldest records."),
     "topic offsets": ("trio_kafka.cli.topic.offsets:offsets", "Show offsets of partitions."),
+    "partition list": (
+        "trio_kafka.cli.partition.list:list_partitions",
+        "Show where replicas are, and what moves.",
+    ),
+    "partition move": (
+        "trio_kafka.cli.partition.move:move",
+        "Move replicas to other directories.",
+    ),
+    "partition reassign": (
+        "trio_kafka.cli.partition.reassign:reassign",
+        "Move partitions by a plan.",
+    ),
     "group list": ("trio_kafka.cli.group.list:list_groups", "Show groups."),
     "group describe": ("trio_kafka.cli.group.describe:describe", "Show state, members and lag."),
     "group lag": ("trio_kafka.cli.group.lag:lag", "Show how far groups are behind."),
@@ -131,6 +144,7 @@ _GROUPS: Final = {
     "quota": "Show, set and remove limits of users, client ids and addresses.",
     "client": "Show who is connected to a broker, and what clients measure.",
     "topic": "Show, create, change and delete topics.",
+    "partition": "Show where replicas are, move them to other directories and brokers.",
     "profile": "Name clusters, each with its address and settings of clients.",
     "plugin": "Show, check, create and reload plugins.",
 }

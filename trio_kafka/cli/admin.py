@@ -68,17 +68,20 @@ class Change:
     """A change of the cluster. words: what it is, such as `topic orders: 3 partitions`.
 
     verb: such as `create`. data: for JSON. kafka: words of Kafka's own command for the same.
+    stdin: standard input of that command, for tools that take a file; empty: none.
     """
 
     verb: str
     words: str
     kafka: Sequence[str] = ()
+    stdin: str = ""
     data: Mapping[str, object] = Factory(dict)
 
     @property
     def kafka_command(self) -> str:
-        """Kafka's own command; empty: it has none."""
-        return shlex.join(self.kafka)
+        """Kafka's own command, for bash; empty: there is none."""
+        command = shlex.join(self.kafka)
+        return f"{command} <<< {shlex.quote(self.stdin)}" if self.stdin else command
 
 
 class ChangeOptions(TypedDict):
@@ -107,8 +110,12 @@ def report(
     *,
     dry_run: bool,
     json: bool,
+    nothing: str = "",
 ) -> int:
-    """Print what was changed, or would be, and what has failed; return the exit status."""
+    """Print what was changed, or would be, and what has failed; return the exit status.
+
+    nothing: why there is nothing to change, if there are no changes.
+    """
     done = {key: change for key, change in changes.items() if key not in errors}
     if json:
         rows = [
@@ -116,6 +123,8 @@ def report(
             for change in done.values()
         ]
         print_json({"dry_run": dry_run, "changes": rows})
+    elif not changes and nothing:
+        print(printable(f"nothing to change: {nothing}"))
     else:
         for change in done.values():
             prefix = "would " if dry_run else "done: "

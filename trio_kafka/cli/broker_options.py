@@ -5,7 +5,7 @@ Imports nothing of the protocol, so that contributed commands can use it cheaply
 
 import os
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
@@ -40,46 +40,72 @@ def declare_bootstrap(
     option: str = "--bootstrap",
     *,
     purpose: str = "any listener of the broker; several addresses are separated by commas",
-    keep_none: bool = False,
 ) -> None:
-    """Declare an option with a broker's address.
+    """Declare an option with a broker's address; None where it is not given.
 
-    parser: a parser, or a group of one. keep_none: leave None where the option is not given, for a
-    command that does not always ask a broker; such a command calls `default_bootstrap` itself.
+    parser: a parser, or a group of one.
     """
-    action = parser.add_argument(
+    parser.add_argument(
         option,
         metavar="HOST:PORT",
         help=f"{purpose} (default: {VARIABLE}, then the profile, then {DEFAULT_BOOTSTRAP})",
     )
-    if not keep_none:
-        _finish_with(parser, action.dest, partial(_use_default, action.dest))
 
 
-def declare_sources(parser: ArgumentParser) -> None:
-    """Declare the options with files and settings of clients."""
+def declare_sources(parser: "ArgumentParser | _ArgumentGroup", prefix: str = "") -> None:
+    """Declare the options with files and settings of clients. prefix: before their names."""
+    short = not prefix
     parser.add_argument(
-        "--command-config",
+        f"--{prefix}command-config",
         action="append",
         default=[],
         metavar="FILE",
         help="settings of a client, a .properties file as Kafka's tools take it",
     )
     parser.add_argument(
-        "-F",
-        "--config-file",
+        *(["-F"] if short else []),
+        f"--{prefix}config-file",
         action="append",
         default=[],
         metavar="FILE",
         help="settings of a client, a file as kcat and librdkafka have it",
     )
     parser.add_argument(
-        "-X",
-        "--property",
+        *(["-X"] if short else []),
+        f"--{prefix}property",
         action="append",
         default=[],
         metavar="NAME=VALUE",
         help="setting of Kafka's clients, such as linger.ms=50; may be repeated",
+    )
+
+
+def declare_cluster(
+    parser: "ArgumentParser | _ArgumentGroup",
+    *,
+    prefix: str = "",
+    purpose: str | None = None,
+    keep_none: bool = False,
+) -> None:
+    """Declare the options with a cluster. Its value is a Bootstrap, `bootstrap` after the prefix.
+
+    prefix: before the names of options, such as `to-`. keep_none: leave None where no option is
+    given, for a command that does not always ask a broker; it calls `default_bootstrap` itself.
+    """
+    bootstrap = f"--{prefix}bootstrap"
+    if purpose is None:
+        declare_bootstrap(parser, bootstrap)
+    else:
+        declare_bootstrap(parser, bootstrap, purpose=purpose)
+    parser.add_argument(
+        f"--{prefix}profile",
+        metavar="NAME",
+        help=f"cluster that `trio-kafka profile add` has named (default: {PROFILE})",
+    )
+    declare_sources(parser, prefix)
+    name = prefix.replace("-", "_")
+    parser.set_defaults(
+        **{f"{LATER}{name}bootstrap": partial(_find_cluster, name, keep_none=keep_none)}
     )
 
 
@@ -96,15 +122,8 @@ def declare_timeout(parser: ArgumentParser, timeout_s: float = 5.0) -> None:
 
 def declare_broker(parser: ArgumentParser, timeout_s: float = 5.0) -> None:
     """Declare the options with a cluster, and `--timeout`. The value `bootstrap` is a Bootstrap."""
-    declare_bootstrap(parser, keep_none=True)
-    parser.add_argument(
-        "--profile",
-        metavar="NAME",
-        help=f"cluster that `trio-kafka profile add` has named (default: {PROFILE})",
-    )
-    declare_sources(parser)
+    declare_cluster(parser)
     declare_timeout(parser, timeout_s)
-    _finish_with(parser, "bootstrap", _find_cluster)
 
 
 def cluster_of(
@@ -137,25 +156,14 @@ def cluster_of(
     return Bootstrap(str(servers), settings, pairs)
 
 
-def _finish_with(
-    parser: "ArgumentParser | _ArgumentGroup",
-    name: str,
-    finish: Callable[[dict[str, object]], None],
-) -> None:
-    parser.set_defaults(**{f"{LATER}{name}": finish})
-
-
-def _use_default(name: str, values: dict[str, object]) -> None:
-    if values[name] is None:
-        values[name] = default_bootstrap()
-
-
-def _find_cluster(values: dict[str, object]) -> None:
+def _find_cluster(prefix: str, values: dict[str, object], *, keep_none: bool) -> None:
     """Replace the options with a cluster by the cluster."""
-    address = values["bootstrap"]
-    profile = values.pop("profile")
-    sources = [cast("Sequence[str]", values.pop(name)) for name in _SOURCES]
+    bootstrap = f"{prefix}bootstrap"
+    address, profile = values[bootstrap], values.pop(f"{prefix}profile")
+    sources = [cast("Sequence[str]", values.pop(f"{prefix}{name}")) for name in _SOURCES]
     if profile is None and not any(sources):
-        values["bootstrap"] = default_bootstrap() if address is None else Bootstrap(str(address))
+        if address is None and keep_none:
+            return
+        values[bootstrap] = default_bootstrap() if address is None else Bootstrap(str(address))
         return
-    values["bootstrap"] = cluster_of(address, profile, *sources)
+    values[bootstrap] = cluster_of(address, profile, *sources)

@@ -54,6 +54,7 @@ def find_topics(
                 raise CommandFailedError(f"no topic matches {name!r}", FAILED)
             chosen.update(matches)
         else:
+            check_permission(send, name)
             raise unknown_topic(name, list(topics))
     for name, topic in chosen.items():
         if topic.error_code:
@@ -89,6 +90,17 @@ def name_pattern(text: str, *, regex: bool) -> Callable[[str], object] | None:
             raise CommandFailedError(f"{text}: not an expression of RE2") from error
         return match
     return (lambda name: fnmatchcase(name, text)) if _WILD & set(text) else None
+
+
+def check_permission(send: SendRequest, name: str) -> None:
+    """Raise CommandFailedError if a topic is not listed because the client may not see it."""
+    topic = MetadataRequestTopic(name=name)
+    (row,) = send(MetadataRequest([topic], allow_auto_topic_creation=False)).topics
+    if row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        code = error_name(row.error_code)
+        raise CommandFailedError(
+            f"topic {name}: {code}: ask an administrator for DESCRIBE on it", FAILED
+        )
 
 
 def unknown_topic(name: str, others: Sequence[str]) -> CommandFailedError:

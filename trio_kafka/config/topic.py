@@ -7,6 +7,7 @@ factor (hours to milliseconds).
 
 import re
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Final, Unpack
 
@@ -160,7 +161,9 @@ def _topic_config(texts: tuple[tuple[str, str], ...], broker: BrokerConfig) -> T
     for name, text in texts:
         setting = TOPIC_SETTINGS.get(name)
         if setting is None:
-            raise ConfigError(name, "is not a topic setting")
+            near = get_close_matches(name, TOPIC_SETTINGS, n=1)
+            hint = f": did you mean {near[0]}?" if near else ""
+            raise ConfigError(name, f"is not a topic setting{hint}")
         fields[setting.field] = setting.parse(text)
     config = _MAKE(**fields)
     _check_together(config)

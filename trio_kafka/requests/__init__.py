@@ -1,6 +1,7 @@
 """Requests: handlers by API key, the tasks that call them, and their responses."""
 
 __all__ = [
+    "acl_changes",
     "api",
     "authority",
     "client_labels",

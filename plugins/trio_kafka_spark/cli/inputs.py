@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from trio_kafka.attributes import frozen
 from trio_kafka.cli import FAILED, CommandFailedError
-from trio_kafka.cli.broker_options import declare_bootstrap, default_bootstrap
+from trio_kafka.cli.broker_options import declare_cluster, default_bootstrap
+from trio_kafka_spark.cli.clusters import kafka_options
 from trio_kafka_spark.client.errors import OptionError, SourceError
 from trio_kafka_spark.log.options import LogOptions
 from trio_kafka_spark.source.options import Mode, parse
@@ -68,8 +69,8 @@ class Input:
             options = self._selection() | self._offsets() | more | pairs(self.option)
             if self.path is not None:
                 return _checked(FROM_LOG, {"path": self.path, **options})
-            address = {"kafka.bootstrap.servers": self.bootstrap or default_bootstrap()}
-            return _checked(FROM_BROKER, address | options)
+            cluster = kafka_options(self.bootstrap or default_bootstrap(), for_writing=False)
+            return _checked(FROM_BROKER, cluster | options)
 
     def view(self, view: str, **more: str) -> Reading:
         """Return a reading of a view of log directories. Raises CommandFailedError."""
@@ -120,7 +121,7 @@ def declare_input(parser: ArgumentParser, *, broker: bool) -> None:
         help="log directories, comma separated: log.dirs of a broker, running or not, or a copy",
     )
     if broker:
-        declare_bootstrap(place, purpose="or a broker", keep_none=True)
+        declare_cluster(place, purpose="or a broker", keep_none=True)
     place.add_argument(
         "--topic", action="append", default=[], help="only this topic; may be repeated"
     )

@@ -8,12 +8,13 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as sf
 
 from trio_kafka.attributes import frozen
-from trio_kafka.cli.broker_options import declare_bootstrap
+from trio_kafka.cli.broker_options import declare_cluster
 from trio_kafka.cli.output import declare_json, print_json_line
+from trio_kafka_spark.cli.clusters import kafka_options
 from trio_kafka_spark.cli.inputs import pairs, refused
 from trio_kafka_spark.client.cluster import Cluster
 from trio_kafka_spark.client.errors import OptionError
-from trio_kafka_spark.client.settings import BOOTSTRAP, ClientSettings
+from trio_kafka_spark.client.settings import ClientSettings
 
 _FORMAT: Final = "trio-kafka"
 _FIELDS: Final = ("to_bootstrap", "to_topic", "to_option")
@@ -38,8 +39,8 @@ class Output:
     @property
     def options(self) -> dict[str, str]:
         """Options of the sink. Raises OptionError."""
-        options = {BOOTSTRAP: self.to_bootstrap, "timestampColumn": "timestamp"}
-        return options | pairs(self.to_option)
+        cluster = kafka_options(self.to_bootstrap, for_writing=True)
+        return {**cluster, "timestampColumn": "timestamp", **pairs(self.to_option)}
 
     def partitions(self) -> int:
         """Return how many partitions the topic has. Raises OptionError, SourceError."""
@@ -63,7 +64,7 @@ class Output:
 def declare_writing(parser: ArgumentParser, *, topic_required: bool) -> None:
     """Declare where a job writes."""
     place = parser.add_argument_group("where it is written")
-    declare_bootstrap(place, "--to-bootstrap", purpose="the broker to write to")
+    declare_cluster(place, prefix="to-", purpose="the broker to write to")
     place.add_argument(
         "--to-topic",
         required=topic_required,

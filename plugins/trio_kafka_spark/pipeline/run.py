@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NoReturn
 
-from trio_kafka.cli.broker_options import VARIABLE, declare_bootstrap
+from trio_kafka.cli.broker_options import VARIABLE, declare_cluster
+from trio_kafka.cli.cluster_address import SERVERS, Bootstrap
 from trio_kafka_spark import python
 from trio_kafka_spark.java import JavaError, java_home
 
@@ -35,7 +36,7 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument(
         "directory", nargs="?", default=".", help="the pipeline's directory (default: this one)"
     )
-    declare_bootstrap(parser, purpose="the broker to read from")
+    declare_cluster(parser, purpose="the broker to read from")
     parser.add_argument(
         "--remote", default=LOCAL, help=f"where Spark runs: {LOCAL} (the default), or sc://HOST"
     )
@@ -78,6 +79,12 @@ def run(
             f"{len(conf)} times --conf with {remote}: Spark loses settings beyond {room}; "
             f"put those that a session may change under `configuration:` in {spec}"
         )
+    if names := settings_left_out(bootstrap):
+        print(
+            f"trio-kafka: warning: the pipeline gets the address of the cluster only: put"
+            f" {', '.join(names)} into it as kafka.* options",
+            file=sys.stderr,
+        )
     home = spark_home(os.environ)
     try:
         java = java_home()
@@ -94,6 +101,13 @@ def run(
         os.environ, home=home, java=java, bootstrap=bootstrap, local=is_local(remote)
     )
     return _become(command, {**local, **variables})
+
+
+def settings_left_out(bootstrap: str) -> list[str]:
+    """Return the names of settings of a Bootstrap; a variable has room for its address alone."""
+    if not isinstance(bootstrap, Bootstrap):
+        return []
+    return sorted({*bootstrap.settings, *bootstrap.properties} - {SERVERS})
 
 
 def is_local(remote: str) -> bool:

@@ -6,8 +6,8 @@ from tests.cli.kit import Shell
 
 
 def test_entries_are_created_for_each_operation_and_resource(shell: Shell) -> None:
-    words = ("acl", "create", "--principal", "User:ann", "--allow", "READ,WRITE")
-    resources = ("--topic", "orders", "--topic", "billing", "--cluster")
+    words = ("acl", "create", "--principal", "User:ann", "--allow", "READ,DESCRIBE")
+    resources = ("--topic", "orders", "--topic", "billing", "--group", "all")
 
     output = shell.run(*words, *resources, "--dry-run").decode()
     assert "would create allow User:ann to READ topic orders" in output
@@ -20,10 +20,10 @@ def test_entries_are_created_for_each_operation_and_resource(shell: Shell) -> No
     assert len(rows) == 9
     assert {(row["operation"], row["permission"], row["host"]) for row in rows} == {
         ("READ", "ALLOW", "10.0.0.0/8"),
-        ("WRITE", "ALLOW", "10.0.0.0/8"),
+        ("DESCRIBE", "ALLOW", "10.0.0.0/8"),
         ("DELETE", "DENY", "10.0.0.0/8"),
     }
-    assert {row["resource_type"] for row in rows} == {"TOPIC", "CLUSTER"}
+    assert {row["resource_type"] for row in rows} == {"TOPIC", "GROUP"}
 
 
 def test_wrong_options_are_one_line(shell: Shell) -> None:
@@ -32,3 +32,5 @@ def test_wrong_options_are_one_line(shell: Shell) -> None:
     assert "give --topic" in shell.fail(*words, "--allow", "READ", status=2)
     line = shell.fail(*words, "--allow", "RAED", "--topic", "t", status=2)
     assert "did you mean" in line
+    line = shell.fail(*words, "--allow", "READ", "--topic", "t", "--cluster", status=2)
+    assert "READ is no operation on a cluster: want one of ALL, CREATE, ALTER, DESCRIBE" in line

@@ -6,8 +6,10 @@ from tests.cli.kit import Shell
 
 
 def configs(shell: Shell, topic: str) -> dict[str, str]:
+    """Settings of a topic of its own."""
     described = json.loads(shell.run("topic", "describe", topic, "--json"))
     settings: dict[str, str] = described["topics"][0]["configs"]
+    assert settings.pop("min.insync.replicas") == "1"  # of the cluster
     return settings
 
 

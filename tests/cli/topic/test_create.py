@@ -11,7 +11,7 @@ def test_topic_is_created_with_partitions_and_settings(shell: Shell) -> None:
     assert line == b"done: create topic made, partitions 3, replicas 1\n"
     described = json.loads(shell.run("topic", "describe", "made", "--json"))["topics"][0]
     assert len(described["partitions"]) == 3
-    assert described["configs"] == {"retention.ms": "5000"}
+    assert described["configs"] == {"min.insync.replicas": "1", "retention.ms": "5000"}
 
 
 def test_dry_run_creates_nothing_and_shows_kafkas_command(shell: Shell) -> None:

@@ -10,8 +10,14 @@ import pytest
 from confluent_kafka import Producer
 
 from trio_kafka.cli import main
+from trio_kafka.cli.cluster_address import Bootstrap
 from trio_kafka.testing.processes import BrokerProcess
-from trio_kafka_spark.pipeline.run import command_line, environment, spark_home
+from trio_kafka_spark.pipeline.run import (
+    command_line,
+    environment,
+    settings_left_out,
+    spark_home,
+)
 
 RUN_S = 600.0
 
@@ -19,6 +25,13 @@ RUN_S = 600.0
 def command(**given: object) -> list[str]:
     options = {"remote": "local[2]", "conf": [], "dry_run": False, "full_refresh_all": False}
     return command_line("/spark", "spark-pipeline.yml", **{**options, **given})
+
+
+def test_settings_that_a_pipeline_does_not_get_are_named() -> None:
+    settings = {"bootstrap.servers": "h:1", "retries": "2"}
+
+    assert settings_left_out(Bootstrap("h:1", settings, {"acks": "1"})) == ["acks", "retries"]
+    assert settings_left_out("h:1") == []
 
 
 def test_settings_for_one_machine_are_added_only_to_a_local_run() -> None:

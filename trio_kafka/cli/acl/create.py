@@ -8,6 +8,7 @@ from trio_kafka.cli.acl.entries import (
     ResourceOptions,
     acl_data,
     acl_words,
+    check_operations,
     check_principal,
     declare_resources,
     kafka_words,
@@ -69,10 +70,14 @@ def _acls(options: Options) -> list[Acl]:
         raise CommandFailedError("give --allow or --deny")
     if not resources:
         raise CommandFailedError("give --topic, --group, --cluster or another resource")
-    return [
-        Acl(kind, name, pattern, principal, options["host"], operation, permission)
-        for text, permission in ((allow, PermissionType.ALLOW), (deny, PermissionType.DENY))
-        if text is not None
-        for operation in parse_operations(text)
-        for kind, name in resources
-    ]
+    acls = []
+    for text, permission in ((allow, PermissionType.ALLOW), (deny, PermissionType.DENY)):
+        operations = [] if text is None else parse_operations(text)
+        for kind in dict.fromkeys(kind for kind, _ in resources):
+            check_operations(kind, operations)
+        acls += [
+            Acl(kind, name, pattern, principal, options["host"], operation, permission)
+            for operation in operations
+            for kind, name in resources
+        ]
+    return acls

@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
+from enum import IntEnum
 from typing import Final, TypedDict
 
 from trio_kafka.cli import CommandFailedError
@@ -14,6 +15,8 @@ from trio_kafka.clients.admin.acls import (
     PermissionType,
     ResourceType,
 )
+from trio_kafka.security.operations import bits, operations_in
+from trio_kafka.security.resources import OPERATIONS
 
 CLUSTER: Final = "kafka-cluster"
 RESOURCES: Final[Mapping[str, tuple[ResourceType, str]]] = {
@@ -24,6 +27,28 @@ RESOURCES: Final[Mapping[str, tuple[ResourceType, str]]] = {
     "user": (ResourceType.USER, "--user-principal"),
 }
 """Type of a resource, and the option of Kafka's `kafka-acls.sh` that names one, by our option."""
+
+
+SUPPORTED: Final[Mapping[ResourceType, int]] = {
+    **OPERATIONS,
+    ResourceType.TRANSACTIONAL_ID: bits(
+        (Operation.DESCRIBE, Operation.WRITE, Operation.TWO_PHASE_COMMIT)
+    ),
+    ResourceType.DELEGATION_TOKEN: bits((Operation.DESCRIBE,)),
+    ResourceType.USER: bits((Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS)),
+}
+"""Bit field of the operations that a type of resource has, beside ALL.
+
+A broker stores entries with others too, which decide nothing; Kafka's own tool refuses them.
+Source: AclEntry.supportedOperations of Apache Kafka 4.3.0."""
+
+_NAMED: Final[Mapping[str, type[IntEnum]]] = {
+    "resource_type": ResourceType,
+    "pattern_type": PatternType,
+    "operation": Operation,
+    "permission": PermissionType,
+}
+"""Fields of an entry that are numbers with a name."""
 
 
 class ResourceOptions(TypedDict):
@@ -85,6 +110,18 @@ def parse_operations(text: str) -> list[Operation]:
     return operations
 
 
+def check_operations(kind: ResourceType, operations: Sequence[Operation]) -> None:
+    """Raise CommandFailedError for an operation that a type of resource does not have."""
+    supported = [Operation.ALL, *operations_in(SUPPORTED[kind])]
+    for operation in operations:
+        if operation not in supported:
+            names = ", ".join(each.name for each in supported)
+            resource = kind.name.lower().replace("_", " ")
+            raise CommandFailedError(
+                f"{operation.name} is no operation on a {resource}: want one of {names}"
+            )
+
+
 def check_principal(principal: str) -> str:
     """Return a principal of the form TYPE:NAME. Raises CommandFailedError."""
     kind, colon, name = principal.partition(":")
@@ -111,13 +148,8 @@ def resource_words(acl: Acl) -> str:
 def acl_data(acl: Acl) -> dict[str, object]:
     """Return an entry for JSON."""
     return {
-        "resource_type": ResourceType(acl.resource_type).name,
-        "name": acl.name,
-        "pattern_type": PatternType(acl.pattern_type).name,
-        "principal": acl.principal,
-        "host": acl.host,
-        "operation": Operation(acl.operation).name,
-        "permission": PermissionType(acl.permission).name,
+        name: _NAMED[name](value).name if name in _NAMED else value
+        for name, value in acl._asdict().items()
     }
 
 

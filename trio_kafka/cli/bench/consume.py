@@ -33,6 +33,7 @@ def consume(
     from trio_kafka.cli.bench.consume_run import ConsumePlan, runner  # noqa: PLC0415 - clients
     from trio_kafka.clients.settings.consumer import ConsumerSettings  # noqa: PLC0415
 
-    settings = settings_of(ConsumerSettings, bootstrap, {})
-    plan = ConsumePlan(settings=settings, topic=topic, records=records)
+    defaults = {"default.api.timeout.ms": int(timeout * 1000)}
+    settings = settings_of(ConsumerSettings, bootstrap, defaults)
+    plan = ConsumePlan(settings=settings, topic=topic, records=records, timeout_s=timeout)
     return run_bench(partial(runner, plan), bootstrap=bootstrap, json=json)

@@ -51,7 +51,9 @@ def latency(
     readers = bootstrap.without_properties() if isinstance(bootstrap, Bootstrap) else bootstrap
     plan = LatencyPlan(
         producer=settings_of(ProducerSettings, bootstrap, sending),
-        consumer=settings_of(ConsumerSettings, readers, {}),
+        consumer=settings_of(
+            ConsumerSettings, readers, {"default.api.timeout.ms": int(timeout * 1000)}
+        ),
         topic=topic,
         records=records,
         size=size,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from trio_kafka.cli.admin import Change, open_cluster, report
+from trio_kafka.cli.near_names import with_nearest_topic
 from trio_kafka.clients.admin.config_values import (
     AlterConfigOp,
     ConfigResource,
@@ -60,10 +61,14 @@ def change_settings(
         results = admin.incremental_alter_configs(
             dict.fromkeys(resources, operations), validate_only=dry_run
         )
+        errors = {
+            resource: with_nearest_topic(admin, error, resource.name)
+            for resource, error in results.errors.items()
+        }
     changes = {
         resource: _change(kind, name, values, bootstrap) for resource, name in resources.items()
     }
-    return report(changes, results.errors, dry_run=dry_run, json=json)
+    return report(changes, errors, dry_run=dry_run, json=json)
 
 
 def _change(kind: str, name: str, values: Mapping[str, str | None], bootstrap: str) -> Change:
@@ -73,7 +78,12 @@ def _change(kind: str, name: str, values: Mapping[str, str | None], bootstrap: s
     is_default = kind == "brokers" and name == "default"
     kafka += ["--entity-type", kind]
     kafka += ["--entity-default"] if is_default else ["--entity-name", name]
-    kafka += ["--add-config", ",".join(pairs)] if pairs else []
+    added = [
+        f"{setting}=[{value}]" if "," in value else f"{setting}={value}"
+        for setting, value in values.items()
+        if value is not None
+    ]
+    kafka += ["--add-config", ",".join(added)] if added else []
     kafka += ["--delete-config", ",".join(unset)] if unset else []
     words = ", ".join([*pairs, *(f"{setting} to its default" for setting in unset)])
     return Change(

@@ -11,7 +11,12 @@ from trio_kafka.cli.broker_client import (
     open_client,
     parse_address,
 )
-from trio_kafka.cli.broker_options import VARIABLE, declare_timeout, default_bootstrap
+from trio_kafka.cli.broker_options import (
+    VARIABLE,
+    declare_cluster,
+    declare_timeout,
+    default_bootstrap,
+)
 from trio_kafka.cli.machine import Machine
 from trio_kafka.cli.output import declare_json, print_json
 from trio_kafka.cli.settings import read_file
@@ -54,9 +59,7 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--running", action="store_true", help=f"compare A with the broker at {VARIABLE}"
     )
-    parser.add_argument(
-        "--bootstrap", metavar="HOST:PORT", help="compare A with the running broker there"
-    )
+    declare_cluster(parser, purpose="compare A with the running broker there", keep_none=True)
     parser.add_argument(
         "--broker", type=int, metavar="ID", help="id of that broker, where a cluster has several"
     )

@@ -8,7 +8,7 @@ from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.cli.admin import TIMEOUT_S, open_cluster
 from trio_kafka.cli.broker_options import declare_broker
 from trio_kafka.cli.config.changes import declare_resources, resource_of
-from trio_kafka.cli.near_names import nearest
+from trio_kafka.cli.near_names import nearest, with_nearest_topic
 from trio_kafka.cli.output import LEFT, columns, declare_json, print_answer
 from trio_kafka.clients.admin.config_values import ConfigEntry
 
@@ -36,7 +36,10 @@ def get(
     """Show settings of a topic, broker, logger or group, and where each is set."""
     resource = resource_of(kind, name)
     with open_cluster(bootstrap, timeout) as admin:
-        entries = admin.describe_configs([resource]).all()[resource]
+        results = admin.describe_configs([resource])
+        for error in results.errors.values():
+            raise with_nearest_topic(admin, error, name)
+        entries = results[resource]
     for word in setting:
         if word not in entries:
             hint = nearest(word, list(entries))

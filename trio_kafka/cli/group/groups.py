@@ -10,6 +10,7 @@ from trio_kafka.cli.topics import name_pattern
 from trio_kafka.clients.admin.group_values import MemberDescription
 from trio_kafka.clients.admin.records import LATEST
 from trio_kafka.clients.blocking import BlockingAdmin
+from trio_kafka.errors import ErrorCode
 from trio_kafka.model import TopicPartition
 
 
@@ -57,6 +58,7 @@ def find_groups(admin: BlockingAdmin, names: Sequence[str]) -> list[str]:
         if name in groups:
             chosen.add(name)
         elif matches is None:
+            _check_permission(admin, name)
             raise CommandFailedError(
                 f"group {name}: there is no such group{nearest(name, groups)}", FAILED
             )
@@ -65,6 +67,13 @@ def find_groups(admin: BlockingAdmin, names: Sequence[str]) -> list[str]:
         else:
             chosen.update(matching)
     return sorted(chosen)
+
+
+def _check_permission(admin: BlockingAdmin, name: str) -> None:
+    """Raise ClientError if a group is not listed because the client may not see it."""
+    error = admin.describe_consumer_groups([name]).errors.get(name)
+    if error is not None and error.code is ErrorCode.GROUP_AUTHORIZATION_FAILED:
+        raise error.again()
 
 
 def read_lags(

@@ -9,6 +9,8 @@ from trio_kafka.cli.admin import TIMEOUT_S, open_cluster
 from trio_kafka.cli.broker_options import declare_broker
 from trio_kafka.cli.group.groups import PartitionLag, declare_groups, find_groups, read_lags
 from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_answer, print_json_line
+from trio_kafka.clients.admin.group_values import MemberDescription
+from trio_kafka.clients.blocking import BlockingAdmin
 
 _HEAD: Final = ("group", "topic", "partition", "committed", "end", "lag")
 Lags = Mapping[str, Sequence[PartitionLag]]
@@ -30,7 +32,8 @@ def lag(
     with open_cluster(bootstrap, timeout) as admin:
         names = find_groups(admin, group)
         while True:
-            lags = {name: read_lags(admin, name) for name in names}
+            members = _members(admin, names)
+            lags = {name: read_lags(admin, name, members.get(name, ())) for name in names}
             if watch is None:
                 return print_answer(lags, as_data, as_text, json=json)
             if json:
@@ -41,6 +44,17 @@ def lag(
                 time.sleep(watch)
             except KeyboardInterrupt:
                 return 0
+
+
+def _members(
+    admin: BlockingAdmin, groups: Sequence[str]
+) -> Mapping[str, Sequence[MemberDescription]]:
+    """Return the members of groups, which may read partitions without a committed offset.
+
+    A group that cannot be described, as one of another kind, has none.
+    """
+    descriptions = admin.describe_consumer_groups(groups).values_by_item
+    return {name: description.members for name, description in descriptions.items()}
 
 
 def as_data(lags: Lags) -> dict[str, object]:

@@ -9,6 +9,7 @@ from trio_kafka.cli.admin import Change, ChangeOptions, declare_change, open_clu
 from trio_kafka.cli.broker_client import open_client, parse_addresses
 from trio_kafka.cli.group.lag import show
 from trio_kafka.cli.group.places import new_offsets, parse_target, read_csv
+from trio_kafka.cli.near_names import nearest
 from trio_kafka.cli.topics import UNKNOWN, check_leaders, find_topics, partition_numbers
 from trio_kafka.clients.admin.group_values import ConsumerGroupDescription
 from trio_kafka.clients.blocking import BlockingAdmin
@@ -65,6 +66,9 @@ def seek(
     with open_cluster(bootstrap, timeout) as admin:
         committed = _committed(admin, group)
         if target is not None:
+            if not (committed or topic):
+                hint = nearest(group, list(admin.list_groups())) or ": name topics with --topic"
+                raise CommandFailedError(f"group {group}: it has no offsets to move{hint}", FAILED)
             places = _places(bootstrap, timeout, topic, partition, committed)
             offsets = new_offsets(admin, places, target, committed)
         else:
@@ -111,7 +115,9 @@ def _places(
     if not topics:
         places = [at for at in sorted(committed) if not numbers or at.partition in numbers]
         if not places:
-            raise CommandFailedError("the group has no offsets: name topics with --topic", FAILED)
+            raise CommandFailedError(
+                "the group has no offsets there: name topics with --topic", FAILED
+            )
         return places
     with open_client(parse_addresses(bootstrap), timeout, unknown=UNKNOWN) as send:
         rows = find_topics(send, topics)

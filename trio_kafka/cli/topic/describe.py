@@ -10,7 +10,12 @@ from trio_kafka.cli.broker_options import declare_broker
 from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_answer
 from trio_kafka.cli.topic.list import declare_topics
 from trio_kafka.cli.topics import UNKNOWN, find_topics
-from trio_kafka.clients.admin.config_values import ConfigEntry, ConfigResource, ConfigResourceType
+from trio_kafka.clients.admin.config_values import (
+    ConfigEntry,
+    ConfigResource,
+    ConfigResourceType,
+    ConfigSource,
+)
 from trio_kafka.clients.admin.topic_values import TopicDescription, TopicPartitionInfo
 from trio_kafka.protocol.texts import printable, show_uuid
 
@@ -27,7 +32,7 @@ def declare(parser: ArgumentParser) -> None:
 def describe(
     *, topic: Sequence[str], regex: bool, bootstrap: str, timeout: float, json: bool
 ) -> int:
-    """Show the partitions of topics, and the settings that are set for them."""
+    """Show the partitions of topics, and their settings that are not Kafka's defaults."""
     with open_client(parse_addresses(bootstrap), timeout, unknown=UNKNOWN) as send:
         names = [row.name or "" for row in find_topics(send, topic, regex=regex)]
     with open_cluster(bootstrap, timeout) as admin:
@@ -37,11 +42,7 @@ def describe(
     described = [
         (
             descriptions[name],
-            [
-                entry
-                for entry in configs[resources[name]].values()
-                if entry.source.name == "DYNAMIC_TOPIC_CONFIG"
-            ],
+            [entry for entry in configs[resources[name]].values() if not entry.is_default],
         )
         for name in names
     ]
@@ -80,7 +81,10 @@ def as_text(described: Described) -> Iterator[str]:
         count = len(topic.partitions)
         yield printable(f"topic {topic.name}  id {show_uuid(topic.topic_id)}  partitions {count}")
         for entry in configs:
-            yield printable(f"  {entry.name}={entry.value}")
+            is_own = entry.source is ConfigSource.DYNAMIC_TOPIC_CONFIG
+            yield printable(
+                f"  {entry.name}={entry.value}" + ("" if is_own else f" ({entry.source.name})")
+            )
         yield from columns(
             _HEAD, [_cells(row) for row in topic.partitions], [RIGHT, RIGHT, LEFT, LEFT]
         )

@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 
 from trio_kafka.cli.broker_options import declare_broker
+from trio_kafka.cli.near_names import nearest
 from trio_kafka.cli.output import declare_json, print_answer
 from trio_kafka.cli.txn.partition_producers import number_or
 from trio_kafka.cli.txn.remedies import TIMEOUT_S, now_ms, open_transactions_client, refusal
@@ -35,7 +36,8 @@ def describe_ids(
     """Return the states of ids, in order. Raises CommandFailedError for the first error."""
     results = admin.describe_transactions(transactional_ids)
     for name, error in results.errors.items():
-        raise refusal(f"transactional id {name}", error)
+        hint = nearest(name, list(admin.list_transactions()))
+        raise refusal(f"transactional id {name}", error, hint)
     return list(results.values())
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trio_kafka.attributes import frozen
-from trio_kafka.cli.txn.remedies import refusal
+from trio_kafka.cli.txn.remedies import topic_refusal
 from trio_kafka.clients.admin.producers import ProducerState
 from trio_kafka.clients.admin.transactions import TransactionDescription
 from trio_kafka.clients.blocking import BlockingAdmin
@@ -36,7 +36,7 @@ def partitions_of(admin: BlockingAdmin, topics: Sequence[str]) -> list[TopicPart
     names = list(topics) or list(admin.list_topics(include_internal=True))
     results = admin.describe_topics(names)
     for topic, error in results.errors.items():
-        raise refusal(f"topic {topic!s}", error)
+        raise topic_refusal(admin, f"topic {topic!s}", str(topic), error)
     return [
         TopicPartition(description.name, info.partition)
         for description in results.values()
@@ -50,7 +50,7 @@ def read_producers(
     """Yield the producers of partitions. Raises CommandFailedError for the first error."""
     results = admin.describe_producers(partitions)
     for at, error in results.errors.items():
-        raise refusal(f"partition {at}", error)
+        raise topic_refusal(admin, f"partition {at}", at.topic, error)
     for at, states in results.items():
         for state in states:
             yield PartitionProducer(at, state)

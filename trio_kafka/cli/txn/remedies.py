@@ -7,6 +7,7 @@ from typing import Final
 
 from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.cli.admin import open_cluster, reason_of
+from trio_kafka.cli.near_names import nearest_topic
 from trio_kafka.clients.blocking import BlockingAdmin
 from trio_kafka.clients.errors import ClientError
 from trio_kafka.errors import ErrorCode
@@ -41,12 +42,23 @@ def open_transactions_client(
     return open_cluster(bootstrap, timeout_s, unsupported=UNKNOWN)
 
 
-def refusal(about: str, error: ClientError) -> CommandFailedError:
-    """Return the error of the command for one of the broker. about: what was asked for."""
+def refusal(about: str, error: ClientError, hint: str = "") -> CommandFailedError:
+    """Return the error of the command for one of the broker. about: what was asked for.
+
+    hint: at the nearest name, if that was wrong.
+    """
     if error.code is None:
         return CommandFailedError(f"{about}: {reason_of(error)}", FAILED)
     remedy = _REMEDIES.get(error.code, error.message)
-    return CommandFailedError(f"{about}: {remedy} ({error.code.name})", FAILED)
+    return CommandFailedError(f"{about}: {remedy} ({error.code.name}){hint}", FAILED)
+
+
+def topic_refusal(
+    admin: BlockingAdmin, about: str, topic: str, error: ClientError
+) -> CommandFailedError:
+    """Return the error of the command for one about a topic, perhaps with the nearest name."""
+    is_unknown = error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return refusal(about, error, nearest_topic(admin, topic) if is_unknown else "")
 
 
 def now_ms() -> int:

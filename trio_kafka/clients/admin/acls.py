@@ -26,7 +26,13 @@ from trio_kafka.protocol.messages.k31_delete_acls import (
     DeleteAclsRequest,
     DeleteAclsResponse,
 )
-from trio_kafka.security.acls.entries import Acl, PatternType, PermissionType
+from trio_kafka.security.acls.entries import (
+    Acl,
+    PatternType,
+    PermissionType,
+    acl_of,
+    described_acl,
+)
 from trio_kafka.security.acls.filters import AclFilter
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.resources import ResourceType
@@ -81,17 +87,9 @@ def _read_described(
     response: DescribeAclsResponse, _items: Sequence[None]
 ) -> Iterator[tuple[None, list[Acl] | Rejection]]:
     acls = [
-        Acl(
-            resource.resource_type,
-            resource.resource_name,
-            resource.pattern_type,
-            entry.principal,
-            entry.host,
-            entry.operation,
-            entry.permission_type,
-        )
+        described_acl(resource, description)
         for resource in response.resources
-        for entry in resource.acls
+        for description in resource.acls
     ]
     yield None, result_of(response.error_code, response.error_message, acls)
 
@@ -117,15 +115,7 @@ def _deleted(rows: Iterable[DeleteAclsMatchingAcl]) -> Deleted:
     values: dict[Acl, None] = {}
     errors: dict[Acl, ClientError] = {}
     for row in rows:
-        acl = Acl(
-            row.resource_type,
-            row.resource_name,
-            row.pattern_type,
-            row.principal,
-            row.host,
-            row.operation,
-            row.permission_type,
-        )
+        acl = acl_of(row)
         if row.error_code:
             errors[acl] = item_error(
                 error_of(row.error_code), row.error_message, Place(), sent=True

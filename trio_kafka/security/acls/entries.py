@@ -3,9 +3,13 @@
 Source: AclBinding, PatternType and AclPermissionType of Apache Kafka 4.4.0; KIP-290 (prefixes).
 """
 
+from collections.abc import Callable
 from enum import IntEnum
-from typing import Final, NamedTuple
+from functools import cache
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
+from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.stored.metadata.security import AccessControlEntryRecord
 from trio_kafka.security.principal import USER
 
@@ -50,28 +54,42 @@ class Acl(NamedTuple):
     permission: int
 
 
-def acl_of(record: AccessControlEntryRecord) -> Acl:
-    """Return the entry of a metadata record."""
-    return Acl(
-        record.resource_type,
-        record.resource_name,
-        record.pattern_type,
-        record.principal,
-        record.host,
-        record.operation,
-        record.permission_type,
-    )
+_PATTERN: Final = 3
+"""Fields of an entry that are those of its pattern; DescribeAcls has them once for all entries."""
+
+
+def acl_of(row: object) -> Acl:
+    """Return the entry of a message or metadata record."""
+    return Acl._make(entry_fields(row))
+
+
+def entry_fields(row: object, count: int = len(Acl._fields)) -> tuple[Any, ...]:
+    """Return the fields of an entry, or of a filter, in a message or record.
+
+    In all of them they are the last ones, in the order of `Acl`. count: without those of the
+    pattern there are four.
+    """
+    get = _getter(type(row), -count, None)  # type: ignore[arg-type]  # classes are hashable
+    return get(row)
+
+
+def described_acl(resource: object, description: object) -> Acl:
+    """Return an entry of DescribeAcls: its pattern is in the resource."""
+    get = _getter(type(resource), 0, _PATTERN)  # type: ignore[arg-type]  # as above
+    pattern = get(resource)
+    return Acl(*pattern, *entry_fields(description, len(Acl._fields) - _PATTERN))
+
+
+def pattern_and_description(acl: Acl) -> tuple[tuple[int, str, int], tuple[str, str, int, int]]:
+    """Return the fields of the pattern, and the others, as DescribeAcls has them."""
+    return acl[:_PATTERN], acl[_PATTERN:]
+
+
+@cache
+def _getter(cls: type[object], start: int, stop: int | None) -> Callable[[object], tuple[Any, ...]]:
+    return attrgetter(*(field.name for field in fields_of(cls)[start:stop]))
 
 
 def record_of(acl: Acl, acl_id: bytes) -> AccessControlEntryRecord:
     """Return the metadata record of an entry. acl_id: 16 bytes, unique in the cluster."""
-    return AccessControlEntryRecord(
-        id=acl_id,
-        resource_type=acl.resource_type,
-        resource_name=acl.name,
-        pattern_type=acl.pattern_type,
-        principal=acl.principal,
-        host=acl.host,
-        operation=acl.operation,
-        permission_type=acl.permission,
-    )
+    return AccessControlEntryRecord(acl_id, *acl)

@@ -5,7 +5,13 @@ Source: AclBindingFilter, ResourcePatternFilter and AccessControlEntryFilter of 
 
 from typing import NamedTuple
 
-from trio_kafka.security.acls.entries import ANYTHING, Acl, PatternType, PermissionType
+from trio_kafka.security.acls.entries import (
+    ANYTHING,
+    Acl,
+    PatternType,
+    PermissionType,
+    entry_fields,
+)
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.resources import ResourceType
 
@@ -47,15 +53,7 @@ class AclFilter(NamedTuple):
             or self.permission == PermissionType.ANY
         ):
             return None
-        return Acl(
-            self.resource_type,
-            self.name,
-            self.pattern_type,
-            self.principal,
-            self.host,
-            self.operation,
-            self.permission,
-        )
+        return Acl._make(self)
 
     def _matches_pattern(self, acl: Acl) -> bool:
         covers = self.pattern_type == PatternType.MATCH
@@ -68,3 +66,8 @@ class AclFilter(NamedTuple):
         if acl.pattern_type == PatternType.PREFIXED:
             return self.name.startswith(acl.name)
         return acl.name == ANYTHING
+
+
+def filter_of(row: object) -> AclFilter:
+    """Return the filter of a message."""
+    return AclFilter._make(entry_fields(row))

@@ -1,0 +1,1 @@
+"""Commands about replicas: where they are, and moves to other directories and brokers."""
