@@ -231,7 +231,7 @@ def jvm() -> None:
 def test_copied_records_are_those_written_each_once_while_brokers_or_copiers_bounce(
     tmp_path: Path, combination: Combination, size: Size
 ) -> None:
-    Run(combination, tmp_path, size(2_000, 10_000)).run(size(2, 5))
+    Run(combination, tmp_path, size(2_000, 10_000)).run(size(1, 5))
 
 
 @pytest.mark.long
