@@ -7,6 +7,8 @@ installed, and one that finds it missing has shown nothing.
 import gc
 import os
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import ExitStack
@@ -188,6 +190,18 @@ def kafka_tool() -> AskTool:
     except MissingError as missing:
         pytest.skip(str(missing))
     return ask_tool
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Wheel of this checkout."""
+    pytest.importorskip("hatchling", reason="hatchling is not installed")
+    target = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)]
+    done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [built] = target.glob("*.whl")
+    return built
 
 
 @pytest.fixture(scope="session")

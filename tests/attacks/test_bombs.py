@@ -12,6 +12,7 @@ from tests.attacks.harness import Attacked, attacked_broker
 from tests.benchmarks import protocol
 from tests.benchmarks.connection import Connection, connect
 from tests.benchmarks.quotas import ask
+from tests.lanes import sampled
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.compiler import decoder
 from trio_kafka.protocol.messages.k02_list_offsets import (
@@ -36,6 +37,7 @@ OVER, BELOW = 300 * MIB, 255 * MIB  # of records of a batch: the broker unpacks 
 SETTLED = 100 * MIB  # the broker may keep so much more than before the attack: threads, connections
 PACKED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
 COMPACT = {"cleanup.policy": "compact"}
+SHORT_AFTER = ("lz4", "zstd")  # one that is too large, one that fits
 LARGE_BATCHES = {"max.message.bytes": str(16 * MIB)}  # snappy packs zeros 21 to 1
 
 
@@ -95,7 +97,12 @@ def configs_of(codec: Codec, way: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("codec", "way"), [*((codec, "compact") for codec in PACKED), (Codec.ZSTD, "lz4")]
+    ("codec", "way"),
+    # One that Python's own library unpacks, one that is packed anew.
+    sampled(
+        [*((codec, "compact") for codec in PACKED), (Codec.ZSTD, "lz4")],
+        lambda case: case in ((Codec.GZIP, "compact"), (Codec.ZSTD, "lz4")),
+    ),
 )
 def test_successive_compression_bombs_are_refused(
     tmp_path: Path, size: Size, codec: Codec, way: str
@@ -108,7 +115,11 @@ def test_successive_compression_bombs_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("codec", "grown"), [*((codec, BELOW) for codec in PACKED), (Codec.ZSTD, OVER)]
+    ("codec", "grown"),
+    sampled(
+        [*((codec, BELOW) for codec in PACKED), (Codec.ZSTD, OVER)],
+        lambda case: case in ((Codec.SNAPPY, BELOW), (Codec.ZSTD, OVER)),
+    ),
 )
 def test_concurrent_compression_bombs_are_bounded_in_memory_and_time(
     tmp_path: Path, size: Size, codec: Codec, grown: int
@@ -129,7 +140,10 @@ def test_concurrent_compression_bombs_are_bounded_in_memory_and_time(
     assert codes == {ErrorCode.INVALID_RECORD if grown == OVER else ErrorCode.NONE}
 
 
-@pytest.mark.parametrize("after", ["uncompressed", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize(
+    "after",
+    sampled(["uncompressed", "gzip", "snappy", "lz4", "zstd"], lambda after: after in SHORT_AFTER),
+)
 def test_compression_bombs_below_the_limit_are_recompressed_or_refused_as_too_large(
     tmp_path: Path, size: Size, after: str
 ) -> None:
@@ -144,7 +158,7 @@ def test_compression_bombs_below_the_limit_are_recompressed_or_refused_as_too_la
     assert code == (ErrorCode.NONE if fits else ErrorCode.MESSAGE_TOO_LARGE)
 
 
-@pytest.mark.parametrize("grown", [BELOW, OVER])
+@pytest.mark.parametrize("grown", sampled([BELOW, OVER], lambda grown: grown == OVER))
 def test_compression_bombs_with_the_largest_zstd_window_are_refused(
     tmp_path: Path, size: Size, grown: int
 ) -> None:

@@ -119,6 +119,6 @@ def test_stock_clients_push_what_kafka_client_metrics_has_subscribed_to(kafka: K
     assert listed.split() == ["mine"]
     assert "interval.ms=200" in described
     assert "interval.ms=200" in by_configs
-    assert 0 < java[JAVA] <= 20  # its last push may come before the last answer
+    assert 0 < java[JAVA] <= 20  # a client that closes while its machine is busy gives up a push
     assert any(name.startswith("org.apache.kafka.producer.connection") for name in librdkafka)
     assert after.split() == []

@@ -25,7 +25,7 @@ def test_every_record_is_processed_while_the_broker_is_killed_repeatedly(
     drivers: Callable[[Client], Driver], tmp_path: Path, size: Size
 ) -> None:
     """Each life ends somewhere in a rebalance: a member has come, and another one died."""
-    random, kills, port = Random(58), size(3, 50), unused_port()
+    random, kills, port = Random(58), size(2, 50), unused_port()
     bootstrap = f"{LOOPBACK}:{port}"
     cluster = Cluster(
         bootstrap=bootstrap,

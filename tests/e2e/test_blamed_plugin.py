@@ -95,8 +95,8 @@ def test_plugin_that_blocks_the_loop_during_import_or_start_is_named_in_the_log(
     with broker_process(tmp_path, WATCHED) as broker:
         broker.stop()
 
-        (line,) = lines_with(broker, "loop blocked")
-        assert "plugin=harm" in line
+        blocked = lines_with(broker, "loop blocked")  # a busy machine may hold it up, too
+        assert sum("plugin=harm" in line for line in blocked) == 1
 
 
 def test_reload_that_blocks_in_its_start_fails_and_the_old_generation_keeps_serving(

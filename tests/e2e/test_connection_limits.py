@@ -26,8 +26,8 @@ def held(kafka: Kafka, count: int) -> list[socket.socket]:
 
 
 def is_closed(one: socket.socket) -> bool:
-    """Within a second."""
-    one.settimeout(1)
+    """Within seconds."""
+    one.settimeout(10)
     try:
         return one.recv(1) == b""
     except TimeoutError:
@@ -41,7 +41,7 @@ def test_producers_share_request_memory_sized_for_one_largest_request(
 ) -> None:
     memory = f"queued.max.request.bytes={LARGEST}"
     with broker_process(tmp_path, f"socket.request.max.bytes={LARGEST}", memory) as broker:
-        topic, count = new_topic(broker, 4), size(6000, 20_000)
+        topic, count = new_topic(broker, 4), size(1500, 20_000)
         written = [b"%d" % n + b"=" * 900 for n in range(count)]
         producers = [
             Producer(settings(broker, acks="all", batch_size=900_000, linger_ms=20))

@@ -244,7 +244,7 @@ def test_copied_records_are_those_written_each_once_while_brokers_or_copiers_bou
 ) -> None:
     if not combination.is_ours:
         need_or_skip(*APACHE_KAFKA)
-    Run(combination, tmp_path, size(2_000, 10_000)).run(size(2, 5))
+    Run(combination, tmp_path, size(2_000, 10_000)).run(size(1, 5))
 
 
 @pytest.mark.long

@@ -76,7 +76,7 @@ def check(broker: BrokerProcess, topic: str, outcomes: Outcomes) -> None:
 def test_transactions_are_read_as_a_whole_or_not_at_all_after_kills(
     tmp_path: Path, size: Size
 ) -> None:
-    kills, random, port = size(4, 100), Random(35), unused_port()
+    kills, random, port = size(2, 100), Random(35), unused_port()
     outcomes, stopped = Outcomes(), Event()
     with serving(tmp_path, port) as broker:
         topic = new_topic(broker, 2)

@@ -21,6 +21,7 @@ from trio_kafka.testing.processes import BrokerProcess
 SMALL = 1 << 21  # no answer here is larger
 # Of processor time in 99 of 100 rounds: two requests, each behind a few turns of 1 ms.
 MOST_WORK_S = 0.03
+LONGEST_ROUND_S = 30.0  # of a busy machine; a client that hangs is given up later
 _SWITCH_S = 0.0005  # this process's threads take turns: the witness sees its answer soon
 
 
@@ -100,7 +101,7 @@ def witness(broker: BrokerProcess, topic: str) -> Iterator[Witness]:
     assert watching.wrong == []
     assert len(watching.rounds_s) > 5
     assert late(watching.work_s) < MOST_WORK_S
-    assert max(watching.rounds_s) < 5
+    assert max(watching.rounds_s) < LONGEST_ROUND_S
 
 
 def resident_bytes(broker: BrokerProcess) -> int:

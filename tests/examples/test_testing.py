@@ -26,14 +26,6 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", target, cwd=ROOT)
-    [built] = target.glob("*.whl")
-    return built
-
-
 def requirements(name: str, wheel: Path) -> list[str]:
     """What a project and its group `test` need, with this wheel."""
     project = tomllib.loads((RECIPES / name / "pyproject.toml").read_text())

@@ -4,22 +4,18 @@ import re
 
 import pytest
 
-from tests.project.guides import python_blocks, run_as_tests
+from tests.project.guides import Outcome
 from tests.project.tree import ROOT
 from trio_kafka.clients.admin.calls.operation import Operation
 from trio_kafka.clients.admin.operations import AdminOperations
-
-pytest_plugins = ["pytester"]
 
 GUIDE = (ROOT / "docs" / "how-to" / "administer-with-trio.md").read_text()
 
 
 @pytest.mark.slow
-def test_programs_in_the_guide_change_the_cluster(pytester: pytest.Pytester) -> None:
-    blocks = python_blocks("how-to/administer-with-trio.md")
-
-    assert len(blocks) == 2
-    run_as_tests(pytester, blocks)
+@pytest.mark.timeout(150)
+def test_programs_in_the_guide_change_the_cluster(guides: Outcome) -> None:
+    guides.check("administer")
 
 
 def test_table_of_the_guide_has_every_call() -> None:

@@ -2,14 +2,10 @@
 
 import pytest
 
-from tests.project.guides import python_blocks, run_as_tests
+from tests.project.guides import Outcome
 
-pytestmark = pytest.mark.slow
-pytest_plugins = ["pytester"]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(150)]
 
 
-def test_programs_in_the_guide_read_their_records(pytester: pytest.Pytester) -> None:
-    blocks = python_blocks("how-to/consume-with-trio.md")
-
-    assert len(blocks) == 4
-    run_as_tests(pytester, blocks)
+def test_programs_in_the_guide_read_their_records(guides: Outcome) -> None:
+    guides.check("consume")

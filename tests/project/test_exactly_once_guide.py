@@ -2,14 +2,10 @@
 
 import pytest
 
-from tests.project.guides import python_blocks, run_as_tests
+from tests.project.guides import Outcome
 
-pytestmark = pytest.mark.slow
-pytest_plugins = ["pytester"]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(150)]
 
 
-def test_programs_in_the_guide_write_each_result_once(pytester: pytest.Pytester) -> None:
-    blocks = python_blocks("how-to/exactly-once.md")
-
-    assert len(blocks) == 3
-    run_as_tests(pytester, blocks)
+def test_programs_in_the_guide_write_each_result_once(guides: Outcome) -> None:
+    guides.check("exactly_once")

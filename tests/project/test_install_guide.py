@@ -33,8 +33,9 @@ def clone(directory: Path) -> None:
         shutil.copy2(ROOT / name, place)
 
 
+@pytest.mark.long  # builds wheels, and installs from the index; test_wheel.py installs the wheel
 @pytest.mark.slow
-@pytest.mark.timeout(300)  # builds wheels, and installs from the index
+@pytest.mark.timeout(300)
 def test_commands_of_the_install_guide_install_a_working_package(tmp_path: Path) -> None:
     clone(tmp_path / "trio-kafka")
     programs = Path(sys.executable).parent

@@ -2,24 +2,19 @@
 
 import pytest
 
-from tests.project.guides import BLOCK, python_blocks, run_as_tests
+from tests.project.guides import Outcome, blocks_of
 from tests.project.tree import ROOT
 from trio_kafka.testing.kafka.threaded import Kafka
 from trio_kafka.testing.pytest_plugin import SCOPES
 
-pytestmark = pytest.mark.slow
-pytest_plugins = ["pytester"]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(150)]
 
 GUIDE = (ROOT / "docs" / "how-to" / "test-your-application.md").read_text()
-README = (ROOT / "README.md").read_text()
 
 
-def test_tests_shown_in_the_testing_guide_and_the_readme_pass(pytester: pytest.Pytester) -> None:
-    blocks = python_blocks("how-to/test-your-application.md")
-    blocks += [block for block in BLOCK.findall(README) if "def test_" in block]
-
-    assert sum(block.count("def test_") for block in blocks) >= 8
-    run_as_tests(pytester, blocks)
+@pytest.mark.parametrize("page", ["testing", "readme"])
+def test_tests_shown_in_the_testing_guide_and_the_readme_pass(guides: Outcome, page: str) -> None:
+    guides.check(page)
 
 
 def test_testing_guide_names_every_method_of_the_kafka_fixture_and_every_option() -> None:
@@ -33,6 +28,6 @@ def test_testing_guide_names_every_method_of_the_kafka_fixture_and_every_option(
 
 
 def test_example_test_in_the_readme_has_at_most_eight_lines_of_code() -> None:
-    (block,) = [block for block in BLOCK.findall(README) if "def test_" in block]
+    (block,) = blocks_of("readme")
 
     assert len([line for line in block.splitlines() if line]) <= 8

@@ -462,7 +462,7 @@ def real_clock() -> SkippingClock:
 
 
 @pytest.mark.slow
-async def test_plane_with_100_stalled_clients_is_cancelled_within_a_second(
+async def test_plane_with_100_stalled_clients_is_cancelled_within_seconds(
     real_clock: SkippingClock,
 ) -> None:
     world = RealWorld(real_clock)
@@ -488,7 +488,7 @@ async def test_plane_with_100_stalled_clients_is_cancelled_within_a_second(
         for socket in sockets:
             socket.close()
         nursery.cancel_scope.cancel()
-    assert took_s < 1.0
+    assert took_s < 5.0  # of an hour that each may stall
 
 
 async def all_stalled(served: object) -> bool:

@@ -73,7 +73,7 @@ class Worlds:
     async def edges(self, selector: Selector, want: int) -> int:
         """All masks until one has every bit of `want`."""
         seen = 0
-        with trio.fail_after(5):
+        with trio.fail_after(30):
             while seen & want != want:
                 await selector.wait()
                 for _, mask in selector.poll(0, 64):
@@ -83,7 +83,7 @@ class Worlds:
     async def receive(self, socket: Socket, size: int) -> bytes:
         """Exactly `size` bytes."""
         received, buffer = b"", bytearray(1 << 16)
-        with trio.fail_after(5):
+        with trio.fail_after(30):
             while len(received) < size:
                 await socket.wait_readable()
                 count = socket.receive_into(memoryview(buffer)[: size - len(received)])

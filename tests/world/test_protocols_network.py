@@ -75,7 +75,7 @@ async def test_bytes_of_both_directions_are_counted_where_they_arrive(worlds, cl
     assert await worlds.receive(near, 5) == b"early"
     near.send(b"answer")
     assert await worlds.receive(far, 6) == b"answer"
-    with trio.fail_after(5):
+    with trio.fail_after(30):
         while near.transferred() != (5, 6):  # until the kernel has the acknowledgement
             await trio.sleep(0.001)
 
@@ -97,7 +97,7 @@ async def test_ring_before_a_selector_wait_ends_the_wait(worlds, clock):
 
     selector.ring()
     selector.ring()
-    with trio.fail_after(5):
+    with trio.fail_after(30):
         await selector.wait()
 
     assert selector.poll(0, 64) == [(selector.bell, READ)]
@@ -113,7 +113,7 @@ async def test_ring_during_a_selector_wait_ends_the_wait_each_time(worlds, clock
             selector.ring()
 
         nursery.start_soon(ring_later)
-        with trio.fail_after(5):
+        with trio.fail_after(30):
             await selector.wait()
 
         assert selector.poll(0, 64) == [(selector.bell, READ)]
@@ -131,7 +131,7 @@ async def test_closing_a_selector_wakes_the_waiting_task(worlds, clock, nursery)
     nursery.start_soon(wait)
     await trio.sleep(0.001)
     selector.close()
-    with trio.fail_after(5):
+    with trio.fail_after(30):
         await woken.wait()
     with pytest.raises(trio.ClosedResourceError):
         await selector.wait()
@@ -264,7 +264,7 @@ async def test_closing_a_socket_wakes_its_waiting_task(worlds, clock, nursery, w
     near.close()
     near.close()
 
-    with trio.fail_after(5):
+    with trio.fail_after(30):
         await woken.wait()
     with pytest.raises(trio.ClosedResourceError):
         await getattr(near, wait)()
@@ -344,7 +344,7 @@ async def test_closing_a_listener_wakes_its_accept_and_resets_unaccepted_connect
     listener.close()
     other.close()
 
-    with trio.fail_after(5):
+    with trio.fail_after(30):
         await woken.wait()
         await far.wait_readable()
     with pytest.raises(ConnectionResetError):

@@ -25,7 +25,7 @@ def test_silent_or_absent_broker_has_no_names_and_no_message(
         silent = f"127.0.0.1:{server.getsockname()[1]}"
         began = time.monotonic()
         assert topics(["--bootstrap", silent]) == []
-        assert time.monotonic() - began < TIMEOUT_S + 1
+        assert time.monotonic() - began < TIMEOUT_S + 10
 
     assert groups(["--bootstrap", "127.0.0.1:1"]) == []
     assert topics(["--bootstrap"]) == []

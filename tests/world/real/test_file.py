@@ -164,13 +164,13 @@ async def test_file_closed_during_a_sync_keeps_its_descriptor_until_the_sync_end
     monkeypatch.setattr(os, "fdatasync", sync)
     file.append([b"abc"])
     nursery.start_soon(file.sync)
-    with trio.fail_after(5):
+    with trio.fail_after(30):
         while not begun.is_set():
             await trio.sleep(0.001)
 
     file.close()
     gate.set()
-    with trio.fail_after(5):
+    with trio.fail_after(30):
         while not seen:
             await trio.sleep(0.001)
 

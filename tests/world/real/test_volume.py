@@ -21,7 +21,7 @@ async def test_volume_runs_at_most_its_number_of_threads_at_once(nursery):
 
     for _ in range(5):
         nursery.start_soon(volume.run, work)
-    with trio.fail_after(5):
+    with trio.fail_after(30):
         while volume.limiter.statistics().tasks_waiting < 3 or len(working) < 2:
             await trio.sleep(0.001)
 
