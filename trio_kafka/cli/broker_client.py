@@ -177,13 +177,14 @@ def _first_reached(addresses: Sequence[Endpoint], deadline: float) -> Endpoint:
 
 
 def _connected(address: Endpoint, deadline: float) -> AbstractContextManager[BlockingConnection]:
-    is_secured = isinstance(address, BrokerAddress)
+    if not isinstance(address, BrokerAddress):
+        return connected(address, deadline=deadline, client_id="trio-kafka")
     return connected(
         address,
         deadline=deadline,
         client_id="trio-kafka",
-        secure=address.secure() if is_secured else None,
-        handshake=address.handshake if is_secured else lambda: None,
+        secure=address.secure(),
+        handshake=address.handshake,
     )
 
 
