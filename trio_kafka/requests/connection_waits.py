@@ -53,14 +53,8 @@ class ConnectionWaits:
                 return None if throttled is None else throttled.wait(self.now, self.quota_now_ms)
             case MuteReason.MEMORY:
                 return self._memory_wait(connection)
-            case MuteReason.DRAINING:
-                words = "nothing: it is closed as soon as its requests are answered"
-                on = Subject("listener", connection.listener.name)
-                return Wait(cause="change", words=words, on=on)
-            case MuteReason.UNAUTHENTICATED:
-                words = "the delay after a failed login, before it is closed"
-                on = Subject("listener", connection.listener.name)
-                return Wait(cause="time", words=words, on=on)
+            case MuteReason.DRAINING | MuteReason.UNAUTHENTICATED:
+                return _close_wait(connection, reason)
             case MuteReason.SENDING:
                 return client_wait(connection, self.now)
 
@@ -122,3 +116,13 @@ def connection_id(port: ConnectionPort) -> str:
 def origin_id(origin: Origin) -> str:
     """Return the id of the connection of requests."""
     return f"{origin.local}-{origin.peer}-{origin.number}"
+
+
+def _close_wait(connection: Connection, reason: MuteReason) -> Wait:
+    """Return the wait of a connection that will be closed."""
+    on = Subject("listener", connection.listener.name)
+    if reason is MuteReason.DRAINING:
+        words = "nothing: it is closed as soon as its requests are answered"
+        return Wait(cause="change", words=words, on=on)
+    words = "the delay after a failed login, before it is closed"
+    return Wait(cause="time", words=words, on=on)
