@@ -12,6 +12,7 @@ from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.metadata.security import DelegationTokenRecord
+from trio_kafka.protocol.texts import show_uuid
 from trio_kafka.security.principal import NOBODY, USER, Principal
 from trio_kafka.security.sasl.scram import (
     ScramCredential,
@@ -21,6 +22,7 @@ from trio_kafka.security.sasl.scram import (
 )
 from trio_kafka.security.sasl.scram_server import TokenLogin
 
+_ID_SIZE: Final = 16  # bytes
 _STEP: Final = 100  # tokens, about 3 µs each
 _MOST_CREDENTIALS: Final = 1000
 _Changes = Mapping[str, DelegationTokenRecord | None]
@@ -58,11 +60,18 @@ class DelegationTokens:
 
     secret_key: `delegation.token.secret.key`; empty: there are no tokens.
     wall_ms: returns the wall-clock time.
+    random_bytes: of a source that cannot be predicted.
     """
 
-    def __init__(self, secret_key: str, wall_ms: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        secret_key: str,
+        wall_ms: Callable[[], float],
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
         self._key = secret_key.encode()
         self._wall_ms = wall_ms
+        self._random_bytes = random_bytes
         self._records: dict[str, DelegationTokenRecord] = {}
         self._ids: dict[bytes, str] = {}  # by HMAC
         # The latest that were used: stretching a password takes 1 to 2 ms.
@@ -103,6 +112,17 @@ class DelegationTokens:
             if not number % _STEP:
                 yield
 
+    def now_ms(self) -> int:
+        """Return the wall-clock time, by which tokens live."""
+        return int(self._wall_ms())
+
+    def new_id(self) -> str:
+        """Return an id that no token has: 22 characters of base64url, as Kafka shows uuids."""
+        while True:
+            token_id = show_uuid(self._random_bytes(_ID_SIZE))
+            if token_id not in self._records and not token_id.startswith("-"):
+                return token_id
+
     def hmac_of(self, token_id: str) -> bytes:
         """Return the HMAC of a token: 64 bytes, HMAC-SHA-512 of its id."""
         return hmac.digest(self._key, token_id.encode(), "sha512")
@@ -141,9 +161,7 @@ class DelegationTokens:
         record = self._records.get(token_id)
         return None if record is None or is_expired(record, self._wall_ms()) else record
 
-    def _credential(
-        self, mechanism: ScramMechanism, token_id: str, salt: bytes
-    ) -> ScramCredential:
+    def _credential(self, mechanism: ScramMechanism, token_id: str, salt: bytes) -> ScramCredential:
         key = token_id, mechanism.name
         credential = self._credentials.pop(key, None)
         if credential is None:

@@ -109,7 +109,6 @@ class ClientAuthentication:
             iterations=record.iterations,
         )
 
-
     def _token(self, mechanism: ScramMechanism, token_id: str) -> TokenLogin | None:
         # The salt tells an unknown token from a known one no more than that of an unknown user.
         salt = decoy(mechanism, self._secret, token_id).salt

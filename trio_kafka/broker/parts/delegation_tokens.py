@@ -32,7 +32,7 @@ async def _open(node: Node) -> DelegationTokens:
     """Take the tokens of the first image."""
     clock, loader = node.world.clock, node[Loader]
     key = node.config.delegation_token_secret_key or ""
-    tokens = DelegationTokens(key, lambda: clock.wall() * 1000)
+    tokens = DelegationTokens(key, lambda: clock.wall() * 1000, node.world.random_bytes)
     if tokens.enabled:
         # No checkpoint between the next two statements: no image may be published in between.
         publisher = TokenPublisher(tokens, loader.image)

@@ -26,8 +26,7 @@ from trio_kafka.security.sasl.scram import (
     xor,
 )
 
-TOKEN_AUTH: Final = "tokenauth"
-"""Extension of a client that presents a delegation token."""
+_BY_TOKEN: Final = ("tokenauth", "true")
 _PRINTABLE: Final = r"[\x21-\x2b\x2d-\x7e]+"
 _NAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
 _EXTENSIONS: Final = r"(?:,[A-Za-z]+=[\x01-\x2b\x2d-\x7f]+)*"
@@ -149,7 +148,8 @@ class ScramServer:
 
 def _is_by_token(extensions: str) -> bool:
     pairs = (pair.partition("=") for pair in extensions.split(",") if pair)
-    return {name: value for name, _, value in pairs}.get(TOKEN_AUTH, "").lower() == "true"
+    # As in Kafka, the name must match exactly and the value may be in capitals.
+    return any((name, value.lower()) == _BY_TOKEN for name, _, value in pairs)
 
 
 def _unescaped(name: str) -> str:
