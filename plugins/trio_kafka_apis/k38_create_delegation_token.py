@@ -31,6 +31,7 @@ from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import USER, Principal
 
 _UNKNOWN: Final = -1  # time of an error
+_REQUESTERS: Final = 3  # first version whose answer names the requester
 
 
 def say_error(
@@ -68,7 +69,11 @@ async def create_delegation_token(
         now_ms=tokens.now_ms(),
     )
     record = await context.parked(_create, new, context)
-    return _response(record, owner, requester, token_hmac=tokens.hmac_of(record.token_id))
+    response = _response(record, owner, tokens.hmac_of(record.token_id))
+    if context.version >= _REQUESTERS:
+        response.token_requester_principal_type = requester.type
+        response.token_requester_principal_name = requester.name
+    return response
 
 
 @waits_for("change", CONTROLLER, "the controller to make a token")
@@ -93,13 +98,11 @@ def _check_type(kind: str) -> None:
 
 
 def _response(
-    record: DelegationTokenRecord, owner: Principal, requester: Principal, *, token_hmac: bytes
+    record: DelegationTokenRecord, owner: Principal, token_hmac: bytes
 ) -> CreateDelegationTokenResponse:
     return CreateDelegationTokenResponse(
         principal_type=owner.type,
         principal_name=owner.name,
-        token_requester_principal_type=requester.type,
-        token_requester_principal_name=requester.name,
         issue_timestamp_ms=record.issue_timestamp,
         expiry_timestamp_ms=record.expiration_timestamp,
         max_timestamp_ms=record.max_timestamp,

@@ -9,6 +9,7 @@ name is its id, or DESCRIBE_TOKENS on the user who owns it; the others are left 
 """
 
 from collections.abc import Collection
+from typing import Final
 
 from trio_kafka.pending import Eventual
 from trio_kafka.protocol.messages.k41_describe_delegation_token import (
@@ -24,7 +25,8 @@ from trio_kafka.requests.rows import for_each
 from trio_kafka.security.delegation_tokens import DelegationTokens, check_may_request
 from trio_kafka.security.operations import Operation
 
-_AT_ONCE = 50  # tokens, up to 20 µs each with an authorizer
+_AT_ONCE: Final = 50  # tokens, up to 20 µs each with an authorizer
+_REQUESTERS: Final = 3  # first version that names who asked for a token
 
 
 @api(DescribeDelegationTokenRequest)
@@ -54,7 +56,13 @@ def _describe(
 
     def look_at(record: DelegationTokenRecord) -> None:
         if _is_wanted(record, owners) and _is_visible(record, context):
-            answer.tokens.append(_row(record, tokens.hmac_of(record.token_id)))
+            row = _row(record, tokens.hmac_of(record.token_id))
+            if context.version >= _REQUESTERS:
+                requester = record.requester.partition(":")
+                row.token_requester_principal_type, _, row.token_requester_principal_name = (
+                    requester
+                )
+            answer.tokens.append(row)
 
     return for_each(list(tokens.records.values()), look_at, lambda: answer, at_once=_AT_ONCE)
 
@@ -74,12 +82,9 @@ def _is_visible(record: DelegationTokenRecord, context: Context) -> bool:
 
 def _row(record: DelegationTokenRecord, token_hmac: bytes) -> DescribedDelegationToken:
     owner_type, _, owner = record.owner.partition(":")
-    requester_type, _, requester = record.requester.partition(":")
     return DescribedDelegationToken(
         principal_type=owner_type,
         principal_name=owner,
-        token_requester_principal_type=requester_type,
-        token_requester_principal_name=requester,
         issue_timestamp=record.issue_timestamp,
         expiry_timestamp=record.expiration_timestamp,
         max_timestamp=record.max_timestamp,
