@@ -155,7 +155,8 @@ class TlsSocket:
                         break
                     is_dry = 0 < count < _PIECE
                 try:
-                    count = tls.read(size - received, view[received:size])
+                    # With a buffer it returns a number, which typeshed does not know.
+                    count = tls.read(size - received, view[received:size])  # type: ignore[assignment]
                 except ssl.SSLWantReadError:
                     if is_dry or not (count := self._fill()):
                         break
