@@ -4,6 +4,7 @@ import re
 
 from tests.project.tree import ROOT, modules
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.oauth import OF_LISTENERS
 from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TopicConfig
 from trio_kafka.config.unsupported import UNSUPPORTED_FIELDS, UNSUPPORTED_TOPIC_SETTINGS
@@ -33,6 +34,11 @@ BY_CONFIG = {
     "metadata.log.dir",
     "num.network.threads",
     "process.roles",
+    *OF_LISTENERS,
+    "connections.max.reauth.ms",
+    "sasl.enabled.mechanisms",
+    "sasl.jaas.config",
+    "sasl.server.max.receive.size",
     "security.inter.broker.protocol",
 }
 SOURCES = "\n".join(
