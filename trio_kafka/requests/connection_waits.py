@@ -5,7 +5,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.stamps import Origin
-from trio_kafka.introspect.waits import Subject, Wait
+from trio_kafka.introspect.waits import Subject, Wait, WaitCause
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.memory import MemoryPool
 from trio_kafka.network.metered import MeteredFramer
@@ -16,7 +16,7 @@ from trio_kafka.requests.throttling.throttled import ThrottledRequest
 
 _CLOSED: Final = "the connection is closed (connections.max.idle.ms)"
 _NEVER: Final = float("inf")
-_CLOSING: Final = {
+_CLOSING: Final[dict[MuteReason, tuple[WaitCause, str]]] = {
     MuteReason.DRAINING: (
         "change",
         "nothing: it is closed as soon as its requests are answered",
