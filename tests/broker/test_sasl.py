@@ -209,7 +209,7 @@ async def test_a_request_before_the_login_is_not_served(autojump_clock: MockCloc
             assert await client.wait_closed()
 
 
-async def test_a_client_that_leaves_before_its_failure_is_told_leaves_nothing_behind(
+async def test_a_client_that_leaves_before_the_answer_to_its_failed_login_leaves_nothing_behind(
     autojump_clock: MockClock,
 ) -> None:
     async with sasl_broker() as served:
@@ -290,7 +290,7 @@ def kept_memory() -> int:
     return sum(statistic.size for statistic in snapshot.statistics("filename"))
 
 
-async def test_random_streams_of_sasl_bytes_disturb_nobody_and_keep_no_memory(
+async def test_random_streams_of_sasl_bytes_disturb_no_other_client_and_keep_no_memory(
     autojump_clock: MockClock,
     size: Callable[[int, int], int],
     caplog: pytest.LogCaptureFixture,

@@ -6,6 +6,7 @@ import attrs
 
 from tests.project.tree import ROOT, modules
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.oauth import OF_LISTENERS
 from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TopicConfig
 from trio_kafka.config.unsupported import UNSUPPORTED_FIELDS, UNSUPPORTED_TOPIC_SETTINGS
@@ -36,6 +37,11 @@ BY_CONFIG = {
     "metadata.log.dir",
     "num.network.threads",
     "process.roles",
+    *OF_LISTENERS,
+    "connections.max.reauth.ms",
+    "sasl.enabled.mechanisms",
+    "sasl.jaas.config",
+    "sasl.server.max.receive.size",
     "security.inter.broker.protocol",
 }
 # Read together, as the fields of one value.
