@@ -104,7 +104,7 @@ async def test_a_broker_without_a_key_has_no_tokens(
 @pytest.mark.parametrize(
     ("kind", "name"), [("Group", "eve"), (None, "eve"), ("", "eve"), ("Broker", "in-process")]
 )
-async def test_an_owner_or_renewer_who_is_no_user_is_refused(
+async def test_an_owner_or_renewer_of_another_type_than_user_is_refused(
     autojump_clock: MockClock, kind: str | None, name: str
 ) -> None:
     owned = CreateDelegationTokenRequest(kind, name, [], -1)
