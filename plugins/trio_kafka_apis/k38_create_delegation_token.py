@@ -31,6 +31,7 @@ from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import USER, Principal
 
 _UNKNOWN: Final = -1  # time of an error
+_MOST_RENEWERS: Final = 1000  # as each DescribeDelegationToken walks them, in one turn
 _REQUESTERS: Final = 3  # first version whose answer names the requester
 
 
@@ -65,6 +66,11 @@ async def _token(
     if owner != requester:
         context.authorize(Operation.CREATE_TOKENS, user=owner.text)
     _check_type(owner.type)
+    if len(request.renewers) > _MOST_RENEWERS:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"{len(request.renewers)} renewers: expected at most {_MOST_RENEWERS}",
+        )
     renewers: list[str] = []
     await visit(request.renewers, lambda row: renewers.append(_renewer(row)))
     tokens.check_enabled()

@@ -25,7 +25,7 @@ from trio_kafka.requests.rows import for_each
 from trio_kafka.security.delegation_tokens import DelegationTokens, check_may_request
 from trio_kafka.security.operations import Operation
 
-_AT_ONCE: Final = 50  # tokens, up to 20 µs each with an authorizer
+_AT_ONCE: Final = 10  # tokens, 20 µs each with an authorizer, and up to 1 ms with many renewers
 _REQUESTERS: Final = 3  # first version that names who asked for a token
 
 

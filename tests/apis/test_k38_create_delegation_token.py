@@ -119,6 +119,19 @@ async def test_an_owner_or_renewer_of_another_type_than_user_is_refused(
     assert rows == []
 
 
+async def test_a_token_has_at_most_1000_renewers(autojump_clock: MockClock) -> None:
+    names = [f"u{number}" for number in range(1001)]
+    async with token_broker() as served:
+        most, too_many = (
+            await create(served, "ann", *names[1:]),
+            await create(served, "ann", *names),
+        )
+        (row,) = await described(served)
+
+    assert (most.error_code, too_many.error_code) == (0, ErrorCode.INVALID_REQUEST)
+    assert [renewer.principal_name for renewer in row.renewers] == names[1:]
+
+
 async def test_a_token_for_another_owner_needs_create_tokens_on_that_user(
     autojump_clock: MockClock,
 ) -> None:
