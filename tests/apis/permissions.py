@@ -36,7 +36,9 @@ class Row(NamedTuple):
 
 # Keys of APIs that need no permission, and why.
 OPEN: Final = {
+    17: "It comes before authentication; afterwards it is ILLEGAL_SASL_STATE.",
     18: "It comes before authentication.",
+    36: "It comes before authentication; afterwards it is ILLEGAL_SASL_STATE.",
     71: "Each client may ask what to push.",
     72: "Each client may push.",
 }
@@ -120,6 +122,8 @@ ROWS: Final = (
     Row(47, _READ, TOPIC, NO_TOPIC, "For each partition."),
     Row(48, _SHOW, CLUSTER, NO_CLUSTER),
     Row(49, _SET, CLUSTER, NO_CLUSTER),
+    Row(50, _DESCRIBE, CLUSTER, NO_CLUSTER),
+    Row(51, _ALTER, CLUSTER, NO_CLUSTER, "For each user."),
     Row(55, _DESCRIBE, CLUSTER, NO_CLUSTER),
     Row(57, _ALTER, CLUSTER, NO_CLUSTER),
     Row(60, _DESCRIBE, CLUSTER, None, "Without it the set of authorized operations is empty."),

@@ -21,7 +21,6 @@ from trio_kafka.install_hint import install_command
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.network.authentication.phase import Authentication
-from trio_kafka.network.authentication.sasl_authenticator import SaslAuthenticator
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.security.sasl.exchange import ServerExchange, ServerMechanism
 from trio_kafka.security.sasl.oauth_server import OauthServer
@@ -52,6 +51,11 @@ class ClientAuthentication:
         """Return how the clients of a listener are authenticated; None: they are not."""
         if SecurityProtocol[listener.security_protocol] not in OVER_SASL:
             return None
+        # Imported here: most brokers start without SASL, and its messages.
+        from trio_kafka.network.authentication.sasl_authenticator import (  # noqa: PLC0415 - see above
+            SaslAuthenticator,
+        )
+
         config = self._settings.config
         sasl = sasl_of(config, listener.name)
         mechanisms = {m.name: self._mechanism(m) for m in sasl.mechanisms}

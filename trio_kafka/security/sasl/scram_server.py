@@ -39,10 +39,10 @@ _CLIENT_FINAL: Final = re.compile(
 
 def decoy(mechanism: ScramMechanism, secret: bytes, user: str) -> ScramCredential:
     """Return the credential that stands in for an unknown user; no password fits it."""
-    made = hmac.digest(secret, f"{mechanism.name} {user}".encode(), "sha512")
-    key = hash_of(mechanism.digest, made)
+    digest = hmac.digest(secret, f"{mechanism.name} {user}".encode(), "sha512")
+    key = hash_of(mechanism.digest, digest)
     return ScramCredential(
-        salt=base_36(int.from_bytes(made)),
+        salt=base_36(int.from_bytes(digest)),
         stored_key=key,
         server_key=key,
         iterations=mechanism.fewest,
@@ -89,9 +89,9 @@ class ScramServer:
             )
         # Tokens of delegation are not served: none is known.
         by_token = ",tokenauth=true" in match["extensions"].lower()
-        known = None if by_token else self.credential(name)
-        self._is_decoy = known is None
-        credential = known or decoy(self.mechanism, self.secret, name)
+        stored = None if by_token else self.credential(name)
+        self._is_decoy = stored is None
+        credential = stored or decoy(self.mechanism, self.secret, name)
         self._name, self._known = name, credential
         self._both = match["nonce"] + self.nonce
         answer = f"r={self._both},s={to_base64(credential.salt)},i={credential.iterations}"
