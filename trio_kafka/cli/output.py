@@ -32,12 +32,9 @@ def columns(
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     if sys.stdout.isatty():
         widths = fitted(widths, sides, shutil.get_terminal_size().columns)
+    template = _GAP.join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
     for row in table:
-        cells = (
-            f"{_cut(cell, width):{side}{width}}"
-            for cell, side, width in zip(row, sides, widths, strict=True)
-        )
-        yield _GAP.join(cells).rstrip()
+        yield template.format(*map(_cut, row, widths)).rstrip()
 
 
 def fitted(widths: Sequence[int], sides: Sequence[str], width: int) -> list[int]:
@@ -80,9 +77,8 @@ def print_answer(
     """Print an answer as one JSON document, made by `data`, or as lines; return the status 0."""
     if json:
         print_json(data(answer))
-    else:
-        for line in lines(answer):
-            print(line)
+    elif shown := list(lines(answer)):
+        print("\n".join(shown))  # once: a write for each of 10,000 lines takes 0.05 s
     return 0
 
 

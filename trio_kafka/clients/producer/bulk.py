@@ -56,7 +56,7 @@ class BulkSends(Generic[K, V]):
     async def send(
         self,
         topic: str,
-        values: "Column[V | None]",
+        values: "Column[V]",
         keys: "Column[K | None] | None",
         *,
         partition: int | None,
@@ -140,7 +140,7 @@ class BulkSends(Generic[K, V]):
 class _Rows(Generic[K, V]):
     """Some records of a call. first: position of the first one."""
 
-    values: Sequence[V | None]
+    values: Sequence[V]
     keys: Sequence[K | None] | None
     first: int
 

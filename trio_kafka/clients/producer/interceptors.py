@@ -111,7 +111,7 @@ class InterceptedProducer(Producer[K, V]):
     async def _send_many(
         self,
         topic: str,
-        values: Column[V | None],
+        values: Column[V],
         keys: Column[K | None] | None,
         *,
         partition: int | None,

@@ -124,7 +124,7 @@ class Producer(Generic[K, V]):
     async def send_many(
         self,
         topic: str,
-        values: Column[V | None],
+        values: Column[V],
         keys: Column[K | None] | None = None,
         *,
         partition: int | None = None,
@@ -217,7 +217,7 @@ class Producer(Generic[K, V]):
     async def _send_many(
         self,
         topic: str,
-        values: Column[V | None],
+        values: Column[V],
         keys: Column[K | None] | None,
         *,
         partition: int | None,
