@@ -1,9 +1,9 @@
 """ApiVersions (key 18): list the APIs and versions that are served, and the cluster's features.
 
-Never waits. The encoded response is cached until the registry or the features change, or the first
-subscription comes or the last one goes (`broker.parts.telemetry`). An unknown version is answered
-in version 0 with UNSUPPORTED_VERSION and the versions of this API, so that the client retries
-(KIP-511). A client that names the broker it expects is told if this is another one
+Never waits. The encoded response is cached until the registry or the epoch of the features changes;
+this grows with every record of the metadata, so with each subscription, too. An unknown version is
+answered in version 0 with UNSUPPORTED_VERSION and the versions of this API, so that the client
+retries (KIP-511). A client that names the broker it expects is told if this is another one
 (KIP-1242). The APIs of telemetry are listed while there is a subscription: a client that sees them
 asks at once, and librdkafka logs each time. Produce is listed from version 0 on, as Kafka does for
 librdkafka, although versions 0 to 2 are not served.

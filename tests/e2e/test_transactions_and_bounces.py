@@ -1,8 +1,8 @@
 """Kafka's system tests of transactions: its copier copies a topic while brokers or copiers bounce.
 
 Apache Kafka's `transactions_test` and `group_mode_transactions_test` around its tool
-`TransactionalMessageCopier`, which aborts some transactions on its own. What was copied is what was
-written, each record once.
+`TransactionalMessageCopier`, which aborts some transactions on its own, and around ours with our
+clients. What was copied is what was written, each record once.
 """
 
 import itertools
@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -47,7 +48,8 @@ class Combination:
 
     kind: of the bounce, clean or hard. target: brokers or clients. ordered: the input has one
     partition, so that the order is compared too. group_metadata: the offsets are sent with the
-    member of the group. old: the copier speaks the older protocol of transactions.
+    member of the group. old: the copier speaks the older protocol of transactions; only Java's can.
+    is_ours: the copier is ours.
     """
 
     kind: str
@@ -55,24 +57,32 @@ class Combination:
     ordered: bool
     group_metadata: bool
     old: bool
+    is_ours: bool = False
 
     def __str__(self) -> str:
-        flags = ("ordered", "group_metadata", "old")
+        flags = ("ordered", "group_metadata", "old", "is_ours")
         return "-".join([self.kind, self.target, *(flag for flag in flags if getattr(self, flag))])
 
 
 COMBINATIONS: Final = [
-    Combination(kind=kind, target=target, ordered=ordered, group_metadata=metadata, old=old)
-    for kind, target, ordered, metadata, old in itertools.product(
+    Combination(
+        kind=kind,
+        target=target,
+        ordered=ordered,
+        group_metadata=metadata,
+        old=old,
+        is_ours=is_ours,
+    )
+    for kind, target, ordered, metadata, (old, is_ours) in itertools.product(
         ("hard", "clean"),
         ("brokers", "clients"),
         (True, False),
         (True, False),
-        (False, True),
+        ((False, False), (True, False), (False, True)),
     )
 ]
 # Each value of each parameter in the short form.
-SHORT: Final = ("hard-brokers-ordered-group_metadata", "hard-clients-ordered-old")
+SHORT: Final = ("hard-brokers-ordered-group_metadata-is_ours", "hard-clients-ordered-old")
 
 
 @define
@@ -150,9 +160,6 @@ class Run:
 
     def copier(self, source: str, target: str, partition: int) -> Copier:
         """Return a copier of a partition of the input; in group mode a member of the group."""
-        jars = class_path("tools")
-        if self.combination.old:
-            jars = os.pathsep.join((class_path("old-client"), jars))
         options = {
             "broker-list": f"127.0.0.1:{self._port}",
             "transactional-id": f"copier-{partition}",
@@ -169,10 +176,19 @@ class Run:
             "use-group-metadata": self.combination.group_metadata,
             "group-mode": self.group_mode,
         }
-        command = [*JAVA, "-cp", jars, COPIER]
+        command = self.command()
         command += itertools.chain(*((f"--{name}", value) for name, value in options.items()))
         command += [f"--{name}" for name, is_set in flags.items() if is_set]
         return Copier(command, self.directory / f"copier-{partition}.log")
+
+    def command(self) -> list[str]:
+        """Return the command of a copier, without its options."""
+        if self.combination.is_ours:
+            return [sys.executable, "-u", "-m", "trio_kafka.clients.verifiable.copier"]
+        jars = class_path("tools")
+        if self.combination.old:
+            jars = os.pathsep.join((class_path("old-client"), jars))
+        return [*JAVA, "-cp", jars, COPIER]
 
     def run(self, bounces: int) -> None:
         """Copy while brokers or copiers bounce, and compare."""
@@ -220,27 +236,27 @@ class Run:
         return written
 
 
-@pytest.fixture(autouse=True)
-def jvm() -> None:
-    need_or_skip(*APACHE_KAFKA)
-
-
 @pytest.mark.parametrize(
     "combination", sampled(COMBINATIONS, lambda combination: str(combination) in SHORT), ids=str
 )
 def test_copied_records_are_those_written_each_once_while_brokers_or_copiers_bounce(
     tmp_path: Path, combination: Combination, size: Size
 ) -> None:
+    if not combination.is_ours:
+        need_or_skip(*APACHE_KAFKA)
     Run(combination, tmp_path, size(2_000, 10_000)).run(size(2, 5))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["hard", "clean"])
 @pytest.mark.parametrize("target", ["brokers", "clients"])
+@pytest.mark.parametrize("is_ours", [False, True], ids=["java", "trio-kafka"])
 def test_copiers_that_share_a_group_copy_each_record_once(
-    tmp_path: Path, kind: str, target: str
+    tmp_path: Path, kind: str, target: str, *, is_ours: bool
 ) -> None:
+    if not is_ours:
+        need_or_skip(*APACHE_KAFKA)
     combination = Combination(
-        kind=kind, target=target, ordered=False, group_metadata=True, old=False
+        kind=kind, target=target, ordered=False, group_metadata=True, old=False, is_ours=is_ours
     )
     Run(combination, tmp_path, 10_000, group_mode=True).run(3)

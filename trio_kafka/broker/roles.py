@@ -59,9 +59,9 @@ BROKER: Final[Sequence[Part[object]]] = (
     REPLICAS,
     GROUPS,
     TRANSACTIONS,
-    TELEMETRY,
     SNAPSHOTS,  # after all other readers of the metadata
     TOPIC_CREATION,
+    TELEMETRY,
     UPKEEP,
     REGISTRATION,
     REQUEST_LOG,

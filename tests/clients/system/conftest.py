@@ -1,6 +1,6 @@
 """Starts of verifiable clients, which end with their test."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -32,12 +32,12 @@ class Starts:
         common = ["--bootstrap-server", broker.bootstrap, "--topic", topic]
         common += ["--group-id", f"{topic}-group", "--group-protocol", protocol, *QUICK[protocol]]
 
-        def start() -> Program:
-            program = Program(self.kind, "consumer", [*common, *options], self.log)
+        def start(more: Sequence[str]) -> Program:
+            program = Program(self.kind, "consumer", [*common, *more], self.log)
             self.programs.append(program)
             return program
 
-        member = Member(start)
+        member = Member(start, options)
         member.begin()
         return member
 

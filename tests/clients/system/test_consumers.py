@@ -15,6 +15,8 @@ from trio_kafka.testing.processes import BrokerProcess
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 PARTITIONS = 4
+RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
+ROUND_ROBIN = "org.apache.kafka.clients.consumer.RoundRobinAssignor"
 PROTOCOLS = ["classic", "consumer"]
 LONG = pytest.mark.long
 KINDS = [OURS, pytest.param(JAVA, marks=LONG)]
@@ -166,6 +168,34 @@ def test_members_that_come_and_go_share_all_partitions_each_time(
     for member in group.members[:2]:
         member.now.end()
         group.wait_shared(partitions)
+
+
+@LONG
+def test_group_changes_its_assignor_when_its_last_member_has_restarted(
+    quick_broker: BrokerProcess, starts: Starts
+) -> None:
+    """Source: kafkatest.tests.client.consumer_rolling_upgrade_test."""
+    topic, partitions = topic_of(quick_broker)
+    strategy = "--assignment-strategy"
+    group = Group(
+        [starts.member(quick_broker, topic, "classic", strategy, RANGE) for _ in range(2)]
+    )
+    group.wait_shared(partitions)
+    shares = [shares_of(group)]
+    for member in group.members:
+        member.options = [strategy, f"{ROUND_ROBIN},{RANGE}"]
+        member.now.end()
+        member.begin()
+        group.wait_shared(partitions)
+        shares.append(shares_of(group))
+
+    by_range = [[0, 1], [2, 3]]
+    assert shares == [by_range, by_range, [[0, 2], [1, 3]]]
+
+
+def shares_of(group: Group) -> list[list[int]]:
+    """Return the partitions of each member, in order."""
+    return sorted(sorted(at.partition for at in member.assignment) for member in group.members)
 
 
 @LONG

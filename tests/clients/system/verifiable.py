@@ -56,6 +56,8 @@ class Program:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
+            if not line.startswith(b"{"):  # Java's clients also warn on stdout
+                continue
             event = json.loads(line)
             with self._changed:
                 self.events.append(event)
@@ -90,10 +92,14 @@ class Program:
 
 
 class Member:
-    """A member of a group, through all of its lives. start: begins a life with some options."""
+    """A member of a group, through all of its lives. start: begins a life with some options.
 
-    def __init__(self, start: Callable[[], Program]) -> None:
+    options: of the next life.
+    """
+
+    def __init__(self, start: Callable[[Sequence[str]], Program], options: Sequence[str]) -> None:
         self._start = start
+        self.options = options
         self.lives: list[Program] = []
 
     @property
@@ -101,7 +107,7 @@ class Member:
         return self.lives[-1]
 
     def begin(self) -> None:
-        self.lives.append(self._start())
+        self.lives.append(self._start(self.options))
 
     def events(self, name: str) -> list[Event]:
         return [event for life in self.lives for event in life.all(name)]
@@ -165,7 +171,8 @@ class Group:
 
     def _is_shared(self, partitions: set[TopicPartition]) -> bool:
         shares = [member.assignment for member in self.members if not member.now.has_ended]
-        return sum(map(len, shares)) == len(partitions) and set().union(*shares) == partitions
+        is_whole = sum(map(len, shares)) == len(partitions) and set().union(*shares) == partitions
+        return is_whole and all(shares)
 
     def _rows(self, name: str, key: str) -> Iterator[Event]:
         for member in self.members:

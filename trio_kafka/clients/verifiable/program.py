@@ -27,8 +27,11 @@ class Events:
     def write(self, name: str, **fields: object) -> None:
         """Write an event at once, so that a reader of a pipe sees it."""
         now_ms = int(self.world.clock.wall() * 1000)
-        event = {"timestamp": now_ms, "name": name, **fields}
-        self.out.write(json.dumps(event, separators=(",", ":")) + "\n")
+        self.write_line({"timestamp": now_ms, "name": name, **fields})
+
+    def write_line(self, fields: Mapping[str, object]) -> None:
+        """Write a line at once."""
+        self.out.write(json.dumps(fields, separators=(",", ":")) + "\n")
         self.out.flush()
 
 

@@ -115,6 +115,17 @@ def test_partition_that_has_moved_to_another_rack_goes_to_a_member_there():
     assert [at.partition for at in again["u"]] == [1]
 
 
+def test_racks_that_would_leave_a_member_without_partitions_are_left_out():
+    members = [
+        MemberSubscription(member_id=name, topics=frozenset(topics), rack=rack)
+        for name, topics, rack in [("u", "ab", "y"), ("v", "b", "y"), ("w", "a", "x")]
+    ]
+
+    assignments = whole(assign_sticky({"a": 2, "b": 1}, members, racks_of("a", "xx")))
+
+    assert {name: len(owned) for name, owned in assignments.items()} == {"u": 1, "v": 1, "w": 1}
+
+
 def test_racks_change_neither_completeness_nor_balance(seeds):
     for seed in seeds(100, 2000):
         chance = Random(seed)
