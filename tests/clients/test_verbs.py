@@ -83,7 +83,9 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     need_or_skip(*APACHE_KAFKA)
     home = tmp_path_factory.mktemp("apache")
     disks = f"log.dirs={home / 'data' / 'log'},{home / 'data' / 'two'}"
-    with broker_process(home, *SETTINGS, disks, command=apache_kafka_command) as broker:
+    with broker_process(
+        home, *SETTINGS, disks, command=apache_kafka_command, start_timeout_s=120
+    ) as broker:
         fill(broker.bootstrap)
         with live_clients(broker.bootstrap):
             yield broker.bootstrap
