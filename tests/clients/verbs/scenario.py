@@ -2,7 +2,8 @@
 
 import io
 import sys
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
     asynccontextmanager,
     contextmanager,
@@ -81,7 +82,32 @@ def run_verb(bootstrap: str, *words: str, stdin: bytes = b"") -> str:
 def fill(bootstrap: str) -> None:
     """Run the steps against an empty cluster."""
     for words, stdin in STEPS:
-        run_verb(bootstrap, *words.split(), stdin=stdin)
+        run_patiently(bootstrap, *words.split(), stdin=stdin)
+
+
+def run_patiently(bootstrap: str, *words: str, stdin: bytes = b"") -> str:
+    """Run a verb until it succeeds: a broker of Apache Kafka learns of a change some time later.
+
+    Raises VerbError at the deadline.
+    """
+    deadline = time.monotonic() + _JOIN_S
+    while True:
+        try:
+            return run_verb(bootstrap, *words, stdin=stdin)
+        except VerbError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.1)
+
+
+def check_soon(check: Callable[[], None]) -> None:
+    """Make a check again until it passes, or the deadline, for the same reason."""
+    deadline = time.monotonic() + _JOIN_S
+    while time.monotonic() < deadline:
+        with suppress(AssertionError, VerbError):
+            return check()
+        time.sleep(0.1)
+    return check()
 
 
 @contextmanager
