@@ -44,6 +44,14 @@ from trio_kafka.protocol.messages.k25_add_offsets_to_txn import AddOffsetsToTxnR
 from trio_kafka.protocol.messages.k26_end_txn import EndTxnRequest
 from trio_kafka.protocol.messages.k29_describe_acls import DescribeAclsRequest
 from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
+from trio_kafka.protocol.messages.k38_create_delegation_token import (
+    CreateDelegationTokenRequest,
+)
+from trio_kafka.protocol.messages.k39_renew_delegation_token import RenewDelegationTokenRequest
+from trio_kafka.protocol.messages.k40_expire_delegation_token import ExpireDelegationTokenRequest
+from trio_kafka.protocol.messages.k41_describe_delegation_token import (
+    DescribeDelegationTokenRequest,
+)
 from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
 from trio_kafka.protocol.messages.k43_elect_leaders import ElectLeadersRequest
 from trio_kafka.protocol.messages.k46_list_partition_reassignments import (
@@ -220,6 +228,10 @@ def _of_cluster(names: Names) -> Iterator[Example]:
     yield Example(DescribeUserScramCredentialsRequest(None), 0, lists=True)
     removed = k51.ScramCredentialDeletion("secret-user", 1)
     yield Example(k51.AlterUserScramCredentialsRequest([removed]), 0)
+    yield Example(CreateDelegationTokenRequest("User", "secret-user", [], -1), 3)
+    yield Example(RenewDelegationTokenRequest(b"hmac", -1), 2)
+    yield Example(ExpireDelegationTokenRequest(b"hmac", -1), 2)
+    yield Example(DescribeDelegationTokenRequest(None), 3, lists=True)
     yield Example(InitProducerIdRequest(None, 1000), 5)
     yield Example(InitProducerIdRequest("transaction", 1000), 5)
     yield Example(InitProducerIdRequest("transaction", 1000, enable2_pc=True), 6)

@@ -1,7 +1,7 @@
 """Authentication of clients, as a part of the node: by listener, from settings and metadata.
 
-PLAIN knows the users of its settings, SCRAM those of the metadata log. A listener that is open
-keeps its mechanisms; credentials of SCRAM are read anew for each login.
+PLAIN knows the users of its settings, SCRAM those of the metadata log and delegation tokens. A
+listener that is open keeps its mechanisms; credentials of SCRAM are read anew for each login.
 """
 
 import base64
@@ -22,11 +22,12 @@ from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.network.authentication.phase import Authentication
 from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.security.delegation_tokens import DelegationTokens
 from trio_kafka.security.sasl.exchange import ServerExchange, ServerMechanism
 from trio_kafka.security.sasl.oauth_server import OauthServer
 from trio_kafka.security.sasl.plain import PlainServer
 from trio_kafka.security.sasl.scram import BY_NAME, ScramCredential, ScramMechanism
-from trio_kafka.security.sasl.scram_server import ScramServer
+from trio_kafka.security.sasl.scram_server import ScramServer, TokenLogin, decoy
 from trio_kafka.security.tokens.verification import Verify, signed_verifier, unsigned_verifier
 from trio_kafka.world.world import World
 
@@ -39,10 +40,17 @@ class ClientAuthentication:
     """Authentication of the listeners of a broker."""
 
     def __init__(
-        self, world: World, settings: DynamicSettings, cache: MetadataCache, keys: TokenKeys
+        self,
+        world: World,
+        settings: DynamicSettings,
+        cache: MetadataCache,
+        *,
+        keys: TokenKeys,
+        tokens: DelegationTokens,
     ) -> None:
         self._world = world
         self._keys = keys
+        self._tokens = tokens
         self._settings = settings
         self._cache = cache
         self._secret = world.random_bytes(_SECRET)
@@ -89,6 +97,7 @@ class ClientAuthentication:
         return ScramServer(
             mechanism=mechanism,
             credential=partial(self._credential, mechanism),
+            token=partial(self._token, mechanism),
             nonce=nonce,
             secret=self._secret,
         )
@@ -104,6 +113,11 @@ class ClientAuthentication:
             iterations=record.iterations,
         )
 
+    def _token(self, mechanism: ScramMechanism, token_id: str) -> TokenLogin | None:
+        # The salt tells an unknown token from a known one no more than that of an unknown user.
+        salt = decoy(mechanism, self._secret, token_id).salt
+        return self._tokens.login(mechanism, token_id, salt)
+
 
 async def _open(node: Node) -> ClientAuthentication:
     """Read the keys of issuers, and keep them up to date. Raises StartError."""
@@ -112,7 +126,9 @@ async def _open(node: Node) -> ClientAuthentication:
         if listener.protocol in OVER_SASL:
             await _read_keys(settings.config, listener.name, keys)
     await node.tasks.start(_TASK, keys.run)
-    return ClientAuthentication(node.world, settings, node[MetadataCache], keys)
+    return ClientAuthentication(
+        node.world, settings, node[MetadataCache], keys=keys, tokens=node[DelegationTokens]
+    )
 
 
 async def _read_keys(config: BrokerConfig, listener: str, keys: TokenKeys) -> None:
