@@ -18,6 +18,7 @@ from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.plugin_host.pages import AdminPage
 from trio_kafka.security.principal import Principal
+from trio_kafka_admin.account import Viewer, viewer_of
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.compressed_body import CompressedBody, compress
 from trio_kafka_admin.downloads import DOWNLOADS
@@ -52,6 +53,7 @@ from trio_kafka_http.asgi_json import (
     send_json,
 )
 
+_MOST_READERS: Final = 32  # each may keep 15 minutes of some pages
 _STATUS: Final = {
     ErrorCode.RESOURCE_NOT_FOUND: 404,
     ErrorCode.INVALID_REQUEST: 400,
@@ -136,9 +138,10 @@ class AdminApp:
         if form == "json":
             render = partial(self._render_data, entry, reader, query)
         else:
-            render = partial(self._render_page, entry, reader, query, place)
+            render = partial(self._render_page, entry, reader, query, place, viewer_of(scope))
         # A reload replaces pages, and the links on all of them.
-        key = (self._context.pages.generation, reader, form, place, entry.name, query)
+        page = (form, place, entry.name, query, viewer_of(scope))
+        key = (self._context.pages.generation, reader, page)
         await send_body(scope, send, await self._renderings.get(key, render), form)
 
     async def _send_download(self, download: Download, scope: Scope, send: Send) -> None:
@@ -163,16 +166,18 @@ class AdminApp:
         await send_download(scope, send, download, body)
 
     def _reader(self, scope: Scope) -> BrokerReader:
-        """Return the reader of the request's principal; the HTTP plane knows two at most.
+        """Return the reader of the request's principal; the one unused longest goes for another.
 
         The authorizer is asked for each viewer, also for one that gets a shared rendering.
         """
         principal = principal_of(scope)
         reader = self._readers.get(principal)
         if reader is None or not reader.is_current:
-            reader = self._readers[principal] = BrokerReader(
-                self._context, principal, log_tail=self._log_tail
-            )
+            reader = BrokerReader(self._context, principal, log_tail=self._log_tail)
+        self._readers.pop(principal, None)
+        self._readers[principal] = reader
+        if len(self._readers) > _MOST_READERS:
+            del self._readers[next(iter(self._readers))]
         return reader
 
     async def _first(self) -> str:
@@ -209,7 +214,12 @@ class AdminApp:
         return data, 0.0
 
     async def _render_page(
-        self, entry: AdminPage, reader: BrokerReader, query: bytes, place: Place
+        self,
+        entry: AdminPage,
+        reader: BrokerReader,
+        query: bytes,
+        place: Place,
+        viewer: Viewer,
     ) -> CompressedBody:
         """Render a page as HTML."""
         parsed = Query(query)
@@ -223,6 +233,7 @@ class AdminApp:
             refresh_ms=0 if ago_s else self._settings.refresh_ms,
             run=self._run(),
             broker=f"broker {self._context.parts.node_id}",
+            viewer=viewer,
             controls=self._controls(entry, reader, parsed, place, ago_s=ago_s),
         )
         page = chain([begun], pieces, [foot()])
