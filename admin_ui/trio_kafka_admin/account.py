@@ -23,8 +23,8 @@ def viewer_of(scope: Scope) -> Viewer:
 
 
 def account(viewer: Viewer) -> Html:
-    """Return the viewer's principal and the logout; nothing for a viewer without a name."""
-    if viewer.principal == NOBODY:
+    """Return the viewer's principal and the logout; nothing for a viewer without credentials."""
+    if viewer.principal == NOBODY and not viewer.has_session:
         return NOTHING
     name = tag("span", text(str(viewer.principal)), id="user", title="logged in as")
     if not viewer.has_session:

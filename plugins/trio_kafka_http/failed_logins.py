@@ -5,6 +5,7 @@ password is checked, so that many at once do not pass together, and given back i
 A user's name alone is no key: strangers could lock the user out.
 """
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
@@ -18,6 +19,7 @@ from trio_kafka.introspect.tree import Figures
 
 _REFILL_S: Final = 6.0  # time in which one attempt comes back
 _MOST_KEYS: Final = 1024
+_DIGITS: Final = 32  # of a hash
 _IPV6_NETWORK: Final = 64  # bits: one machine has all addresses of such a network
 
 
@@ -75,7 +77,8 @@ class FailedLogins:
 
 
 def _key(network: str, user: str) -> str:
-    return f"{network} {user[:256]}"
+    # A hash: some people type their password as the user.
+    return hashlib.sha256(f"{network} {user}".encode()).hexdigest()[:_DIGITS]
 
 
 def _network_of(address: str) -> str:

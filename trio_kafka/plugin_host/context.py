@@ -6,6 +6,7 @@ from types import GenericAlias, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import trio
+from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.config.broker import BrokerConfig
@@ -82,7 +83,7 @@ class PluginContext(_Of[S]):
 
     name: str
     settings: S
-    _contributions: Contributions
+    _contributions: Contributions = field(repr=False)  # it leads to the whole broker
     nursery: trio.Nursery
     node: Node
     logger: Logger
