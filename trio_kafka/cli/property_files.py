@@ -34,7 +34,7 @@ def read_librdkafka(path: str) -> dict[str, str]:
     A line is `name=value`; `#` begins a comment. What only librdkafka has is warned of. Raises
     CommandFailedError, for a name that neither has with file and line.
     """
-    settings = {}
+    settings: dict[str, str] = {}
     for number, line in enumerate(_text(path, "utf-8").splitlines(), 1):
         where = f"{path}:{number}"
         if not line.strip() or line.lstrip().startswith("#"):
