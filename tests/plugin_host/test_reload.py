@@ -149,9 +149,7 @@ async def test_reloads_leave_a_bounded_number_of_objects(
                 gc.collect()
                 counts.append(gc.get_freeze_count())
                 now += collector.COUNT_S
-    thawed = (
-        counts.index(0) if 0 in counts else 0
-    )  # what other tests have left goes with the first thaw
+    thawed = counts.index(0) if 0 in counts else 0  # what other tests have left goes with the first thaw
     settled = [count for count in counts[thawed:] if count]
     assert watching.thaws > 1
     assert max(settled) - min(settled) < 2000
