@@ -34,7 +34,16 @@ PEERS: list[tuple[peers.Behave | None, str]] = [
 ]
 REFUSED = "127.0.0.1:1"
 OWN_MACHINE = {
-    *("start", "format", "version", "completion", "decode", "plugin new", "plugin check"),
+    *(
+        "start",
+        "format",
+        "version",
+        "completion",
+        "decode",
+        "cert dev",
+        "plugin new",
+        "plugin check",
+    ),
     *("log dump", "log verify", "log stats", "config explain", "config lint"),
 }
 OPEN = {"cluster describe", "cluster features", "cluster health", "txn list"}
@@ -55,7 +64,10 @@ def words(tmp_path: Path) -> Words:
     plan, file = tmp_path / "plan.json", tmp_path / "file.properties"
     plan.write_text(json.dumps({"partitions": [row]}))
     file.touch()
+    password = tmp_path / "password"
+    password.write_text("a password\n")
     names = {"TOPIC": "orders", "GROUP": "billing", "PLAN": str(plan), "FILE": str(file)}
+    names["PASSWORD"] = str(password)
     return lambda verb: [names.get(word, word) for word in verb.words.split()]
 
 
