@@ -31,21 +31,20 @@ def describe_user_scram_credentials(
     request: DescribeUserScramCredentialsRequest, context: Context
 ) -> Eventual[DescribeUserScramCredentialsResponse]:
     context.authorize(Operation.DESCRIBE, cluster=True)
-    known = context.image.scram
+    credentials = context.image.scram
     if not request.users:
-        return _describe_all(known.values())
-    named: Counter[str] = Counter()
+        return _describe_all(credentials.values())
+    times: Counter[str] = Counter()
     results: list[DescribeUserScramCredentialsResult] = []
 
     def look_at(user: UserName) -> None:
-        named[user.name] += 1
-        if named[user.name] == 1:
-            records = (known.get((user.name, number)) for number in BY_NUMBER)
-            found = [record for record in records if record is not None]
-            results.append(_result(user.name, found))
+        times[user.name] += 1
+        if times[user.name] == 1:
+            records = (credentials.get((user.name, number)) for number in BY_NUMBER)
+            results.append(_result(user.name, filter(None, records)))
 
     def finish() -> DescribeUserScramCredentialsResponse:
-        rows = [_repeated(row.user) if named[row.user] > 1 else row for row in results]
+        rows = [_repeated(row.user) if times[row.user] > 1 else row for row in results]
         return DescribeUserScramCredentialsResponse(results=rows)
 
     return for_each(request.users, look_at, finish)

@@ -74,5 +74,5 @@ def _upsertion(row: ScramCredentialUpsertion) -> ScramChange:
 
 def _result(user: str, error: KafkaError | None) -> AlterUserScramCredentialsResult:
     if error is None:
-        return AlterUserScramCredentialsResult(user)
+        return AlterUserScramCredentialsResult(user, error_message=None)
     return AlterUserScramCredentialsResult(user, error.code, error.message)

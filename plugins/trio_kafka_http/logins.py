@@ -69,7 +69,8 @@ class Logins:
     ) -> Account | None:
         """Return the account of a user and password, or None. Raises RefusedError.
 
-        The plane's token is a password of every user. way: for the log.
+        The plane's token is a password of every user; a delegation token is an id and an HMAC.
+        way: for the log.
         """
         began = trio.current_time()
         name = user[:_LONGEST].decode(errors="replace")
@@ -77,7 +78,9 @@ class Logins:
         remembered = self._remember(user, password)
         if remembered is not None:
             return remembered
-        account = self.accounts.by_token(password)
+        text = password[:_LONGEST].decode(errors="replace")
+        delegated = self.accounts.by_delegation_token(name, text)
+        account = self.accounts.by_token(password) or delegated
         if account is None:
             if self._in_flight.full:
                 raise RefusedError(503, "too many logins at once", ((b"retry-after", b"1"),))

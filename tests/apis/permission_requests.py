@@ -29,6 +29,7 @@ from trio_kafka.protocol.messages import k44_incremental_alter_configs as k44
 from trio_kafka.protocol.messages import k45_alter_partition_reassignments as k45
 from trio_kafka.protocol.messages import k47_offset_delete as k47
 from trio_kafka.protocol.messages import k49_alter_client_quotas as k49
+from trio_kafka.protocol.messages import k51_alter_user_scram_credentials as k51
 from trio_kafka.protocol.messages import k61_describe_producers as k61
 from trio_kafka.protocol.messages import k75_describe_topic_partitions as k75
 from trio_kafka.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
@@ -36,17 +37,30 @@ from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest
 from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest
 from trio_kafka.protocol.messages.k15_describe_groups import DescribeGroupsRequest
 from trio_kafka.protocol.messages.k16_list_groups import ListGroupsRequest
+from trio_kafka.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
 from trio_kafka.protocol.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest
 from trio_kafka.protocol.messages.k26_end_txn import EndTxnRequest
 from trio_kafka.protocol.messages.k29_describe_acls import DescribeAclsRequest
+from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
+from trio_kafka.protocol.messages.k38_create_delegation_token import (
+    CreateDelegationTokenRequest,
+)
+from trio_kafka.protocol.messages.k39_renew_delegation_token import RenewDelegationTokenRequest
+from trio_kafka.protocol.messages.k40_expire_delegation_token import ExpireDelegationTokenRequest
+from trio_kafka.protocol.messages.k41_describe_delegation_token import (
+    DescribeDelegationTokenRequest,
+)
 from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
 from trio_kafka.protocol.messages.k43_elect_leaders import ElectLeadersRequest
 from trio_kafka.protocol.messages.k46_list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
 )
 from trio_kafka.protocol.messages.k48_describe_client_quotas import DescribeClientQuotasRequest
+from trio_kafka.protocol.messages.k50_describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+)
 from trio_kafka.protocol.messages.k55_describe_quorum import DescribeQuorumRequest
 from trio_kafka.protocol.messages.k57_update_features import (
     FeatureUpdateKey,
@@ -209,6 +223,15 @@ def _of_cluster(names: Names) -> Iterator[Example]:
         resource = k44.AlterConfigsResource(kind, name, [changed])
         yield Example(k44.IncrementalAlterConfigsRequest([resource]), 1)
     yield Example(ApiVersionsRequest("client", "1.0"), 4)
+    yield Example(SaslHandshakeRequest("PLAIN"), 1)
+    yield Example(SaslAuthenticateRequest(b"token"), 2)
+    yield Example(DescribeUserScramCredentialsRequest(None), 0, lists=True)
+    removed = k51.ScramCredentialDeletion("secret-user", 1)
+    yield Example(k51.AlterUserScramCredentialsRequest([removed]), 0)
+    yield Example(CreateDelegationTokenRequest("User", "secret-user", [], -1), 3)
+    yield Example(RenewDelegationTokenRequest(b"hmac", -1), 2)
+    yield Example(ExpireDelegationTokenRequest(b"hmac", -1), 2)
+    yield Example(DescribeDelegationTokenRequest(None), 3, lists=True)
     yield Example(InitProducerIdRequest(None, 1000), 5)
     yield Example(InitProducerIdRequest("transaction", 1000), 5)
     yield Example(InitProducerIdRequest("transaction", 1000, enable2_pc=True), 6)

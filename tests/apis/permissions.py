@@ -17,10 +17,12 @@ from trio_kafka.security.resources import ResourceType
 from trio_kafka_apis.listed import LISTED
 
 TOPIC, GROUP, CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
+TOKEN, USER = ResourceType.DELEGATION_TOKEN, ResourceType.USER
 TRANSACTION: Final = ResourceType.TRANSACTIONAL_ID
 NO_TOPIC: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 NO_GROUP: Final = ErrorCode.GROUP_AUTHORIZATION_FAILED
 NO_CLUSTER: Final = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+NO_TOKEN: Final = ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
 NO_TRANSACTION: Final = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
@@ -36,9 +38,13 @@ class Row(NamedTuple):
 
 # Keys of APIs that need no permission, and why.
 OPEN: Final = {
+    17: "It comes before authentication; afterwards it is ILLEGAL_SASL_STATE.",
     18: "It comes before authentication.",
+    36: "It comes before authentication; afterwards it is ILLEGAL_SASL_STATE.",
     71: "Each client may ask what to push.",
     72: "Each client may push.",
+    39: "The owner of the token, or a renewer.",
+    40: "The owner of the token, or a renewer.",
 }
 
 _READ, _WRITE, _CREATE, _DELETE = (
@@ -109,6 +115,9 @@ ROWS: Final = (
     Row(34, _ALTER, CLUSTER, NO_CLUSTER, "For each partition."),
     Row(35, _DESCRIBE, CLUSTER, NO_CLUSTER, "Before version 3: no directories, and no error."),
     Row(37, _ALTER, TOPIC, NO_TOPIC, "For each topic."),
+    Row(38, Operation.CREATE_TOKENS, USER, NO_TOKEN, "For another owner than the client."),
+    Row(41, _DESCRIBE, TOKEN, None, "A token of others; else see the next row."),
+    Row(41, Operation.DESCRIBE_TOKENS, USER, None, "The list leaves out tokens without it."),
     Row(42, _DELETE, GROUP, NO_GROUP, "For each group."),
     Row(43, _ALTER, CLUSTER, NO_CLUSTER),
     Row(44, _SET, TOPIC, NO_TOPIC, "Settings of topics."),
@@ -120,6 +129,8 @@ ROWS: Final = (
     Row(47, _READ, TOPIC, NO_TOPIC, "For each partition."),
     Row(48, _SHOW, CLUSTER, NO_CLUSTER),
     Row(49, _SET, CLUSTER, NO_CLUSTER),
+    Row(50, _DESCRIBE, CLUSTER, NO_CLUSTER),
+    Row(51, _ALTER, CLUSTER, NO_CLUSTER, "For each user."),
     Row(55, _DESCRIBE, CLUSTER, NO_CLUSTER),
     Row(57, _ALTER, CLUSTER, NO_CLUSTER),
     Row(60, _DESCRIBE, CLUSTER, None, "Without it the set of authorized operations is empty."),

@@ -12,6 +12,8 @@ from tests.apis.kit import write
 from tests.apis.permission_requests import PLUGIN, Example, Names, examples
 from tests.apis.permissions import OPEN, PAGE, ROWS, page
 from tests.apis.transactional_ids import begin
+from tests.broker.tokens import TOKENS, ask_as
+from tests.broker.tokens import create as create_token
 from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.protocol.compiler import to_bytes
@@ -32,6 +34,7 @@ from trio_kafka_apis.listed import LISTED
 DENIALS = {code for code in ErrorCode if code.name.endswith("_AUTHORIZATION_FAILED")}
 # APIs whose examples ask for the set of authorized operations: every operation is tried for it.
 TELLS_OPERATIONS = {60: ResourceType.CLUSTER, 75: ResourceType.TOPIC}
+OF_USERS = range(38, 42)  # delegation tokens are for clients that have logged in
 ABSENT = Names("secret-none", bytes(15) + b"\x07", "secret-gone", "secret-void")
 
 
@@ -48,6 +51,7 @@ async def broker() -> AsyncIterator[tuple[ServedBroker, Names]]:
     transaction.
     """
     settings = {
+        **TOKENS,
         "unstable.api.versions.enable": "true",
         "transaction.state.log.num.partitions": "1",
     }
@@ -61,6 +65,7 @@ async def broker() -> AsyncIterator[tuple[ServedBroker, Names]]:
         done = await served.ask(OffsetCommitRequest(names.group, topics=[commit]), 9)
         assert set(codes_in(done)) == {0}
         await begin(served, {names.topic: [0]}, "transaction")
+        await create_token(served, "bob")
         joining = ConsumerGroupHeartbeatRequest(
             names.consumers,
             "member",
@@ -85,6 +90,8 @@ def codes_in(message: Any) -> Iterator[int]:
 
 
 async def ask(served: ServedBroker, example: Example) -> Any:
+    if example.key in OF_USERS:
+        return await ask_as(served, "ann", example.request, example.version)
     async with served.connect() as client:
         return await client.ask(example.request, example.version)
 

@@ -3,11 +3,17 @@
 import pytest
 
 from tests.broker.kit import APIS, config_of, content_of, live_once, logs_of
+from tests.broker.sasl import LISTENER, SASL, sasl_broker
 from trio_kafka.broker import Broker, StartError
 from trio_kafka.broker.main import format_directories, format_in
 from trio_kafka.broker.storage import open_storage
 from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
 from trio_kafka.model import NodeId
+from trio_kafka.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest
+from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
+from trio_kafka.security.sasl.first_users import first_user
+from trio_kafka.security.sasl.scram import SHA_256
+from trio_kafka.security.sasl.scram_client import scram
 
 
 async def format_once(world, config, *, cluster_id: str | None = None, again: bool = False) -> None:
@@ -25,6 +31,20 @@ async def test_formatted_directories_share_a_cluster_id_and_have_distinct_direct
     assert first.directory_id != second.directory_id
     assert world.directory("/a").exists("__cluster_metadata-0")
     assert not world.directory("/b").exists("__cluster_metadata-0")
+
+
+async def test_first_users_of_a_new_cluster_can_log_in(world, autojump_clock) -> None:
+    user = first_user("SCRAM-SHA-256=[name=ann,password=secret]", world.random_bytes)
+    await format_in(world, config_of(), cluster_id=None, ignore_formatted=False, users=[user])
+    settings = {**SASL, "sasl.enabled.mechanisms": "SCRAM-SHA-256"}
+
+    async with sasl_broker(settings, world) as served, served.connect(LISTENER) as client:
+        exchange = scram(SHA_256, "ann", "secret", nonce="n")
+        await client.ask(SaslHandshakeRequest("SCRAM-SHA-256"), 1)
+        first = await client.ask(SaslAuthenticateRequest(next(exchange)), 2)
+        last = await client.ask(SaslAuthenticateRequest(exchange.send(first.auth_bytes)), 2)
+
+    assert (first.error_code, last.error_code) == (0, 0)
 
 
 async def test_formatting_a_formatted_directory_is_refused_unless_ignored(

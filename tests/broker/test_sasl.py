@@ -10,7 +10,9 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.acls import allow, create
-from tests.broker.sasl import LISTENER, create_scram_users, log_in, sasl_broker
+from tests.apis.kit import batch, produce_request
+from tests.apis.test_k49_alter_client_quotas import alter, entry
+from tests.broker.sasl import LISTENER, PASSWORDS, create_scram_users, log_in, sasl_broker
 from trio_kafka.config.authorizer import STANDARD
 from trio_kafka.errors import ErrorCode
 from trio_kafka.network.authentication.phase import AuthenticationCounts
@@ -77,6 +79,22 @@ async def test_a_client_authenticates_and_its_requests_are_those_of_its_user(
     assert codes == {"ann": unknown, "bob": unknown}
     assert anonymous.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
     assert successes == 2
+
+
+async def test_a_quota_of_a_user_limits_the_connections_of_that_user_only(
+    autojump_clock: MockClock,
+) -> None:
+    async with sasl_broker() as served:
+        await served.create_topic("t")
+        await alter(served, entry({"user": "ann"}, producer_byte_rate=1000))
+        throttled = {}
+        for user, password in PASSWORDS.items():
+            async with served.connect(LISTENER) as client:
+                await log_in(client, user, password)
+                answer = await client.ask(produce_request("t", (0, batch(bytes(50_000)))), 12)
+                throttled[user] = answer.throttle_time_ms > 0
+
+    assert throttled == {"ann": True, "bob": False}
 
 
 async def test_a_wrong_password_is_answered_after_the_delay_and_before_the_close(
@@ -209,7 +227,7 @@ async def test_a_request_before_the_login_is_not_served(autojump_clock: MockCloc
             assert await client.wait_closed()
 
 
-async def test_a_client_that_leaves_before_its_failure_is_told_leaves_nothing_behind(
+async def test_a_client_that_leaves_before_the_answer_to_its_failed_login_leaves_nothing_behind(
     autojump_clock: MockClock,
 ) -> None:
     async with sasl_broker() as served:
@@ -290,7 +308,7 @@ def kept_memory() -> int:
     return sum(statistic.size for statistic in snapshot.statistics("filename"))
 
 
-async def test_random_streams_of_sasl_bytes_disturb_nobody_and_keep_no_memory(
+async def test_random_streams_of_sasl_bytes_disturb_no_other_client_and_keep_no_memory(
     autojump_clock: MockClock,
     size: Callable[[int, int], int],
     caplog: pytest.LogCaptureFixture,

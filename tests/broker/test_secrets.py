@@ -12,6 +12,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.broker.sasl import LISTENER, PACKAGE, SASL, log_in, upsertion
+from tests.broker.tokens import present
 from tests.trio_kafka_admin.kit import Ui
 from tests.trio_kafka_http.kit import http_client
 from tests.trio_kafka_http.test_plugin import address_of
@@ -21,6 +22,12 @@ from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsResource,
 )
 from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
+from trio_kafka.protocol.messages.k38_create_delegation_token import CreateDelegationTokenRequest
+from trio_kafka.protocol.messages.k39_renew_delegation_token import RenewDelegationTokenRequest
+from trio_kafka.protocol.messages.k40_expire_delegation_token import ExpireDelegationTokenRequest
+from trio_kafka.protocol.messages.k41_describe_delegation_token import (
+    DescribeDelegationTokenRequest,
+)
 from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -34,6 +41,7 @@ from trio_kafka.protocol.messages.k51_alter_user_scram_credentials import (
 )
 from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeRequest
 from trio_kafka.protocol.messages.k10010_describe_requests import DescribeRequestsRequest
+from trio_kafka.security.delegation_tokens import password_of
 from trio_kafka.security.sasl.scram import SHA_256, credential_of
 from trio_kafka.security.sasl.scram_client import scram
 from trio_kafka.testing.broker import ServedBroker, served_broker
@@ -51,6 +59,7 @@ SETTINGS = {
     "sasl.jaas.config": JAAS,
     "trio.request.log": "topic",
     "plugin.http.token": f"{CANARY}-token",
+    "delegation.token.secret.key": f"{CANARY}-key",
 }
 UPSERTION = upsertion("bob", f"{CANARY}-scram")
 
@@ -60,6 +69,30 @@ def hidden_texts() -> list[str]:
     known = credential_of(SHA_256, UPSERTION.salted_password, salt=UPSERTION.salt, iterations=4096)
     keys = (UPSERTION.salted_password, known.stored_key, known.server_key)
     return [CANARY, *(key.hex() for key in keys), *(repr(key)[2:-1] for key in keys)]
+
+
+async def use_tokens(served: ServedBroker) -> list[str]:
+    """Make, renew and end tokens, log in by one well and badly; the texts of their HMACs."""
+    hidden: list[str] = []
+    async with served.connect(LISTENER) as client:
+        assert (await log_in(client, "ann", f"{CANARY}-plain")).error_code == 0
+        for number in range(2):
+            token = await client.ask(CreateDelegationTokenRequest(None, None, [], -1), 3)
+            token_hmac = bytes(token.hmac)
+            assert len(token_hmac) == 64
+            password = password_of(token_hmac)
+            hidden += [password, token_hmac.hex(), repr(token_hmac)[2:-1], repr(password.encode())]
+            await client.ask(DescribeDelegationTokenRequest(None), 3)
+            for request in (
+                RenewDelegationTokenRequest(token_hmac, -1),
+                ExpireDelegationTokenRequest(token_hmac, -1 if number else 1000),
+                RenewDelegationTokenRequest(token_hmac, -1),  # of none, the second time
+            ):
+                await client.ask(request, 2)
+            for secret in (password, f"{CANARY}-wrong"):
+                async with served.connect(LISTENER) as other:
+                    await present(other, token.token_id, secret)
+    return hidden
 
 
 async def exchange_everything(served: ServedBroker) -> list[object]:
@@ -147,6 +180,7 @@ async def test_no_password_and_no_key_is_in_anything_that_a_broker_shows(
     caplog.set_level(logging.DEBUG)
     shown: list[str] = []
     async with served_broker(simulated_world(), SETTINGS, plugins=(admin, metrics, http)) as served:
+        hidden = [*hidden_texts(), *await use_tokens(served)]
         shown += [repr(answer) for answer in await exchange_everything(served)]
         answers, session = await log_in_over_http(served)
         shown += answers
@@ -163,13 +197,14 @@ async def test_no_password_and_no_key_is_in_anything_that_a_broker_shows(
     shown += [repr(record.__dict__) for record in caplog.records]
 
     assert len(shown) > 100
-    for hidden in [*hidden_texts(), session, b64encode(f"bob:{CANARY}".encode()).decode()[:10]]:
-        assert [excerpt(text, hidden) for text in shown if hidden in text] == []
+    hidden += [session, b64encode(f"bob:{CANARY}".encode()).decode()[:10]]
+    for secret in hidden:
+        assert [excerpt(text, secret) for text in shown if secret in text] == []
 
 
-def excerpt(text: str, hidden: str) -> str:
+def excerpt(text: str, secret: str) -> str:
     """The begin of a text, and what stands around a secret in it."""
-    at = text.find(hidden)
+    at = text.find(secret)
     return f"{text[:100]} ... {text[max(at - 200, 0) : at + 20]}"
 
 

@@ -12,9 +12,10 @@ def formatted(monkeypatch):
     """The calls of `format_directories`, which stands in for the broker's."""
     calls = []
 
-    def format_directories(config, *, cluster_id, ignore_formatted, formatted):
+    def format_directories(config, *, cluster_id, ignore_formatted, users, formatted):
         assert formatted is None
-        calls.append((config.directories, cluster_id, ignore_formatted))
+        names = [user.name for user in users]
+        calls.append((config.directories, cluster_id, ignore_formatted, names))
         return 0
 
     module = ModuleType("trio_kafka.broker.main")
@@ -29,7 +30,7 @@ def test_format_command_formats_the_directories_of_the_settings(formatted, tmp_p
 
     assert main(["format", str(file)]) == 0
 
-    assert formatted == [(("/a", "/b"), None, False)]
+    assert formatted == [(("/a", "/b"), None, False, [])]
 
 
 def test_format_command_passes_on_cluster_id_and_ignore_formatted(formatted):
@@ -37,7 +38,28 @@ def test_format_command_passes_on_cluster_id_and_ignore_formatted(formatted):
 
     main(["format", "-c", "log.dirs=/a", *options])
 
-    assert formatted == [(("/a",), "4L6g3nShT-eMCtK--X86sw", True)]
+    assert formatted == [(("/a",), "4L6g3nShT-eMCtK--X86sw", True, [])]
+
+
+def test_format_command_passes_on_the_first_users_of_options_and_files(formatted, tmp_path):
+    file = tmp_path / "user"
+    file.write_text("SCRAM-SHA-512=[name=bob,password=pw]\n")
+    users = ["--add-scram", "SCRAM-SHA-256=[name=ann,password=pw]", "--add-scram", f"@{file}"]
+
+    main(["format", "-c", "log.dirs=/a", *users])
+
+    assert formatted == [(("/a",), None, False, ["ann", "bob"])]
+
+
+def test_a_malformed_first_user_ends_format_with_status_2_and_hides_its_password(formatted, capsys):
+    for text in ("SCRAM-SHA-256=[name=ann,password=s3cret", "@/none"):
+        assert main(["format", "-c", "log.dirs=/a", "--add-scram", text]) == 2
+
+    assert formatted == []
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("trio-kafka: --add-scram") for line in lines)
+    assert "s3cret" not in lines[0]
 
 
 def test_format_json_shows_the_new_identity(tmp_path, capsys):

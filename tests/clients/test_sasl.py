@@ -86,3 +86,21 @@ async def test_a_client_logs_in_anew_before_its_session_ends_and_loses_nothing(
     assert offsets == list(range(60))
     assert sum(phase.counts.expired for phase in phases) == 0
     assert 3 <= sum(phase.counts.succeeded for phase in phases) <= 10
+
+
+async def test_a_consumer_that_always_waits_for_records_logs_in_anew_in_time(
+    autojump_clock: MockClock,
+) -> None:
+    async with sasl_broker({"connections.max.reauth.ms": "2000"}) as served:
+        await served.create_topic("orders")
+        world = served.broker.world
+        async with open_consumer(settings(address(served)), world=world) as consumer:
+            consumer.assign([TopicPartition("orders", 0)])
+            with trio.move_on_after(8):
+                async for _ in consumer:
+                    pass
+        processors = served.broker.parts.planes[0].processors
+        phases = [p.authentication for p in processors if p.authentication is not None]
+
+    assert sum(phase.counts.expired for phase in phases) == 0
+    assert sum(phase.counts.succeeded for phase in phases) >= 4

@@ -200,7 +200,7 @@ def test_clients_in_python_write_with_a_signed_token(bootstrap: str) -> None:
     producer.close()
 
 
-def test_aiokafka_is_told_that_its_password_is_wrong(
+def test_aiokafka_logs_the_reason_for_which_its_password_is_rejected(
     bootstrap: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(KafkaConnectionError):

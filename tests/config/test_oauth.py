@@ -41,7 +41,7 @@ def test_rules_for_tokens_are_those_of_the_listener() -> None:
         (without("url"), "jwks.endpoint.url: is not set: OAUTHBEARER needs it, or"),
         (without("audience"), "expected.audience: is not set: name your brokers, or set"),
         (without("issuer"), "expected.issuer: is not set: name the issuer, or set"),
-        ({**WHOLE, "sasl.oauthbearer.jwks.endpoint.url": "ftp://x"}, "want https://"),
+        ({**WHOLE, "sasl.oauthbearer.jwks.endpoint.url": "ftp://host"}, "is no URL of https"),
         ({**WHOLE, "sasl.server.callback.handler.class": "com.Mine"}, "a Java class, which this"),
     ],
 )

@@ -304,6 +304,26 @@ async def test_the_end_of_a_listener_ends_its_handshakes(clock: MockClock) -> No
         silent.close()
 
 
+async def test_a_listener_without_a_certificate_accepts_nothing_until_it_has_one(
+    clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = simulated_world()
+    certificates: dict[str, ListenerTls] = {}
+    async with running_plane(world, [echo], listener=SSL, tls=certificates) as plane:
+        async with connected(world, plane.endpoint) as early:
+            await early.send(echoes(1))
+            await trio.sleep(5)
+            assert plane.connections == []
+        assert "listener has no certificate: it accepts nothing" in caplog.messages
+
+        certificates["SSL"] = ListenerTls(server_identity(serving()), PrincipalRules())
+        await trio.sleep(2)
+        asking = await secured(world, plane.endpoint)
+        await asking.send(echoes(1))
+        assert await numbers(asking, 1) == [0]
+        asking.close()
+
+
 def failed(plane: RunningPlane) -> int:
     return plane.counters.value("tls_handshakes", listener="SSL", result="failed")
 

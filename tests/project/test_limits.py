@@ -37,6 +37,20 @@ LIMITS: Final = {
     ),
     "max.connections.per.ip": f"{CONNECTIONS}test_connections_of_an_address_above_its_limit_are_refused",
     "max.connection.creation.rate": f"{CONNECTIONS}test_connections_above_the_accept_rate_of_the_broker_are_delayed",
+    "connection.failed.authentication.delay.ms": (
+        "broker/test_sasl.py::test_a_wrong_password_is_answered_after_the_delay_and_before_the_close"
+    ),
+    "connections.max.reauth.ms": (
+        "broker/test_sasl.py::"
+        "test_a_session_that_is_renewed_loses_no_answer_and_one_that_is_not_is_closed"
+    ),
+    "sasl.server.max.receive.size": (
+        "broker/test_sasl.py::test_a_frame_above_the_limit_of_the_sasl_phase_closes_the_connection"
+    ),
+    "sasl.oauthbearer.clock.skew.seconds": (
+        "security/tokens/test_claims.py::"
+        "test_claims_within_the_tolerated_difference_of_clocks_are_valid"
+    ),
     "connections.max.idle.ms": f"{BROKER}test_idle_connection_is_closed_after_connections_max_idle_ms",
     "trio.fetch.session.max.partitions": (
         "replication/leader/test_session_cache.py::test_number_of_partitions_of_all_sessions_is_limited"
@@ -181,6 +195,9 @@ NO_LIMITS: Final = {
         "transaction.state.log.replication.factor",
     },
     "how often or for how long, whatever there is": {
+        "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
         "controller.quota.window.num",
         "controller.quota.window.size.seconds",
         "group.consumer.assignment.interval.ms",

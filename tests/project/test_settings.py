@@ -2,11 +2,15 @@
 
 import re
 
+import attrs
+
 from tests.project.tree import ROOT, modules
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.oauth import OF_LISTENERS
 from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TopicConfig
 from trio_kafka.config.unsupported import UNSUPPORTED_FIELDS, UNSUPPORTED_TOPIC_SETTINGS
+from trio_kafka.security.tls.settings import TlsSettings, name_of
 
 BROKER, TOPIC = settings_of(BrokerConfig), settings_of(TopicConfig)
 # Obeyed by the configuration itself: they make its listeners and directories, refuse
@@ -33,8 +37,15 @@ BY_CONFIG = {
     "metadata.log.dir",
     "num.network.threads",
     "process.roles",
+    *OF_LISTENERS,
+    "connections.max.reauth.ms",
+    "sasl.enabled.mechanisms",
+    "sasl.jaas.config",
+    "sasl.server.max.receive.size",
     "security.inter.broker.protocol",
 }
+# Read together, as the fields of one value.
+OF_TLS = {name_of(field.name) for field in attrs.fields(TlsSettings)}
 SOURCES = "\n".join(
     (ROOT / module).read_text()
     for module in modules()
@@ -43,6 +54,8 @@ SOURCES = "\n".join(
 
 
 def is_read(setting: Setting) -> bool:
+    if setting.name in OF_TLS:
+        return True
     return re.search(rf"\.{setting.field}\b", SOURCES) is not None
 
 

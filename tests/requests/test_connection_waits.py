@@ -10,10 +10,13 @@ from trio.testing import MockClock
 
 from tests.apis.kit import batch, fetch_request, produce, produce_request
 from tests.apis.test_k49_alter_client_quotas import alter, entry
+from tests.broker.sasl import LISTENER, SASL
 from tests.introspect.waiting import Waits, waiting
 from tests.requests.test_handler_waits import FEW, metadata, slow
 from trio_kafka.introspect.waits import Wait
 from trio_kafka.network.reasons import MuteReason
+from trio_kafka.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest
+from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
 from trio_kafka.testing.scripted_client import connect, request_frame
 
 SMALL: Final = {"socket.request.max.bytes": "100000", "queued.max.request.bytes": "100000"}
@@ -65,12 +68,19 @@ async def sending(waits: Waits) -> Wait:
     return await only_wait(waits, "connection")
 
 
-async def hold_open(waits: Waits, data: bytes) -> None:
+async def unauthenticated(waits: Waits) -> Wait:
+    shaken = request_frame(SaslHandshakeRequest("PLAIN"), 1)
+    wrong = request_frame(SaslAuthenticateRequest(b"\0ann\0wrong"), 2)
+    await hold_open(waits, shaken + wrong, LISTENER)
+    return await only_wait(waits, "listener")
+
+
+async def hold_open(waits: Waits, data: bytes, listener: str = "PLAINTEXT") -> None:
     """Have a client of its own send bytes, and read nothing."""
     broker = waits.served.broker
 
     async def client() -> None:
-        connection = await connect(broker.world.network, broker.endpoint)
+        connection = await connect(broker.world.network, broker.endpoints[listener])
         try:
             await connection.send(data)
             await trio.sleep_forever()
@@ -115,6 +125,14 @@ SCENARIOS: Final = {
     MuteReason.MEMORY: Scenario(memory, "memory", "90,1", has_end=False, settings=SMALL),
     MuteReason.DRAINING: Scenario(
         draining, "change", "nothing: it is closed", has_figures=False, has_end=False
+    ),
+    MuteReason.UNAUTHENTICATED: Scenario(
+        unauthenticated,
+        "time",
+        "the delay after a failed login",
+        has_figures=False,
+        has_end=False,
+        settings={**SASL, "connection.failed.authentication.delay.ms": "60000"},
     ),
     MuteReason.SENDING: Scenario(sending, "client", "the client to read "),
 }

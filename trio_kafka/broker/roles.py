@@ -14,6 +14,7 @@ from trio_kafka.broker.parts.cleaner import CLEANER
 from trio_kafka.broker.parts.clocks import SCHEDULER, TIMERS
 from trio_kafka.broker.parts.connections import LIMITS
 from trio_kafka.broker.parts.controller import CONTROLLER as ACTIVE_CONTROLLER
+from trio_kafka.broker.parts.delegation_tokens import DELEGATION_TOKENS
 from trio_kafka.broker.parts.directories import DIRECTORIES
 from trio_kafka.broker.parts.features import FEATURES
 from trio_kafka.broker.parts.groups import GROUPS
@@ -53,6 +54,7 @@ BROKER: Final[Sequence[Part[object]]] = (
     LIMITS,
     QUOTAS,
     TLS,  # whose contexts the planes use
+    DELEGATION_TOKENS,
     AUTHENTICATION,
     PLANES,  # whose handlers are told when quotas come into force
     LISTENERS,  # a port in use is found here, before any log is created

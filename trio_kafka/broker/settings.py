@@ -86,6 +86,8 @@ def controller_rules(config: BrokerConfig, world: World) -> DecisionRules:
             min_insync_replicas=config.min_insync_replicas,
             delete_topic_enable=config.delete_topic_enable,
             broker_session_timeout_ms=config.broker_session_timeout_ms,
+            delegation_token_max_lifetime_ms=config.delegation_token_max_lifetime_ms,
+            delegation_token_expiry_time_ms=config.delegation_token_expiry_time_ms,
         ),
         validate=validate,
         lists=lists,

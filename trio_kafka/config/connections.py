@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.config.sasl import SaslSettings
+from trio_kafka.config.delegation_tokens import DelegationTokenSettings
 from trio_kafka.config.setting import CLUSTER, int32, int64, string
 from trio_kafka.config.values import MAX_INT
 
@@ -33,7 +33,7 @@ def _check_overrides(text: str) -> None:
 
 
 @frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone
-class ConnectionSettings(SaslSettings):
+class ConnectionSettings(DelegationTokenSettings):
     """Connection settings of `BrokerConfig`."""
 
     max_connections: int = int32(

@@ -62,7 +62,7 @@ def _check_handler(name: str | None) -> None:
 
 def _check_url(url: str | None) -> None:
     if url and urlsplit(url).scheme not in _SCHEMES:
-        raise ValueError(f"{url!r}: want https://..., http://... or file:///...")
+        raise ValueError(f"{url!r} is no URL of https, http or file")
 
 
 @frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone

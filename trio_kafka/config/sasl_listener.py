@@ -56,11 +56,11 @@ def _mechanism(config: BrokerConfig, listener: str, name: str) -> SaslMechanism:
     setting, line = mechanism_value_for(config, listener, name, JAAS)
     passwords: dict[str, str] = {}
     if name == PLAIN:
-        wanted = override_name(listener, f"plain.{JAAS}")
+        missing = override_name(listener, f"plain.{JAAS}")
         module = MODULES[PLAIN]
         if line is None:
             raise ConfigError(
-                wanted, f'is not set: want {module} required user_NAME="PASSWORD" ...;'
+                missing, f'is not set: want {module} required user_NAME="PASSWORD" ...;'
             )
         try:
             login = parse_jaas(str(line))

@@ -14,5 +14,6 @@ __all__ = [
     "policies",
     "producer_ids",
     "quotas",
+    "scram",
     "topics",
 ]

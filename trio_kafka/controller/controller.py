@@ -22,6 +22,7 @@ from trio_kafka.controller import (
     producer_ids,
     quotas,
     scram,
+    tokens,
     topics,
 )
 from trio_kafka.controller.bootstrap import first_records
@@ -44,6 +45,7 @@ from trio_kafka.metadata.image import (
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.model import NodeId, TopicId, TopicPartition
+from trio_kafka.protocol.stored.metadata.security import DelegationTokenRecord
 from trio_kafka.scheduling.loop_budget import in_steps
 from trio_kafka.security.acls.entries import Acl
 from trio_kafka.security.acls.filters import AclFilter
@@ -297,6 +299,30 @@ class Controller:
         return await self._executor.decide(
             lambda: scram.alter_scram(self._present, changes), deadline
         )
+
+    async def create_token(
+        self, new: tokens.NewToken, *, deadline: float = inf
+    ) -> DelegationTokenRecord:
+        """Make a delegation token. Raises KafkaError."""
+        return await self._executor.decide(
+            lambda: tokens.create_token(self._present, new, self._rules.settings), deadline
+        )
+
+    async def renew_token(self, change: tokens.TokenChange, *, deadline: float = inf) -> int:
+        """Let a delegation token live longer; return its expiry in ms. Raises KafkaError."""
+        return await self._executor.decide(
+            lambda: tokens.renew_token(self._present, change, self._rules.settings), deadline
+        )
+
+    async def expire_token(self, change: tokens.TokenChange, *, deadline: float = inf) -> int:
+        """Let a delegation token end; return its expiry in ms. Raises KafkaError."""
+        return await self._executor.decide(
+            lambda: tokens.expire_token(self._present, change), deadline
+        )
+
+    async def remove_expired_tokens(self, now_ms: float, *, deadline: float = inf) -> None:
+        """Remove the delegation tokens that have ended. Raises KafkaError."""
+        await self._executor.decide(lambda: tokens.remove_expired(self._present, now_ms), deadline)
 
     async def update_features(
         self,

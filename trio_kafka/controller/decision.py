@@ -18,6 +18,8 @@ class ControllerSettings:
     min_insync_replicas: int = 1
     delete_topic_enable: bool = True
     broker_session_timeout_ms: int = 9_000
+    delegation_token_max_lifetime_ms: int = 604_800_000
+    delegation_token_expiry_time_ms: int = 86_400_000
 
 
 @frozen

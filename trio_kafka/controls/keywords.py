@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, isfunction, signature
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, Unpack, get_args, get_origin
 
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
@@ -28,20 +28,29 @@ def check_keywords(function: str, names: Iterable[str], accepted: Iterable[str])
 
 def keywords_of(function: Callable[..., object]) -> list[str]:
     """Return the names of the arguments that may be given by name."""
-    return [
-        parameter.name
-        for parameter in signature(function).parameters.values()
-        if parameter.kind in _BY_NAME
-    ]
+    parameters = signature(function).parameters.values()
+    names = [parameter.name for parameter in parameters if parameter.kind in _BY_NAME]
+    return [*names, *(name for parameter in parameters for name in _unpacked(parameter))]
+
+
+def _unpacked(parameter: Parameter) -> Iterable[str]:
+    """Return the names of `**arguments: Unpack[SomeTypedDict]`; none for other parameters."""
+    if get_origin(parameter.annotation) is not Unpack:
+        return ()
+    (options,) = get_args(parameter.annotation)
+    return tuple(options.__annotations__)
 
 
 def suggesting(function: Callable[P, T]) -> Callable[P, T]:
     """Check the keyword arguments of a function by `check_keywords`.
 
-    One with `**arguments` checks them itself.
+    One with `**arguments` of unknown names checks them itself.
     """
     parameters = signature(function).parameters.values()
-    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
+    if any(
+        parameter.kind is Parameter.VAR_KEYWORD and not _unpacked(parameter)
+        for parameter in parameters
+    ):
         return function
     accepted = keywords_of(function)
     names = frozenset(accepted)

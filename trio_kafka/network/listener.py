@@ -17,11 +17,13 @@ from trio_kafka.model import Endpoint
 from trio_kafka.network.acceptor import Acceptor
 from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.handshakes import Handshakes
+from trio_kafka.network.listener_tls import ListenerTls
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.world.protocols import Listener, Network
 
 _logger: Final = get_logger(__name__)
+_LOOK_S: Final = 1.0
 RETIRE_S: Final = 30.0  # for requests in flight, before connections are closed
 
 
@@ -150,9 +152,9 @@ class ServedListener:
     async def _accept(self, acceptor: Acceptor) -> None:
         """Accept until cancelled; handshakes that are under way then end with it."""
         with self._node.child(self.name, "task", acceptor.figures):
-            tls = self._resources.tls.get(self.settings.name)
-            if tls is None:
+            if not self.settings.has_tls:
                 await acceptor.run()
+            tls = await self._wait_tls()
             async with trio.open_nursery() as nursery:
                 handshakes = Handshakes(
                     listener=self.settings.name,
@@ -165,6 +167,16 @@ class ServedListener:
                 acceptor.begin = handshakes.begin
                 with self._node.child("handshakes", "part", handshakes.figures):
                     await acceptor.run()
+
+    async def _wait_tls(self) -> ListenerTls:
+        """Return the TLS of this listener. Without a certificate it accepts nothing until then."""
+        name = self.settings.name
+        if name not in self._resources.tls:
+            _logger.error("listener has no certificate: it accepts nothing", listener=name)
+        while name not in self._resources.tls:  # noqa: ASYNC110 - a state that never lasts
+            await trio.sleep(_LOOK_S)
+        await trio.lowlevel.checkpoint()
+        return self._resources.tls[name]
 
     def resize(self, size: int) -> None:
         """Set the number of processors, at least one; the last ones are retired first.

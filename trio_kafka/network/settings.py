@@ -33,3 +33,7 @@ class ListenerSettings:
     receive_buffer: int | None = 100 << 10
     largest_buffer: int = 2 << 20
     new_connections: int = 20
+
+    @property
+    def has_tls(self) -> bool:
+        return self.security_protocol in ("SSL", "SASL_SSL")

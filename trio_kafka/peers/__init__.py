@@ -13,5 +13,6 @@ __all__ = [
     "in_flight",
     "link",
     "links",
+    "sasl",
     "session",
 ]

@@ -14,11 +14,14 @@ USER: Final = "User"
 class Principal:
     """Type and name of an identity. The type is `USER` for all clients of Kafka.
 
+    token_authenticated: by a delegation token, which allows less (KIP-48); two principals are equal
+        all the same.
     text: as it is written.
     """
 
     type: str
     name: str
+    token_authenticated: bool = field(default=False, eq=False, kw_only=True)
     text: str = field(init=False, eq=False, repr=False)
 
     @text.default

@@ -19,7 +19,6 @@ from collections.abc import (
 )
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from difflib import get_close_matches
-from inspect import signature
 from typing import Any, Final
 from zlib import crc32
 
@@ -31,6 +30,7 @@ from trio_kafka.attributes import define
 from trio_kafka.controls.clients import Client, connected_clients
 from trio_kafka.controls.controls import BlockingControls, Controls
 from trio_kafka.controls.faults.faults import described
+from trio_kafka.controls.keywords import keywords_of
 from trio_kafka.controls.topics import NOT_THERE
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.testing.kafka.access import Access
@@ -45,7 +45,7 @@ KafkaFactory = Callable[..., Kafka]
 _NAME: Final = "trio-kafka-brokers"
 _CLOSING_S: Final = 2.0  # for the end of connections that a test has closed
 _ARGUMENTS: Final = tuple(
-    name for name in signature(running_broker).parameters if name not in ("name", "seed")
+    name for name in keywords_of(running_broker) if name not in ("name", "seed")
 )
 _SHARED: Final = frozenset({"topics"})  # arguments of a mark that a shared broker can take
 _SIMULATED: Final = frozenset({"settings", "topics", "plugins", "tls"})

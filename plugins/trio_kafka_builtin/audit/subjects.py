@@ -89,6 +89,10 @@ def _entity(item: Item) -> Key:
     return "quota", ",".join(parts)
 
 
+def _owner(request: Item) -> Key:
+    return "user", request.owner_principal_name or ""
+
+
 def _of(type_: str, attribute: str) -> Callable[[Item], Key]:
     return lambda item: (type_, str(getattr(item, attribute)))
 
@@ -175,7 +179,8 @@ ADMIN: Final[Mapping[int, Shape]] = {
     37: Shape(
         request_items=lambda request: request.topics, response_items=lambda answer: answer.results
     ),
-    38: _NONE,
+    38: Shape(request_items=_whole_message, key=_owner),
+    # Renewals and ends name a token by its HMAC, a secret.
     39: _NONE,
     40: _NONE,
     42: Shape(

@@ -1,6 +1,7 @@
 """The rows of batches and small requests over TLS 1.3, AES-256-GCM, with a key of P-256."""
 
 import ssl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.certificates import authority, server
 from trio_kafka.testing.processes import LOOPBACK, unused_port
 
 CPU = 1.5
+JVM_WARM_S = 25.0
 
 
 @row(
@@ -27,6 +29,9 @@ def raw_tls(target: Target) -> Figures:
     """Batches of 900 kB in one partition, as `raw-100B-900kB`."""
     batch, records = make_batch(100, 900_000)
     with secured(target) as over_tls, over_tls.topic(much=len(batch)) as topic:
+        for _ in warm_ups(over_tls):
+            produce(over_tls, topic, batch)
+            fetch(over_tls, topic, batch, records)
         produced = produce(over_tls, topic, batch)
         return {**produced, **fetch(over_tls, topic, batch, records)}
 
@@ -39,10 +44,20 @@ def small_tls(target: Target) -> Figures:
         request = protocol.produce_request(topic, batch, acks=1)
         with over_tls.connect() as first:
             answer_size = len(first.call(request)) + 4
-        with opened(over_tls, 50) as sockets, over_tls.meter() as meter:
+        with opened(over_tls, 50) as sockets:
             asked = [(each, request) for each in sockets]
-            answered = keep_asking(asked, answer_size, 1, over_tls.seconds)
+            for _ in warm_ups(over_tls):
+                keep_asking(asked, answer_size, 1, over_tls.seconds)
+            with over_tls.meter() as meter:
+                answered = keep_asking(asked, answer_size, 1, over_tls.seconds)
         return meter.requests(answered)
+
+
+def warm_ups(target: Target) -> Iterator[None]:
+    """Repetitions before the measurement: each run starts a broker, and a JVM must compile."""
+    end = time.monotonic() + (JVM_WARM_S if target.broker.name == "apache-kafka" else 1.0)
+    while time.monotonic() < end:
+        yield
 
 
 @contextmanager

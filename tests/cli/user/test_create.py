@@ -35,7 +35,7 @@ def test_a_user_is_created_with_the_password_of_a_file_or_of_the_input(
     assert credentials(shell, "c2") == [("SCRAM-SHA-512", 8192)]
 
 
-def test_a_dry_run_asks_for_no_password_and_creates_nobody(shell: Shell) -> None:
+def test_a_dry_run_asks_for_no_password_and_creates_no_user(shell: Shell) -> None:
     output = shell.run("user", "create", "c3", "--mechanism", "SCRAM-SHA-256", "--dry-run").decode()
 
     assert "would create user c3: SCRAM-SHA-256 with 4096 iterations" in output

@@ -25,7 +25,7 @@ def test_a_valid_token_authenticates_until_it_expires() -> None:
     assert (server.user, server.expires_ms) == ("ann", 1234)
 
 
-def test_the_client_is_told_of_an_invalid_token_and_fails_at_its_acknowledgement() -> None:
+def test_an_invalid_token_is_answered_and_fails_at_the_acknowledgement_of_the_client() -> None:
     server, client = OauthServer(verify), oauthbearer("other", {})
 
     answer = server.evaluate(next(client))
@@ -73,7 +73,7 @@ def test_the_first_message_has_the_form_of_rfc_7628(message: bytes, is_accepted:
 
 
 @given(st.binary(max_size=80))
-def test_random_messages_raise_no_other_error_and_authenticate_nobody(message: bytes) -> None:
+def test_random_messages_raise_no_other_error_and_authenticate_no_user(message: bytes) -> None:
     server = OauthServer(verify)
 
     with suppress(AuthenticationError):

@@ -6,7 +6,7 @@ from trio_kafka.security.tokens.keys import ALGORITHMS, IssuerKeys
 EC, RSA = public_row("ES256", "e"), public_row("RS256", "r")
 
 
-def test_keys_are_found_by_their_id_and_a_missing_one_is_told() -> None:
+def test_keys_are_found_by_their_id_and_a_missing_one_is_reported() -> None:
     missing = []
     keys = IssuerKeys(lambda: missing.append(1))
     keys.replace(key_set(EC, RSA))

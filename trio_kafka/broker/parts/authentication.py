@@ -1,7 +1,7 @@
 """Authentication of clients, as a part of the node: by listener, from settings and metadata.
 
-PLAIN knows the users of its settings, SCRAM those of the metadata log. A listener that is open
-keeps its mechanisms; credentials of SCRAM are read anew for each login.
+PLAIN knows the users of its settings, SCRAM those of the metadata log and delegation tokens. A
+listener that is open keeps its mechanisms; credentials of SCRAM are read anew for each login.
 """
 
 import base64
@@ -22,13 +22,13 @@ from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.metadata.scram_users import scram_credential
 from trio_kafka.network.authentication.phase import Authentication
-from trio_kafka.network.authentication.sasl_authenticator import SaslAuthenticator
 from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.security.delegation_tokens import DelegationTokens
 from trio_kafka.security.sasl.exchange import ServerExchange, ServerMechanism
 from trio_kafka.security.sasl.oauth_server import OauthServer
 from trio_kafka.security.sasl.plain import PlainServer
 from trio_kafka.security.sasl.scram import BY_NAME, ScramMechanism
-from trio_kafka.security.sasl.scram_server import ScramServer
+from trio_kafka.security.sasl.scram_server import ScramServer, TokenLogin, decoy
 from trio_kafka.security.tokens.verification import Verify, signed_verifier, unsigned_verifier
 from trio_kafka.world.world import World
 
@@ -41,10 +41,17 @@ class ClientAuthentication:
     """Authentication of the listeners of a broker."""
 
     def __init__(
-        self, world: World, settings: DynamicSettings, cache: MetadataCache, keys: TokenKeys
+        self,
+        world: World,
+        settings: DynamicSettings,
+        cache: MetadataCache,
+        *,
+        keys: TokenKeys,
+        tokens: DelegationTokens,
     ) -> None:
         self._world = world
         self._keys = keys
+        self._tokens = tokens
         self._settings = settings
         self._cache = cache
         self._secret = world.random_bytes(_SECRET)
@@ -53,6 +60,11 @@ class ClientAuthentication:
         """Return how the clients of a listener are authenticated; None: they are not."""
         if SecurityProtocol[listener.security_protocol] not in OVER_SASL:
             return None
+        # Imported here: most brokers start without SASL, and its messages.
+        from trio_kafka.network.authentication.sasl_authenticator import (  # noqa: PLC0415 - see above
+            SaslAuthenticator,
+        )
+
         config = self._settings.config
         sasl = sasl_of(config, listener.name)
         mechanisms = {m.name: self._mechanism(m) for m in sasl.mechanisms}
@@ -86,9 +98,15 @@ class ClientAuthentication:
         return ScramServer(
             mechanism=mechanism,
             credential=lambda user: scram_credential(self._cache.image, mechanism, user),
+            token=partial(self._token, mechanism),
             nonce=nonce,
             secret=self._secret,
         )
+
+    def _token(self, mechanism: ScramMechanism, token_id: str) -> TokenLogin | None:
+        # The salt tells an unknown token from a known one no more than that of an unknown user.
+        salt = decoy(mechanism, self._secret, token_id).salt
+        return self._tokens.login(mechanism, token_id, salt)
 
 
 async def _open(node: Node) -> ClientAuthentication:
@@ -98,7 +116,9 @@ async def _open(node: Node) -> ClientAuthentication:
         if listener.protocol in OVER_SASL:
             await _read_keys(settings.config, listener.name, keys)
     await node.tasks.start(_TASK, keys.run)
-    return ClientAuthentication(node.world, settings, node[MetadataCache], keys)
+    return ClientAuthentication(
+        node.world, settings, node[MetadataCache], keys=keys, tokens=node[DelegationTokens]
+    )
 
 
 async def _read_keys(config: BrokerConfig, listener: str, keys: TokenKeys) -> None:

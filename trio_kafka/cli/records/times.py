@@ -7,7 +7,7 @@ from typing import Final
 
 from trio_kafka.cli import CommandFailedError
 
-_AGO: Final = re.compile(r"(\d+)(ms|s|m|h|d|w)")
+_DURATION: Final = re.compile(r"(\d+)(ms|s|m|h|d|w)")
 _UNITS_MS: Final = {
     "ms": 1,
     "s": 1000,
@@ -21,11 +21,18 @@ TIME_FORMS: Final = (
 )
 
 
+def parse_duration(text: str) -> int:
+    """Return the milliseconds of a text such as `90s`, `12h` or `7d`. Raises ValueError."""
+    duration = _DURATION.fullmatch(text)
+    if duration is None:
+        raise ValueError(f"{text!r} is not a duration: want a number with ms, s, m, h, d or w")
+    return int(duration[1]) * _UNITS_MS[duration[2]]
+
+
 def parse_time(text: str, now_ms: int) -> int:
     """Return milliseconds since 1970. Raises ValueError."""
-    ago = _AGO.fullmatch(text)
-    if ago is not None:
-        return max(now_ms - int(ago[1]) * _UNITS_MS[ago[2]], 0)
+    if _DURATION.fullmatch(text):
+        return max(now_ms - parse_duration(text), 0)
     if text.isascii() and text.isdigit():
         return int(text)
     try:

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from trio_kafka.clients.admin.records import ListOffsetsResultInfo as ListOffsetsResultInfo
     from trio_kafka.clients.admin.records import OffsetSpec as OffsetSpec
     from trio_kafka.clients.admin.records import for_timestamp as for_timestamp
+    from trio_kafka.clients.admin.tokens import DelegationToken as DelegationToken
     from trio_kafka.clients.admin.topic_values import CreatedTopic as CreatedTopic
     from trio_kafka.clients.admin.topic_values import NewPartitions as NewPartitions
     from trio_kafka.clients.admin.topic_values import NewTopic as NewTopic
@@ -160,6 +161,7 @@ _NAMES: Final = {
         "OffsetSpec",
         "for_timestamp",
     ),
+    "tokens": ("DelegationToken",),
     "topic_values": (
         "CreatedTopic",
         "NewPartitions",
@@ -207,6 +209,7 @@ __all__ = [
     "ConfigType",
     "ConsumerGroupDescription",
     "CreatedTopic",
+    "DelegationToken",
     "ElectionType",
     "FeatureMetadata",
     "FeatureUpdate",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         quotas,
         reassignments,
         records,
+        tokens,
         topic_descriptions,
         topics,
         transactions,
@@ -44,6 +45,7 @@ else:
     quotas = DeferredModule("trio_kafka.clients.admin.quotas")
     reassignments = DeferredModule("trio_kafka.clients.admin.reassignments")
     records = DeferredModule("trio_kafka.clients.admin.records")
+    tokens = DeferredModule("trio_kafka.clients.admin.tokens")
     topic_descriptions = DeferredModule("trio_kafka.clients.admin.topic_descriptions")
     topics = DeferredModule("trio_kafka.clients.admin.topics")
     transactions = DeferredModule("trio_kafka.clients.admin.transactions")
@@ -78,6 +80,10 @@ class AdminOperations:
     delete_acls = Operation(acls.delete_acls)
     describe_user_scram_credentials = Operation(users.describe_user_scram_credentials)
     alter_user_scram_credentials = Operation(users.alter_user_scram_credentials)
+    create_delegation_token = Operation(tokens.create_delegation_token)
+    renew_delegation_token = Operation(tokens.renew_delegation_token)
+    expire_delegation_token = Operation(tokens.expire_delegation_token)
+    describe_delegation_token = Operation(tokens.describe_delegation_token)
     describe_client_quotas = Operation(quotas.describe_client_quotas)
     alter_client_quotas = Operation(quotas.alter_client_quotas)
 

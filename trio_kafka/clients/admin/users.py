@@ -89,13 +89,13 @@ def scram_upsertion(
     It takes 2 ms for 4,096 iterations: call it in a thread for many more. Raises ValueError for an
     unknown mechanism or an empty password.
     """
-    known = BY_NAME.get(mechanism)
-    if known is None:
+    variant = BY_NAME.get(mechanism)
+    if variant is None:
         raise ValueError(f"{mechanism!r} is no mechanism: want {' or '.join(BY_NAME)}")
     if not password:
         raise ValueError("an empty password: want at least one character")
     salt = printable_salt(random_bytes)
-    salted = salted_password(known, password, salt=salt, iterations=iterations)
+    salted = salted_password(variant, password, salt=salt, iterations=iterations)
     return UserScramCredentialUpsertion(
         user=user, mechanism=mechanism, iterations=iterations, salt=salt, salted_password=salted
     )
@@ -160,13 +160,13 @@ def _upsertion(change: UserScramCredentialUpsertion) -> ScramCredentialUpsertion
 
 def _number(mechanism: str) -> int:
     """Return the number of a mechanism; 0, which brokers reject, for an unknown one."""
-    known = BY_NAME.get(mechanism)
-    return 0 if known is None else known.number
+    variant = BY_NAME.get(mechanism)
+    return 0 if variant is None else variant.number
 
 
 def _name(number: int) -> str:
-    known = BY_NUMBER.get(number)
-    return f"mechanism {number}" if known is None else known.name
+    variant = BY_NUMBER.get(number)
+    return f"mechanism {number}" if variant is None else variant.name
 
 
 def _infos(row: DescribeUserScramCredentialsResult) -> Infos:

@@ -214,8 +214,8 @@ class BrokerLink:
         return connection
 
     def _handshake(self) -> Handshake | None:
-        known = credentials(self.settings)
-        return None if known is None else log_in(known, self.world.random_bytes)
+        login = credentials(self.settings)
+        return None if login is None else log_in(login, self.world.random_bytes)
 
     @property
     def _idle_s(self) -> float:

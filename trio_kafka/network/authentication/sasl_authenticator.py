@@ -162,7 +162,7 @@ class SaslAuthenticator:
         answer = self._exchange.evaluate(token)
         user = self._exchange.user
         if user is not None:
-            principal = Principal(USER, user)
+            principal = Principal(USER, user, token_authenticated=self._exchange.by_token)
             if self._principal not in (None, principal):
                 # Not with the names, as Kafka does: this one may be unknown to its client.
                 raise AuthenticationError(
@@ -222,6 +222,7 @@ class _OtherMechanism:
     """Exchange that fails, as its mechanism is not that of the session."""
 
     user: str | None = None
+    by_token = False
     expires_ms: int | None = None
 
     def __init__(self, name: str, before: str) -> None:

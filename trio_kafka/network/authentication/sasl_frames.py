@@ -1,6 +1,6 @@
 """Frames of the SASL phase: their heads, and the answers to them."""
 
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from trio_kafka.errors import ErrorCode, ProtocolError
 from trio_kafka.protocol.compiler import decoder, to_bytes
@@ -23,7 +23,7 @@ A = TypeVar("A")
 SASL_HANDSHAKE: Final = 17
 API_VERSIONS: Final = 18
 SASL_AUTHENTICATE: Final = 36
-_REQUESTS: Final[dict[int, type[Any]]] = {
+_REQUESTS: Final[dict[int, type[object]]] = {
     SASL_HANDSHAKE: SaslHandshakeRequest,
     API_VERSIONS: ApiVersionsRequest,
     SASL_AUTHENTICATE: SaslAuthenticateRequest,
@@ -74,8 +74,8 @@ def illegal_state(head: Head) -> bytes | None:
     if head.key == SASL_HANDSHAKE and is_known(head):
         return encode(head, SaslHandshakeResponse(error_code=code))
     if head.key == API_VERSIONS:
-        known = head if is_known(head) else head._replace(version=0)
-        return encode(known, ApiVersionsResponse(error_code=code))
+        readable = head if is_known(head) else head._replace(version=0)
+        return encode(readable, ApiVersionsResponse(error_code=code))
     return None
 
 

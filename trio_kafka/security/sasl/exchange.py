@@ -11,10 +11,12 @@ from trio_kafka.attributes import frozen
 class ServerExchange(Protocol):
     """One exchange with one client. user: None until the client is authenticated.
 
+    by_token: the client presents a delegation token, and the user is its owner.
     expires_ms: wall-clock time at which the credential ends; None: never.
     """
 
     user: str | None
+    by_token: bool
     expires_ms: int | None
 
     def evaluate(self, token: bytes) -> bytes:

@@ -45,8 +45,8 @@ def first_user(text: str, random_bytes: Callable[[int], bytes]) -> UserScramCred
         limits = f"{mechanism.fewest} to {mechanism.most}"
         raise ValueError(f"{iterations} iterations: want {limits}")
     try:
-        given = values.get("salt")
-        salt = printable_salt(random_bytes) if given is None else from_base64(given)
+        text_of_salt = values.get("salt")
+        salt = printable_salt(random_bytes) if text_of_salt is None else from_base64(text_of_salt)
         stretched = (
             salted_password(mechanism, password, salt=salt, iterations=iterations)
             if password is not None

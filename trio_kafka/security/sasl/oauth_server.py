@@ -26,6 +26,7 @@ class OauthServer:
 
     def __init__(self, verify: Callable[[str], VerifiedToken]) -> None:
         self.user: str | None = None
+        self.by_token = False  # of another kind
         self.expires_ms: int | None = None
         self._verify = verify
         self._failure: str | None = None

@@ -18,6 +18,7 @@ class PlainServer:
 
     def __init__(self, passwords: Mapping[str, str]) -> None:
         self.user: str | None = None
+        self.by_token = False
         self.expires_ms: int | None = None
         self._passwords = passwords
 

@@ -112,8 +112,8 @@ def base_36(number: int) -> bytes:
     return digits.encode() or b"0"
 
 
-def xor(one: bytes, other: bytes) -> bytes:
-    return bytes(a ^ b for a, b in zip(one, other, strict=True))
+def xor(key: bytes, signature: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(key, signature, strict=True))
 
 
 def to_base64(data: bytes) -> str:

@@ -2,7 +2,9 @@
 
 An unknown user is not told at the first message: it gets a salt that is always the same for its
 name, and fails at the second, as a wrong password does. Kafka fails it at the first (a listed
-difference). Source: RFC 5802 §7; ScramSaslServer of Apache Kafka 4.4.0.
+difference). A client with the extension `tokenauth=true` presents a delegation token: its id is the
+name, its HMAC in base64 the password, and the user is the token's owner (KIP-48).
+Source: RFC 5802 §7; ScramSaslServer of Apache Kafka 4.4.0.
 """
 
 import hmac
@@ -12,7 +14,7 @@ from typing import Final
 
 from attrs import field
 
-from trio_kafka.attributes import define
+from trio_kafka.attributes import define, frozen
 from trio_kafka.security.sasl.errors import AuthenticationError
 from trio_kafka.security.sasl.scram import (
     ScramCredential,
@@ -24,6 +26,7 @@ from trio_kafka.security.sasl.scram import (
     xor,
 )
 
+_BY_TOKEN: Final = ("tokenauth", "true")
 _PRINTABLE: Final = r"[\x21-\x2b\x2d-\x7e]+"
 _NAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
 _EXTENSIONS: Final = r"(?:,[A-Za-z]+=[\x01-\x2b\x2d-\x7f]+)*"
@@ -37,12 +40,24 @@ _CLIENT_FINAL: Final = re.compile(
 )
 
 
+@frozen(kw_only=True)
+class TokenLogin:
+    """What a server knows of a delegation token. owner: name of the user.
+
+    expires_ms: wall-clock time.
+    """
+
+    owner: str
+    expires_ms: int
+    credential: ScramCredential
+
+
 def decoy(mechanism: ScramMechanism, secret: bytes, user: str) -> ScramCredential:
     """Return the credential that stands in for an unknown user; no password fits it."""
-    made = hmac.digest(secret, f"{mechanism.name} {user}".encode(), "sha512")
-    key = hash_of(mechanism.digest, made)
+    digest = hmac.digest(secret, f"{mechanism.name} {user}".encode(), "sha512")
+    key = hash_of(mechanism.digest, digest)
     return ScramCredential(
-        salt=base_36(int.from_bytes(made)),
+        salt=base_36(int.from_bytes(digest)),
         stored_key=key,
         server_key=key,
         iterations=mechanism.fewest,
@@ -53,7 +68,8 @@ def decoy(mechanism: ScramMechanism, secret: bytes, user: str) -> ScramCredentia
 class ScramServer:
     """Exchange of two messages.
 
-    credential: returns what is known of a user, or None. nonce: random, printable, without commas.
+    credential: returns what is known of a user, or None. token: of a valid delegation token.
+    nonce: random, printable, without commas.
     secret: of decoys, 16 bytes or more, the same for all exchanges of a broker.
     """
 
@@ -61,7 +77,9 @@ class ScramServer:
     credential: Callable[[str], ScramCredential | None]
     nonce: str
     secret: bytes
+    token: Callable[[str], TokenLogin | None] = field(default=lambda _id: None)
     user: str | None = field(default=None, init=False)
+    by_token: bool = field(default=False, init=False)
     expires_ms: int | None = field(default=None, init=False)
     _name: str = field(default="", init=False)
     _known: ScramCredential | None = field(default=None, init=False)
@@ -87,16 +105,25 @@ class ScramServer:
                 " from username",
                 is_public=True,
             )
-        # Tokens of delegation are not served: none is known.
-        by_token = ",tokenauth=true" in match["extensions"].lower()
-        known = None if by_token else self.credential(name)
-        self._is_decoy = known is None
-        credential = known or decoy(self.mechanism, self.secret, name)
-        self._name, self._known = name, credential
+        self.by_token = _is_by_token(match["extensions"])
+        stored = self._look_up(name)
+        self._is_decoy = stored is None
+        credential = stored or decoy(self.mechanism, self.secret, name)
+        self._known = credential
         self._both = match["nonce"] + self.nonce
         answer = f"r={self._both},s={to_base64(credential.salt)},i={credential.iterations}"
         self._first = f"{match['bare']},{answer}"
         return answer.encode("latin-1")
+
+    def _look_up(self, name: str) -> ScramCredential | None:
+        self._name = name
+        if not self.by_token:
+            return self.credential(name)
+        login = self.token(name)
+        if login is None:
+            return None
+        self._name, self.expires_ms = login.owner, login.expires_ms
+        return login.credential
 
     def _end(self, message: str, credential: ScramCredential) -> bytes:
         match = _CLIENT_FINAL.fullmatch(message)
@@ -117,6 +144,12 @@ class ScramServer:
         self.user = self._name
         answer = to_base64(hmac.digest(credential.server_key, signed, digest))
         return f"v={answer}".encode()
+
+
+def _is_by_token(extensions: str) -> bool:
+    pairs = (pair.partition("=") for pair in extensions.split(",") if pair)
+    # As in Kafka, the name must match exactly and the value may be in capitals.
+    return any((name, value.lower()) == _BY_TOKEN for name, _, value in pairs)
 
 
 def _unescaped(name: str) -> str:

@@ -1,7 +1,7 @@
 """Values of Kafka's `ssl.*` settings of one listener or client. Source: KIP-651 for PEM."""
 
 from collections.abc import Callable
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import attrs
 from attrs import field
@@ -37,10 +37,10 @@ class TlsSettings:
     endpoint_identification_algorithm: str | None = "https"
 
     @classmethod
-    def from_values(cls, value_of: Callable[[str], Any]) -> Self:
+    def from_values(cls, value_of: Callable[[str], object]) -> Self:
         """Return the settings. value_of: returns the value of a setting by Kafka's name."""
-        fields = attrs.fields(cls)
-        return cls(**{field.name: value_of(name_of(field.name)) for field in fields})
+        make: Callable[..., Self] = cls  # the values have the types of their settings
+        return make(**{each.name: value_of(name_of(each.name)) for each in attrs.fields(cls)})
 
     @classmethod
     def from_fields(cls, settings: object) -> Self:

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 from trio_kafka.attributes import frozen
 from trio_kafka.install_hint import install_command
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 _RULES: Final = "RULE:^CN=([^,]+)$/$1/,DEFAULT"  # CN=ann is User:ann
+ClientConfig: TypeAlias = dict[str, Any]
+"""Settings of a client library by its own names, also to be passed as keyword arguments."""
 CLIENTS: Final = ("confluent_kafka", "aiokafka", "kafka_python", "trio_kafka")
+
+
+class AccessOptions(TypedDict, total=False):
+    """Arguments of `running_broker` and of the mark `kafka` about access; see `Access`."""
+
+    tls: bool
 
 
 @frozen(kw_only=True)
@@ -52,7 +60,7 @@ class Access:
 
     def client_config(
         self, bootstrap: str, user: str | None = None, *, client: str = "confluent_kafka"
-    ) -> dict[str, Any]:
+    ) -> ClientConfig:
         """Return the settings with which a client reaches the broker.
 
         user: name in the client's certificate; None: it has none.
@@ -62,7 +70,7 @@ class Access:
             raise ValueError(f"client {client!r}: expected one of {', '.join(CLIENTS)}")
         if user is not None and not self.tls:
             raise ValueError(f"user {user!r}: the broker knows no users; start it with tls=True")
-        config: dict[str, Any] = {"bootstrap.servers": bootstrap}
+        config: ClientConfig = {"bootstrap.servers": bootstrap}
         if self.tls:
             authority, _ = _server()
             identity = None if user is None else _client(user)

@@ -36,6 +36,7 @@ from trio_kafka.controls.values import (
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
 from trio_kafka.periodic_jobs import JobRun, JobStatus
+from trio_kafka.testing.kafka.access import ClientConfig
 from trio_kafka.testing.kafka.broker_warnings import kept_warnings
 from trio_kafka.testing.kafka.jobs import RETENTION, run_job
 from trio_kafka.testing.kafka.latest_requests import LatestRequests
@@ -94,7 +95,7 @@ class KafkaInLoop:
 
     def client_config(
         self, user: str | None = None, *, client: str = "confluent_kafka"
-    ) -> dict[str, Any]:
+    ) -> ClientConfig:
         """Return the settings with which a client reaches the broker, its address among them.
 
         user: whom the client's certificate names; needs `tls=True`.

@@ -11,13 +11,13 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial, wraps
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar, Unpack
 
 from trio_kafka.broker import RunningBroker
 from trio_kafka.controls.controls import BlockingControls
 from trio_kafka.controls.keywords import suggesting
 from trio_kafka.plugin_host.declaration import Plugin
-from trio_kafka.testing.kafka.access import Access
+from trio_kafka.testing.kafka.access import Access, AccessOptions, ClientConfig
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import DiskMachine, Machine, MemoryMachine
@@ -116,7 +116,7 @@ class Kafka:
 
     def client_config(
         self, user: str | None = None, *, client: str = "confluent_kafka"
-    ) -> dict[str, Any]:
+    ) -> ClientConfig:
         """See `KafkaInLoop.client_config`."""
         return self.in_loop.client_config(user, client=client)
 
@@ -190,9 +190,9 @@ def running_broker(
     port: int = 0,
     plugins: Sequence[Plugin] | None = (),
     as_version: str | None = None,
-    tls: bool = False,
     seed: int = 0,
     name: str = "trio-kafka",
+    **access: Unpack[AccessOptions],
 ) -> Iterator[Kafka]:
     """Run a broker in a thread of its own for the block; it serves when the block begins.
 
@@ -202,7 +202,7 @@ def running_broker(
     plugins: only these; None: the installed ones, the HTTP plane too.
     seed: of fault rules, and of what a power loss takes. name: of the thread, and in errors.
     as_version: release of Kafka that it acts as, such as "3.9"; None: the newest.
-    tls: clients reach it over TLS, with the settings of `Kafka.client_config`.
+    access: how clients reach it: `tls=True`, with the settings of `Kafka.client_config`.
     Raises StartError, ConfigError, UnknownReleaseError. If the broker fails meanwhile, its methods
     raise LoopEndedError, and the failure is raised when the block is left.
     """
@@ -211,7 +211,7 @@ def running_broker(
         port=port,
         plugins=plugins,
         release=None if as_version is None else find_release(as_version),
-        access=Access(tls=tls),
+        access=Access(**access),
         seed=seed,
     )
 

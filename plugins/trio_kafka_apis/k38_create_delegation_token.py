@@ -1,0 +1,111 @@
+"""CreateDelegationToken (key 38): make a token with which others act for its owner.
+
+Waits until the token is durable and this broker lets it log in. Only a client with an identity of
+its own may ask: not one that logged in by a token. The answer has the HMAC, which is the password
+of the token. An owner or renewer of another type than User is INVALID_PRINCIPAL_TYPE; Kafka lets
+owners of any type pass, whose tokens then log in as users of that name. Source: KIP-48, KIP-373.
+
+A client needs no permission for itself. Needs CREATE_TOKENS on the user who will be the owner, if
+that is another one; the name of the resource is `User:name`.
+"""
+
+from typing import Final
+
+import trio
+
+from trio_kafka.controller.controller import Controller
+from trio_kafka.controller.tokens import NewToken
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.declared_waits import CONTROLLER, waits_for
+from trio_kafka.protocol.messages.k38_create_delegation_token import (
+    CreatableRenewers,
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from trio_kafka.protocol.stored.metadata.security import DelegationTokenRecord
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.rows import visit
+from trio_kafka.security.delegation_tokens import DelegationTokens, check_may_request
+from trio_kafka.security.operations import Operation
+from trio_kafka.security.principal import USER, Principal
+
+_UNKNOWN: Final = -1  # time of an error
+_REQUESTERS: Final = 3  # first version whose answer names the requester
+
+
+def say_error(
+    request: CreateDelegationTokenRequest, code: ErrorCode, message: str | None
+) -> CreateDelegationTokenResponse:
+    """Return the error, which has no text here."""
+    del request, message
+    return CreateDelegationTokenResponse(
+        error_code=code,
+        issue_timestamp_ms=_UNKNOWN,
+        expiry_timestamp_ms=_UNKNOWN,
+        max_timestamp_ms=_UNKNOWN,
+    )
+
+
+@api(CreateDelegationTokenRequest, error=say_error)
+async def create_delegation_token(
+    request: CreateDelegationTokenRequest, context: Context
+) -> CreateDelegationTokenResponse:
+    requester, tokens = context.connection.principal, context[DelegationTokens]
+    owner = _owner(request, requester)
+    check_may_request(requester, context.connection.origin.protocol)
+    if owner != requester:
+        context.authorize(Operation.CREATE_TOKENS, user=owner.text)
+    _check_type(owner.type)
+    renewers: list[str] = []
+    await visit(request.renewers, lambda row: renewers.append(_renewer(row)))
+    tokens.check_enabled()
+    new = NewToken(
+        token_id=tokens.new_id(),
+        owner=owner.text,
+        requester=requester.text,
+        renewers=renewers,
+        max_lifetime_ms=request.max_lifetime_ms,
+        now_ms=tokens.now_ms(),
+    )
+    record = await context.parked(_create, new, context)
+    response = _response(record, owner, tokens.hmac_of(record.token_id))
+    if context.version >= _REQUESTERS:
+        response.token_requester_principal_type = requester.type
+        response.token_requester_principal_name = requester.name
+    return response
+
+
+@waits_for("change", CONTROLLER, "the controller to make a token")
+async def _create(new: NewToken, context: Context) -> DelegationTokenRecord:
+    deadline = trio.current_time() + context.config.request_timeout_ms / 1000
+    return await context[Controller].create_token(new, deadline=deadline)
+
+
+def _owner(request: CreateDelegationTokenRequest, requester: Principal) -> Principal:
+    name = request.owner_principal_name
+    return Principal(request.owner_principal_type or "", name) if name else requester
+
+
+def _renewer(row: CreatableRenewers) -> str:
+    _check_type(row.principal_type)
+    return f"{row.principal_type}:{row.principal_name}"
+
+
+def _check_type(kind: str) -> None:
+    if kind != USER:
+        raise KafkaError(ErrorCode.INVALID_PRINCIPAL_TYPE, f"type {kind!r}: expected {USER}")
+
+
+def _response(
+    record: DelegationTokenRecord, owner: Principal, token_hmac: bytes
+) -> CreateDelegationTokenResponse:
+    return CreateDelegationTokenResponse(
+        principal_type=owner.type,
+        principal_name=owner.name,
+        issue_timestamp_ms=record.issue_timestamp,
+        expiry_timestamp_ms=record.expiration_timestamp,
+        max_timestamp_ms=record.max_timestamp,
+        token_id=record.token_id,
+        hmac=token_hmac,
+    )

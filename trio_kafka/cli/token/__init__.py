@@ -1,0 +1,1 @@
+"""`trio-kafka token`: delegation tokens. `tokens` finds them and says what they are."""
