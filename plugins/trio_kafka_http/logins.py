@@ -22,7 +22,7 @@ from trio_kafka_http.admission import RefusedError
 from trio_kafka_http.asgi_json import InFlight
 from trio_kafka_http.failed_logins import FailedLogins
 
-_AT_ONCE: Final = 2  # passwords that are stretched at the same time
+_AT_ONCE: Final = 1  # password is stretched at a time: another core is left for the loop
 _WAITING: Final = 32  # with these
 _REMEMBERED: Final = 256
 _LONGEST: Final = 1024  # bytes of a name or a password
