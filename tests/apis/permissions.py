@@ -176,7 +176,8 @@ the authorizer:
 
 The principal is that of the connection, `User:ANONYMOUS` without authentication. A request over
 HTTP has the principal of its user, `plugin.http.principal` if it carries the token of the HTTP
-plane, and `User:ANONYMOUS` otherwise; see [Permissions over HTTP](http-permissions.md). A request that a plugin sends for a client has that client's principal.
+plane, and `User:ANONYMOUS` otherwise; see [Permissions over HTTP](http-permissions.md). A request
+that a plugin sends for a client has that client's principal.
 
 Requests from within come from the host `in-process`. The broker itself has the principal
 `Broker:in-process` there, which may do everything and which no client can have. A plugin's own
