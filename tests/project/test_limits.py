@@ -51,6 +51,17 @@ LIMITS: Final = {
         "security/tokens/test_claims.py::"
         "test_claims_within_the_tolerated_difference_of_clocks_are_valid"
     ),
+    "delegation.token.max.lifetime.ms": (
+        "controller/test_tokens.py::"
+        "test_the_life_of_a_token_is_the_shorter_one_of_request_and_settings"
+    ),
+    "delegation.token.expiry.time.ms": (
+        "controller/test_tokens.py::test_a_renewal_is_limited_by_the_settings"
+    ),
+    "delegation.token.expiry.check.interval.ms": (
+        "broker/test_delegation_tokens.py::"
+        "test_records_of_tokens_that_have_ended_are_removed_at_the_interval"
+    ),
     "connections.max.idle.ms": f"{BROKER}test_idle_connection_is_closed_after_connections_max_idle_ms",
     "trio.fetch.session.max.partitions": (
         "replication/leader/test_session_cache.py::test_number_of_partitions_of_all_sessions_is_limited"

@@ -5,6 +5,7 @@ __all__ = [
     "catalogue",
     "change_rules",
     "connections",
+    "delegation_tokens",
     "dynamic",
     "endpoints",
     "group",

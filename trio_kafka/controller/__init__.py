@@ -15,5 +15,6 @@ __all__ = [
     "producer_ids",
     "quotas",
     "scram",
+    "tokens",
     "topics",
 ]

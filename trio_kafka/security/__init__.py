@@ -3,4 +3,14 @@
 Depends on no request and no part of the broker. `requests.context` asks the authorizer.
 """
 
-__all__ = ["acls", "authorizer", "operations", "principal", "resources", "sasl", "tls", "tokens"]
+__all__ = [
+    "acls",
+    "authorizer",
+    "delegation_tokens",
+    "operations",
+    "principal",
+    "resources",
+    "sasl",
+    "tls",
+    "tokens",
+]
