@@ -10,6 +10,7 @@ import trio
 from trio_kafka.install_hint import install_command
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.requests.parts import Parts
+from trio_kafka.security.delegation_tokens import DelegationTokens
 from trio_kafka.security.principal import parse_principal
 from trio_kafka_http.access import Access
 from trio_kafka_http.accounts import Accounts
@@ -94,6 +95,7 @@ def _open_access(context: PluginContext[HttpSettings]) -> Access:
     settings, world, parts = context.settings, context.world, context.parts
     accounts = Accounts(
         image=lambda: parts.metadata.image,
+        delegation_tokens=parts[DelegationTokens],
         secret=world.random_bytes(_SECRET),
         token=(settings.token or "").encode(),
         holder=parse_principal(settings.principal),

@@ -58,8 +58,8 @@ SETTINGS = {
     "listener.name.sasl_plaintext.plain.sasl.jaas.config": JAAS,
     "sasl.jaas.config": JAAS,
     "trio.request.log": "topic",
-    "delegation.token.secret.key": f"{CANARY}-key",
     "plugin.http.token": f"{CANARY}-token",
+    "delegation.token.secret.key": f"{CANARY}-key",
 }
 UPSERTION = upsertion("bob", f"{CANARY}-scram")
 
@@ -206,9 +206,9 @@ async def test_no_password_and_no_key_is_in_anything_that_a_broker_shows(
         assert [excerpt(text, secret) for text in shown if secret in text] == []
 
 
-def excerpt(text: str, hidden: str) -> str:
+def excerpt(text: str, secret: str) -> str:
     """The begin of a text, and what stands around a secret in it."""
-    at = text.find(hidden)
+    at = text.find(secret)
     return f"{text[:100]} ... {text[max(at - 200, 0) : at + 20]}"
 
 

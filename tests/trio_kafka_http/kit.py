@@ -18,6 +18,7 @@ from trio_kafka.model import Endpoint
 from trio_kafka.plugin_host.mounts import App, Mount, Mounts
 from trio_kafka.protocol.stored.metadata.security import UserScramCredentialRecord
 from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
+from trio_kafka.security.delegation_tokens import DelegationTokens
 from trio_kafka.security.principal import parse_principal
 from trio_kafka.security.sasl.scram import BY_NUMBER, credential_of, salted_password
 from trio_kafka.testing.simulation import simulated_world
@@ -135,6 +136,7 @@ def access_of(
     world = simulated_world()
     accounts = Accounts(
         image=image,
+        delegation_tokens=DelegationTokens("", lambda: 0.0, bytes),
         secret=bytes(16),
         token=(settings.token or "").encode(),
         holder=parse_principal(settings.principal),
