@@ -67,9 +67,9 @@ def _topics_of(send: SendRequest, names: Sequence[str]) -> list[MetadataResponse
 
     A cluster may have 10,000 others, which take 0.2 s to read.
     """
-    asked = [MetadataRequestTopic(name=name) for name in sorted(set(names))]
-    rows = send(MetadataRequest(asked, allow_auto_topic_creation=False)).topics
-    if len(rows) != len(asked) or any(row.error_code for row in rows):
+    requested = [MetadataRequestTopic(name=name) for name in sorted(set(names))]
+    rows = send(MetadataRequest(requested, allow_auto_topic_creation=False)).topics
+    if len(rows) != len(requested) or any(row.error_code for row in rows):
         return None
     return sorted(rows, key=lambda topic: topic.name or "")
 

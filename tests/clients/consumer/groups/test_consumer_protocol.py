@@ -82,11 +82,12 @@ async def test_member_leaves_its_group_when_its_block_is_cancelled(sim):
     assert not (await sim.kafka.group("g")).members
 
 
-@simulate(seeds=3)
+@pytest.mark.slow
+@simulate(seeds=1)
 async def test_member_that_is_closed_while_it_joins_leaves_no_member_behind(sim):
     await sim.kafka.create_topic("t")
 
-    for step in range(16):
+    for step in range(8):
         group = {**GROUP, "group_id": f"g{step}"}
         async with consumer_of(sim, **group) as leaving:
             leaving.subscribe(["t"])
