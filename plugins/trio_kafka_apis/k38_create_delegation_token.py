@@ -34,25 +34,33 @@ _UNKNOWN: Final = -1  # time of an error
 _REQUESTERS: Final = 3  # first version whose answer names the requester
 
 
-def say_error(
-    request: CreateDelegationTokenRequest, code: ErrorCode, message: str | None
-) -> CreateDelegationTokenResponse:
-    """Return the error, which has no text here."""
-    del request, message
-    return CreateDelegationTokenResponse(
-        error_code=code,
-        issue_timestamp_ms=_UNKNOWN,
-        expiry_timestamp_ms=_UNKNOWN,
-        max_timestamp_ms=_UNKNOWN,
-    )
-
-
-@api(CreateDelegationTokenRequest, error=say_error)
+@api(CreateDelegationTokenRequest)
 async def create_delegation_token(
     request: CreateDelegationTokenRequest, context: Context
 ) -> CreateDelegationTokenResponse:
-    requester, tokens = context.connection.principal, context[DelegationTokens]
+    requester = context.connection.principal
     owner = _owner(request, requester)
+    try:
+        response = await _token(request, context, owner)
+    except KafkaError as error:
+        response = CreateDelegationTokenResponse(
+            error_code=error.code,
+            issue_timestamp_ms=_UNKNOWN,
+            expiry_timestamp_ms=_UNKNOWN,
+            max_timestamp_ms=_UNKNOWN,
+        )
+    response.principal_type, response.principal_name = owner.type, owner.name
+    if context.version >= _REQUESTERS:
+        response.token_requester_principal_type = requester.type
+        response.token_requester_principal_name = requester.name
+    return response
+
+
+async def _token(
+    request: CreateDelegationTokenRequest, context: Context, owner: Principal
+) -> CreateDelegationTokenResponse:
+    """Return the answer with a new token, without principals. Raises KafkaError."""
+    requester, tokens = context.connection.principal, context[DelegationTokens]
     check_may_request(requester, context.connection.origin.protocol)
     if owner != requester:
         context.authorize(Operation.CREATE_TOKENS, user=owner.text)
@@ -69,11 +77,13 @@ async def create_delegation_token(
         now_ms=tokens.now_ms(),
     )
     record = await context.parked(_create, new, context)
-    response = _response(record, owner, tokens.hmac_of(record.token_id))
-    if context.version >= _REQUESTERS:
-        response.token_requester_principal_type = requester.type
-        response.token_requester_principal_name = requester.name
-    return response
+    return CreateDelegationTokenResponse(
+        issue_timestamp_ms=record.issue_timestamp,
+        expiry_timestamp_ms=record.expiration_timestamp,
+        max_timestamp_ms=record.max_timestamp,
+        token_id=record.token_id,
+        hmac=tokens.hmac_of(record.token_id),
+    )
 
 
 @waits_for("change", CONTROLLER, "the controller to make a token")
@@ -95,17 +105,3 @@ def _renewer(row: CreatableRenewers) -> str:
 def _check_type(kind: str) -> None:
     if kind != USER:
         raise KafkaError(ErrorCode.INVALID_PRINCIPAL_TYPE, f"type {kind!r}: expected {USER}")
-
-
-def _response(
-    record: DelegationTokenRecord, owner: Principal, token_hmac: bytes
-) -> CreateDelegationTokenResponse:
-    return CreateDelegationTokenResponse(
-        principal_type=owner.type,
-        principal_name=owner.name,
-        issue_timestamp_ms=record.issue_timestamp,
-        expiry_timestamp_ms=record.expiration_timestamp,
-        max_timestamp_ms=record.max_timestamp,
-        token_id=record.token_id,
-        hmac=token_hmac,
-    )

@@ -87,6 +87,8 @@ async def test_only_a_client_with_an_identity_of_its_own_gets_a_token(
 
     assert (by_nobody.error_code, by_token.error_code) == (NOT_ALLOWED, NOT_ALLOWED)
     assert (by_token.token_id, by_token.hmac, by_token.max_timestamp_ms) == ("", b"", -1)
+    # Kafka tells the principals beside an error, too.
+    assert (by_token.principal_name, by_token.token_requester_principal_name) == ("ann", "ann")
     assert len(rows) == 1
 
 
@@ -104,7 +106,7 @@ async def test_a_broker_without_a_key_has_no_tokens(
 @pytest.mark.parametrize(
     ("kind", "name"), [("Group", "eve"), (None, "eve"), ("", "eve"), ("Broker", "in-process")]
 )
-async def test_an_owner_or_renewer_who_is_no_user_is_refused(
+async def test_an_owner_or_renewer_of_another_type_than_user_is_refused(
     autojump_clock: MockClock, kind: str | None, name: str
 ) -> None:
     owned = CreateDelegationTokenRequest(kind, name, [], -1)
