@@ -48,8 +48,8 @@ class Attempts:
             self._keys.popitem(last=False)
 
     def _left(self, key: str, now: float) -> float:
-        left, at = self._keys.get(key, (self.burst, now))
-        return min(left + (now - at) / _REFILL_S, self.burst)
+        attempts, at = self._keys.get(key, (self.burst, now))
+        return min(attempts + (now - at) / _REFILL_S, self.burst)
 
 
 class FailedLogins:

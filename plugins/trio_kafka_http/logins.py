@@ -85,13 +85,13 @@ class Logins:
             if self._in_flight.full:
                 raise RefusedError(503, "too many logins at once", ((b"retry-after", b"1"),))
             self._failed.take(address, name)
-            known = self.accounts.find(name)
-            if not await self._is_right(name, user, password, known):
-                await self._fail(address, known, began)
+            user_account = self.accounts.find(name)
+            if not await self._is_right(name, user, password, user_account):
+                await self._fail(address, user_account, began)
                 return None
-            assert known is not None  # noqa: S101 - narrows
+            assert user_account is not None  # noqa: S101 - narrows
             self._failed.take(address, name, -1)
-            account = known
+            account = user_account
         self._remember(user, password, account)
         self._counter("http_logins", result="succeeded").value += 1
         principal = str(account.principal)
@@ -114,23 +114,23 @@ class Logins:
             raise RefusedError(429, f"too many failed logins: try again in {wait_s} s", again)
 
     async def _is_right(
-        self, name: str, user: bytes, password: bytes, known: Account | None
+        self, name: str, user: bytes, password: bytes, user_account: Account | None
     ) -> bool:
         """Check a password in a thread."""
         mechanism, credential = self.accounts.stand_in(name)
-        if known is not None and known.mechanism and known.credential:
-            mechanism, credential = known.mechanism, known.credential
+        if user_account is not None and user_account.mechanism and user_account.credential:
+            mechanism, credential = user_account.mechanism, user_account.credential
         text = password[:_LONGEST].decode(errors="replace")
         with self._in_flight:
             async with self._turn:
                 is_right = await self._run_in_thread(fits, mechanism, text, credential)
         is_whole = len(password) <= _LONGEST and name.encode() == user
-        return is_right and is_whole and known is not None and text.encode() == password
+        return is_right and is_whole and user_account is not None and text.encode() == password
 
-    async def _fail(self, address: str, known: Account | None, began: float) -> None:
+    async def _fail(self, address: str, user_account: Account | None, began: float) -> None:
         """Log and count a failure, and wait. A name that is no user's may be a password."""
         self._counter("http_logins", result="failed").value += 1
-        user = known.principal.name if known is not None else "unknown"
+        user = user_account.principal.name if user_account is not None else "unknown"
         self._logger.warning("login failed", peer=address, user=user)
         await trio.sleep_until(began + self._delay_s())
 
