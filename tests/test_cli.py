@@ -60,6 +60,20 @@ def test_each_command_has_its_own_help_text(command, capsys):
     assert text.split("\n\n")[1][0].isupper()  # what it does
 
 
+def test_process_of_a_command_ends_without_collecting_what_it_has_imported(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["trio-kafka", "version"])
+    before = gc.get_freeze_count()
+
+    try:
+        main(["version"])
+        within = gc.get_freeze_count()
+        main()
+        assert gc.get_freeze_count() > within == before
+    finally:
+        gc.unfreeze()
+    assert capsys.readouterr().out
+
+
 def test_garbage_collector_runs_rarely_in_a_command_and_is_restored_afterwards(monkeypatch):
     seen = []
     monkeypatch.setattr(version, "version", lambda json: seen.append(gc.get_threshold()) or 0)

@@ -17,7 +17,7 @@ from trio_kafka.introspect.log_tail import LogTail
 from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.plugin_host.pages import AdminPage
-from trio_kafka.security.principal import Principal
+from trio_kafka_admin.account import Viewer, viewer_of
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.compressed_body import CompressedBody, compress
 from trio_kafka_admin.downloads import DOWNLOADS
@@ -29,6 +29,7 @@ from trio_kafka_admin.own_nodes import REQUESTS
 from trio_kafka_admin.page import Data, Place
 from trio_kafka_admin.page_registry import PageRegistry
 from trio_kafka_admin.query import Query
+from trio_kafka_admin.readers import Readers
 from trio_kafka_admin.renderings import Renderings
 from trio_kafka_admin.responses import (
     GUARDS,
@@ -80,8 +81,7 @@ class AdminApp:
         """log_tail: the last events of the log, for its page; None: none are kept."""
         self._settings = context.settings
         self._context = context
-        self._log_tail = log_tail
-        self._readers: dict[Principal, BrokerReader] = {}
+        self._readers = Readers(partial(BrokerReader, context, log_tail=log_tail))
         self._registry = PageRegistry(context.pages, context.world.run_in_thread, context.name)
         self._static = static
         self._recording = trio.Lock()
@@ -132,13 +132,18 @@ class AdminApp:
 
     async def _send_shared(self, entry: AdminPage, form: Form, scope: Scope, send: Send) -> None:
         """Send the rendering of a page that all its viewers share."""
-        reader, place, query = self._reader(scope), self._place(scope), scope["query_string"]
+        reader, place, query = (
+            self._readers.of(principal_of(scope)),
+            self._place(scope),
+            scope["query_string"],
+        )
         if form == "json":
             render = partial(self._render_data, entry, reader, query)
         else:
-            render = partial(self._render_page, entry, reader, query, place)
+            render = partial(self._render_page, entry, reader, query, place, viewer_of(scope))
         # A reload replaces pages, and the links on all of them.
-        key = (self._context.pages.generation, reader, form, place, entry.name, query)
+        page = (form, place, entry.name, query, viewer_of(scope))
+        key = (self._context.pages.generation, reader, page)
         await send_body(scope, send, await self._renderings.get(key, render), form)
 
     async def _send_download(self, download: Download, scope: Scope, send: Send) -> None:
@@ -149,7 +154,7 @@ class AdminApp:
         if is_head(scope):
             await send_download(scope, send, download, None)
             return
-        reader, query = self._reader(scope), scope["query_string"]
+        reader, query = self._readers.of(principal_of(scope)), scope["query_string"]
         source = Source(
             reader=reader,
             query=Query(query),
@@ -161,19 +166,6 @@ class AdminApp:
         make = partial(download.make, source)
         body = await self._renderings.get(key, make, is_kept=False)
         await send_download(scope, send, download, body)
-
-    def _reader(self, scope: Scope) -> BrokerReader:
-        """Return the reader of the request's principal; the HTTP plane knows two at most.
-
-        The authorizer is asked for each viewer, also for one that gets a shared rendering.
-        """
-        principal = principal_of(scope)
-        reader = self._readers.get(principal)
-        if reader is None or not reader.is_current:
-            reader = self._readers[principal] = BrokerReader(
-                self._context, principal, log_tail=self._log_tail
-            )
-        return reader
 
     async def _first(self) -> str:
         """Return the name of the page at the root."""
@@ -209,7 +201,12 @@ class AdminApp:
         return data, 0.0
 
     async def _render_page(
-        self, entry: AdminPage, reader: BrokerReader, query: bytes, place: Place
+        self,
+        entry: AdminPage,
+        reader: BrokerReader,
+        query: bytes,
+        place: Place,
+        viewer: Viewer,
     ) -> CompressedBody:
         """Render a page as HTML."""
         parsed = Query(query)
@@ -223,6 +220,7 @@ class AdminApp:
             refresh_ms=0 if ago_s else self._settings.refresh_ms,
             run=self._run(),
             broker=f"broker {self._context.parts.node_id}",
+            viewer=viewer,
             controls=self._controls(entry, reader, parsed, place, ago_s=ago_s),
         )
         page = chain([begun], pieces, [foot()])

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
+from trio_kafka_admin.account import Viewer, account
 from trio_kafka_admin.markup import NOTHING, Html, begin, join, tag, text
 from trio_kafka_admin.page import Page, Place
 
 _VIEWPORT: Final = "width=device-width, initial-scale=1"
 _GROUPS: Final = ((40, "Traffic"), (50, "Inside"), (100, "Broker"))
 _LAST_GROUP: Final = "More"
+_NOBODY: Final = Viewer()
 STYLES: Final = ("app.css", "cards.css", "landing.css")
 SCRIPTS: Final = ("idiomorph.js", "app.js")
 
@@ -28,18 +30,25 @@ def head(
     run: str,
     controls: Html,
     broker: str = "",
+    viewer: Viewer = _NOBODY,
 ) -> Html:
     """Return the HTML above the content. refresh_ms: refresh interval of that content.
 
     run: id of this run of the broker, by which an open page notices a restart; empty: unknown.
-    broker: name of the broker, shown beside the title.
+    broker: name of the broker, shown beside the title. viewer: shown with a logout.
     """
     data = place.address(f"api/{page.name}") + (f"?{query}" if query else "")
     return join(
         [
             _top(f"{page.title} - {broker}" if broker else page.title, place),
             tag("a", text("skip to the content"), href="#content", class_="skip"),
-            tag("header", _brand(broker, place), *_navigation(page, pages, place), _tools(data)),
+            tag(
+                "header",
+                _brand(broker, place),
+                *_navigation(page, pages, place),
+                _tools(data),
+                account(viewer),
+            ),
             begin("main", id="content", tabindex=-1),
             tag("h1", text(page.title)),
             tag("p", text(page.about), class_="about"),

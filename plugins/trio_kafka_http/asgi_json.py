@@ -25,6 +25,11 @@ def principal_of(scope: Scope) -> Principal:
     return principal
 
 
+def has_session(scope: Scope) -> bool:
+    """Return whether a person has logged in at the HTTP plane and can log out there."""
+    return bool(scope.get("extensions", {}).get("trio_kafka", {}).get("has_session"))
+
+
 class HttpError(Exception):
     """Request refused: the HTTP status and the message of its response."""
 

@@ -1,7 +1,7 @@
-"""The token in an Authorization header: Bearer, or Basic, which browsers support.
+"""Credentials in an Authorization header: Bearer, or Basic, which browsers support.
 
 A browser repeats Basic credentials by itself, also for requests of hostile pages (CSRF).
-`host_check` rejects those by their Origin, except plain GETs, whose responses the page cannot read.
+`admission` rejects those by their Origin, except plain GETs, whose responses the page cannot read.
 So no GET may change anything.
 Source: RFC 6750 §2.1, RFC 7617 §2.
 """
@@ -16,20 +16,26 @@ CHALLENGES: Final = (
 
 
 def token_of(authorization: bytes) -> bytes | None:
-    """Return the token of a header, ignoring the user name; None if there is none.
+    """Return the token of a header, ignoring the user name; None if there is none."""
+    scheme, _, credentials = authorization.partition(b" ")
+    if scheme.lower() == b"bearer":
+        return credentials.strip()
+    pair = basic_of(authorization)
+    return None if pair is None else pair[1]
 
-    A token may contain colons, a name may not. Bytes are not decoded: in UTF-8 a colon is never
+
+def basic_of(authorization: bytes) -> tuple[bytes, bytes] | None:
+    """Return user and password of a Basic header; None if there are none.
+
+    A password may contain colons, a name may not. Bytes are not decoded: in UTF-8 a colon is never
     part of another character.
     """
     scheme, _, credentials = authorization.partition(b" ")
-    match scheme.lower():
-        case b"bearer":
-            return credentials.strip()
-        case b"basic":
-            try:
-                pair = b64decode(credentials.strip(), validate=True)
-            except ValueError:
-                return None
-            _, colon, password = pair.partition(b":")
-            return password if colon else None
-    return None
+    if scheme.lower() != b"basic":
+        return None
+    try:
+        pair = b64decode(credentials.strip(), validate=True)
+    except ValueError:
+        return None
+    user, colon, password = pair.partition(b":")
+    return (user, password) if colon else None

@@ -1,10 +1,10 @@
-"""Checks of requests before an app, and handling of an app's failures.
+"""Handling of requests before an app, and of an app's failures.
 
 An ASGI app itself, without sockets and hypercorn: the simulated world calls it directly. Apps are
-mounted by path; `/healthz` and `/readyz` are its own. `/` leads on to the admin UI, or lists paths.
+mounted by path; `/healthz`, `/readyz`, `/login` and `/logout` are its own. `/` leads on to the
+admin UI, or lists paths. `admission` and `access` decide about a request.
 """
 
-import hmac
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,21 +15,24 @@ import trio
 
 from trio_kafka.introspect.log import Logger
 from trio_kafka.plugin_host.mounts import Mount, Mounts
-from trio_kafka.security.principal import NOBODY, parse_principal
-from trio_kafka_http.credentials import CHALLENGES, token_of
-from trio_kafka_http.host_check import Names, same_origin
+from trio_kafka.security.operations import Operation
+from trio_kafka_http.access import Access, Visitor
+from trio_kafka_http.admission import READ, RefusedError, check_request, is_navigation
+from trio_kafka_http.cookies import without_session
+from trio_kafka_http.host_check import Names
+from trio_kafka_http.login_app import PATHS, answer_login
+from trio_kafka_http.login_page import PAGE_HEADERS, login_address, refusal_page, safe_next
 from trio_kafka_http.plane_statistics import PlaneStatistics
 from trio_kafka_http.request_cycle import (
     LINGER_S,
+    BodyTooLargeError,
     ClientGoneError,
-    Headers,
     Message,
     Peer,
     Receive,
     RequestCycle,
     Send,
 )
-from trio_kafka_http.request_framing import framing_error
 from trio_kafka_http.settings import HttpSettings, endpoints_of
 
 EXTENSION: Final = "trio_kafka"
@@ -37,22 +40,7 @@ _LONGEST_PATH: Final = 2048
 _OWN: Final = frozenset({"/healthz", "/readyz"})
 _ROOT: Final = "/"
 _UI: Final = "admin"  # the plugin to which `/` leads
-_READ: Final = frozenset({"GET", "HEAD"})
-_NEEDED: Final = "a token is needed: Authorization: Bearer, or Basic with the token as password"
 _ALLOW: Final = ((b"allow", b"GET, HEAD"),)
-
-
-class RefusedError(Exception):
-    """A request that is rejected before any app. closes: the connection too is closed."""
-
-    def __init__(
-        self, status: int, message: str, headers: Headers = (), *, closes: bool = False
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-        self.headers = headers
-        self.closes = closes
 
 
 class Dispatcher:
@@ -60,6 +48,7 @@ class Dispatcher:
 
     unready: returns why the broker is not ready, or an empty text.
     failure: returns why the broker stops by itself, or an empty text.
+    access: to all but its own paths.
     deadline_s: limit of a request, from its head to the end of its response.
     """
 
@@ -67,6 +56,7 @@ class Dispatcher:
         self,
         *,
         settings: HttpSettings,
+        access: Access,
         deadline_s: float,
         mounts: Mounts,
         unready: Callable[[], Sequence[str]],
@@ -79,8 +69,7 @@ class Dispatcher:
         self._names = Names(frozenset(map(str.lower, {*bound, *settings.hosts})) - {""})
         self._settings = settings
         self._deadline_s = deadline_s
-        self._token = (settings.token or "").encode()
-        self._principal = parse_principal(settings.principal)
+        self._access = access
         self._mounts = mounts
         self._unready = unready
         self._failure = failure
@@ -117,56 +106,77 @@ class Dispatcher:
     ) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         try:
-            self._admit(scope, headers, peer)
-            if scope["path"] in _OWN:
-                await self._answer_health(scope["path"], scope["method"], cycle)
+            check_request(
+                scope,
+                headers,
+                local=peer.local,
+                names=self._names,
+                most=self._settings.max_header_bytes,
+            )
+            path = scope["path"]
+            if path in _OWN:
+                await self._answer_health(path, scope["method"], cycle)
                 return
             if peer.probes_only:
                 peer.refuse()
                 raise RefusedError(503, "too many connections")
-            path = scope["path"]
-            if path == _ROOT:
-                self._authorize(headers)
-                await self._answer_root(scope["method"], cycle)
+            if path in PATHS:
+                await answer_login(scope, headers, cycle, self._access)
                 return
             mount = self._mounts.find(path) if len(path) <= _LONGEST_PATH else None
-            if mount is None or not mount.checks_tokens:
-                self._authorize(headers)
+            visitor = await self._authorize(scope, headers, mount)
+            if path == _ROOT:
+                await self._answer_root(scope["method"], cycle)
+                return
             mount = self._check(path, headers, mount)
         except RefusedError as refused:
-            await cycle.refuse(
-                refused.status, refused.message, refused.headers, closes=refused.closes
-            )
+            await self._refuse(refused, scope, headers, cycle)
+        except BodyTooLargeError:
+            pass  # answered by `serve`
         except ClientGoneError:
             pass
         else:
-            await self._run(
-                mount, self._scope_of(scope, mount, cycle=cycle, peer=peer, limit=limit), cycle
+            app_scope = self._scope_of(scope, mount, visitor, cycle=cycle, peer=peer, limit=limit)
+            await self._run(mount, app_scope, cycle)
+
+    async def _authorize(
+        self, scope: Message, headers: Mapping[bytes, bytes], mount: Mount | None
+    ) -> Visitor:
+        """Return the visitor of a request that is allowed. Raises RefusedError."""
+        if mount is not None and mount.checks_tokens:
+            return Visitor()
+        visitor = await self._access.identify(scope, headers)
+        needed = None
+        if mount is not None:
+            needed = mount.look if scope["method"] in READ else mount.change
+        elif scope["path"] == _ROOT:
+            needed = Operation.DESCRIBE  # it lists what is mounted
+        self._access.check(visitor, scope, headers, needed)
+        return visitor
+
+    async def _refuse(
+        self,
+        refused: RefusedError,
+        scope: Message,
+        headers: Mapping[bytes, bytes],
+        cycle: RequestCycle,
+    ) -> None:
+        """Answer a rejected request; a person gets the login, or a page."""
+        address = scope["raw_path"] + (
+            b"?" + scope["query_string"] if scope["query_string"] else b""
+        )
+        next_path = safe_next(address.decode("latin1"))
+        is_for_person = refused.status in (401, 403) and is_navigation(scope, headers)
+        if is_for_person and refused.status == 401 and b"authorization" not in headers:
+            location = login_address(next_path).encode()
+            await cycle.answer(303, {"message": refused.message}, ((b"location", location),))
+        elif is_for_person and refused.status == 403:
+            page = refusal_page(refused.message, next_path)
+            await cycle.answer_page(403, page, (*PAGE_HEADERS, *refused.headers))
+        else:
+            await cycle.refuse(
+                refused.status, refused.message, refused.headers, closes=refused.closes
             )
-
-    def _admit(self, scope: Message, headers: Mapping[bytes, bytes], peer: Peer) -> None:
-        """Check that the request may be served. Raises RefusedError."""
-        if scope["http_version"] not in ("1.0", "1.1"):
-            raise RefusedError(505, "only HTTP/1.1 is supported")
-        if error := framing_error(scope["http_version"], headers):
-            raise RefusedError(400, error, closes=True)
-        # hypercorn bounds incomplete heads; a complete one may exceed that by the last receive.
-        most = self._settings.max_header_bytes
-        if _size_of_head(scope) > most:
-            raise RefusedError(431, f"the head is larger than {most} bytes: max.header.bytes")
-        host = headers.get(b"host", b"").decode("latin1")
-        if not self._names.accepts(host, peer.local):
-            raise RefusedError(421, "not a name of this server: add it to plugin.http.hosts")
-        origin = headers.get(b"origin")
-        if origin is not None and not same_origin(origin.decode("latin1"), host):
-            raise RefusedError(403, "requests from pages of other origins are not allowed")
-
-    def _authorize(self, headers: Mapping[bytes, bytes]) -> None:
-        if not self._token:
-            return
-        token = token_of(headers.get(b"authorization", b""))
-        if token is None or not hmac.compare_digest(token, self._token):
-            raise RefusedError(401, _NEEDED, CHALLENGES)
 
     def _check(self, path: str, headers: Mapping[bytes, bytes], mount: Mount | None) -> Mount:
         if len(path) > _LONGEST_PATH:
@@ -182,7 +192,7 @@ class Dispatcher:
 
     async def _answer_health(self, path: str, method: str, cycle: RequestCycle) -> None:
         """Answer health checks: `/healthz`: the process is alive; `/readyz`: it serves clients."""
-        if method not in _READ:
+        if method not in READ:
             raise RefusedError(405, "only GET and HEAD", _ALLOW)
         if path == "/healthz":
             await cycle.answer(200, {"status": "alive"})
@@ -193,7 +203,7 @@ class Dispatcher:
 
     async def _answer_root(self, method: str, cycle: RequestCycle) -> None:
         """Redirect to the admin UI, if it is mounted; otherwise list the mount paths."""
-        if method not in _READ:
+        if method not in READ:
             raise RefusedError(405, "only GET and HEAD", _ALLOW)
         mounts = list(self._mounts)
         index = {"paths": sorted([*_OWN, *(mount.path for mount in mounts)])}
@@ -207,12 +217,13 @@ class Dispatcher:
         self,
         scope: Message,
         mount: Mount,
+        visitor: Visitor,
         *,
         cycle: RequestCycle,
         peer: Peer,
         limit: trio.CancelScope,
     ) -> Message:
-        """Return the app's scope: mounted, without the token, with the plane's extension."""
+        """Return the app's scope: mounted, without credentials, with the plane's extension."""
 
         def unlimited() -> None:
             limit.deadline = inf
@@ -224,15 +235,15 @@ class Dispatcher:
             cycle.leave()
             limit.cancel()
 
-        headers = scope["headers"]
-        has_token = bool(self._token) and not mount.checks_tokens
-        if has_token:
+        headers = without_session(scope)
+        if visitor.is_known:
             headers = [header for header in headers if header[0] != b"authorization"]
         extension = {
             "request_id": cycle.request_id,
             "unlimited": unlimited,
-            "authorized": has_token,
-            "principal": self._principal if has_token else NOBODY,
+            "authorized": visitor.is_known,
+            "principal": visitor.principal,
+            "has_session": bool(visitor.session),
         }
         return {
             **scope,
@@ -300,13 +311,6 @@ class Dispatcher:
                     await cycle.refuse(500, "the app failed; see the broker's log")
             except ClientGoneError:
                 pass
-
-
-def _size_of_head(scope: Message) -> int:
-    """Return the bytes of a request's head as HTTP/1.1 on the wire, with single spaces."""
-    path = len(scope["raw_path"]) + len(scope["query_string"])
-    line = len(scope["method"]) + path + len(" ? HTTP/1.1\r\n")
-    return line + sum(len(name) + len(value) + len(": \r\n") for name, value in scope["headers"])
 
 
 async def _refuse_websocket(send: Send) -> None:

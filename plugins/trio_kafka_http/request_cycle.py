@@ -141,6 +141,14 @@ class RequestCycle:
 
         closes: close the connection after it. Always true of a connection for probes.
         """
+        body = dump_json(document).encode() + b"\n"
+        json = ((b"content-type", b"application/json"), *headers)
+        await self.answer_page(status, body, json, closes=closes)
+
+    async def answer_page(
+        self, status: int, body: bytes, headers: Headers, *, closes: bool = False
+    ) -> None:
+        """Send a complete response, as `answer`. headers: with the type of the body."""
         if closes or self._peer.probes_only:
             headers = (*headers, (b"connection", b"close"))
             # hypercorn cuts a closing response off if it reads further bytes while that is sent.
@@ -149,9 +157,7 @@ class RequestCycle:
             await trio.lowlevel.checkpoint()
         if self.begun or self.gone:
             return
-        body = dump_json(document).encode() + b"\n"
         all_headers = [
-            (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
             (b"cache-control", b"no-store"),
             *headers,

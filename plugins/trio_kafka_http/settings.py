@@ -8,6 +8,7 @@ from trio_kafka.config.endpoints import parse_endpoint
 from trio_kafka.config.setting import (
     ConfigError,
     Outside,
+    boolean,
     int32,
     int64,
     password,
@@ -98,6 +99,16 @@ class HttpSettings:
         "Principal of requests that carry the token, as type:name.",
         check=parse_principal,
     )
+    anonymous_changes: bool = boolean(
+        False, "Let requests of this machine change something without credentials."
+    )
+    session_idle_ms: int = int32(
+        1_800_000, "Time after which an unused session of a login ends.", low=1000
+    )
+    session_max_ms: int = int32(43_200_000, "Time after which every session ends.", low=1000)
+    max_sessions: int = int32(
+        1000, "Most sessions; the one unused longest ends for another.", low=1
+    )
     hosts: tuple[str, ...] = string_list((), "Host names accepted besides those of `listeners`.")
     max_body_bytes: int = int64(16 * _MEBIBYTE, "Largest body of a request.", low=0)
     max_header_bytes: int = int32(
@@ -115,9 +126,9 @@ class HttpSettings:
 
 
 def check_exposure(settings: HttpSettings) -> None:
-    """Raise ConfigError if other machines could connect without a token."""
-    for endpoint in endpoints_of(settings.listeners):
-        if not settings.token and not is_loopback(endpoint.host):
-            shown = endpoint.host or "every address"
-            reason = f"must be set: {shown} is reached from other machines"
-            raise ConfigError("plugin.http.token", reason)
+    """Raise ConfigError if other machines could connect without a token, and without TLS."""
+    for listener in listeners_of(settings.listeners):
+        host = listener.endpoint.host
+        if not settings.token and not listener.is_secured and not is_loopback(host):
+            reason = f"must be set: {host or 'every address'} is reached from other machines"
+            raise ConfigError("plugin.http.token", f"{reason} without TLS; or use https://")

@@ -175,8 +175,9 @@ the authorizer:
 - Any other name: the broker does not start.
 
 The principal is that of the connection, `User:ANONYMOUS` without authentication. A request over
-HTTP has the principal `plugin.http.principal` if it carries the token of the HTTP plane, and
-`User:ANONYMOUS` otherwise. A request that a plugin sends for a client has that client's principal.
+HTTP has the principal of its user, `plugin.http.principal` if it carries the token of the HTTP
+plane, and `User:ANONYMOUS` otherwise; see [Permissions over HTTP](http-permissions.md). A request
+that a plugin sends for a client has that client's principal.
 
 Requests from within come from the host `in-process`. The broker itself has the principal
 `Broker:in-process` there, which may do everything and which no client can have. A plugin's own

@@ -1,12 +1,17 @@
 """Apache Kafka 4.4 answers the same requests for directories and deletions in the same way."""
 
+import os
+import time
 from pathlib import Path
+from typing import Final
 
 import pytest
 import trio
+from trio.testing import MockClock
 
-from tests.apis.kit import batch
+from tests.apis.kit import NOW_MS, batch
 from tests.benchmarks.brokers import apache_kafka_command
+from tests.installed import APACHE_KAFKA, need_or_skip
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
@@ -32,12 +37,15 @@ from trio_kafka.protocol.messages.k35_describe_log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsRequest,
 )
-from trio_kafka.testing.processes import BrokerProcess, broker_process
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.processes import Address, broker_process
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
+from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+RECORD: Final = Path(__file__).parent / "data" / "kafka-4.4-log-dirs.txt"
 
 LONG = "x" * 230  # too long for the directory of a future replica
 Codes = list[tuple[str, int, int]]
@@ -79,63 +87,75 @@ async def places(client: ScriptedClient, topic: str) -> dict[str, list[tuple[int
     }
 
 
-async def converse(broker: BrokerProcess, one: str, two: str) -> list[object]:
+async def converse(client: ScriptedClient, now_ms: int, one: str, two: str) -> list[object]:
     """Return the answers of a broker with these two directories."""
     heard: list[object] = []
-    async with connected(RealWorld(SkippingClock()), Endpoint(*broker.address)) as client:
-        policies = {"t": "delete", "both": "compact,delete", "kept": "compact", LONG: "delete"}
-        topics = [
-            CreatableTopic(name, 1, 1, configs=[CreatableTopicConfig("cleanup.policy", policy)])
-            for name, policy in policies.items()
-        ]
-        answer = await client.ask(CreateTopicsRequest(topics, timeout_ms=30_000), 7)
-        assert all(row.error_code == 0 for row in answer.topics)
-        await trio.sleep(2)  # Apache Kafka needs a moment until it leads them
-        now = int(RealWorld(SkippingClock()).clock.wall() * 1000)
-        data = [PartitionProduceData(0, batch(b"a", b"b", b"c", timestamp=now))]
-        produce = ProduceRequest(
-            acks=-1, timeout_ms=5000, topic_data=[TopicProduceData("t", partition_data=data)]
-        )
-        written = await client.ask(produce, 12)
-        assert written.responses[0].partition_responses[0].error_code == 0
+    policies = {"t": "delete", "both": "compact,delete", "kept": "compact", LONG: "delete"}
+    topics = [
+        CreatableTopic(name, 1, 1, configs=[CreatableTopicConfig("cleanup.policy", policy)])
+        for name, policy in policies.items()
+    ]
+    answer = await client.ask(CreateTopicsRequest(topics, timeout_ms=30_000), 7)
+    assert all(row.error_code == 0 for row in answer.topics)
+    await trio.sleep(2)  # Apache Kafka needs a moment until it leads them
+    data = [PartitionProduceData(0, batch(b"a", b"b", b"c", timestamp=now_ms))]
+    produce = ProduceRequest(
+        acks=-1, timeout_ms=5000, topic_data=[TopicProduceData("t", partition_data=data)]
+    )
+    written = await client.ask(produce, 12)
+    assert written.responses[0].partition_responses[0].error_code == 0
 
-        heard.append(await delete(client, ("t", 0, 2), ("both", 0, 0), ("kept", 0, 0)))
-        heard.append(await delete(client, ("t", 0, 1), ("missing", 0, 0), ("both", 7, 0)))
-        heard.append(await delete(client, ("t", 0, 4)))
-        heard.append(await delete(client, ("t", 0, -2)))
-        heard.append(await delete(client, ("__consumer_offsets", 0, 0)))
-        heard.append(await delete(client, ("t", 0, 3), ("t", 0, -1)))
+    heard.append(await delete(client, ("t", 0, 2), ("both", 0, 0), ("kept", 0, 0)))
+    heard.append(await delete(client, ("t", 0, 1), ("missing", 0, 0), ("both", 7, 0)))
+    heard.append(await delete(client, ("t", 0, 4)))
+    heard.append(await delete(client, ("t", 0, -2)))
+    heard.append(await delete(client, ("__consumer_offsets", 0, 0)))
+    heard.append(await delete(client, ("t", 0, 3), ("t", 0, -1)))
 
-        before = await places(client, "t")
-        heard.append(sorted(before.values()))
-        (here,) = (name for name, rows in before.items() if rows)
-        there = {Path(one).name: two, Path(two).name: one}[here]
-        heard.append(await alter(client, ("t", 0, f"{one}-other"), ("missing", 0, one)))
-        heard.append(await alter(client, ("t", 9, one), (LONG, 0, one)))
-        heard.append(await alter(client, ("t", 0, there)))
-        with trio.fail_after(60):
-            while [one[2] for one in (await places(client, "t"))[Path(there).name]] != [False]:
-                await trio.sleep(0.1)
-        heard.append(sorted((await places(client, "t")).values()))
-        heard.append(await alter(client, ("t", 0, there)))
-        heard.append(await delete(client, ("t", 0, 3)))
+    before = await places(client, "t")
+    heard.append(sorted(before.values()))
+    (here,) = (name for name, rows in before.items() if rows)
+    there = {Path(one).name: two, Path(two).name: one}[here]
+    heard.append(await alter(client, ("t", 0, f"{one}-other"), ("missing", 0, one)))
+    heard.append(await alter(client, ("t", 9, one), (LONG, 0, one)))
+    heard.append(await alter(client, ("t", 0, there)))
+    with trio.fail_after(60):
+        while [one[2] for one in (await places(client, "t"))[Path(there).name]] != [False]:
+            await trio.sleep(0.1)
+    heard.append(sorted((await places(client, "t")).values()))
+    heard.append(await alter(client, ("t", 0, there)))
+    heard.append(await delete(client, ("t", 0, 3)))
     return heard
 
 
-async def test_log_dir_and_deletion_requests_get_the_same_errors_as_from_apache_kafka(
-    tmp_path: Path,
-) -> None:
-    heard: list[list[object]] = []
-    for name in ("ours", "theirs"):
-        one, two = str(tmp_path / name / "one"), str(tmp_path / name / "two")
-        command = {"command": apache_kafka_command} if name == "theirs" else {}
-        process = broker_process(tmp_path / name, f"log.dirs={one},{two}", **command)
-        broker = await trio.to_thread.run_sync(process.__enter__)
-        try:
-            heard.append(await converse(broker, one, two))
-        finally:
-            with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(process.__exit__, None, None, None)
+def recorded() -> list[str]:
+    return RECORD.read_text().splitlines()
 
-    ours, theirs = heard
-    assert ours == theirs
+
+async def test_log_dir_and_deletion_requests_get_the_same_errors_as_from_apache_kafka(
+    autojump_clock: MockClock,
+) -> None:
+    settings = {"log.dirs": "/one,/two"}
+    async with served_broker(simulated_world(), settings) as served, served.connect() as client:
+        heard = await converse(client, NOW_MS, "/one", "/two")
+
+    assert [repr(answer) for answer in heard] == recorded()
+
+
+async def ask_apache_kafka(address: Address, one: str, two: str) -> list[object]:
+    async with connected(RealWorld(SkippingClock()), Endpoint(*address)) as client:
+        return await converse(client, int(time.time() * 1000), one, two)
+
+
+@pytest.mark.long
+def test_recorded_answers_equal_those_of_a_running_apache_kafka(tmp_path: Path) -> None:
+    """With TRIO_KAFKA_RECORD set, record them."""
+    need_or_skip(*APACHE_KAFKA)
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    with broker_process(tmp_path, f"log.dirs={one},{two}", command=apache_kafka_command) as kafka:
+        heard = trio.run(ask_apache_kafka, kafka.address, one, two)
+
+    lines = [repr(answer) for answer in heard]
+    if os.environ.get("TRIO_KAFKA_RECORD"):
+        RECORD.write_text("".join(f"{line}\n" for line in lines))
+    assert lines == recorded()

@@ -30,7 +30,7 @@ AIM_S: Final = 0.05
 LIMIT_S: Final = 0.2
 DELETE_GROUPS: Final = 42
 _ANSWER_S: Final = 30.0
-_GROUPS: Final = 6
+_GROUPS: Final = 3
 _SETTINGS: Final = ("auto.create.topics.enable=false", "group.initial.rebalance.delay.ms=0")
 
 

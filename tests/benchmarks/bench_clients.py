@@ -70,7 +70,7 @@ class Contestant:
 BOUNDS: Final[Mapping[tuple[str, bool], Mapping[str, float]]] = {
     ("produce", False): {"aiokafka": 0.6, "kafka-python": 1.5},
     ("produce", True): {"aiokafka": 1.2, "kafka-python": 1.5},
-    ("many", False): {"aiokafka": 5.0, "kafka-python": 5.0},
+    ("many", False): {"aiokafka": 1.5, "kafka-python": 3.0},
     ("read", False): {"aiokafka": 0.5, "kafka-python": 1.5},
     ("read", True): {"aiokafka": 1.2, "kafka-python": 1.5},
     ("columns", False): {"aiokafka": 1.5, "kafka-python": 1.5},

@@ -18,15 +18,21 @@ class Shell:
         kafka: Kafka,
         capture: pytest.CaptureFixture[bytes],
         monkeypatch: pytest.MonkeyPatch,
+        address: str | None = None,
     ) -> None:
         self.kafka = kafka
+        self.address = address
         self._capture = capture
         self._monkeypatch = monkeypatch
 
     @property
     def bootstrap(self) -> str:
         """Address that the commands ask."""
-        return self.kafka.bootstrap
+        return self.kafka.bootstrap if self.address is None else self.address
+
+    def at(self, address: str) -> "Shell":
+        """Return a shell whose commands ask another address."""
+        return Shell(self.kafka, self._capture, self._monkeypatch, address)
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Standard output of a command that succeeds."""

@@ -34,7 +34,16 @@ PEERS: list[tuple[peers.Behave | None, str]] = [
 ]
 REFUSED = "127.0.0.1:1"
 OWN_MACHINE = {
-    *("start", "format", "version", "completion", "decode", "plugin new", "plugin check"),
+    *(
+        "start",
+        "format",
+        "version",
+        "completion",
+        "decode",
+        "cert dev",
+        "plugin new",
+        "plugin check",
+    ),
     *("log dump", "log verify", "log stats", "config explain", "config lint"),
 }
 OPEN = {"cluster describe", "cluster features", "cluster health", "txn list"}
@@ -55,7 +64,10 @@ def words(tmp_path: Path) -> Words:
     plan, file = tmp_path / "plan.json", tmp_path / "file.properties"
     plan.write_text(json.dumps({"partitions": [row]}))
     file.touch()
+    password = tmp_path / "password"
+    password.write_text("a password\n")
     names = {"TOPIC": "orders", "GROUP": "billing", "PLAN": str(plan), "FILE": str(file)}
+    names["PASSWORD"] = str(password)
     return lambda verb: [names.get(word, word) for word in verb.words.split()]
 
 
@@ -66,18 +78,6 @@ def fill(shell: Shell) -> None:
         shell.kafka.produce("orders", b"one")
     if b"orders" not in shell.result("group", "lag", "billing")[1]:
         shell.run("consume", "orders", "--group", "billing")
-
-
-class At(Shell):
-    """A shell for another address than the broker's."""
-
-    def __init__(self, shell: Shell, address: str) -> None:
-        super().__init__(shell.kafka, shell._capture, shell._monkeypatch)
-        self.address = address
-
-    @property
-    def bootstrap(self) -> str:
-        return self.address
 
 
 def test_table_has_every_verb_about_a_cluster() -> None:
@@ -115,23 +115,23 @@ def test_peer_that_is_no_broker_is_named_in_one_line(
     for behave, reason in PEERS:
         verbs = [verb for verb, peer in pairs if peer == (behave, reason)]
         if behave is None:
-            check_refusals(At(shell, REFUSED), verbs, words, reason)
+            check_refusals(shell.at(REFUSED), verbs, words, reason)
             continue
         with peers.serving(behave) as address:
-            check_refusals(At(shell, address), verbs, words, reason)
+            check_refusals(shell.at(address), verbs, words, reason)
 
 
-def check_refusals(shell: At, verbs: list[Verb], words: Words, reason: str) -> None:
+def check_refusals(shell: Shell, verbs: list[Verb], words: Words, reason: str) -> None:
     for verb in verbs:
         status, output, errors = shell.result(
             *words(verb), "--timeout", "0.3" if reason == "" else "5", stdin=verb.stdin
         )
-        about = (verb.words, shell.address, errors)
+        about = (verb.words, shell.bootstrap, errors)
         assert status == (2 if verb.words.startswith("config diff") else 1), about
         assert output == b"", about
         (line,) = errors.splitlines()
         assert line.startswith("trio-kafka: "), about
-        assert shell.address in line, about
+        assert shell.bootstrap in line, about
         assert reason in line, about
 
 
@@ -143,7 +143,7 @@ def test_connection_that_is_cut_in_an_answer_leaves_nothing_said_to_be_done(
             fill(shell)
             relay = peers.Relay(shell.kafka.bootstrap, answers=answers)
             with peers.serving(relay) as address:
-                at = At(shell, address)
+                at = shell.at(address)
                 status, output, errors = at.result(
                     *words(verb), "--timeout", "0.5", stdin=verb.stdin
                 )
@@ -169,7 +169,7 @@ def test_interrupted_seek_is_not_said_to_be_done(shell: Shell, words: Words) -> 
 
     with peers.serving(peers.Relay(shell.kafka.bootstrap, seen=interrupt)) as address:
         seek = ("group", "seek", "billing", "--to", "earliest")
-        status, output, errors = At(shell, address).result(*seek)
+        status, output, errors = shell.at(address).result(*seek)
 
     (row,) = json.loads(shell.run("group", "lag", "billing", "--json"))["lags"]
     assert (status, output, errors) == (130, b"", "trio-kafka: interrupted\n")
@@ -204,7 +204,7 @@ def test_every_verb_names_the_permission_that_is_missing(shell: Shell, words: Wo
         "super.users": "User:other",
     }
     with running_broker(settings, topics=["orders"]) as kafka:
-        at = At(shell, kafka.bootstrap)
+        at = shell.at(kafka.bootstrap)
         for verb in VERBS:
             status, output, errors = at.result(*words(verb), "--timeout", "2", stdin=verb.stdin)
 

@@ -115,9 +115,9 @@ def test_file_of_a_client_names_the_cluster_and_an_option_another_one(tmp_path):
     assert cluster_of(None, None, [str(path)], [], ["bootstrap.servers=p:1"]) == "p:1"
 
 
-def test_file_that_asks_for_tls_is_refused_before_a_connection(tmp_path):
+def test_file_whose_stores_contradict_each_other_is_refused_before_a_connection(tmp_path):
     path = tmp_path / "a.properties"
-    path.write_text("bootstrap.servers=f:1\nsecurity.protocol=SSL\n")
+    path.write_text("bootstrap.servers=f:1\nsecurity.protocol=SSL\nssl.keystore.password=x\n")
 
-    with pytest.raises(CommandFailedError, match=r"security\.protocol: SSL is not implemented"):
+    with pytest.raises(CommandFailedError, match=r"ssl\.keystore\.location: is missing"):
         cluster_of(None, None, [str(path)], [], [])

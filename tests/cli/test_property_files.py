@@ -69,3 +69,24 @@ def test_line_without_a_value_is_an_error_that_does_not_repeat_it(write: Write) 
 def test_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CommandFailedError, match="No such file"):
         read_java(str(tmp_path / "none"))
+
+
+def test_stores_of_librdkafka_are_those_of_java(tmp_path):
+    ca = tmp_path / "ca.pem"
+    ca.write_text("CA")
+    file = tmp_path / "a.config"
+    file.write_text(
+        f"security.protocol=ssl\nssl.ca.location={ca}\nssl.certificate.pem=C\nssl.key.pem=K\n"
+    )
+
+    assert read_librdkafka(str(file)) == {
+        "security.protocol": "ssl",
+        "ssl.truststore.certificates": "CA",
+        "ssl.truststore.type": "PEM",
+        "ssl.keystore.certificate.chain": "C",
+        "ssl.keystore.key": "K",
+        "ssl.keystore.type": "PEM",
+    }
+    file.write_text(f"ssl.key.location={tmp_path}/none\n")
+    with pytest.raises(CommandFailedError, match="none: No such file"):
+        read_librdkafka(str(file))

@@ -53,8 +53,15 @@ def test_settings_of_a_topic_override_broker_settings():
 @pytest.mark.parametrize(
     ("configs", "text"),
     [
-        ({"retention": "1"}, "retention: is not a topic setting"),
-        ({"log.retention.ms": "1"}, "log.retention.ms: is not a topic setting"),
+        (
+            {"retention": "1"},
+            "retention: is not a topic setting: did you mean retention.ms?",
+        ),
+        (
+            {"log.retention.ms": "1"},
+            "log.retention.ms: is not a topic setting: did you mean retention.ms?",
+        ),
+        ({"zzz": "1"}, "zzz: is not a topic setting"),
         ({"retention.ms": "-2"}, "retention.ms: -2 is too small: want at least -1"),
         ({"retention.ms": "1 d"}, "retention.ms: '1 d' is not a whole number"),
         ({"segment.bytes": "1000"}, "segment.bytes: 1000 is too small: want at least 1048576"),

@@ -70,14 +70,16 @@ def test_consumer_waiting_at_the_log_end_gets_a_new_record_at_once(
 ) -> None:
     topic = new_topic(shared_broker)
     consumer = Consumer(settings(shared_broker, group_id="none", fetch_wait_max_ms=50_000))
-    producer = Producer(settings(shared_broker))
+    producer, at = Producer(settings(shared_broker)), TopicPartition(topic, 0, 0)
 
     try:
-        consumer.assign([TopicPartition(topic, 0, 0)])
+        consumer.assign([at])
         assert consumer.consume(1, timeout=0.5) == []
         produce(producer, topic, [b"late"])
         assert values_of(consumer.consume(1, timeout=30)) == [b"late"]  # not after fetch.wait.max
     finally:
+        consumer.pause([at])
+        produce(producer, topic, [b"last"])  # ends the Fetch for which the client waits to close
         consumer.close()
 
 

@@ -1,17 +1,16 @@
-"""A browser and the HTTP plane's token: who has it sees the pages, and lends it to no stranger."""
+"""A browser and the login of the HTTP plane: a session is for its own pages only."""
 
 from collections.abc import Iterator
 
 import pytest
 from selenium.webdriver import Chrome
 
-from tests.e2e.browser import browser, errors_of, wait_until
+from tests.e2e.browser import browser, wait_until
 from trio_kafka.testing.processes import broker_process, unused_port
 
 pytestmark = pytest.mark.slow
 
 TOKEN = "s3:cret"
-USER = f"any:{TOKEN.replace(':', '%3A')}@"
 POST = """
 const form = document.createElement("form");
 form.method = "post";
@@ -36,23 +35,36 @@ def driver() -> Iterator[Chrome]:
         yield started
 
 
-def test_browser_sees_a_page_only_with_the_token(plane: str, driver: Chrome) -> None:
-    for without in ("", "any:wrong@", f"{TOKEN}@"):
-        driver.get(f"http://{without}{plane}/metrics")
-        assert "kafka_server" not in driver.page_source
-        assert any("status of 401" in error for error in errors_of(driver))
-
-    driver.get(f"http://{USER}{plane}/metrics")
-    assert "kafka_server_" in driver.page_source
-
-    driver.get(f"http://{plane}/metrics")  # it keeps what it was given
-    assert "kafka_server_" in driver.page_source
+def log_in(driver: Chrome, password: str) -> None:
+    """Fill in the login page that the browser shows."""
+    for name, text in (("user", "any"), ("password", password)):
+        driver.find_element("name", name).send_keys(text)
+    driver.find_element("tag name", "button").click()
 
 
-def test_post_from_a_page_of_another_origin_is_refused_despite_the_token(
-    plane: str, driver: Chrome
-) -> None:
-    driver.get(f"http://{USER}{plane}/metrics")
+def test_person_logs_in_and_out(plane: str, driver: Chrome) -> None:
+    driver.get(f"http://{plane}/admin/topics")
+    assert driver.title == "trio-kafka"
+    log_in(driver, "wrong")
+    wait_until(driver, lambda page: "password is wrong" in page.page_source)
+    log_in(driver, TOKEN)
+    wait_until(driver, lambda page: page.find_elements("id", "user") != [])
+
+    assert driver.current_url == f"http://{plane}/admin/topics"
+    (cookie,) = driver.get_cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert driver.execute_script("return document.cookie") == ""
+
+    driver.find_element("css selector", "form.account button").click()
+    wait_until(driver, lambda page: page.current_url.endswith("/login"))
+    driver.get(f"http://{plane}/metrics")
+    assert "kafka_server_" not in driver.page_source
+
+
+def test_page_of_another_origin_cannot_use_the_session(plane: str, driver: Chrome) -> None:
+    driver.get(f"http://{plane}/metrics")
+    log_in(driver, TOKEN)
+    wait_until(driver, lambda page: "kafka_server_" in page.page_source)
 
     driver.execute_script(POST, f"http://{plane}/metrics")
     wait_until(driver, lambda page: "want GET" in page.page_source)  # says the app: it was asked

@@ -67,17 +67,17 @@ def test_apache_kafka_and_trio_kafka_continue_each_others_data_directory(
     offset = offset_below(2)  # the short form begins with one of them, the long one with each
     for number, first in enumerate(["apache-kafka", "trio-kafka"]):
         if number == offset or size(0, 1):
-            continue_in_turn(tmp_path / first, first)
+            continue_in_turn(tmp_path / first, first, turns=size(2, 3))
 
 
-def continue_in_turn(tmp_path: Path, first: str) -> None:
-    """Serve one directory with both brokers in turn, three times."""
+def continue_in_turn(tmp_path: Path, first: str, turns: int) -> None:
+    """Serve one directory with both brokers in turn."""
     order = ["apache-kafka", "trio-kafka", "apache-kafka", "trio-kafka"]
     topic, expected = "", list[bytes]()
     data = tmp_path / "data"
     tmp_path.mkdir()
 
-    for number, name in enumerate(order[order.index(first) :][:3]):
+    for number, name in enumerate(order[order.index(first) :][:turns]):
         home = tmp_path / f"{number}-{name}"
         theirs = home / "data" / "log"
         if name == "trio-kafka":

@@ -10,6 +10,7 @@ import pytest
 from tests.clients.build import class_path
 from tests.clients.console.program import jvm_options
 from tests.installed import skipped_if_missing
+from tests.lanes import sampled
 from trio_kafka import running_broker
 
 pytestmark = pytest.mark.slow
@@ -17,7 +18,9 @@ HOUR_MS = 3_600_000
 TOOL = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 
 
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize(
+    "protocol", sampled(["classic", "consumer"], lambda protocol: protocol == "consumer")
+)
 def test_java_consumer_stays_in_its_group_when_the_clock_advances_a_week(protocol: str) -> None:
     with skipped_if_missing():
         jars = class_path("tools")

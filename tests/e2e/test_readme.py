@@ -71,7 +71,7 @@ def test_every_code_block_of_the_readme_is_run_by_a_test() -> None:
     assert [language for language, _ in FENCED.findall(TEXT) if language != "python"] == []
     assert sum("kcat" in block for block in SHELL) == 1
     # The second one is run by tests/trio_kafka_spark/test_readme.py, the third one by
-    # tests/project/test_testing_guide.py.
+    # tests/project/test_programs_of_pages.py.
     assert ["spark" in block for block in PYTHON] == [False, True, False]
     assert ["def test_" in block for block in PYTHON] == [False, False, True]
 

@@ -293,6 +293,32 @@ async def test_the_log_names_another_protocol_on_a_plaintext_port(
     assert f"the client speaks {protocol} on a plaintext port" in str(vars(line))
 
 
+async def test_bytes_after_a_failed_handshake_do_not_turn_the_close_into_a_reset(
+    clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with tls_plane(world) as (plane, _):
+        peer = await world.network.connect(plane.endpoint.host, plane.endpoint.port)
+        peer.send(b"\x16\x03\x01\x00\x05wrong")
+        await trio.sleep(0.01)
+        peer.send(bytes(1000))
+        await trio.sleep(0.01)
+
+        received, buffer = [-1], bytearray(100)
+        while received[-1]:
+            received.append(peer.receive_into(buffer))
+        assert buffer[:1] == b"\x15"  # the alert
+        peer.close()
+
+
+async def test_the_answer_before_a_bad_frame_arrives_before_the_close(clock: MockClock) -> None:
+    async with asked(simulated_world()) as (_, asking):
+        await asking.send(echoes(1) + b"\xff" * 8)
+
+        assert await numbers(asking, 1) == [0]
+        assert await asking.wait_closed()
+
+
 async def test_the_end_of_a_listener_ends_its_handshakes(clock: MockClock) -> None:
     world = simulated_world()
     async with tls_plane(world) as (plane, _):

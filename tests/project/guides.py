@@ -17,7 +17,7 @@ PAGES = {
     "administer": ("docs/how-to/administer-with-trio.md", 2),
     "consume": ("docs/how-to/consume-with-trio.md", 4),
     "exactly_once": ("docs/how-to/exactly-once.md", 3),
-    "produce": ("docs/how-to/produce-with-trio.md", 2),
+    "produce": ("docs/how-to/produce-with-trio.md", 3),
     "readme": ("README.md", 1),
     "testing": ("docs/how-to/test-your-application.md", 7),
 }

@@ -37,6 +37,7 @@ TESTED_ELSEWHERE = {
     "trio_kafka/clients/consumer/groups/protocol.py": "an interface, held by both protocols",
     "trio_kafka/cli/bench": "commands and their runs: test_commands.py runs each",
     "trio_kafka/cli/txn/partition_producers.py": "the tests of the commands read producers",
+    "trio_kafka/cli/produce/plan.py": "values: test_command.py makes plans, test_run.py runs them",
     "trio_kafka/clients/producer/waits.py": "test_producer.py waits for topics and memory",
     "trio_kafka/clients/verifiable": "programs: tests/clients/system drives them",
     "trio_kafka/cli/plugin/templates": "texts: test_kinds.py runs the tests of each",

@@ -104,7 +104,12 @@ def repeat_an_offset() -> AbstractContextManager[None]:
 
 def keep_the_torn_tail() -> AbstractContextManager[None]:
     """Recovery: the CRC of batches is not checked."""
-    return replaced(verify, "check_crc", lambda *_: None)
+
+    def scan(**options: Any) -> verify.BatchScan:
+        return make(**{**options, "matching": False})
+
+    make = verify.BatchScan
+    return replaced(verify, "BatchScan", scan)
 
 
 def leave_the_torn_tail() -> AbstractContextManager[None]:
@@ -125,9 +130,9 @@ def cut_too_much() -> AbstractContextManager[None]:
     """Recovery: the last whole batch of an unclean log is cut."""
     check = segment_loader.check_segment
 
-    async def check_less(segment: Segment, checked: Any, *arguments: Any) -> int:
+    async def check_less(segment: Segment, checked: Any, *arguments: Any, **more: Any) -> int:
         before = checked.end_offset
-        end = await check(segment, checked, *arguments)
+        end = await check(segment, checked, *arguments, **more)
         last = segment._recent[-1] if segment._recent else None
         if last is None or last[2] == 0:
             return end
@@ -150,7 +155,7 @@ def forget_producers() -> AbstractContextManager[None]:
 def skip_the_replay() -> AbstractContextManager[None]:
     """Recovery: batches behind the producer snapshot are not noted."""
 
-    def replay(*_: Any) -> Iterator[None]:
+    def replay(*_: Any, **__: Any) -> Iterator[None]:
         yield from ()
 
     return replaced(producer_snapshots, "_replay", replay)

@@ -104,7 +104,6 @@ class Transactions(RuleBasedStateMachine):
         run_seed(partial(joint_run, self.plan), self.seed, settings=SETTINGS)
 
 
-Transactions.TestCase.settings = settings(
-    stateful_step_count=25, max_examples=settings.default.max_examples * 2 // 5
-)
+EXAMPLES = 10 if settings.default.max_examples < 100 else 800  # of the short and the long form
+Transactions.TestCase.settings = settings(stateful_step_count=25, max_examples=EXAMPLES)
 TestJointModel = Transactions.TestCase

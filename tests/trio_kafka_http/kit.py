@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 import h11
@@ -11,14 +12,25 @@ from attrs import define, field
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.metadata.immutable_map import ImmutableMap
 from trio_kafka.model import Endpoint
 from trio_kafka.plugin_host.mounts import App, Mount, Mounts
+from trio_kafka.protocol.stored.metadata.security import UserScramCredentialRecord
+from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
+from trio_kafka.security.delegation_tokens import DelegationTokens
+from trio_kafka.security.principal import parse_principal
+from trio_kafka.security.sasl.scram import BY_NUMBER, credential_of, salted_password
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.protocols import Socket
 from trio_kafka.world.world import World
+from trio_kafka_http.access import Access
+from trio_kafka_http.accounts import Accounts
 from trio_kafka_http.dispatcher import Dispatcher
+from trio_kafka_http.logins import Logins
 from trio_kafka_http.plane import HttpPlane
 from trio_kafka_http.plane_statistics import PlaneStatistics
+from trio_kafka_http.sessions import Sessions
 from trio_kafka_http.settings import HttpSettings, listeners_of
 from trio_kafka_http.tls import HttpTls
 
@@ -60,6 +72,7 @@ class DispatcherSetup:
     counters: Counters
     caller: Caller
     mounts: Mounts
+    access: Access
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         await self.dispatcher.serve(scope, receive, send, peer=self.caller)
@@ -80,14 +93,21 @@ def dispatcher_of(
     failure: str = "",
     deadline_s: float = DEADLINE_S,
     caller: Caller | None = None,
+    users: Mapping[str, str] | None = None,
+    authorizer: Authorizer = ALLOW_ALL,
     **settings: Any,
 ) -> DispatcherSetup:
+    """users: their passwords. Requests without credentials may change something, by default."""
     counters = Counters()
     statistics = PlaneStatistics(counters.counter)
     numbers = iter(range(1, 1 << 30))
     mounts = mounts_of(apps or {}, checking or {})
+    http_settings = HttpSettings(**{"anonymous_changes": True, **settings})
+    image = image_of(users or {})
+    access = access_of(http_settings, lambda: image, counters, lambda: authorizer)
     dispatcher = Dispatcher(
-        settings=HttpSettings(**settings),
+        settings=http_settings,
+        access=access,
         deadline_s=deadline_s,
         mounts=mounts,
         unready=lambda: unready,
@@ -102,6 +122,65 @@ def dispatcher_of(
         counters=counters,
         caller=caller or Caller(),
         mounts=mounts,
+        access=access,
+    )
+
+
+def access_of(
+    settings: HttpSettings,
+    image: Callable[[], MetadataImage],
+    counters: Counters,
+    authorizer: Callable[[], Authorizer],
+) -> Access:
+    """The access of a plane in the simulated world; a failed login takes 0.1 s."""
+    world = simulated_world()
+    accounts = Accounts(
+        image=image,
+        delegation_tokens=DelegationTokens("", lambda: 0.0, bytes),
+        secret=bytes(16),
+        token=(settings.token or "").encode(),
+        holder=parse_principal(settings.principal),
+    )
+    logins = Logins(
+        accounts,
+        secret=bytes(16),
+        delay_s=lambda: 0.1,
+        run_in_thread=world.run_in_thread,
+        counter=counters.counter,
+        logger=get_logger("trio_kafka.plugin.http"),
+    )
+    sessions = Sessions(
+        accounts=accounts,
+        random_bytes=world.random_bytes,
+        now=trio.current_time,
+        idle_s=settings.session_idle_ms / 1000,
+        longest_s=settings.session_max_ms / 1000,
+        most=settings.max_sessions,
+    )
+    return Access(
+        logins=logins,
+        sessions=sessions,
+        authorizer=authorizer,
+        anonymous_changes=settings.anonymous_changes,
+    )
+
+
+@cache
+def credential_record(user: str, password: str, number: int = 1) -> UserScramCredentialRecord:
+    """A credential of 4,096 iterations."""
+    mechanism, salt = BY_NUMBER[number], b"salt of " + user.encode()
+    salted = salted_password(mechanism, password, salt=salt, iterations=4096)
+    made = credential_of(mechanism, salted, salt=salt, iterations=4096)
+    return UserScramCredentialRecord(
+        user, number, made.salt, made.stored_key, made.server_key, made.iterations
+    )
+
+
+def image_of(users: Mapping[str, str]) -> MetadataImage:
+    """Metadata with these users, by their passwords."""
+    records = {(user, 1): credential_record(user, password) for user, password in users.items()}
+    return MetadataImage(
+        scram=ImmutableMap[tuple[str, int], UserScramCredentialRecord]().updated(records)
     )
 
 

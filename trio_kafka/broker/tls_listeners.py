@@ -111,7 +111,6 @@ class TlsListeners:
                 if listener.name not in self.by_name:
                     self._serve(listener.name, stores, identity)  # before it is bound
             yield
-            self.follow(self._in_force)  # also if only the files have changed, not the settings
         finally:
             self._ready = {}
 

@@ -203,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else list(arguments)
     if words[:1] == ["--version"]:
         words[0] = "version"
-    with rare_collections():
+    with rare_collections(ends=arguments is None):
         try:
             return _run(words)
         except BrokenPipeError:

@@ -26,6 +26,12 @@ RENAMED: Final[Mapping[str, str]] = {
 }
 LOGIN: Final = ("sasl.username", "sasl.password")
 """Parts of what is `sasl.jaas.config` in Java's clients."""
+STORES: Final[Mapping[str, str]] = {
+    "ssl.ca": "ssl.truststore.certificates",
+    "ssl.certificate": "ssl.keystore.certificate.chain",
+    "ssl.key": "ssl.keystore.key",
+}
+"""What `<name>.pem` and the file `<name>.location` are to Java's clients, as PEM."""
 TRANSLATED: Final[Mapping[tuple[str, str], str]] = {
     ("auto.offset.reset", "smallest"): "earliest",
     ("auto.offset.reset", "beginning"): "earliest",
@@ -46,9 +52,8 @@ _WITHOUT_EFFECT: Final = """
     queue.buffering.max.messages queued.max.messages.kbytes queued.min.messages
     queuing.strategy receive.message.max.bytes
     socket.blocking.max.ms socket.keepalive.enable socket.max.fails socket.nagle.disable
-    ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem ssl.certificate.location
-    ssl.certificate.pem ssl.crl.location ssl.curves.list ssl.engine.id ssl.engine.location
-    ssl.key.location ssl.key.pem ssl.providers ssl.sigalgs.list statistics.interval.ms
+    ssl.ca.certificate.stores ssl.crl.location ssl.curves.list ssl.engine.id
+    ssl.engine.location ssl.providers ssl.sigalgs.list statistics.interval.ms
     sticky.partitioning.linger.ms topic.blacklist topic.metadata.propagation.max.ms
     topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.sparse
     enable.ssl.certificate.verification

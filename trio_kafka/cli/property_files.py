@@ -2,13 +2,16 @@
 
 import sys
 from pathlib import Path
+from typing import Final
 
 from trio_kafka.cli import CommandFailedError
-from trio_kafka.cli.librdkafka_names import LOGIN, RENAMED, TRANSLATED, WITHOUT_EFFECT
+from trio_kafka.cli.librdkafka_names import LOGIN, RENAMED, STORES, TRANSLATED, WITHOUT_EFFECT
 from trio_kafka.clients.settings.load import check_name
 from trio_kafka.config.jaas import login_line
 from trio_kafka.config.properties import parse_properties
 from trio_kafka.config.setting import ConfigError
+
+_STORES: Final = [f"{name}.{form}" for name in STORES for form in ("pem", "location")]
 
 
 def read_java(path: str) -> dict[str, str]:
@@ -31,7 +34,7 @@ def read_librdkafka(path: str) -> dict[str, str]:
     A line is `name=value`; `#` begins a comment. What only librdkafka has is warned of. Raises
     CommandFailedError, for a name that neither has with file and line.
     """
-    settings = {}
+    settings: dict[str, str] = {}
     for number, line in enumerate(_text(path, "utf-8").splitlines(), 1):
         where = f"{path}:{number}"
         if not line.strip() or line.lstrip().startswith("#"):
@@ -45,12 +48,25 @@ def read_librdkafka(path: str) -> dict[str, str]:
             print(f"trio-kafka: warning: {where}: {name} has no effect", file=sys.stderr)
             continue
         try:
-            check_name(name, others=[*RENAMED, *LOGIN, *WITHOUT_EFFECT], where=where)
+            others = [*RENAMED, *LOGIN, *_STORES, *WITHOUT_EFFECT]
+            check_name(name, others=others, where=where)
         except ConfigError as error:
             raise CommandFailedError(str(error)) from error
+        if name in _STORES:
+            settings |= _store(name, value)
+            continue
         name = RENAMED.get(name, name)
         settings[name] = TRANSLATED.get((name, value.lower()), value)
     return _with_login(settings)
+
+
+def _store(name: str, value: str) -> dict[str, str]:
+    """Return the settings of a part of a store: its text, or the file that has it."""
+    base, _, form = name.rpartition(".")
+    text = _text(value, "utf-8") if form == "location" else value
+    setting = STORES[base]
+    store = ".".join(setting.split(".")[:2])
+    return {setting: text, f"{store}.type": "PEM"}
 
 
 def _with_login(settings: dict[str, str]) -> dict[str, str]:

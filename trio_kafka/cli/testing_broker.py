@@ -32,6 +32,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "log.dir": "/data",  # not log.dirs, which would override a log.dir that is given
     "listeners": "PLAINTEXT://127.0.0.1:0",
     "plugin.http.listeners": "http://127.0.0.1:0",
+    "plugin.http.anonymous.changes": "true",
     "plugin.faults.enabled": "true",
     "plugin.faults.token.required": "false",
     "group.initial.rebalance.delay.ms": "0",

@@ -34,9 +34,9 @@ def find_topics(
     the nearest name, and for a glob that matches none.
     """
     if names and not regex and not any(_WILD & set(name) for name in names):
-        known = _topics_of(send, names)
-        if known is not None:
-            return known
+        named = _topics_of(send, names)
+        if named is not None:
+            return named
     topics = {topic.name or "": topic for topic in all_topics(send)}
     if not names and all_if_none:
         return list(topics.values())
@@ -67,9 +67,9 @@ def _topics_of(send: SendRequest, names: Sequence[str]) -> list[MetadataResponse
 
     A cluster may have 10,000 others, which take 0.2 s to read.
     """
-    wanted = [MetadataRequestTopic(name=name) for name in sorted(set(names))]
-    rows = send(MetadataRequest(wanted, allow_auto_topic_creation=False)).topics
-    if len(rows) != len(wanted) or any(row.error_code for row in rows):
+    requested = [MetadataRequestTopic(name=name) for name in sorted(set(names))]
+    rows = send(MetadataRequest(requested, allow_auto_topic_creation=False)).topics
+    if len(rows) != len(requested) or any(row.error_code for row in rows):
         return None
     return sorted(rows, key=lambda topic: topic.name or "")
 

@@ -90,10 +90,19 @@ def parse_jaas(line: str) -> Login:
 
 def login_line(mechanism: str, username: str, password: str) -> str:
     """Return the line of a client that logs in by PLAIN, or by SCRAM."""
+    return login_module(mechanism, {"username": username, "password": password})
+
+
+def login_module(mechanism: str, options: Mapping[str, str]) -> str:
+    """Return the line of a login module with options, for PLAIN or SCRAM. Values may be any text
+    of one line.
+    """
     name = "PlainLoginModule" if mechanism == "PLAIN" else "ScramLoginModule"
-    values = (text.replace("\\", "\\\\").replace('"', '\\"') for text in (username, password))
-    quoted = 'username="{}" password="{}"'.format(*values)
-    return f"{_PACKAGES[name]}.{name} required {quoted};"
+    pairs = (
+        '{}="{}"'.format(option, value.replace("\\", "\\\\").replace('"', '\\"'))
+        for option, value in options.items()
+    )
+    return f"{_PACKAGES[name]}.{name} required {' '.join(pairs)};"
 
 
 def _module(module: str) -> str:

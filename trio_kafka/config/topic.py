@@ -161,13 +161,20 @@ def _topic_config(texts: tuple[tuple[str, str], ...], broker: BrokerConfig) -> T
     for name, text in texts:
         setting = TOPIC_SETTINGS.get(name)
         if setting is None:
-            near = get_close_matches(name, TOPIC_SETTINGS, n=1)
-            hint = f": did you mean {near[0]}?" if near else ""
-            raise ConfigError(name, f"is not a topic setting{hint}")
+            raise ConfigError(name, f"is not a topic setting{_hint(name)}")
         fields[setting.field] = setting.parse(text)
     config = _MAKE(**fields)
     _check_together(config)
     return config
+
+
+def _hint(name: str) -> str:
+    """Return a hint at the topic setting of a broker's name, else of the nearest name."""
+    for topic, setting in TOPIC_SETTINGS.items():
+        if name in (server for server, _ in setting.server):
+            return f": did you mean {topic}?"
+    near = get_close_matches(name, TOPIC_SETTINGS, n=1)
+    return f": did you mean {near[0]}?" if near else ""
 
 
 def validate_topic_configs(configs: Mapping[str, str | None], broker: BrokerConfig) -> TopicConfig:

@@ -15,5 +15,6 @@ __all__ = [
     "publisher",
     "quotas",
     "replay",
+    "scram_users",
     "source",
 ]

@@ -6,6 +6,7 @@ from types import GenericAlias, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import trio
+from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.config.broker import BrokerConfig
@@ -42,6 +43,7 @@ from trio_kafka.requests.loopback import IN_PROCESS
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
 from trio_kafka.security.authorizer import Authorizer
+from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import BROKER, Principal
 from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.world import World
@@ -81,7 +83,7 @@ class PluginContext(_Of[S]):
 
     name: str
     settings: S
-    _contributions: Contributions
+    _contributions: Contributions = field(repr=False)  # it leads to the whole broker
     nursery: trio.Nursery
     node: Node
     logger: Logger
@@ -328,15 +330,26 @@ class PluginContext(_Of[S]):
 
     # --- other contributions
 
-    def mount(self, path: str, app: App, *, checks_tokens: bool = False) -> None:
+    def mount(
+        self,
+        path: str,
+        app: App,
+        *,
+        checks_tokens: bool = False,
+        look: Operation | None = Operation.DESCRIBE,
+        change: Operation | None = Operation.ALTER,
+    ) -> None:
         """Serve an ASGI app at `path` and below, on planes that speak HTTP. Raises MountError.
 
         checks_tokens: the app itself answers 401 to clients without a valid token. The plane then
         passes on clients without its own token, with their Authorization header.
+        look, change: permission on the cluster that GET and HEAD, and all other methods need. None:
+        the app asks the authorizer itself.
         """
         check_path(path)
         guarded = guard_app(app, self._owner, path)
-        self._contributions.add("mount", Mount(path, guarded, self.name, checks_tokens))
+        mount = Mount(path, guarded, self.name, checks_tokens, look, change)
+        self._contributions.add("mount", mount)
 
     def add_admin_page(self, name: str, load: Callable[[], object]) -> None:
         """Add a page of the admin UI: `/admin/<name>`, and `/admin/api/<name>` as JSON.

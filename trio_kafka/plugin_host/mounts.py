@@ -10,6 +10,7 @@ from typing import Any, Final
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
+from trio_kafka.security.operations import Operation
 
 Scope = MutableMapping[str, Any]
 Event = Scope  # ASGI's name for what an app receives and sends
@@ -28,12 +29,16 @@ class Mount:
     """App that serves `path` and everything below; `owner` is the name of its plugin.
 
     checks_tokens: the app checks credentials itself, so the plane does not.
+    look, change: what a client must be allowed on the cluster for GET and HEAD, and for all other
+        methods. None: the app asks the authorizer itself, for each request.
     """
 
     path: str
     app: App
     owner: str
     checks_tokens: bool = False
+    look: Operation | None = Operation.DESCRIBE
+    change: Operation | None = Operation.ALTER
 
 
 @define(eq=False)

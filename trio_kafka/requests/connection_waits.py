@@ -5,7 +5,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.stamps import Origin
-from trio_kafka.introspect.waits import Subject, Wait
+from trio_kafka.introspect.waits import Subject, Wait, WaitCause
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.memory import MemoryPool
 from trio_kafka.network.metered import MeteredFramer
@@ -16,6 +16,14 @@ from trio_kafka.requests.throttling.throttled import ThrottledRequest
 
 _CLOSED: Final = "the connection is closed (connections.max.idle.ms)"
 _NEVER: Final = float("inf")
+_CLOSING: Final[dict[MuteReason, tuple[WaitCause, str]]] = {
+    MuteReason.DRAINING: (
+        "change",
+        "nothing: it is closed as soon as its requests are answered",
+    ),
+    MuteReason.UNAUTHENTICATED: ("time", "the delay after a failed login; then it is closed"),
+}
+"""Cause and words of a connection that is closed soon."""
 
 
 @frozen(kw_only=True)
@@ -54,7 +62,8 @@ class ConnectionWaits:
             case MuteReason.MEMORY:
                 return self._memory_wait(connection)
             case MuteReason.DRAINING | MuteReason.UNAUTHENTICATED:
-                return _close_wait(connection, reason)
+                on = Subject("listener", connection.listener.name)
+                return Wait(cause=_CLOSING[reason][0], words=_CLOSING[reason][1], on=on)
             case MuteReason.SENDING:
                 return client_wait(connection, self.now)
 
@@ -116,13 +125,3 @@ def connection_id(port: ConnectionPort) -> str:
 def origin_id(origin: Origin) -> str:
     """Return the id of the connection of requests."""
     return f"{origin.local}-{origin.peer}-{origin.number}"
-
-
-def _close_wait(connection: Connection, reason: MuteReason) -> Wait:
-    """Return the wait of a connection that will be closed."""
-    on = Subject("listener", connection.listener.name)
-    if reason is MuteReason.DRAINING:
-        words = "nothing: it is closed as soon as its requests are answered"
-        return Wait(cause="change", words=words, on=on)
-    words = "the delay after a failed login, before it is closed"
-    return Wait(cause="time", words=words, on=on)

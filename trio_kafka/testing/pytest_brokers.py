@@ -48,7 +48,7 @@ _ARGUMENTS: Final = tuple(
     name for name in keywords_of(running_broker) if name not in ("name", "seed")
 )
 _SHARED: Final = frozenset({"topics"})  # arguments of a mark that a shared broker can take
-_SIMULATED: Final = frozenset({"settings", "topics", "plugins", "tls"})
+_SIMULATED: Final = frozenset({"settings", "topics", "plugins", "tls", "users"})
 _CHANGED: Final = frozenset({*NOT_THERE, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.NON_EMPTY_GROUP})
 _FAILED: Final = pytest.StashKey[bool]()
 _SECTIONS: Final = pytest.StashKey[list[tuple[str, str]]]()  # titles and texts
@@ -143,7 +143,7 @@ class BrokersOfTests:
         how = LifeSettings(
             settings=settings,
             plugins=arguments.get("plugins", ()),
-            access=Access(tls=arguments.get("tls", False)),
+            access=Access(tls=arguments.get("tls", False), users=arguments.get("users", {})),
             seed=seed,
         )
         machine = SimulatedMachine(universe=Universe(seed))

@@ -16,7 +16,8 @@ from trio_kafka_http.asgi_json import HttpError, read_json, send_json
 
 PLANE: Final = "trio_kafka"  # the plane's extension of the scope
 _NOT_GUARDED: Final = (
-    "test controls need a token: set plugin.http.token, or start the broker with --testing"
+    "test controls need credentials: set plugin.http.token, log in as a user, or start the broker"
+    " with --testing"
 )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from trio_kafka.plugin import PluginContext, plugin
+from trio_kafka.plugin import Operation, PluginContext, plugin
 from trio_kafka_builtin.faults.settings import FaultSettings
 
 
@@ -16,5 +16,7 @@ async def faults(context: PluginContext[FaultSettings]) -> AsyncIterator[None]:
     from trio_kafka_builtin.faults.controls import open_controls  # noqa: PLC0415 - as above
 
     with context.node.child("rules", "part") as node, open_controls(context, node) as controls:
-        context.mount(context.settings.path, TestingApp(context.settings, controls))
+        needed = Operation.CLUSTER_ACTION  # also to look: recorded requests hold messages
+        app = TestingApp(context.settings, controls)
+        context.mount(context.settings.path, app, look=needed, change=needed)
         yield

@@ -16,5 +16,6 @@ async def rest_gateway(context: PluginContext[GatewaySettings]) -> AsyncIterator
 
     if context.settings.principal:
         parse_principal(context.settings.principal)
-    context.mount(context.settings.path, Gateway(context))
+    # Its requests to the broker are authorized one by one, as those of any client.
+    context.mount(context.settings.path, Gateway(context), look=None, change=None)
     yield

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.cli import peers
 from tests.cli.kit import Shell
 
 
@@ -35,6 +36,16 @@ def test_records_that_were_produced_are_consumed_and_counted(shell: Shell, topic
 
 def test_empty_topic_is_consumed_at_once(shell: Shell, topic: str) -> None:
     assert shell.run("bench", "consume", topic).startswith(b"0 records, 0.0 MB in 0.0")
+
+
+def test_reader_without_answers_ends_at_its_timeout(shell: Shell, topic: str) -> None:
+    shell.kafka.produce(topic, b"x")
+    fetch = 1
+
+    with peers.serving(peers.Relay(shell.kafka.bootstrap, seen=fetch.__eq__)) as address:
+        line = shell.at(address).fail("bench", "consume", topic, "--timeout", "2")
+
+    assert f"{topic}: no record within 2 s" in line
 
 
 def test_rate_bounds_what_is_sent(shell: Shell, topic: str) -> None:

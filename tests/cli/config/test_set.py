@@ -16,3 +16,12 @@ def test_value_that_the_broker_refuses_is_an_error(shell: Shell) -> None:
     shell.kafka.create_topic("refused")
 
     assert "INVALID_CONFIG" in shell.fail("config", "set", "topics", "refused", "segment.ms=x")
+
+
+def test_command_of_kafka_has_brackets_around_a_value_with_commas(shell: Shell) -> None:
+    shell.kafka.create_topic("both")
+    words = ("config", "set", "topics", "both", "cleanup.policy=compact,delete", "segment.ms=5")
+
+    output = shell.run(*words, "--dry-run").decode()
+
+    assert "--add-config 'cleanup.policy=[compact,delete],segment.ms=5'" in output

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.cli import peers
 from tests.cli.kit import Shell
 from trio_kafka.controls.values import Record
 from trio_kafka.testing.kafka.threaded import Kafka
@@ -246,3 +247,14 @@ def test_server_that_is_no_broker_is_named(
 
     assert address in line
     assert words in line
+
+
+def test_read_ends_at_its_timeout_when_the_broker_sends_no_records(shell: Shell) -> None:
+    shell.kafka.create_topic("stalled")
+    shell.kafka.produce("stalled", b"x")
+    fetch = 1
+
+    with peers.serving(peers.Relay(shell.kafka.bootstrap, seen=fetch.__eq__)) as address:
+        line = shell.at(address).fail("consume", "stalled", "--timeout", "2")
+
+    assert "no records of stalled-0 within 2 s, after 0 records" in line

@@ -1,4 +1,4 @@
-"""A broker with two directories, and a shell for it."""
+"""A broker with three directories, and a shell for it."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 @pytest.fixture(scope="module")
 def module_kafka() -> Iterator[Kafka]:
-    with running_broker({"log.dirs": "/one,/two"}) as kafka:
+    with running_broker({"log.dirs": "/one,/two,/three"}) as kafka:
         yield kafka
 
 
@@ -24,7 +24,7 @@ class Disks:
         self.shell = shell
 
     def new_topic(self, name: str, *, megabytes: int = 0) -> tuple[str, str]:
-        """Create a topic of one partition; return its directory, and the other one."""
+        """Create a topic of one partition; return its directory, and another one."""
         self.shell.kafka.create_topic(name)
         for _ in range(megabytes * 2):
             self.shell.kafka.produce(name, b"x" * 500_000)

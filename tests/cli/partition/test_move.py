@@ -57,7 +57,30 @@ def test_directory_is_emptied_without_naming_its_topics(shell: Shell, disks: Dis
     disks.done("partition", "move", "--from", here, "--to", there, "--wait", "60")
 
     rows = json.loads(shell.run("partition", "list", "--json"))["replicas"]
-    assert {row["directory"] for row in rows} == {there}
+    assert here not in {row["directory"] for row in rows}
+
+
+def test_only_replicas_of_the_directory_that_is_named_move(shell: Shell, disks: Disks) -> None:
+    here, _ = disks.new_topic("named")
+    elsewhere, _ = disks.new_topic("elsewhere")
+    (third,) = {"/one", "/two", "/three"} - {here, elsewhere}
+    words = ("partition", "move", "named", "elsewhere", "--from", here, "--to", third)
+
+    planned = json.loads(shell.run(*words, "--dry-run", "--json"))["changes"]
+
+    assert [row["topic"] for row in planned] == ["named"]
+
+
+def test_move_that_is_on_its_way_is_not_begun_again(shell: Shell, disks: Disks) -> None:
+    _, there = disks.new_topic("twice", megabytes=1)
+    disks.limit(1)
+    words = ("partition", "move", "twice", "--to", there)
+    shell.run(*words)
+
+    again = shell.run(*words)
+    shell.run("partition", "move", "twice", "--cancel")
+
+    assert again.startswith(b"nothing to change: the replicas are in ")
 
 
 def test_wrong_places_are_named_and_nothing_moves(shell: Shell, disks: Disks) -> None:

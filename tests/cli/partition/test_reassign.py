@@ -47,10 +47,15 @@ def test_move_of_a_plan_is_begun_and_cancelled(shell: Shell, disks: Disks, plan:
 
     begun = shell.run(*words).decode()
     both = disks.paths("begun")
+    (third,) = {"/one", "/two", "/three"} - {here, there}
+    write(plan, "begun", log_dirs=[third])
+    of_another_plan = shell.run(*words, "--cancel")
+    write(plan, "begun", log_dirs=[there])
     cancelled = shell.run(*words, "--cancel").decode()
 
     assert begun.startswith("done: begin to move begun-0 on broker 1 from ")
     assert both == [here, there]
+    assert of_another_plan == b"nothing to change: nothing of the plan is in progress\n"
     assert cancelled == f"done: cancel the move of begun-0 on broker 1: it stays in {here}\n"
     assert disks.paths("begun") == [here]
 

@@ -56,6 +56,8 @@ class Program:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
+            if not line.startswith(b"{"):  # Java's clients also warn on stdout
+                continue
             event = json.loads(line)
             with self._changed:
                 self.events.append(event)
@@ -169,7 +171,8 @@ class Group:
 
     def _is_shared(self, partitions: set[TopicPartition]) -> bool:
         shares = [member.assignment for member in self.members if not member.now.has_ended]
-        return sum(map(len, shares)) == len(partitions) and set().union(*shares) == partitions
+        is_whole = sum(map(len, shares)) == len(partitions) and set().union(*shares) == partitions
+        return is_whole and all(shares)
 
     def _rows(self, name: str, key: str) -> Iterator[Event]:
         for member in self.members:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from attrs import frozen
 
 from tests.clients.kafka_tools.jvm import AskTool
-from tests.clients.verbs.scenario import run_verb
+from tests.clients.verbs.scenario import run_patiently, run_verb
 
 CLASSES: Final = {
     "kafka-topics.sh": "TopicCommand",
@@ -79,20 +79,20 @@ def prepare(bootstrap: str, name: str, change: str) -> None:
     """Write the records that the topic and the group need, which exist by then."""
     if change.startswith("topic trim"):
         for number in ("0", "1"):
-            run_verb(bootstrap, "produce", name, "-p", number, stdin=RECORDS)
-        run_verb(bootstrap, "consume", name, "--group", f"g-{name}")
+            run_patiently(bootstrap, "produce", name, "-p", number, stdin=RECORDS)
+        run_patiently(bootstrap, "consume", name, "--group", f"g-{name}")
 
 
 def by_verb(bootstrap: str, change: str, name: str) -> None:
     prepare(bootstrap, name, change)
-    run_verb(bootstrap, *change.replace("NAME", name).split())
+    run_patiently(bootstrap, *change.replace("NAME", name).split())
 
 
 def by_tool(bootstrap: str, change: str, name: str, ask: AskTool) -> None:
     """Run each command of Kafka's that the dry run of the verb prints."""
     prepare(bootstrap, name, change)
     words = change.replace("NAME", name).split()
-    answer = json.loads(run_verb(bootstrap, *words, "--dry-run", "--json"))
+    answer = json.loads(run_patiently(bootstrap, *words, "--dry-run", "--json"))
     for command in dict.fromkeys(row["kafka_command"] for row in answer["changes"]):
         run_command(command, ask)
 

@@ -2,7 +2,8 @@
 
 import io
 import sys
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
     asynccontextmanager,
     contextmanager,
@@ -23,6 +24,7 @@ SETTINGS: Final = (
     "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users=User:ANONYMOUS",
 )
+_JOIN_S: Final = 120.0
 RECORDS: Final = b"".join(f"key-{n}:value {n}\n".encode() for n in range(20))
 STEPS: Final[tuple[tuple[str, bytes], ...]] = (
     ("topic create orders -p 3 -c retention.ms=86400000 -c cleanup.policy=delete", b""),
@@ -80,7 +82,32 @@ def run_verb(bootstrap: str, *words: str, stdin: bytes = b"") -> str:
 def fill(bootstrap: str) -> None:
     """Run the steps against an empty cluster."""
     for words, stdin in STEPS:
-        run_verb(bootstrap, *words.split(), stdin=stdin)
+        run_patiently(bootstrap, *words.split(), stdin=stdin)
+
+
+def run_patiently(bootstrap: str, *words: str, stdin: bytes = b"") -> str:
+    """Run a verb until it succeeds: a broker of Apache Kafka learns of a change some time later.
+
+    Raises VerbError at the deadline.
+    """
+    deadline = time.monotonic() + _JOIN_S
+    while True:
+        try:
+            return run_verb(bootstrap, *words, stdin=stdin)
+        except VerbError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.1)
+
+
+def check_soon(check: Callable[[], None]) -> None:
+    """Make a check again until it passes, or the deadline, for the same reason."""
+    deadline = time.monotonic() + _JOIN_S
+    while time.monotonic() < deadline:
+        with suppress(AssertionError, VerbError):
+            return check()
+        time.sleep(0.1)
+    return check()
 
 
 @contextmanager
@@ -99,15 +126,17 @@ async def _clients(bootstrap: str) -> AsyncIterator[None]:
     config = {"bootstrap.servers": bootstrap, "auto.offset.reset": "earliest"}
     classic = {**config, "group.id": "classic", "client.id": "old", "group.protocol": "classic"}
     modern = {**config, "group.id": "modern", "client.id": "new", "group.protocol": "consumer"}
+    # Longer than the tests, which an abort by the coordinator would change.
+    transactional = {"transactional.id": "open", "transaction.timeout.ms": 900_000}
     async with (
         open_consumer(classic) as one,
         open_consumer({**modern, "group.instance.id": "static"}) as other,
-        open_producer({"bootstrap.servers": bootstrap, "transactional.id": "open"}) as producer,
+        open_producer({**transactional, "bootstrap.servers": bootstrap}) as producer,
     ):
         one.subscribe(["orders"])
         other.subscribe(["orders", "audit"])
         for consumer in (one, other):
-            with trio.fail_after(30):
+            with trio.fail_after(_JOIN_S):
                 while not consumer.assignment:
                     await consumer.poll(0.1)
             await consumer.commit({TopicPartition("orders", 0): OffsetAndMetadata(5)})

@@ -50,6 +50,16 @@ def test_locate_records_follows_chains_of_very_different_lengths(count: int) -> 
     assert locate_records(data, begin, end, counts=counts).tolist() == starts
 
 
+@pytest.mark.parametrize("long", [60, 100, 20_000])
+def test_locate_records_finds_runs_of_one_size_between_others(long: int) -> None:
+    runs = [1, 31, 32, 33, 1, 1, 1000, 2, 40]
+    chain = [size for run in runs for size in (*[long] * run, 7, 300)] + [long] * 1200
+
+    data, begin, end, counts, starts = laid([chain, [6]])
+
+    assert locate_records(data, begin, end, counts=counts).tolist() == starts
+
+
 def test_locate_records_handles_one_very_long_chain_among_many_short_chains() -> None:
     data, begin, end, counts, starts = laid([[6] * 200_000, *[[6]] * 100])
 

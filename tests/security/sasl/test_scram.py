@@ -5,9 +5,15 @@ import pytest
 from trio_kafka.security.sasl.scram import (
     BY_NAME,
     BY_NUMBER,
+    SHA_256,
+    SHA_512,
+    ScramMechanism,
     base_36,
+    credential_of,
+    fits,
     from_base64,
     printable_salt,
+    salted_password,
 )
 
 
@@ -36,3 +42,13 @@ def test_base_36_is_the_notation_of_python() -> None:
 def test_text_that_is_no_base64_is_a_value_error() -> None:
     with pytest.raises(ValueError, match=r"."):
         from_base64("!")
+
+
+@pytest.mark.parametrize("mechanism", [SHA_256, SHA_512])
+def test_password_fits_its_own_credential_only(mechanism: ScramMechanism) -> None:
+    salted = salted_password(mechanism, "secret", salt=b"salt", iterations=4096)
+    credential = credential_of(mechanism, salted, salt=b"salt", iterations=4096)
+
+    assert fits(mechanism, "secret", credential)
+    assert not fits(mechanism, "Secret", credential)
+    assert not fits(mechanism, "", credential)

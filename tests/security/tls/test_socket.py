@@ -243,6 +243,19 @@ async def test_the_end_of_the_stream_is_seen_with_and_without_a_farewell(
             assert far.receive_into(buffer) == 0
 
 
+async def test_a_close_says_farewell_to_the_peer(autojump: MockClock) -> None:
+    async with pair() as (near, far):
+        await trio.sleep(1)
+        with pytest.raises(BlockingIOError):
+            near.receive_into(bytearray(100))
+        far.close()
+        await trio.sleep(1)
+        buffer = bytearray(100)
+
+        assert near.beneath.receive_into(buffer) > 0
+        assert near.beneath.receive_into(buffer) == 0
+
+
 async def test_a_server_asks_for_a_certificate_and_knows_its_name(autojump: MockClock) -> None:
     async with pair(settings={"client_auth": "required"}, identity=client()) as (_, far):
         assert far.peer_certificate == ssl.PEM_cert_to_DER_cert(client().pem)

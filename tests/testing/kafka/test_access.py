@@ -112,7 +112,41 @@ async def test_a_simulated_broker_has_tls_too(kafka_in_loop: Any) -> None:
     assert [record.value for record in await kafka.records("orders")] == [b"x"]
 
 
+@pytest.mark.parametrize("tls", [False, True])
+def test_each_client_logs_in_as_a_user_of_the_broker(tls: bool) -> None:
+    users = {"ann": 'p"\\w,1', "b.ob": "other"}
+    with running_broker(tls=tls, users=users, topics=["orders"]) as kafka:
+        producer = confluent_kafka.Producer(kafka.client_config("ann"))
+        producer.produce("orders", b"of librdkafka")
+        assert producer.flush(10) == 0
+        config = kafka.client_config("b.ob", client="kafka_python")
+        producer = KafkaProducer(**config)
+        producer.send("orders", b"of kafka-python").get(10)
+        producer.close()
+
+        async def produce() -> None:
+            config = kafka.client_config("ann", client="aiokafka")
+            async with aiokafka.AIOKafkaProducer(**config) as producer:
+                await producer.send_and_wait("orders", b"of aiokafka")
+
+        async def produce_on_trio() -> None:
+            async with open_producer(kafka.client_config("ann", client="trio_kafka")) as producer:
+                await producer.send(ProducerRecord(topic="orders", value=b"of ours"))
+
+        asyncio.run(produce())
+        trio.run(produce_on_trio)
+
+        assert len(values(kafka)) == 4
+
+
 def test_what_cannot_be_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="user 'eve': expected one of ann, bob"):
+        Access(users={"bob": "x", "ann": "y"}).client_config("h:1", "eve")
+    with pytest.raises(ValueError, match="user None: expected one of ann"):
+        Access(users={"ann": "y"}).client_config("h:1")
+    with pytest.raises(ValueError, match="user 'a b': expected letters"):
+        Access(users={"a b": "y"})
+    assert "s3cret" not in repr(Access(users={"ann": "s3cret"}))
     with pytest.raises(ValueError, match="client 'sarama': expected one of confluent_kafka"):
         Access(tls=True).client_config("h:1", client="sarama")
     with pytest.raises(ValueError, match=r"user 'ann': .*tls=True"):

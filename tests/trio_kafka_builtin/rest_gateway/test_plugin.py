@@ -19,7 +19,10 @@ def ask(url: str, body: Any = None) -> Any:
         return json.load(answer)
 
 
-@pytest.mark.kafka(settings={"plugin.rest_gateway.enabled": "true"}, plugins=[http, rest_gateway])
+@pytest.mark.kafka(
+    settings={"plugin.rest_gateway.enabled": "true", "plugin.http.anonymous.changes": "true"},
+    plugins=[http, rest_gateway],
+)
 def test_records_can_be_produced_and_consumed_over_a_real_http_socket(kafka: Kafka) -> None:
     pytest.importorskip("hypercorn", reason="hypercorn is not installed: trio-kafka[http]")
     names = kafka.look(lambda broker: [node.name for _, node in broker.node.walk()])

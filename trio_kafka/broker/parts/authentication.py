@@ -20,13 +20,14 @@ from trio_kafka.config.sasl_listener import OVER_SASL, sasl_of
 from trio_kafka.install_hint import install_command
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.metadata.scram_users import scram_credential
 from trio_kafka.network.authentication.phase import Authentication
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.security.delegation_tokens import DelegationTokens
 from trio_kafka.security.sasl.exchange import ServerExchange, ServerMechanism
 from trio_kafka.security.sasl.oauth_server import OauthServer
 from trio_kafka.security.sasl.plain import PlainServer
-from trio_kafka.security.sasl.scram import BY_NAME, ScramCredential, ScramMechanism
+from trio_kafka.security.sasl.scram import BY_NAME, ScramMechanism
 from trio_kafka.security.sasl.scram_server import ScramServer, TokenLogin, decoy
 from trio_kafka.security.tokens.verification import Verify, signed_verifier, unsigned_verifier
 from trio_kafka.world.world import World
@@ -96,21 +97,10 @@ class ClientAuthentication:
         nonce = base64.urlsafe_b64encode(self._world.random_bytes(_NONCE)).decode()
         return ScramServer(
             mechanism=mechanism,
-            credential=partial(self._credential, mechanism),
+            credential=lambda user: scram_credential(self._cache.image, mechanism, user),
             token=partial(self._token, mechanism),
             nonce=nonce,
             secret=self._secret,
-        )
-
-    def _credential(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
-        record = self._cache.image.scram.get((user, mechanism.number))
-        if record is None:
-            return None
-        return ScramCredential(
-            salt=bytes(record.salt),
-            stored_key=bytes(record.stored_key),
-            server_key=bytes(record.server_key),
-            iterations=record.iterations,
         )
 
     def _token(self, mechanism: ScramMechanism, token_id: str) -> TokenLogin | None:

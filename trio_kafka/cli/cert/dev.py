@@ -29,7 +29,7 @@ class Options(TypedDict):
 
 def declare(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "directory", nargs="?", default="certs", help="where the files go (default: %(default)s)"
+        "directory", nargs="?", default="certs", help="where the files go (default: certs)"
     )
     parser.add_argument(
         "--host",

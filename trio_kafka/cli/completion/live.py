@@ -45,8 +45,8 @@ def groups(words: Sequence[str]) -> list[str]:
     except CommandFailedError:
         return []
     end = time.monotonic() + TIMEOUT_S
-    for left, address in zip(range(len(others), 0, -1), others, strict=True):
-        share_s = max(end - time.monotonic(), 0.0) / left
+    for remaining, address in zip(range(len(others), 0, -1), others, strict=True):
+        share_s = max(end - time.monotonic(), 0.0) / remaining
         with suppress(CommandFailedError), open_client(address, share_s, unknown="") as send:
             names |= _groups_of(send)
     return _plain(sorted(names))

@@ -159,6 +159,7 @@ def plan_read(options: Options) -> "ReadPlan":
         render=render,
         is_values=not options["json"] and options["format"] == VALUES,
         passes=passes,
+        timeout_s=options["timeout"],
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import trio
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
@@ -38,7 +39,8 @@ class ReadPlan:
 
     partitions: of each topic. until_ms: end of each partition, None: its end now. most: records in
     all. has_group: the group of `settings` assigns partitions. is_values: `render` is the value and
-    a newline.
+    a newline. timeout_s: longest wait for the next records; not for new ones that are followed, and
+    not in a group, whose rebalances take their own time.
     """
 
     settings: Mapping[str, object]
@@ -51,6 +53,7 @@ class ReadPlan:
     render: RecordBytes
     is_values: bool
     passes: "Filter | None"
+    timeout_s: float
 
     @property
     def places(self) -> list[TopicPartition]:
@@ -121,8 +124,19 @@ class Read:
                 # instead would disturb a rebalance.
                 await self._take_records(await self.consumer.poll(_LOOK_S))
             else:
-                await self._take(await self.consumer.next_batch())
+                await self._take(await self._next_batch())
         await self._flush()
+
+    async def _next_batch(self) -> PartitionBatch[Bytes, Bytes]:
+        """Wait for records. Raises CommandFailedError if a broker does not send those it has."""
+        timeout_s = math.inf if self.plan.follows else self.plan.timeout_s
+        with trio.move_on_after(timeout_s):
+            return await self.consumer.next_batch()
+        await self._flush()
+        places = ", ".join(map(str, sorted(self._open)))
+        raise CommandFailedError(
+            f"no records of {places} within {timeout_s:g} s, after {self.count} records", FAILED
+        )
 
     def take_back(self) -> None:
         """Move the positions back to what is not written."""

@@ -1,16 +1,23 @@
 """Keys and values of many records of one partition, with their sizes. Does no I/O."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from operator import itemgetter
-from typing import Any
+from typing import Protocol, TypeVar
 
 from attrs import field
 
 from trio_kafka.attributes import frozen
 
 Bytes = bytes | None
+T = TypeVar("T")
+
+
+class _Pick(Protocol):
+    """Returns some rows of a column."""
+
+    def __call__(self, column: Sequence[T], /) -> Sequence[T]: ...
 
 
 @frozen(kw_only=True)
@@ -52,7 +59,7 @@ class RecordColumns:
             return self._with(lambda column: column[rows])
         return self._with(itemgetter(*positions))
 
-    def _with(self, pick: Callable[[Sequence[Any]], Sequence[Any]]) -> "RecordColumns":
+    def _with(self, pick: _Pick) -> "RecordColumns":
         return RecordColumns(
             values=pick(self.values),
             keys=None if self.keys is None else pick(self.keys),

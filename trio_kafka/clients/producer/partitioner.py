@@ -20,7 +20,7 @@ from trio_kafka.clients.errors import Place, SerializationError
 from trio_kafka.clients.metadata.values import TopicMetadata
 from trio_kafka.records.partitioner import partition_of
 
-_KNOWN: Final = 1 << 14  # keys whose partitions are kept
+_MOST_CACHED: Final = 1 << 14  # keys whose partitions are kept
 
 
 class Partitioner(Protocol):
@@ -80,7 +80,7 @@ class PartitionChoice:
     random: Random
     queued: Callable[[str, int], int] | None
     _sticky: dict[str, StickyPartitioner] = field(factory=dict, init=False)
-    _known: dict[bytes | None, int] = field(factory=dict, init=False)
+    _cached: dict[bytes | None, int] = field(factory=dict, init=False)
     _count: int = field(default=0, init=False)
 
     def choose(self, topic: TopicMetadata, key: bytes | None, value: bytes | None) -> int:
@@ -125,16 +125,16 @@ class PartitionChoice:
     ) -> Mapping[bytes | None, int]:
         """Return the partitions of keys, and of many that came before: keys come again."""
         count = len(topic.partitions)
-        if self._count != count or len(self._known) > _KNOWN:
-            self._count, self._known = count, {}
-        known, distinct = self._known, {*keys}
-        for key in distinct.difference(known):
+        if self._count != count or len(self._cached) > _MOST_CACHED:
+            self._count, self._cached = count, {}
+        cached, distinct = self._cached, {*keys}
+        for key in distinct.difference(cached):
             if key is not None:
-                known[key] = partition_of(key, count)
+                cached[key] = partition_of(key, count)
         if None not in distinct:
-            return known
+            return cached
         # The partition of null keys changes from time to time.
-        return {**known, None: self.choose(topic, None, None)}
+        return {**cached, None: self.choose(topic, None, None)}
 
     def _new_sticky(self, topic: str) -> StickyPartitioner:
         queued = self.queued

@@ -35,11 +35,11 @@ async def wait_topic(
     timeout_s = max(deadline - trio.current_time(), 0.0)
     topic = await metadata.wait_topic(name, timeout_s=timeout_s)
     with trio.move_on_at(deadline):
-        while (known := topic_nowait(metadata, name, partition, trio.current_time())) is None:
+        while (current := topic_nowait(metadata, name, partition, trio.current_time())) is None:
             metadata.request_refresh()
             await metadata.wait_change()
         check()
-        return known
+        return current
     place = Place(topic=name, partition=partition)
     topic = metadata.topic_nowait(name) or topic
     raise TimedOutError(f"the topic has {len(topic.partitions)} partitions", place=place)

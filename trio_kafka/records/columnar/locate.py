@@ -17,6 +17,7 @@ from trio_kafka.records.varint import read_varint
 # With fewer chains, a step of numpy costs more than as many steps of Python.
 _FEW: Final = 32
 _SMALLEST: Final = 6
+_LONGEST_PAUSE: Final = 1024  # records between two looks for a run
 
 
 def locate_records(data: Bytes, begin: Longs, end: Longs, *, counts: Longs) -> Longs:
@@ -32,10 +33,10 @@ def locate_records(data: Bytes, begin: Longs, end: Longs, *, counts: Longs) -> L
         open_chains = [(chain, 0, at) for chain, at in enumerate(begin.tolist())]
     else:
         open_chains = _follow_in_lockstep(data, (begin, end, counts, first), starts)
-    view, slots = data.data, starts.data
     for chain, done, at in open_chains:
         slot = int(first[chain])
-        _follow(view, at, int(end[chain]), slots=slots[slot + done : slot + int(counts[chain])])
+        slots = starts[slot + done : slot + int(counts[chain])]
+        _follow_in_runs(data, at, int(end[chain]), slots=slots)
     return starts
 
 
@@ -53,8 +54,7 @@ def _follow_in_lockstep(
     steps = int(counts[_FEW - 1])
     at = every = begin[order]
     slot = first[order]
-    words: NDArray[np.uint16] = np.ndarray((len(data) - 1,), "<u2", buffer=data, strides=(1,))
-    advances = _advances()
+    words, advances = _words(data), _advances()
     try:
         # The longest chains come first: those that have a k-th record are a prefix.
         for width in np.searchsorted(-counts, -np.arange(steps), side="left").tolist():
@@ -78,6 +78,11 @@ def _follow_in_lockstep(
     ]
 
 
+def _words(data: Bytes) -> NDArray[np.uint16]:
+    """Return the two bytes at each position as a number, without a copy."""
+    return np.ndarray((len(data) - 1,), "<u2", buffer=data, strides=(1,))
+
+
 @cache
 def _advances() -> Longs:
     """Return the distance to the next record by the first two bytes of this one; 0 if it
@@ -91,12 +96,55 @@ def _advances() -> Longs:
     return np.where(fits, (number >> 1) + np.where(is_single, 1, 2), 0)
 
 
-def _follow(data: memoryview, at: int, end: int, *, slots: memoryview) -> None:
-    """Fill `slots` with the records from `at` on. Stop at an invalid length."""
+def _follow_in_runs(data: Bytes, at: int, end: int, *, slots: Longs) -> None:
+    """Fill `slots` with the records from `at` on. Stop at an invalid length.
+
+    The first two bytes lead from record to record. So where they are the same at equal distances,
+    as with values of one size, the records between are found by one vector operation. They are
+    looked for less and less often where sizes differ.
+    """
+    view, places = data.data, slots.data
+    words, advances = _words(data), _advances()
+    slot, pause = 0, _FEW
+    while slot < len(slots) and 0 <= at <= end - _SMALLEST:
+        run, advance = _run_of(words, advances, at, end=end, most=len(slots) - slot)
+        slots[slot : slot + run] = np.arange(at, at + run * advance, advance)[:run]
+        slot, at = slot + run, at + run * advance
+        pause = _FEW if run else min(2 * pause, _LONGEST_PAUSE)
+        steps = places[slot : slot + pause]
+        at = _follow(view, at, end, slots=steps)
+        slot += len(steps)
+
+
+def _run_of(
+    words: NDArray[np.uint16], advances: Longs, at: int, *, end: int, most: int
+) -> tuple[int, int]:
+    """Return how many records begin as the one at `at` does, and their distance; 0 if it is few.
+
+    most: records to look at.
+    """
+    word = words[at]
+    advance = int(advances[word])
+    if advance <= _SMALLEST:
+        return 0, 1
+    most = min(most, (end - _SMALLEST - at) // advance + 1)
+    width = _FEW
+    while True:
+        same = words[at : at + advance * min(width, most) : advance] == word
+        run = len(same) if same.all() else int(same.argmin())
+        if run < width or run == most:
+            return (run if run == most or run >= _FEW else 0), advance
+        width *= _FEW
+
+
+def _follow(data: memoryview, at: int, end: int, *, slots: memoryview) -> int:
+    """Fill `slots` with the records from `at` on; return the position behind them, -1 at an invalid
+    length.
+    """
     last = end - _SMALLEST
     for slot in range(len(slots)):
         if at > last:
-            return
+            return -1
         slots[slot] = at
         first, second = data[at], data[at + 1]
         if first < 0x80:
@@ -107,7 +155,8 @@ def _follow(data: memoryview, at: int, end: int, *, slots: memoryview) -> None:
             try:
                 length, at = read_varint(data, at)
             except (IndexError, ValueError):
-                return
+                return -1
         if length < _SMALLEST:
-            return
+            return -1
         at += length
+    return at

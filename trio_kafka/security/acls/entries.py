@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from functools import cache
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.stored.metadata.security import AccessControlEntryRecord
@@ -63,7 +63,7 @@ def acl_of(row: object) -> Acl:
     return Acl._make(entry_fields(row))
 
 
-def entry_fields(row: object, count: int = len(Acl._fields)) -> tuple[Any, ...]:
+def entry_fields(row: object, count: int = len(Acl._fields)) -> tuple[object, ...]:
     """Return the fields of an entry, or of a filter, in a message or record.
 
     In all of them they are the last ones, in the order of `Acl`. count: without those of the
@@ -77,7 +77,7 @@ def described_acl(resource: object, description: object) -> Acl:
     """Return an entry of DescribeAcls: its pattern is in the resource."""
     get = _getter(type(resource), 0, _PATTERN)  # type: ignore[arg-type]  # as above
     pattern = get(resource)
-    return Acl(*pattern, *entry_fields(description, len(Acl._fields) - _PATTERN))
+    return Acl._make((*pattern, *entry_fields(description, len(Acl._fields) - _PATTERN)))
 
 
 def pattern_and_description(acl: Acl) -> tuple[tuple[int, str, int], tuple[str, str, int, int]]:
@@ -86,7 +86,9 @@ def pattern_and_description(acl: Acl) -> tuple[tuple[int, str, int], tuple[str, 
 
 
 @cache
-def _getter(cls: type[object], start: int, stop: int | None) -> Callable[[object], tuple[Any, ...]]:
+def _getter(
+    cls: type[object], start: int, stop: int | None
+) -> Callable[[object], tuple[object, ...]]:
     return attrgetter(*(field.name for field in fields_of(cls)[start:stop]))
 
 

@@ -85,6 +85,15 @@ def credential_of(
     )
 
 
+def fits(mechanism: ScramMechanism, password: str, credential: ScramCredential) -> bool:
+    """Return whether a password is that of a credential: takes as long as `salted_password`."""
+    salted = salted_password(
+        mechanism, password, salt=credential.salt, iterations=credential.iterations
+    )
+    key = hash_of(mechanism.digest, client_key_of(mechanism.digest, salted))
+    return hmac.compare_digest(key, credential.stored_key)
+
+
 def printable_salt(random_bytes: Callable[[int], bytes]) -> bytes:
     """Return a random salt of 130 bits as Kafka's tools make it: digits of base 36.
 

@@ -1,16 +1,20 @@
-"""How clients reach the broker under test: its protocol, its certificates, and theirs.
+"""How clients reach the broker under test: its protocol, its users, its certificates, and theirs.
 
 Certificates are made once a process, on first use, and trusted by nothing else. They need the extra
 `tls`.
 """
 
+import re
 import ssl
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
+from attrs import field
+
 from trio_kafka.attributes import frozen
+from trio_kafka.config.jaas import HIDDEN, login_line, login_module
 from trio_kafka.install_hint import install_command
 from trio_kafka.world.operator_files import secret_file
 
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 _RULES: Final = "RULE:^CN=([^,]+)$/$1/,DEFAULT"  # CN=ann is User:ann
 ClientConfig: TypeAlias = dict[str, Any]
 """Settings of a client library by its own names, also to be passed as keyword arguments."""
@@ -29,26 +34,49 @@ class AccessOptions(TypedDict, total=False):
     """Arguments of `running_broker` and of the mark `kafka` about access; see `Access`."""
 
     tls: bool
+    users: Mapping[str, str]
 
 
 @frozen(kw_only=True)
 class Access:
-    """Access to a broker of the kit. tls: its listener has TLS, and asks for a certificate."""
+    """Access to a broker of the kit.
+
+    tls: its listener has TLS, and asks for a certificate.
+    users: passwords by name: clients log in by SASL (PLAIN); empty: they do not.
+    """
 
     tls: bool = False
+    users: Mapping[str, str] = field(factory=dict, repr=lambda _: HIDDEN)
+
+    def __attrs_post_init__(self) -> None:
+        """Raise ValueError for a user that no client can be."""
+        for name, password in self.users.items():
+            if not _NAME.fullmatch(name) or not password:
+                raise ValueError(f"user {name!r}: expected letters, digits, . _ - and a password")
 
     @property
     def protocol(self) -> str:
         """Security protocol of the listener, and its name."""
-        return "SSL" if self.tls else "PLAINTEXT"
+        transport = "SSL" if self.tls else "PLAINTEXT"
+        return f"SASL_{transport}" if self.users else transport
 
     def broker_settings(self) -> dict[str, str]:
         """Return the settings of the broker, by Kafka's names."""
-        if not self.tls:
+        if self.protocol == "PLAINTEXT":
             return {}
+        settings = {"security.inter.broker.protocol": self.protocol}
+        if self.users:
+            settings |= {
+                "sasl.enabled.mechanisms": "PLAIN",
+                f"listener.name.{self.protocol.lower()}.plain.sasl.jaas.config": login_module(
+                    "PLAIN", {f"user_{name}": text for name, text in self.users.items()}
+                ),
+            }
+        if not self.tls:
+            return settings
         authority, server = _server()
         return {
-            "security.inter.broker.protocol": self.protocol,
+            **settings,
             "ssl.keystore.type": "PEM",
             "ssl.keystore.key": server.key_pem(),
             "ssl.keystore.certificate.chain": server.pem,
@@ -63,24 +91,39 @@ class Access:
     ) -> ClientConfig:
         """Return the settings with which a client reaches the broker.
 
-        user: name in the client's certificate; None: it has none.
-        client: one of `CLIENTS`. Raises ValueError for another one, and for a user without TLS.
+        user: one of the users; without such, the name in the client's certificate; None: it has
+            none.
+        client: one of `CLIENTS`. Raises ValueError for another one, and for a user that cannot be.
         """
         if client not in CLIENTS:
             raise ValueError(f"client {client!r}: expected one of {', '.join(CLIENTS)}")
-        if user is not None and not self.tls:
-            raise ValueError(f"user {user!r}: the broker knows no users; start it with tls=True")
+        if user is not None and not (self.tls or self.users):
+            raise ValueError(
+                f"user {user!r}: the broker knows no users; start it with tls=True or users"
+            )
+        if self.users and user not in self.users:
+            raise ValueError(f"user {user!r}: expected one of {', '.join(sorted(self.users))}")
         config: ClientConfig = {"bootstrap.servers": bootstrap}
         if self.tls:
             authority, _ = _server()
-            identity = None if user is None else _client(user)
-            config |= {
-                "security.protocol": self.protocol,
-                **_BY_CLIENT[client](authority, identity),
-            }
+            identity = None if user is None or self.users else _client(user)
+            config |= _BY_CLIENT[client](authority, identity)
+        if user is not None and self.users:
+            config |= _login(client, user, self.users[user])
+        if self.protocol != "PLAINTEXT":
+            config["security.protocol"] = self.protocol
         if client in ("aiokafka", "kafka_python"):
             return {name.replace(".", "_"): value for name, value in config.items()}
         return config
+
+
+def _login(client: str, user: str, password: str) -> Mapping[str, object]:
+    """Return the settings of a login by PLAIN."""
+    mechanism = {"sasl.mechanism": "PLAIN"}
+    if client == "trio_kafka":
+        return mechanism | {"sasl.jaas.config": login_line("PLAIN", user, password)}
+    prefix = "sasl" if client == "confluent_kafka" else "sasl.plain"
+    return mechanism | {f"{prefix}.username": user, f"{prefix}.password": password}
 
 
 def _librdkafka(authority: "Identity", identity: "Identity | None") -> Mapping[str, object]:

@@ -98,7 +98,7 @@ class KafkaInLoop:
     ) -> ClientConfig:
         """Return the settings with which a client reaches the broker, its address among them.
 
-        user: whom the client's certificate names; needs `tls=True`.
+        user: one of `users`; without such, whom the client's certificate names, with `tls=True`.
         client: the library: confluent_kafka, aiokafka, kafka_python or trio_kafka.
         Raises ValueError for an unknown library, or a user that cannot be. NotRunningError.
         """

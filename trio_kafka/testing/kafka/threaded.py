@@ -202,7 +202,8 @@ def running_broker(
     plugins: only these; None: the installed ones, the HTTP plane too.
     seed: of fault rules, and of what a power loss takes. name: of the thread, and in errors.
     as_version: release of Kafka that it acts as, such as "3.9"; None: the newest.
-    access: how clients reach it: `tls=True`, with the settings of `Kafka.client_config`.
+    access: how clients reach it: `tls=True`, `users={name: password}`; `Kafka.client_config`
+        has the settings of clients.
     Raises StartError, ConfigError, UnknownReleaseError. If the broker fails meanwhile, its methods
     raise LoopEndedError, and the failure is raised when the block is left.
     """

@@ -80,3 +80,36 @@ async def test_member_leaves_its_group_when_its_block_is_cancelled(sim):
             await consumer.poll(1.0)
 
     assert not (await sim.kafka.group("g")).members
+
+
+@pytest.mark.slow
+@simulate(seeds=1)
+async def test_member_that_is_closed_while_it_joins_leaves_no_member_behind(sim):
+    await sim.kafka.create_topic("t")
+
+    for step in range(8):
+        group = {**GROUP, "group_id": f"g{step}"}
+        async with consumer_of(sim, **group) as leaving:
+            leaving.subscribe(["t"])
+            await trio.sleep(step / 2000)
+        async with consumer_of(sim, **group) as other:
+            other.subscribe(["t"])
+            with trio.fail_after(20):
+                await wait_assigned(other, 1)
+
+
+@simulate(seeds=2)
+async def test_member_that_expires_while_a_heartbeat_is_not_answered_joins_again(sim):
+    await sim.kafka.create_topic("t")
+    async with consumer_of(sim, **GROUP, max_poll_interval_ms=7000) as consumer:
+        consumer.subscribe(["t"])
+        await wait_assigned(consumer, 1)
+        sim.universe.cut("kafka", "clients", one_way=True)
+        await trio.sleep(9)  # a heartbeat is in flight when the time of the reader is over
+        sim.universe.heal("kafka", "clients")
+
+        with trio.fail_after(60):
+            await consumer.poll(0.1)
+            await wait_assigned(consumer, 1)
+            await sim.kafka.produce("t", b"v")
+            assert values(await read(consumer, 1)) == [b"v"]

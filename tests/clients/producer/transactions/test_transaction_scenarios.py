@@ -16,7 +16,7 @@ from tests.clients.producer.conftest import Lives
 from tests.clients.producer.test_scenarios import producer_of
 from tests.e2e.clients import new_topic, settings
 from tests.e2e.test_transactions import values
-from trio_kafka.clients import GroupMetadata, ProducerRecord
+from trio_kafka.clients import GroupMetadata, ProducerRecord, open_admin
 from trio_kafka.clients.errors import (
     AbortableError,
     ClientError,
@@ -252,3 +252,40 @@ async def test_transactions_are_read_as_a_whole_or_not_at_all_when_the_broker_is
     assert set(names.values()) == {2}, "a torn transaction"
     assert committed() <= set(names)
     assert {outcomes[name] for name in names} <= {"committed", "unknown"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("goes_on", ["commits", "sends", "aborts"])
+async def test_transaction_that_the_broker_has_aborted_cannot_be_committed(
+    shared_broker: BrokerProcess, goes_on: str
+) -> None:
+    """The broker looks every 10 s for transactions that are open for too long."""
+    topic = new_topic(shared_broker, 2)
+    name = f"id-{topic}"
+    kind = {"commits": FatalError, "sends": AbortableError, "aborts": LookupError}[goes_on]
+
+    async with producer_of(
+        shared_broker, transactional_id=name, transaction_timeout_ms=1000
+    ) as producer:
+        with pytest.raises(kind) as caught:
+            async with producer.transaction():
+                await (await producer.send(ProducerRecord(topic, b"out", partition=0)))
+                with trio.fail_after(TIMEOUT_S):
+                    await wait_aborted(shared_broker, name)
+                if goes_on == "aborts":
+                    raise LookupError
+                if goes_on == "sends":
+                    await producer.send(ProducerRecord(topic, b"out too", partition=1))
+        if goes_on != "commits":
+            async with producer.transaction():
+                await producer.send(ProducerRecord(topic, b"in", partition=0))
+
+    if goes_on == "commits":
+        assert caught.value.code is ErrorCode.INVALID_TXN_STATE
+    assert values(shared_broker, topic, "read_committed") == [b"in"] * (goes_on != "commits")
+
+
+async def wait_aborted(broker: BrokerProcess, name: str) -> None:
+    async with open_admin({"bootstrap.servers": broker.bootstrap}) as admin:
+        while (await admin.describe_transactions([name]))[name].state != "CompleteAbort":
+            await trio.sleep(0.2)

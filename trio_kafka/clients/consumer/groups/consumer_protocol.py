@@ -25,6 +25,7 @@ class ConsumerMembership:
     wake: Callable[[], None]
     _wanted: trio.Event = field(factory=trio.Event, init=False)
     _updates: int = field(default=-1, init=False)
+    _asking: trio.CancelScope = field(factory=trio.CancelScope, init=False)
 
     @property
     def needs_turn(self) -> bool:
@@ -68,11 +69,16 @@ class ConsumerMembership:
                     await self._wanted.wait()
                 continue
             timeout_s = self.coordinator.client.settings.request_timeout_s
+            response = None
+            asking = self._asking = trio.CancelScope()
             try:
-                response = await self.coordinator.ask(request, timeout_s=timeout_s)
+                with asking:
+                    response = await self.coordinator.ask(request, timeout_s=timeout_s)
             except ClientError as error:
                 member.unanswered(error, trio.current_time())
-            else:
+            if asking.cancelled_caught:
+                member.withdrawn()
+            if response is not None:
                 self.coordinator.check(error_of(response.error_code))
                 member.answered(response, trio.current_time())
                 self._updates = -1
@@ -133,6 +139,8 @@ class ConsumerMembership:
         if request is None:
             await trio.lowlevel.checkpoint()
             return
+        # A heartbeat that waits for the coordinator could be sent after the leave, and join again.
+        self._asking.cancel()
         timeout_s = self.coordinator.client.settings.request_timeout_s
         try:
             await self.coordinator.ask(request, timeout_s=timeout_s)

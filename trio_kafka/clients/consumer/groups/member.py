@@ -186,6 +186,10 @@ class ConsumerMember:
             else:
                 self.state = MemberState.RECONCILING
 
+    def withdrawn(self) -> None:
+        """Note that the answer to the heartbeat in flight is not waited for, as the member left."""
+        self._in_flight = False
+
     def unanswered(self, error: ClientError, now: float) -> None:
         """Note a heartbeat that got no answer."""
         self._in_flight = False

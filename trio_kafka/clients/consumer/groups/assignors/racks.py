@@ -53,6 +53,6 @@ def rack_match(
     every_rack = _NONE.union(*of_partitions.values())
     if every_rack.isdisjoint(of_members.values()):
         return ANYWHERE
-    if all(found == every_rack for found in of_partitions.values()):
+    if all(own == every_rack for own in of_partitions.values()):
         return ANYWHERE
     return RackMatch(of_members, of_partitions)

@@ -56,8 +56,8 @@ class _TopicRange:
         if self.free[: len(numbers)] == numbers:
             del self.free[: len(numbers)]
         else:
-            given = set(numbers)
-            self.free = [number for number in self.free if number not in given]
+            taken = set(numbers)
+            self.free = [number for number in self.free if number not in taken]
         self.taken[member] += len(numbers)
         self.larger -= self.taken[member] > self.quota
         assignments[member] += [TopicPartition(self.topic, number) for number in numbers]

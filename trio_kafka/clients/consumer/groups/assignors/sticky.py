@@ -127,19 +127,19 @@ def _near(
     near come first.
     """
     near = {at: [name for name in assignments if match.is_near(name, at)] for at in free}
-    left = deque[TopicPartition]()
+    rest = deque[TopicPartition]()
     slice_size = max(_LOOKS // len(assignments), 1)
     for partitions in in_slices(sorted(near, key=lambda at: (len(near[at]), at)), slice_size):
         for at in partitions:
             member = min(near[at], key=lambda name: len(assignments[name]), default=None)
             size = quota + 1 if member is None else len(assignments[member])
             if member is None or size > quota or (size == quota and not larger):
-                left.append(at)
+                rest.append(at)
                 continue
             larger -= size == quota
             assignments[member].append(at)
         yield
-    return deque(sorted(left))
+    return deque(sorted(rest))
 
 
 def _balanced(
