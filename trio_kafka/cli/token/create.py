@@ -61,12 +61,12 @@ def create(**options: Unpack[Options]) -> int:
     words += [] if owner is None else ["--owner-principal", owner]
     for renewer in renewers:
         words += ["--renewer-principal", renewer]
-    asked = {"owner": owner, "renewers": renewers, "max_lifetime_ms": life_ms}
+    request = {"owner": owner, "renewers": renewers, "max_lifetime_ms": life_ms}
     change = Change(
         verb="create",
         words=f"a token of {owner or 'your user'}" if token is None else _words(token),
         kafka=kafka_words(options["bootstrap"], *words),
-        data=asked if token is None else token_data(token, with_hmac=True),
+        data=request if token is None else token_data(token, with_hmac=True),
     )
     status = report({"": change}, {}, dry_run=options["dry_run"], json=options["json"])
     if token is not None and not options["json"]:
