@@ -218,6 +218,6 @@ def test_many_starts_and_stops_do_not_increase_memory_descriptors_or_threads(siz
     )
     grown, descriptors, threads, cpu_s = map(float, done.stdout.split())
     print(f"{count} starts and stops: {grown / 1e6:.1f} MB, {cpu_s / count * 1e3:.0f} ms of CPU")
-    assert grown < 3e6
+    assert grown < size(6e6, 3e6)  # what the first starts keep counts more in the short form
     assert descriptors == 0
     assert threads <= 3  # idle ones of Trio

@@ -157,7 +157,9 @@ async def test_script_of_a_page_gets_no_challenge_that_would_ask_for_a_password(
     assert "www-authenticate" not in answer.headers
 
 
-async def test_root_tells_its_paths_only_to_those_who_may_look(autojump_clock: MockClock) -> None:
+async def test_root_lists_its_paths_only_for_clients_that_may_look(
+    autojump_clock: MockClock,
+) -> None:
     setup = setup_of(authorizer=Rules())
 
     assert (await ask_from(setup, FAR, path="/")).status == 401

@@ -190,7 +190,7 @@ async def test_paths_allow_their_methods_only() -> None:
     assert (await ask(setup_of(), "GET", "/logout", headers=OWN)).headers["allow"] == "POST"
 
 
-async def test_too_many_failures_are_told_on_the_page(autojump_clock: MockClock) -> None:
+async def test_page_says_that_there_were_too_many_failures(autojump_clock: MockClock) -> None:
     setup = setup_of()
 
     for _ in range(10):

@@ -24,7 +24,7 @@ async def log_in(logins: Logins, user: str, password: str, address: str = HERE) 
     return None if account is None else str(account.principal)
 
 
-async def test_right_password_is_the_user_and_any_other_is_nobody(
+async def test_only_the_right_password_logs_a_user_in(
     autojump_clock: MockClock,
 ) -> None:
     logins = logins_of()

@@ -13,19 +13,9 @@ from attrs import field
 from trio_kafka.attributes import frozen
 from trio_kafka.config.jaas import HIDDEN, Login, parse_jaas
 from trio_kafka.config.oauth import OauthSettings, TokenRules
+from trio_kafka.config.sasl_names import SERVED
 from trio_kafka.config.setting import BROKER, int32, int64, password, string_list
 
-PLAIN: Final = "PLAIN"
-SCRAM: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
-OAUTHBEARER: Final = "OAUTHBEARER"
-SERVED: Final = (PLAIN, *SCRAM, OAUTHBEARER)
-"""Mechanisms that a listener may enable."""
-MODULES: Final[Mapping[str, str]] = {
-    PLAIN: "PlainLoginModule",
-    **dict.fromkeys(SCRAM, "ScramLoginModule"),
-    OAUTHBEARER: "OAuthBearerLoginModule",
-}
-"""Login modules by mechanism."""
 ENABLED: Final = "sasl.enabled.mechanisms"
 JAAS: Final = "sasl.jaas.config"
 LARGEST: Final = "sasl.server.max.receive.size"

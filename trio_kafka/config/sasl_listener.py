@@ -17,14 +17,12 @@ from trio_kafka.config.sasl import (
     JAAS,
     LARGEST,
     LONGEST_SESSION,
-    MODULES,
-    OAUTHBEARER,
-    PLAIN,
     SaslListener,
     SaslMechanism,
     unserved,
     users_of,
 )
+from trio_kafka.config.sasl_names import MODULES, OAUTHBEARER, PLAIN
 from trio_kafka.config.setting import ConfigError
 
 OVER_SASL: Final = frozenset((SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL))

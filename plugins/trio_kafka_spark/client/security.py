@@ -10,7 +10,7 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.jaas import JaasError, Login, parse_jaas
-from trio_kafka.config.sasl import MODULES
+from trio_kafka.config.sasl_names import MODULES
 from trio_kafka_spark.client.errors import OptionError
 from trio_kafka_spark.client.secret import Secret
 

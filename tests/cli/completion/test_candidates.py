@@ -22,7 +22,7 @@ def test_words_of_a_line_end_at_the_cursor(line: str, words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        (["to"], ["top", "topic"]),
+        (["to"], ["token", "top", "topic"]),
         (["topic", "de"], ["delete", "describe"]),
         (["topic", "list", "--js"], ["--json"]),
         (["produce", "t", "-z", "z"], ["zstd"]),

@@ -34,7 +34,20 @@ def test_profile_has_settings_of_files_and_options(
         (["a"], "give --bootstrap"),
         (["a", "--bootstrap", "h"], "not an address"),
         (["a", "--bootstrap", "h:1", "-X", "lingr.ms=1"], "did you mean linger.ms?"),
-        (["a", "--bootstrap", "h:1", "-X", "security.protocol=SSL"], "not implemented"),
+        (
+            [
+                "a",
+                "--bootstrap",
+                "h:1",
+                "-X",
+                "ssl.truststore.type=JKS",
+                "-X",
+                "ssl.truststore.location=/none",
+                "-X",
+                "security.protocol=SSL",
+            ],
+            "ssl.truststore",
+        ),
     ],
 )
 def test_wrong_profile_is_refused(

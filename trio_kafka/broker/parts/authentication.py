@@ -15,8 +15,9 @@ from trio_kafka.broker.token_keys import TokenKeys
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.endpoints import SecurityProtocol
 from trio_kafka.config.oauth import URL, TokenRules
-from trio_kafka.config.sasl import PLAIN, SaslMechanism
+from trio_kafka.config.sasl import SaslMechanism
 from trio_kafka.config.sasl_listener import OVER_SASL, sasl_of
+from trio_kafka.config.sasl_names import PLAIN
 from trio_kafka.install_hint import install_command
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.publisher import MetadataCache

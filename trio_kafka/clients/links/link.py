@@ -6,7 +6,7 @@ after the back-off. Nothing is retried here: only the caller knows what may be r
 
 from collections import deque
 from collections.abc import Callable
-from typing import Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 import trio
 from attrs import field
@@ -22,12 +22,13 @@ from trio_kafka.errors import KafkaError, ProtocolError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.backoff import Backoff, Reconnection
-from trio_kafka.peers.sasl import log_in
 from trio_kafka.peers.session import Handshake, Profile, Request, Session
 from trio_kafka.protocol.schema import message_of
-from trio_kafka.security.tls.handshake import TlsOpener
 from trio_kafka.world.protocols import Socket
 from trio_kafka.world.world import World
+
+if TYPE_CHECKING:
+    from trio_kafka.security.tls.handshake import TlsOpener
 
 A = TypeVar("A")
 _FAILURES: Final = (OSError, ProtocolError, KafkaError, trio.ClosedResourceError)
@@ -49,7 +50,7 @@ class BrokerLink:
     metrics: NetworkMetrics
     limit: int
     changed: Callable[[], None]
-    tls: TlsOpener | None = None
+    tls: "TlsOpener | None" = None
     reconnection: Reconnection = field(init=False)
     _queue: deque[Call] = field(factory=deque, init=False)
     _connection: Connection | None = field(default=None, init=False)
@@ -215,7 +216,12 @@ class BrokerLink:
 
     def _handshake(self) -> Handshake | None:
         login = credentials(self.settings)
-        return None if login is None else log_in(login, self.world.random_bytes)
+        if login is None:
+            return None
+        # Imported here: most programs use no SASL.
+        from trio_kafka.peers.sasl import log_in  # noqa: PLC0415 - see above
+
+        return log_in(login, self.world.random_bytes)
 
     @property
     def _idle_s(self) -> float:

@@ -1,7 +1,7 @@
 """Links of one client to all brokers, by node id; the bootstrap addresses have negative ids."""
 
 from collections.abc import Callable, Collection, Iterable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import trio
 from attrs import field
@@ -13,8 +13,10 @@ from trio_kafka.clients.settings.common import ClientSettings
 from trio_kafka.clients.settings.security import tls_settings
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.model import Endpoint
-from trio_kafka.security.tls.handshake import TlsOpener
 from trio_kafka.world.world import World
+
+if TYPE_CHECKING:
+    from trio_kafka.security.tls.handshake import TlsOpener
 
 
 @define(eq=False, kw_only=True)
@@ -31,14 +33,19 @@ class BrokerLinks:
     metrics: NetworkMetrics
     limit: int = 5
     watchers: list[Callable[[], None]] = field(factory=list, init=False)
-    tls: TlsOpener | None = field(init=False)
+    tls: "TlsOpener | None" = field(init=False)
     _links: dict[int, BrokerLink] = field(factory=dict, init=False)
     _new: list[BrokerLink] = field(factory=list, init=False)
     _opened: trio.Event = field(factory=trio.Event, init=False)
 
     def __attrs_post_init__(self) -> None:
         tls = tls_settings(self.settings)
-        self.tls = None if tls is None else TlsOpener(self.world, tls)
+        self.tls = None
+        if tls is not None:
+            # Imported here: most programs use no TLS.
+            from trio_kafka.security.tls.handshake import TlsOpener  # noqa: PLC0415 - see above
+
+            self.tls = TlsOpener(self.world, tls)
 
     async def load(self) -> None:
         """Read what the connections need. Raises ConfigError."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from trio_kafka.clients.settings.common import ClientSettings
 from trio_kafka.config.jaas import JaasError, parse_jaas
-from trio_kafka.config.sasl import MODULES, PLAIN, SCRAM
+from trio_kafka.config.sasl_names import MODULES, PLAIN, SCRAM
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.security.tls.settings import TlsSettings
 
