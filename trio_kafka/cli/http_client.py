@@ -31,6 +31,14 @@ CA: Final = "TRIO_KAFKA_HTTP_CA"
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 
 
+def credentials_help(token: str = TOKEN) -> str:
+    """Return where credentials come from, for the help of an option. token: its variable."""
+    return (
+        f"a token is taken from {token}, or a user from {USER} and {PASSWORD}; for https:// the"
+        f" file of a CA from {CA}"
+    )
+
+
 @contextmanager
 def opened(at: str, path: str, timeout_s: float) -> Iterator[HTTPResponse]:
     """Ask for a page, and yield the response.
@@ -40,9 +48,20 @@ def opened(at: str, path: str, timeout_s: float) -> Iterator[HTTPResponse]:
     Credentials and the file of a CA are taken from the environment; see `TOKEN`, `USER` and `CA`.
     Raises CommandFailedError, which names `at` or says what the server said.
     """
+    with sent(at, Request(f"{at.rstrip('/')}/{path}"), timeout_s) as response:  # noqa: S310 - see sent
+        yield response
+
+
+@contextmanager
+def sent(at: str, request: Request, timeout_s: float, token: str = TOKEN) -> Iterator[HTTPResponse]:
+    """Send a request with the credentials of the environment, and yield the response.
+
+    token: variable with the token. The others, and errors, as `opened`.
+    """
     if not at.startswith(("http://", "https://")):
         raise CommandFailedError(f"{at}: want an address that begins with http:// or https://")
-    request = Request(f"{at.rstrip('/')}/{path}", headers=_credentials(at))  # noqa: S310 - checked above
+    for name, value in _credentials(at, token).items():
+        request.add_header(name, value)
     opener = _opener(at)
     try:
         with opener.open(request, timeout=timeout_s) as response:
@@ -76,12 +95,12 @@ def _opener(at: str) -> OpenerDirector:
     return build_opener(*handlers)
 
 
-def _credentials(at: str) -> dict[str, str]:
+def _credentials(at: str, variable: str) -> dict[str, str]:
     """Return the header of the environment's credentials. Raises CommandFailedError.
 
     A password goes over TLS, or stays on this machine.
     """
-    token, user = os.environ.get(TOKEN), os.environ.get(USER)
+    token, user = os.environ.get(variable), os.environ.get(USER)
     if token:
         return {"Authorization": f"Bearer {token}"}
     if not user:
