@@ -97,3 +97,26 @@ def test_users_of_an_open_listener_cannot_change_and_those_of_another_can() -> N
         )
     other = {"listener.name.other.plain.sasl.jaas.config": jaas("b")}
     assert check_broker_change(layers, other, per_broker=True) == ()
+
+
+BETWEEN = "sasl.mechanism.inter.broker.protocol"
+SECURED = {
+    **OPEN,
+    "sasl.jaas.config": jaas("a"),
+    "security.inter.broker.protocol": "SASL_PLAINTEXT",
+}
+
+
+def test_the_mechanism_between_brokers_must_be_one_of_their_listener() -> None:
+    broker_config(SECURED)  # without a mechanism: there is no other broker
+    broker_config({**SECURED, BETWEEN: "SCRAM-SHA-256"})
+    of_listener = {f"{PREFIX}.sasl.enabled.mechanisms": "SCRAM-SHA-512"}
+    for more in ({BETWEEN: "GSSAPI"}, {BETWEEN: "PLAIN", **of_listener}):
+        with pytest.raises(ConfigError, match="is not enabled at SASL_PLAINTEXT") as refused:
+            broker_config({**SECURED, **more})
+        assert refused.value.name == BETWEEN
+
+
+def test_the_mechanism_between_brokers_is_free_where_their_listener_has_no_sasl() -> None:
+    plain = {**SECURED, "security.inter.broker.protocol": "PLAINTEXT"}
+    assert broker_config({**plain, BETWEEN: "GSSAPI"}).endpoints.inter_broker == "PLAINTEXT"

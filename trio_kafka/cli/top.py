@@ -16,7 +16,7 @@ from attrs import asdict
 
 from trio_kafka.cli.broker_client import parse_address
 from trio_kafka.cli.broker_options import declare_broker
-from trio_kafka.cli.http_client import ADMIN_ADDRESS, TOKEN
+from trio_kafka.cli.http_client import ADMIN_ADDRESS, credentials_help
 from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_json_line
 from trio_kafka.cli.tree import read_tree
 from trio_kafka.introspect.snapshots import HOPS, WORKING, TreeSnapshot, api_loads, loops, queues
@@ -51,7 +51,7 @@ def declare(parser: ArgumentParser) -> None:
         default=os.environ.get(ADMIN_ADDRESS),
         metavar="URL",
         help=f"address of the admin UI, for the live screen (default: {ADMIN_ADDRESS}, then the"
-        f" one that the broker serves); a token is taken from {TOKEN}",
+        f" one that the broker serves); {credentials_help()}",
     )
     declare_json(
         parser,

@@ -25,6 +25,7 @@ from trio_kafka.config.sasl import (
 from trio_kafka.config.sasl_names import MODULES, OAUTHBEARER, PLAIN
 from trio_kafka.config.setting import ConfigError
 
+BETWEEN_BROKERS: Final = "sasl.mechanism.inter.broker.protocol"
 OVER_SASL: Final = frozenset((SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL))
 
 
@@ -43,10 +44,23 @@ def sasl_of(config: BrokerConfig, listener: str) -> SaslListener:
 
 
 def check_sasl(config: BrokerConfig) -> None:
-    """Raise ConfigError if a listener cannot authenticate its clients as the settings say."""
-    for listener in config.endpoints.broker:
-        if listener.protocol in OVER_SASL:
-            sasl_of(config, listener.name)
+    """Raise ConfigError if a listener cannot authenticate its clients as the settings say.
+
+    The mechanism between brokers, if it is set, must be one of their listener. Kafka refuses its
+    default, GSSAPI, in the same way; here no broker connects to another one yet.
+    """
+    endpoints = config.endpoints
+    text = config.texts.get(BETWEEN_BROKERS)
+    between = None if text is None else text.text.strip()
+    for listener in endpoints.broker:
+        if listener.protocol not in OVER_SASL:
+            continue
+        names = [each.name for each in sasl_of(config, listener.name).mechanisms]
+        is_theirs = listener.name == endpoints.inter_broker
+        if is_theirs and between is not None and between not in names:
+            shown = ", ".join(names)
+            reason = f"{between} is not enabled at {listener.name}, which brokers use: {shown}"
+            raise ConfigError(BETWEEN_BROKERS, reason)
 
 
 def _mechanism(config: BrokerConfig, listener: str, name: str) -> SaslMechanism:

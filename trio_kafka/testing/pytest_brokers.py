@@ -33,7 +33,7 @@ from trio_kafka.controls.faults.faults import described
 from trio_kafka.controls.keywords import keywords_of
 from trio_kafka.controls.topics import NOT_THERE
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.testing.kafka.access import Access
+from trio_kafka.testing.kafka.access import Access, AccessOptions
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop, NotReachedError, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import SimulatedMachine
@@ -48,7 +48,8 @@ _ARGUMENTS: Final = tuple(
     name for name in keywords_of(running_broker) if name not in ("name", "seed")
 )
 _SHARED: Final = frozenset({"topics"})  # arguments of a mark that a shared broker can take
-_SIMULATED: Final = frozenset({"settings", "topics", "plugins", "tls", "users"})
+_ACCESS: Final = frozenset(AccessOptions.__annotations__)
+_SIMULATED: Final = _ACCESS | {"settings", "topics", "plugins"}
 _CHANGED: Final = frozenset({*NOT_THERE, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.NON_EMPTY_GROUP})
 _FAILED: Final = pytest.StashKey[bool]()
 _SECTIONS: Final = pytest.StashKey[list[tuple[str, str]]]()  # titles and texts
@@ -143,7 +144,7 @@ class BrokersOfTests:
         how = LifeSettings(
             settings=settings,
             plugins=arguments.get("plugins", ()),
-            access=Access(tls=arguments.get("tls", False), users=arguments.get("users", {})),
+            access=Access(**{name: arguments[name] for name in arguments if name in _ACCESS}),
             seed=seed,
         )
         machine = SimulatedMachine(universe=Universe(seed))

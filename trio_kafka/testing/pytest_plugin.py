@@ -20,9 +20,10 @@ _IN_THREAD: Final = frozenset({"kafka", "kafka_factory"})
 _CLIENTS_LEFT: Final = ("error", "ignore")
 _TEST: Final = pytest.StashKey[pytest.Item]()
 _MARK: Final = (
-    "kafka(settings, topics, directory, plugins, port, tls, users): what the fixture kafka or"
-    " kafka_in_loop starts with: settings by Kafka's names, topics as names or {name: partitions},"
-    " tls=True, users={name: password} for clients with kafka.client_config()"
+    "kafka(settings, topics, directory, plugins, port, tls, users, mechanism, acls): what the"
+    " fixture kafka or kafka_in_loop starts with: settings by Kafka's names, topics as names or"
+    " {name: partitions}, tls=True, users={name: password} for clients with kafka.client_config(),"
+    " acls=['allow ann to READ topic orders*']"
 )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from trio_kafka.cli import FAILED, CommandFailedError
-from trio_kafka.cli.http_client import ADMIN_ADDRESS, TOKEN, opened
+from trio_kafka.cli.http_client import ADMIN_ADDRESS, credentials_help, opened
 
 _TIMEOUT_S: Final = 30.0  # between two pieces, beside the time of the recording
 _NO_ADDRESS: Final = (
@@ -23,7 +23,7 @@ def declare_target(parser: ArgumentParser, *, file_name: str) -> None:
         "--at",
         default=os.environ.get(ADMIN_ADDRESS),
         metavar="URL",
-        help=f"address of the admin UI (default: {ADMIN_ADDRESS}); a token is taken from {TOKEN}",
+        help=f"address of the admin UI (default: {ADMIN_ADDRESS}); {credentials_help()}",
     )
     parser.add_argument(
         "--output",

@@ -1,18 +1,14 @@
-"""HTTP client of the test controls, and how commands show what they get.
-
-The broker is usually on this machine, so no proxy is used.
-"""
+"""HTTP client of the test controls, and how commands show what they get."""
 
 import os
 from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping
-from http.client import HTTPException
 from typing import Any, Final
-from urllib.error import HTTPError, URLError
 from urllib.parse import quote
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.request import Request
 
 from trio_kafka.cli import FAILED, CommandFailedError
+from trio_kafka.cli.http_client import credentials_help, sent
 from trio_kafka.cli.output import LEFT, RIGHT, columns, print_json
 from trio_kafka.strict_json import dump_json, parse_json
 
@@ -39,7 +35,7 @@ def declare_address(parser: ArgumentParser) -> None:
         "--at",
         default=os.environ.get(ADDRESS),
         metavar="URL",
-        help=f"address of the test controls (default: {ADDRESS}); a token is taken from {TOKEN}",
+        help=f"address of the test controls (default: {ADDRESS}); {credentials_help(TOKEN)}",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -54,21 +50,14 @@ def ask(
     if not at:
         raise ControlError(_NO_ADDRESS)
     url = "/".join([at.rstrip("/"), "faults", *(quote(word, safe="") for word in path)])
-    if not url.startswith("http://"):
-        raise ControlError(f"{at}: want an address that begins with http://")
-    headers = {"Content-Type": "application/json"}
-    if token := os.environ.get(TOKEN):
-        headers["Authorization"] = f"Bearer {token}"
     data = None if body is None else dump_json(body).encode()
-    request = Request(url, data, headers, method=method)  # noqa: S310 - checked above
+    headers = {"Content-Type": "application/json"}
+    request = Request(url, data, headers, method=method)  # noqa: S310 - checked by sent
     try:
-        with build_opener(ProxyHandler({})).open(request, timeout=timeout_s) as response:
+        with sent(at, request, timeout_s, TOKEN) as response:
             text = response.read()
-    except HTTPError as error:
-        raise ControlError(_message_of(error)) from error
-    except (URLError, HTTPException, OSError) as error:
-        reason = getattr(error, "reason", None) or error
-        raise ControlError(f"{at}: {reason}; is the broker running?") from error
+    except CommandFailedError as error:
+        raise ControlError(str(error)) from error
     try:
         return parse_json(text) if text else None
     except ValueError as error:
@@ -96,10 +85,3 @@ def _described(rule: Mapping[str, object]) -> str:
 
 def _word(value: object) -> str:
     return value if isinstance(value, str) else dump_json(value, compact=True)
-
-
-def _message_of(error: HTTPError) -> str:
-    try:
-        return str(parse_json(error.read())["message"])
-    except (ValueError, KeyError, TypeError, OSError):
-        return f"status {error.code} {error.reason}"

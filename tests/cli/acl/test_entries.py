@@ -4,12 +4,12 @@ import pytest
 
 from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.acl.entries import (
-    acl_words,
     check_principal,
     kafka_words,
     parse_operations,
 )
 from trio_kafka.clients.admin.acls import Acl, Operation, PatternType, PermissionType, ResourceType
+from trio_kafka.security.acls.words import acl_words
 
 ACL = Acl(
     ResourceType.TOPIC,
@@ -42,6 +42,11 @@ def test_operations_are_named_in_any_case() -> None:
 def test_unknown_operation_is_named(text: str) -> None:
     with pytest.raises(CommandFailedError, match="no operation"):
         parse_operations(text)
+
+
+def test_the_misspelled_one_of_several_operations_gets_a_hint() -> None:
+    with pytest.raises(CommandFailedError, match="no operation 'wriet'; did you mean WRITE"):
+        parse_operations("read,wriet")
 
 
 @pytest.mark.parametrize("principal", ["ann", "User:", ":ann"])

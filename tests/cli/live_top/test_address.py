@@ -25,6 +25,7 @@ def tree(listener: str, *, enabled: bool = True) -> TreeSnapshot:
         ("http://0.0.0.0:1", "http://localhost:1/admin"),
         ("http://[::]:1", "http://localhost:1/admin"),
         ("http://[::1]:1", "http://[::1]:1/admin"),
+        ("https://0.0.0.0:1", "https://localhost:1/admin"),
     ],
 )
 def test_listener_and_path_make_the_address(listener: str, address: str) -> None:

@@ -112,10 +112,13 @@ async def test_a_simulated_broker_has_tls_too(kafka_in_loop: Any) -> None:
     assert [record.value for record in await kafka.records("orders")] == [b"x"]
 
 
-@pytest.mark.parametrize("tls", [False, True])
-def test_each_client_logs_in_as_a_user_of_the_broker(tls: bool) -> None:
+@pytest.mark.parametrize(
+    ("tls", "mechanism"),
+    [(False, "SCRAM-SHA-256"), (True, "SCRAM-SHA-512"), (False, "PLAIN"), (True, "PLAIN")],
+)
+def test_each_client_logs_in_as_a_user_of_the_broker(tls: bool, mechanism: str) -> None:
     users = {"ann": 'p"\\w,1', "b.ob": "other"}
-    with running_broker(tls=tls, users=users, topics=["orders"]) as kafka:
+    with running_broker(tls=tls, users=users, mechanism=mechanism, topics=["orders"]) as kafka:
         producer = confluent_kafka.Producer(kafka.client_config("ann"))
         producer.produce("orders", b"of librdkafka")
         assert producer.flush(10) == 0
@@ -144,6 +147,12 @@ def test_what_cannot_be_is_refused_by_name() -> None:
         Access(users={"bob": "x", "ann": "y"}).client_config("h:1", "eve")
     with pytest.raises(ValueError, match="user None: expected one of ann"):
         Access(users={"ann": "y"}).client_config("h:1")
+    with pytest.raises(ValueError, match="mechanism 'GSSAPI': expected one of SCRAM-SHA-256"):
+        Access(users={"ann": "y"}, mechanism="GSSAPI")
+    with pytest.raises(ValueError, match="ACL 'ann may read': want such as"):
+        Access(acls=["ann may read"])
+    with pytest.raises(ValueError, match="READ topic orders': expected a list"):
+        Access(acls="allow ann to READ topic orders")
     with pytest.raises(ValueError, match="user 'a b': expected letters"):
         Access(users={"a b": "y"})
     assert "s3cret" not in repr(Access(users={"ann": "s3cret"}))

@@ -47,7 +47,7 @@ def test_a_trace_is_written(at: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--at", "https://localhost"], "want an address that begins with http://"),
+        (["--at", "ftp://localhost"], "want an address that begins with http://"),
         (["--at", "http://127.0.0.1:1"], "is the broker running?"),
         ([], "no address: give --at URL or set TRIO_KAFKA_ADMIN"),
     ],

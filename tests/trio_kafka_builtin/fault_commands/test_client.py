@@ -30,7 +30,8 @@ def test_rules_are_shown_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     ("at", "why"),
     [
         (None, "no address: give --at URL or set TRIO_KAFKA_TESTING"),
-        ("https://127.0.0.1:1", "want an address that begins with http://"),
+        ("ftp://127.0.0.1:1", "want an address that begins with http://"),
+        ("https://127.0.0.1:1", "is the broker running"),
         ("http://127.0.0.1:1", "is the broker running"),
     ],
 )

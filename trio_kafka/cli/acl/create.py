@@ -7,7 +7,6 @@ from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.acl.entries import (
     ResourceOptions,
     acl_data,
-    acl_words,
     check_operations,
     check_principal,
     declare_resources,
@@ -19,6 +18,7 @@ from trio_kafka.cli.acl.entries import (
 from trio_kafka.cli.admin import Change, ChangeOptions, declare_change, open_cluster, report
 from trio_kafka.clients.admin.acls import Acl, PermissionType
 from trio_kafka.clients.errors import ClientError
+from trio_kafka.security.acls.words import acl_words
 
 
 class Options(ResourceOptions, ChangeOptions):

@@ -7,7 +7,6 @@ from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.acl.entries import (
     FilterOptions,
     acl_data,
-    acl_words,
     declare_filter,
     filters_of,
     kafka_words,
@@ -15,6 +14,7 @@ from trio_kafka.cli.acl.entries import (
 from trio_kafka.cli.admin import Change, ChangeOptions, declare_change, open_cluster, report
 from trio_kafka.clients.admin.acls import Acl, AclFilter
 from trio_kafka.clients.errors import ClientError
+from trio_kafka.security.acls.words import acl_words
 
 
 class Options(FilterOptions, ChangeOptions):

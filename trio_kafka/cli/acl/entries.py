@@ -15,8 +15,7 @@ from trio_kafka.clients.admin.acls import (
     PermissionType,
     ResourceType,
 )
-from trio_kafka.security.operations import bits, operations_in
-from trio_kafka.security.resources import OPERATIONS
+from trio_kafka.security.acls import words
 
 CLUSTER: Final = "kafka-cluster"
 RESOURCES: Final[Mapping[str, tuple[ResourceType, str]]] = {
@@ -27,20 +26,6 @@ RESOURCES: Final[Mapping[str, tuple[ResourceType, str]]] = {
     "user": (ResourceType.USER, "--user-principal"),
 }
 """Type of a resource, and the option of Kafka's `kafka-acls.sh` that names one, by our option."""
-
-
-SUPPORTED: Final[Mapping[ResourceType, int]] = {
-    **OPERATIONS,
-    ResourceType.TRANSACTIONAL_ID: bits(
-        (Operation.DESCRIBE, Operation.WRITE, Operation.TWO_PHASE_COMMIT)
-    ),
-    ResourceType.DELEGATION_TOKEN: bits((Operation.DESCRIBE,)),
-    ResourceType.USER: bits((Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS)),
-}
-"""Bit field of the operations that a type of resource has, beside ALL.
-
-A broker stores entries with others too, which decide nothing; Kafka's own tool refuses them.
-Source: AclEntry.supportedOperations of Apache Kafka 4.3.0."""
 
 _NAMED: Final[Mapping[str, type[IntEnum]]] = {
     "resource_type": ResourceType,
@@ -95,31 +80,23 @@ def pattern_of(options: ResourceOptions) -> PatternType:
 
 def parse_operations(text: str) -> list[Operation]:
     """Return operations from names such as `READ,WRITE`, in any case. Raises CommandFailedError."""
-    names = {
-        operation.name: operation
-        for operation in Operation
-        if operation not in (Operation.UNKNOWN, Operation.ANY)
-    }
-    operations: list[Operation] = []
-    for name in text.split(","):
-        word = name.strip().upper().replace("-", "_")
-        if word not in names:
-            hint = nearest(word, list(names)) or f": want one of {', '.join(names)}"
-            raise CommandFailedError(f"no operation {name!r}{hint}")
-        operations.append(names[word])
-    return operations
+    try:
+        return words.parse_operations(text)
+    except ValueError as error:
+        for name in text.split(","):
+            word = words.operation_word(name)
+            hint = nearest(word, words.OPERATION_NAMES)
+            if hint and word not in words.OPERATION_NAMES:
+                raise CommandFailedError(f"no operation {name!r}{hint}") from None
+        raise CommandFailedError(str(error)) from None
 
 
 def check_operations(kind: ResourceType, operations: Sequence[Operation]) -> None:
     """Raise CommandFailedError for an operation that a type of resource does not have."""
-    supported = [Operation.ALL, *operations_in(SUPPORTED[kind])]
-    for operation in operations:
-        if operation not in supported:
-            names = ", ".join(each.name for each in supported)
-            resource = kind.name.lower().replace("_", " ")
-            raise CommandFailedError(
-                f"{operation.name} is no operation on a {resource}: want one of {names}"
-            )
+    try:
+        words.check_operations(kind, operations)
+    except ValueError as error:
+        raise CommandFailedError(str(error)) from None
 
 
 def check_principal(principal: str) -> str:
@@ -128,21 +105,6 @@ def check_principal(principal: str) -> str:
     if not (kind and colon and name):
         raise CommandFailedError(f"--principal {principal}: want TYPE:NAME, such as User:ann")
     return principal
-
-
-def acl_words(acl: Acl) -> str:
-    """Return an entry as a sentence, such as `allow User:ann to READ topic orders`."""
-    permission = "allow" if acl.permission == PermissionType.ALLOW else "deny"
-    host = "" if acl.host == "*" else f" from {acl.host}"
-    operation = Operation(acl.operation).name
-    return f"{permission} {acl.principal}{host} to {operation} {resource_words(acl)}"
-
-
-def resource_words(acl: Acl) -> str:
-    """Return the resource of an entry, such as `topic orders*` for a prefix."""
-    kind = ResourceType(acl.resource_type).name.lower().replace("_", " ")
-    prefix = "*" if acl.pattern_type == PatternType.PREFIXED else ""
-    return f"{kind} {acl.name}{prefix}"
 
 
 def acl_data(acl: Acl) -> dict[str, object]:
@@ -161,8 +123,8 @@ def kafka_words(acl: Acl, bootstrap: str, action: str) -> list[str]:
     kafka += ["--allow-principal" if allows else "--deny-principal", acl.principal]
     if acl.host != "*":
         kafka += ["--allow-host" if allows else "--deny-host", acl.host]
-    words = Operation(acl.operation).name.split("_")
-    kafka += ["--operation", "".join(word.capitalize() for word in words)]
+    operation = Operation(acl.operation).name.split("_")
+    kafka += ["--operation", "".join(word.capitalize() for word in operation)]
     if acl.resource_type == ResourceType.CLUSTER:
         return [*kafka, "--cluster"]
     options = dict(RESOURCES.values())

@@ -9,12 +9,12 @@ from trio_kafka.cli.acl.entries import (
     acl_data,
     declare_filter,
     filters_of,
-    resource_words,
 )
 from trio_kafka.cli.admin import TIMEOUT_S, open_cluster
 from trio_kafka.cli.broker_options import declare_broker
 from trio_kafka.cli.output import LEFT, columns, declare_json, print_answer
 from trio_kafka.clients.admin.acls import Acl, Operation, PermissionType
+from trio_kafka.security.acls.words import resource_words
 
 _HEAD: Final = ("resource", "principal", "host", "permission", "operation")
 

@@ -19,11 +19,11 @@ def admin_address(tree: TreeSnapshot, host: str) -> str | None:
     for node in tree.nodes.values():
         if node.kind == "plugin" and node.name == "admin" and node.figures.get("enabled") is True:
             path = str(node.figures.get("setting.path"))
-        elif node.kind == "listener" and node.name.startswith("http://"):
+        elif node.kind == "listener" and node.name.startswith(("http://", "https://")):
             listener = listener or node.name
     if path is None or listener is None:
         return None
     parts = urlsplit(listener)
     name = host if parts.hostname in _EVERY_HOST else parts.hostname or host
     shown = f"[{name}]" if ":" in name else name
-    return f"http://{shown}:{parts.port}{path}"
+    return f"{parts.scheme}://{shown}:{parts.port}{path}"

@@ -4,4 +4,4 @@ Pure: no clock, no task, no part of the broker. `broker.parts.authorizer` feeds 
 metadata log. docs/design/authorizer.md describes the index.
 """
 
-__all__ = ["entries", "filters", "hosts", "index", "prefixes", "rules", "standard"]
+__all__ = ["entries", "filters", "hosts", "index", "prefixes", "rules", "standard", "words"]

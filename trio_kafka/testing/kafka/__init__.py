@@ -11,4 +11,5 @@ __all__ = [
     "releases",
     "report",
     "threaded",
+    "users",
 ]

@@ -6,7 +6,7 @@ Certificates are made once a process, on first use, and trusted by nothing else.
 
 import re
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 from attrs import field
 
 from trio_kafka.attributes import frozen
+from trio_kafka.config.authorizer import STANDARD
 from trio_kafka.config.jaas import HIDDEN, login_line, login_module
 from trio_kafka.install_hint import install_command
+from trio_kafka.security.acls.entries import Acl
+from trio_kafka.security.acls.words import parse_acls
+from trio_kafka.security.sasl.scram import BY_NAME, SHA_256
 from trio_kafka.world.operator_files import secret_file
 
 if TYPE_CHECKING:
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
+_PLAIN: Final = "PLAIN"
+_MECHANISMS: Final = (*BY_NAME, _PLAIN)
 _RULES: Final = "RULE:^CN=([^,]+)$/$1/,DEFAULT"  # CN=ann is User:ann
 ClientConfig: TypeAlias = dict[str, Any]
 """Settings of a client library by its own names, also to be passed as keyword arguments."""
@@ -35,6 +41,8 @@ class AccessOptions(TypedDict, total=False):
 
     tls: bool
     users: Mapping[str, str]
+    mechanism: str
+    acls: Sequence[str] | None
 
 
 @frozen(kw_only=True)
@@ -42,17 +50,37 @@ class Access:
     """Access to a broker of the kit.
 
     tls: its listener has TLS, and asks for a certificate.
-    users: passwords by name: clients log in by SASL (PLAIN); empty: they do not.
+    users: passwords by name: clients log in by SASL; empty: they do not.
+    mechanism: of SASL: SCRAM-SHA-256, SCRAM-SHA-512 or PLAIN.
+    acls: what users may do, as `allow ann to READ,WRITE topic orders*`; all else is denied, but to
+        the kit itself. None: everybody may do everything.
     """
 
     tls: bool = False
     users: Mapping[str, str] = field(factory=dict, repr=lambda _: HIDDEN)
+    mechanism: str = SHA_256.name
+    acls: Sequence[str] | None = None
+    entries: Sequence[Acl] = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        """Raise ValueError for a user that no client can be."""
+        """Raise ValueError for a user that no client can be, and for what else cannot be."""
+        if self.mechanism not in _MECHANISMS:
+            names = ", ".join(_MECHANISMS)
+            raise ValueError(f"mechanism {self.mechanism!r}: expected one of {names}")
         for name, password in self.users.items():
             if not _NAME.fullmatch(name) or not password:
                 raise ValueError(f"user {name!r}: expected letters, digits, . _ - and a password")
+
+    @entries.default
+    def _parse(self) -> Sequence[Acl]:
+        if isinstance(self.acls, str):
+            raise ValueError(f"acls {self.acls!r}: expected a list of texts")  # noqa: TRY004 - as for each ACL
+        return [acl for sentence in self.acls or () for acl in parse_acls(sentence)]
+
+    @property
+    def is_scram(self) -> bool:
+        """True where users are kept in the metadata log."""
+        return bool(self.users) and self.mechanism != _PLAIN
 
     @property
     def protocol(self) -> str:
@@ -62,16 +90,16 @@ class Access:
 
     def broker_settings(self) -> dict[str, str]:
         """Return the settings of the broker, by Kafka's names."""
-        if self.protocol == "PLAINTEXT":
-            return {}
-        settings = {"security.inter.broker.protocol": self.protocol}
+        settings = {} if self.acls is None else {"authorizer.class.name": STANDARD}
+        if self.protocol != "PLAINTEXT":
+            settings["security.inter.broker.protocol"] = self.protocol
         if self.users:
-            settings |= {
-                "sasl.enabled.mechanisms": "PLAIN",
-                f"listener.name.{self.protocol.lower()}.plain.sasl.jaas.config": login_module(
-                    "PLAIN", {f"user_{name}": text for name, text in self.users.items()}
-                ),
-            }
+            settings["sasl.enabled.mechanisms"] = self.mechanism
+        if self.users and not self.is_scram:
+            listener = f"listener.name.{self.protocol.lower()}"
+            settings[f"{listener}.plain.sasl.jaas.config"] = login_module(
+                _PLAIN, {f"user_{name}": text for name, text in self.users.items()}
+            )
         if not self.tls:
             return settings
         authority, server = _server()
@@ -109,7 +137,7 @@ class Access:
             identity = None if user is None or self.users else _client(user)
             config |= _BY_CLIENT[client](authority, identity)
         if user is not None and self.users:
-            config |= _login(client, user, self.users[user])
+            config |= _login(client, self.mechanism, user, self.users[user])
         if self.protocol != "PLAINTEXT":
             config["security.protocol"] = self.protocol
         if client in ("aiokafka", "kafka_python"):
@@ -117,13 +145,13 @@ class Access:
         return config
 
 
-def _login(client: str, user: str, password: str) -> Mapping[str, object]:
-    """Return the settings of a login by PLAIN."""
-    mechanism = {"sasl.mechanism": "PLAIN"}
+def _login(client: str, mechanism: str, user: str, password: str) -> Mapping[str, object]:
+    """Return the settings of a login."""
+    config = {"sasl.mechanism": mechanism}
     if client == "trio_kafka":
-        return mechanism | {"sasl.jaas.config": login_line("PLAIN", user, password)}
+        return config | {"sasl.jaas.config": login_line(mechanism, user, password)}
     prefix = "sasl" if client == "confluent_kafka" else "sasl.plain"
-    return mechanism | {f"{prefix}.username": user, f"{prefix}.password": password}
+    return config | {f"{prefix}.username": user, f"{prefix}.password": password}
 
 
 def _librdkafka(authority: "Identity", identity: "Identity | None") -> Mapping[str, object]:

@@ -45,6 +45,7 @@ from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
 from trio_kafka.testing.kafka.releases import Release, find_release
 from trio_kafka.testing.kafka.transactions import KitTransactions
+from trio_kafka.testing.kafka.users import store_access
 
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
@@ -485,6 +486,7 @@ async def kafka_in_loop(
     """
     with kept_warnings() as warnings:
         async with running_lives(machine, how or LifeSettings()) as lives:
+            await store_access(lives.broker, lives.how.access)
             kafka = KafkaInLoop(lives, warnings.lines)
             counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
             for name, partitions in counts.items():

@@ -202,10 +202,11 @@ def running_broker(
     plugins: only these; None: the installed ones, the HTTP plane too.
     seed: of fault rules, and of what a power loss takes. name: of the thread, and in errors.
     as_version: release of Kafka that it acts as, such as "3.9"; None: the newest.
-    access: how clients reach it: `tls=True`, `users={name: password}`; `Kafka.client_config`
-        has the settings of clients.
-    Raises StartError, ConfigError, UnknownReleaseError. If the broker fails meanwhile, its methods
-    raise LoopEndedError, and the failure is raised when the block is left.
+    access: how clients reach it: `tls=True`, `users={name: password}`, `mechanism` of SASL,
+        `acls=["allow ann to READ topic orders*"]`; see `Access`. `Kafka.client_config` has the
+        settings of clients.
+    Raises StartError, ConfigError, UnknownReleaseError, ValueError. If the broker fails meanwhile,
+    its methods raise LoopEndedError, and the failure is raised when the block is left.
     """
     how = LifeSettings(
         settings=dict(settings or {}),
