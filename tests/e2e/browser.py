@@ -120,3 +120,10 @@ def processes_of(directory: str) -> list[int]:
             if directory.encode() in (place / "cmdline").read_bytes():
                 found.append(int(place.name))
     return found
+
+
+def log_in(driver: Chrome, password: str) -> None:
+    """Fill in the login page that the browser shows."""
+    for name, text in (("user", "any"), ("password", password)):
+        driver.find_element("name", name).send_keys(text)
+    driver.find_element("tag name", "button").click()

@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
-from tests.e2e.browser import browser, errors_of, wait_until
+from tests.e2e.browser import browser, errors_of, log_in, wait_until
 from trio_kafka.testing.processes import (
     BrokerProcess,
     ask_api_versions,
@@ -348,11 +348,11 @@ def test_pages_are_shown_only_with_the_token(
         f"plugin.admin.refresh.ms={REFRESH_MS}",
     )
     with broker_process(tmp_path_factory.mktemp("guarded"), *settings):
-        started.get(f"http://{address}/admin")
-        assert not started.find_elements(By.CSS_SELECTOR, "main")
+        started.get(f"http://{address}/admin/tree")
+        assert not started.find_elements(By.CSS_SELECTOR, "#tree")
 
-        user = "any:secret@"
-        started.get(f"http://{user}{address}/admin/tree")
+        log_in(started, "secret")
+        wait_until(started, lambda page: page.find_elements(By.CSS_SELECTOR, "#tree") != [])
         wait_for_refresh(started)
         find(started, "#tree .leaf a").click()
         wait_for_refresh(started)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from selenium.webdriver import Chrome
 
-from tests.e2e.browser import browser, wait_until
+from tests.e2e.browser import browser, log_in, wait_until
 from trio_kafka.testing.processes import broker_process, unused_port
 
 pytestmark = pytest.mark.slow
@@ -33,13 +33,6 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def driver() -> Iterator[Chrome]:
     with browser() as started:
         yield started
-
-
-def log_in(driver: Chrome, password: str) -> None:
-    """Fill in the login page that the browser shows."""
-    for name, text in (("user", "any"), ("password", password)):
-        driver.find_element("name", name).send_keys(text)
-    driver.find_element("tag name", "button").click()
 
 
 def test_person_logs_in_and_out(plane: str, driver: Chrome) -> None:
