@@ -161,7 +161,7 @@ def run(fault: Fault | None) -> Counter[tuple[str, str]]:
     async def main(sim: Simulation) -> Counter[tuple[str, str]]:
         return await suffer(sim, fault)
 
-    return run_seed(main, 5, settings=SETTINGS)
+    return run_seed(main, 10, settings=SETTINGS)
 
 
 @pytest.fixture(autouse=True)
