@@ -19,7 +19,7 @@ PAGES = {
     "exactly_once": ("docs/how-to/exactly-once.md", 3),
     "produce": ("docs/how-to/produce-with-trio.md", 3),
     "readme": ("README.md", 1),
-    "testing": ("docs/how-to/test-your-application.md", 8),
+    "testing": ("docs/how-to/test-your-application.md", 10),
 }
 RESULT = re.compile(r"^(PASSED|FAILED|ERROR) test_(\w+?)_block\d+\.py\b", re.MULTILINE)
 

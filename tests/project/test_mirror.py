@@ -47,6 +47,7 @@ TESTED_ELSEWHERE = {
     "trio_kafka/protocol/messages": "tables: one test holds all of them to recorded bytes",
     "trio_kafka/protocol/stored": "tables, as the messages",
     "trio_kafka/protocol/structs": "tables, as the messages",
+    "trio_kafka/config/sasl_names.py": "names: the tests of sasl and of its listeners use them",
     "trio_kafka/config/tls.py": "declarations: test_settings.py of security/tls reads them",
     "trio_kafka/network/listener_tls.py": "test_handshakes.py wraps sockets and names clients",
     "trio_kafka/security/tls/errors.py": "two classes: test_failures.py raises them",

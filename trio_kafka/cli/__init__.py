@@ -146,6 +146,7 @@ _GROUPS: Final = {
     "acl": "Show, create and delete entries of access control lists.",
     "user": "Show, create and delete users who log in by SCRAM.",
     "token": "Show, create, renew and end delegation tokens, with which others act for a user.",
+    "cert": "Make certificates for development.",
     "quota": "Show, set and remove limits of users, client ids and addresses.",
     "client": "Show who is connected to a broker, and what clients measure.",
     "topic": "Show, create, change and delete topics.",

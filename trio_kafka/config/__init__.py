@@ -20,6 +20,7 @@ __all__ = [
     "rules",
     "sasl",
     "sasl_listener",
+    "sasl_names",
     "setting",
     "sources",
     "topic",
