@@ -158,8 +158,9 @@ def test_connection_that_is_cut_in_an_answer_leaves_nothing_said_to_be_done(
                 assert line.startswith("trio-kafka: "), about
 
 
-def test_interrupted_seek_is_not_said_to_be_done(shell: Shell, words: Words) -> None:
+def test_interrupted_seek_is_not_said_to_be_done(shell: Shell) -> None:
     fill(shell)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
     commit = 8
 
     def interrupt(key: int) -> bool:
@@ -167,9 +168,12 @@ def test_interrupted_seek_is_not_said_to_be_done(shell: Shell, words: Words) -> 
             os.kill(os.getpid(), signal.SIGINT)
         return key == commit
 
-    with peers.serving(peers.Relay(shell.kafka.bootstrap, seen=interrupt)) as address:
-        seek = ("group", "seek", "billing", "--to", "earliest")
-        status, output, errors = shell.at(address).result(*seek)
+    try:
+        with peers.serving(peers.Relay(shell.kafka.bootstrap, seen=interrupt)) as address:
+            seek = ("group", "seek", "billing", "--to", "earliest")
+            status, output, errors = shell.at(address).result(*seek)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
     (row,) = json.loads(shell.run("group", "lag", "billing", "--json"))["lags"]
     assert (status, output, errors) == (130, b"", "trio-kafka: interrupted\n")

@@ -53,7 +53,7 @@ def test_only_named_topics_are_asked_for_unless_one_is_missing() -> None:
     assert asked == [["orders", "orders-1"]]
     with pytest.raises(CommandFailedError, match="did you mean orders"):
         find_topics(send, ["orders", "order"])
-    assert asked[1:] == [["order", "orders"], None]
+    assert asked[1:] == [["order", "orders"], None, ["order"]]
 
 
 def test_patterns_match_no_internal_topic() -> None:

@@ -95,6 +95,14 @@ RULES: Final = (
         "kafka_server_socket_server_metrics_connection_count",
         {"listener": r"\1", "networkProcessor": r"\2"},
     ),
+    # Files of releases between have every attribute of this bean; of them, those of logins.
+    Rule(
+        r"kafka.server<type=(.+), listener=(.+), networkProcessor=(.+)>"
+        r"<>(\w+-(?:re)?authentication-total|expired-connections-killed-count):",
+        r"kafka_server_\1_\4",
+        {"listener": r"\2", "networkProcessor": r"\3"},
+        old=True,
+    ),
     Rule(rf"{_PERCENT}><>MeanRate", r"kafka_\1_\2_\3_percent"),
     Rule(rf"{_PERCENT}><>Value", r"kafka_\1_\2_\3_percent"),
     Rule(rf"{_PERCENT}{_ONE}><>Value", r"kafka_\1_\2_\3_percent", {r"\4": r"\5"}),

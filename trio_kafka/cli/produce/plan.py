@@ -40,9 +40,16 @@ class WritePlan:
 
 
 def open_input(name: str, stack: ExitStack) -> BinaryIO:
-    """Return an open file, or standard input. Raises CommandFailedError."""
+    """Return an open file, or standard input. Raises CommandFailedError.
+
+    Standard input has an object of its own: a thread may read it when the process ends, and Python
+    aborts if another thread holds the lock of `sys.stdin` then.
+    """
     if name == STDIN:
-        return sys.stdin.buffer
+        try:
+            return open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115 - see above
+        except OSError:  # replaced by a stream in memory
+            return sys.stdin.buffer
     try:
         return stack.enter_context(open(name, "rb"))
     except OSError as error:
