@@ -47,7 +47,7 @@ def open_input(name: str, stack: ExitStack) -> BinaryIO:
     """
     if name == STDIN:
         try:
-            return open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115 - see above
+            return open(sys.stdin.fileno(), "rb", closefd=False)
         except OSError:  # replaced by a stream in memory
             return sys.stdin.buffer
     try:
