@@ -3,12 +3,12 @@
 python -m tests.clients.api_page            write it
 """
 
-import inspect
-from collections.abc import Generator, Iterator
-from typing import Final, get_args, get_origin
+from collections.abc import Iterator
+from typing import Final
 
 import trio_kafka.clients
 from tests.plugin_host.page import row
+from tests.project.docstrings import entry, signature_of, text_of
 from tests.project.tree import ROOT
 from trio_kafka.clients import errors
 from trio_kafka.clients.admin.calls.operation import Operation
@@ -42,14 +42,6 @@ _INTERNAL: Final = frozenset(
     }
 )
 _COLUMNS: Final = ("Setting", "Default", "Bounds", "What it says")
-_SHOWN: Final = (type(None), bool, int, float, str, tuple, type)  # `Parameter.empty` is a type
-
-
-class _Other:
-    """Default value that a reader need not see."""
-
-    def __repr__(self) -> str:
-        return "..."
 
 
 def page() -> str:
@@ -61,7 +53,7 @@ def _lines() -> Iterator[str]:
     yield HEAD.rstrip()
     names = trio_kafka.clients.__all__
     for name in (*(n for n in names if n.islower()), *(n for n in names if not n.islower())):
-        yield from _entry(name, getattr(trio_kafka.clients, name))
+        yield from entry(name, getattr(trio_kafka.clients, name), hidden=_INTERNAL)
         if name == "Admin":
             yield from _operations()
     yield "\n## Errors\n"
@@ -69,7 +61,11 @@ def _lines() -> Iterator[str]:
     yield row(["---"] * 3)
     for kind in _errors():
         yield row(
-            (f"`{kind.__name__}`", f"`{kind.__bases__[0].__name__}`", " ".join(_text(kind).split()))
+            (
+                f"`{kind.__name__}`",
+                f"`{kind.__bases__[0].__name__}`",
+                " ".join(text_of(kind).split()),
+            )
         )
     yield from _settings("Producer settings", ProducerSettings)
     yield from _settings("Consumer settings", ConsumerSettings)
@@ -83,81 +79,14 @@ def _lines() -> Iterator[str]:
         yield row((reason, ", ".join(without)))
 
 
-def _entry(name: str, value: object) -> Iterator[str]:
-    yield f"\n## {name}\n"
-    if not isinstance(value, type):
-        yield f"```python notrun\n{name}{_signature(value)}\n```\n"
-    yield _text(value)
-    if not isinstance(value, type):
-        return
-    fields = [name for name in inspect.get_annotations(value) if name[0] != "_"]
-    if fields and not _methods(value):
-        yield "\nFields: " + ", ".join(f"`{name}`" for name in fields) + "."
-    for method, member in _methods(value):
-        yield f"\n### {name}.{method}\n"
-        if isinstance(member, property):
-            yield _text(member)
-        else:
-            prefix = "async " if inspect.iscoroutinefunction(member) else ""
-            yield f"```python notrun\n{prefix}{method}{_signature(member)}\n```\n"
-            yield _text(member)
-
-
 def _operations() -> Iterator[str]:
     """Yield the calls of the admin client, each a plan that returns a value in the end."""
     for name, value in vars(AdminOperations).items():
         if isinstance(value, Operation):
             plan = getattr(AdminOperations, name)
             yield f"\n### Admin.{name}\n"
-            yield f"```python notrun\nasync {name}{_signature(plan)}\n```\n"
-            yield _text(plan)
-
-
-def _methods(kind: type) -> list[tuple[str, object]]:
-    """Return public methods and properties with docstrings, in the order of the source.
-
-    Those of a base of our own come last.
-    """
-    bases = [base for base in kind.__mro__ if base.__module__.startswith("trio_kafka.clients")]
-    return [
-        (name, member)
-        for base in bases
-        for name, member in vars(base).items()
-        if name[0] != "_"
-        and name not in _INTERNAL
-        and (inspect.isfunction(member) or isinstance(member, property))
-        and member.__doc__
-    ]
-
-
-def _signature(function: object) -> str:
-    """Return parameters without the class names' modules."""
-    assert callable(function)
-    signature = inspect.signature(function)
-    parameters = [
-        p if isinstance(p.default, _SHOWN) else p.replace(default=_Other())
-        for p in signature.parameters.values()
-        if p.name != "self"
-    ]
-    result = signature.return_annotation
-    if get_origin(result) is Generator:  # a plan
-        result = get_args(result)[-1]
-    signature = signature.replace(parameters=parameters, return_annotation=result)
-    text = str(signature).replace("~", "").replace("'", "")
-    for module in ("collections.abc.", "contextlib.", "typing."):
-        text = text.replace(module, "")
-    parts = text.split("trio_kafka.")
-    return parts[0] + "".join(_without_module(part) for part in parts[1:])
-
-
-def _without_module(text: str) -> str:
-    """Return a text that begins with the dotted name of a class, with its last part only."""
-    name = next((n for n, c in enumerate(text) if not (c.isalnum() or c in "._")), len(text))
-    return text[:name].rpartition(".")[2] + text[name:]
-
-
-def _text(value: object) -> str:
-    return inspect.cleandoc(value.__doc__ or "").replace("|", "\\|")
+            yield f"```python notrun\nasync {name}{signature_of(plan)}\n```\n"
+            yield text_of(plan)
 
 
 def _errors() -> Iterator[type]:

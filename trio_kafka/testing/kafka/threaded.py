@@ -117,7 +117,11 @@ class Kafka:
     def client_config(
         self, user: str | None = None, *, client: str = "confluent_kafka"
     ) -> ClientConfig:
-        """See `KafkaInLoop.client_config`."""
+        """Return the settings with which a client reaches the broker, its address among them.
+
+        user: one of `users`; None: the client's certificate, or none. client: the library.
+        Raises ValueError, NotRunningError.
+        """
         return self.in_loop.client_config(user, client=client)
 
     @property
