@@ -44,6 +44,7 @@ type Step struct {
 	ID         string            `json:"id"`
 	To         string            `json:"to"`
 	TimeoutMs  int64             `json:"timeout_ms"`
+	Login      *Login            `json:"login"`
 
 	Transactions []Transaction `json:"transactions"`
 }
@@ -71,7 +72,11 @@ func take(step Step) (any, error) {
 	if transactional := transactionalSteps[step.Do]; transactional != nil {
 		return transactional(ctx, step) // its clients are its own
 	}
-	options := []kgo.Opt{kgo.SeedBrokers(step.Bootstrap), kgo.DisableClientMetrics()}
+	options, err := step.Login.options()
+	if err != nil {
+		return nil, err
+	}
+	options = append(options, kgo.SeedBrokers(step.Bootstrap), kgo.DisableClientMetrics())
 	switch step.Do {
 	case "produce":
 		options = append(options, producing(step)...)

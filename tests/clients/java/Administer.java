@@ -23,10 +23,10 @@ import org.apache.kafka.common.config.ConfigResource;
 /** What the admin client does. */
 final class Administer {
     private static Admin admin(JsonNode step) {
-        return Admin.create(Map.of(
+        return Admin.create(Login.with(Map.of(
                 AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, step.get("bootstrap").asText(),
                 AdminClientConfig.ENABLE_METRICS_PUSH_CONFIG, "false",
-                AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, "30000"));
+                AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, "30000"), step));
     }
 
     static JsonNode createTopic(JsonNode step) throws Exception {

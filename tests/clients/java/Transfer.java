@@ -45,14 +45,14 @@ final class Transfer {
             "cooperative-sticky", CooperativeStickyAssignor.class.getName());
 
     static JsonNode produce(JsonNode step) throws Exception {
-        Map<String, Object> settings = Map.of(
+        Map<String, Object> settings = Login.with(Map.of(
                 ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, step.get("bootstrap").asText(),
                 ProducerConfig.ENABLE_METRICS_PUSH_CONFIG, "false",
                 ProducerConfig.COMPRESSION_TYPE_CONFIG, step.get("codec").asText(),
                 ProducerConfig.ACKS_CONFIG, step.get("acks").asText(),
                 ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, step.get("idempotent").asText(),
                 ProducerConfig.MAX_REQUEST_SIZE_CONFIG, step.get("max_bytes").asText(),
-                ProducerConfig.LINGER_MS_CONFIG, "5");
+                ProducerConfig.LINGER_MS_CONFIG, "5"), step);
         List<Future<RecordMetadata>> sent = new ArrayList<>();
         ByteArraySerializer bytes = new ByteArraySerializer();
         try (Producer<byte[], byte[]> producer = new KafkaProducer<>(settings, bytes, bytes);

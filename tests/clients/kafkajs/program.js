@@ -1,7 +1,7 @@
 // kafkajs: all steps but `read`, one line of JSON in and one out for each (docs/reference/clients.md).
 'use strict'
 
-const { appendFileSync, createReadStream, existsSync } = require('node:fs')
+const { appendFileSync, createReadStream, existsSync, readFileSync } = require('node:fs')
 const { createInterface } = require('node:readline')
 const { setTimeout } = require('node:timers/promises')
 const { CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = require('kafkajs')
@@ -50,7 +50,15 @@ function useCodecs(zstd) {
 }
 
 function kafka(step) {
-  return new Kafka({ brokers: [step.bootstrap], logLevel: logLevel.NOTHING, retry: { retries: 3 } })
+  const retry = { retries: 3 }
+  return new Kafka({ brokers: [step.bootstrap], logLevel: logLevel.NOTHING, retry, ...login(step.login) })
+}
+
+// Settings of a SASL_SSL listener. ca: file of the authority's certificate.
+function login(given) {
+  if (!given) return {}
+  const sasl = { mechanism: given.mechanism.toLowerCase(), username: given.user, password: given.password }
+  return { ssl: { ca: [readFileSync(given.ca)] }, sasl }
 }
 
 // A step of the admin client.
