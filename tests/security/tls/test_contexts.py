@@ -20,6 +20,15 @@ def test_a_listener_refuses_renegotiation_and_asks_as_its_settings_say() -> None
         assert identity.certificate.name == "CN=broker"
 
 
+def test_suites_of_a_listener_have_forward_secrecy_and_no_cbc() -> None:
+    suites = server_identity(serving()).context.get_ciphers()
+
+    assert {suite["protocol"] for suite in suites} == {"TLSv1.2", "TLSv1.3"}
+    assert all(suite["aead"] for suite in suites)
+    names = [suite["name"] for suite in suites if suite["protocol"] == "TLSv1.2"]
+    assert all(name.startswith(("ECDHE-", "DHE-")) for name in names)
+
+
 def test_a_client_checks_the_host_name_unless_identification_is_off() -> None:
     assert client_context(trusting()).check_hostname
     assert not client_context(trusting(endpoint_identification_algorithm="")).check_hostname

@@ -14,6 +14,8 @@ from trio_kafka.security.tls.stores import Store, read_identity, read_trusted
 from trio_kafka.security.tls.suites import restrict
 from trio_kafka.world.operator_files import secret_file
 
+# Of TLS 1.2, unless ssl.cipher.suites names others: forward secrecy, and no suite with CBC.
+_SUITES: Final = "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:!aNULL:!aDSS"
 _ASKS: Final = {
     "none": ssl.CERT_NONE,
     "requested": ssl.CERT_OPTIONAL,
@@ -42,6 +44,7 @@ def server_identity(settings: TlsSettings) -> ServerIdentity:
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
     context.num_tickets = 1  # by TLS 1.3 clients that connect again; the broker keeps nothing
     context.verify_mode = _ASKS[settings.client_auth]
+    context.set_ciphers(_SUITES)
     restrict(context, settings)
     _load_identity(context, store, settings)
     if settings.client_auth != "none":
