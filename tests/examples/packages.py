@@ -54,7 +54,7 @@ class Example:
         for name in self.pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]:
             source = self.path / name
             if source.is_dir():
-                shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("*.pyc"))
+                shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, target)
         info = target / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"

@@ -410,7 +410,9 @@ def test_sanitizers_see_no_read_outside_and_no_undefined_behaviour(
     compiler = shutil.which("cc")
     if compiler is None or find_spec("Cython") is None:
         pytest.skip("needs a C compiler and Cython: `make leaf`, then run this again")
-    source = shutil.copytree(PLUGIN, tmp_path / "source")
+    source = shutil.copytree(
+        PLUGIN, tmp_path / "source", ignore=shutil.ignore_patterns("__pycache__")
+    )
     flags = "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
     build = [sys.executable, "setup.py", "--quiet", "build_ext", "--build-lib", str(tmp_path)]
     environment = {**os.environ, "TRIO_KAFKA_LEAF_CFLAGS": flags}
