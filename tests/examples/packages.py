@@ -66,7 +66,8 @@ class Example:
 
     def build_wheel(self, target: Path) -> Path:
         pytest.importorskip("hatchling", reason="hatchling is not installed")
-        shutil.copytree(self.path, target / "source")
+        bytecode = shutil.ignore_patterns("__pycache__")  # other workers write it meanwhile
+        shutil.copytree(self.path, target / "source", ignore=bytecode)
         command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)]
         done = subprocess.run(
             command, cwd=target / "source", capture_output=True, text=True, check=False
