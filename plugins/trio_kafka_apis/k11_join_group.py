@@ -13,7 +13,6 @@ from functools import partial
 from typing import Final
 
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Join, JoinAnswer
-from trio_kafka.coordinators.groups.client_address import client_host
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Eventual, then
@@ -44,7 +43,7 @@ def join_group(request: JoinGroupRequest, context: Context) -> Eventual[JoinGrou
     context.authorize(Operation.READ, group=request.group_id)
     if len(request.protocols) > MOST_PROTOCOLS:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    version, asking = context.version, context.request
+    version = context.version
     rebalance_ms = request.rebalance_timeout_ms
     if version < REBALANCE_TIMEOUT_SINCE:
         rebalance_ms = request.session_timeout_ms
@@ -54,8 +53,8 @@ def join_group(request: JoinGroupRequest, context: Context) -> Eventual[JoinGrou
     coordinator = context[GroupCoordinator]
     join = Join(
         member_id=request.member_id,
-        client_id=asking.client_id,
-        client_host=client_host(asking.connection.peer.host),
+        client_id=context.client_id,
+        client_host=context.client_host,
         session_timeout_ms=request.session_timeout_ms,
         rebalance_timeout_ms=rebalance_ms,
         protocol_type=request.protocol_type,

@@ -11,7 +11,6 @@ whose heartbeat caused the search.
 
 from functools import partial
 
-from trio_kafka.coordinators.groups.client_address import client_host
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat as GroupHeartbeat
 from trio_kafka.coordinators.groups.consumer.values import HeartbeatAnswer, OwnedTopic
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
@@ -33,7 +32,7 @@ def consumer_group_heartbeat(
     request: ConsumerGroupHeartbeatRequest, context: Context
 ) -> Eventual[ConsumerGroupHeartbeatResponse]:
     context.authorize(Operation.READ, group=request.group_id)
-    owned, asking = request.topic_partitions, context.request
+    owned = request.topic_partitions
     _authorize_topics(request.subscribed_topic_names, context)
     owned_topics = None
     if owned is not None:
@@ -42,8 +41,8 @@ def consumer_group_heartbeat(
         group_id=request.group_id,
         member_id=request.member_id,
         epoch=request.member_epoch,
-        client_id=asking.client_id,
-        client_host=client_host(asking.connection.peer.host),
+        client_id=context.client_id,
+        client_host=context.client_host,
         instance_id=request.instance_id,
         rack_id=request.rack_id,
         rebalance_timeout_ms=request.rebalance_timeout_ms,

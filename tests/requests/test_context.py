@@ -33,9 +33,12 @@ class Peer:
 
 
 def context(
-    authorizer: Authorizer = ALLOW_ALL, topic_names: Mapping[TopicId, str] | None = None
+    authorizer: Authorizer = ALLOW_ALL,
+    topic_names: Mapping[TopicId, str] | None = None,
+    *,
+    peer: Peer | None = None,
 ) -> Context:
-    request = bare_request(7, Peer())
+    request = bare_request(7, peer or Peer())
     request.client_id = "me"
     parts = Parts(apis=Registry(), cluster_id="c-1", authorizer=authorizer)
     parts.metadata = MetadataCache(MetadataImage(topic_names=ImmutableMap(topic_names or {})))
@@ -48,6 +51,22 @@ def test_a_context_knows_request_and_connection() -> None:
     assert (one.version, one.correlation, one.client_id) == (0, 7, "me")
     assert (one.listener, one.peer) == ("CLIENTS", Endpoint("there", 1))
     assert one.connection is one.request.connection
+
+
+@pytest.mark.parametrize(
+    ("host", "printed"),
+    [
+        ("10.0.0.1", "/10.0.0.1"),
+        ("::1", "/0:0:0:0:0:0:0:1"),
+        ("fe80::a:0:1%eth0", "/fe80:0:0:0:0:a:0:1"),
+        ("2001:db8::ffff", "/2001:db8:0:0:0:0:0:ffff"),
+    ],
+)
+def test_the_host_of_a_client_is_printed_as_in_java(host: str, printed: str) -> None:
+    peer = Peer()
+    peer.peer = Endpoint(host, 1)
+
+    assert context(peer=peer).client_host == printed
 
 
 def test_context_finds_a_part_by_its_class() -> None:

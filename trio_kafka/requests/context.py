@@ -30,6 +30,7 @@ from trio_kafka.model import Endpoint, NodeId, TopicId
 from trio_kafka.network.request import ConnectionPort, Request
 from trio_kafka.requests.handler_slot import HandlerSlot
 from trio_kafka.requests.parts import FIELDS, Parts
+from trio_kafka.security.acls.hosts import parse_address
 from trio_kafka.security.acls.standard import StandardAuthorizer
 from trio_kafka.security.authorizer import ALLOW_ALL
 from trio_kafka.security.operations import Operation, bits, operations_in
@@ -160,6 +161,12 @@ class Context:
     def peer(self) -> Endpoint:
         """Address of the client."""
         return self.request.connection.peer
+
+    @property
+    def client_host(self) -> str:
+        """Host of the client as Java prints it: `/10.0.0.1`, `/0:0:0:0:0:0:0:1`."""
+        zoneless = self.request.connection.peer.host.partition("%")[0]
+        return f"/{parse_address(zoneless).text}"
 
     @property
     def listener(self) -> str:

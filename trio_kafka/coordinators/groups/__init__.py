@@ -3,7 +3,6 @@
 __all__ = [
     "administration",
     "classic",
-    "client_address",
     "consumer",
     "coordinator",
     "facts",
