@@ -12,9 +12,11 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.authorizer import check_authorizer_class, split_super_users
-from trio_kafka.config.endpoints import Listeners, resolve_listeners
+from trio_kafka.config.endpoints import Listeners
 from trio_kafka.config.group_coordinator import GroupCoordinatorSettings
+from trio_kafka.config.listeners import resolve_listeners
 from trio_kafka.config.properties import SettingText
+from trio_kafka.config.quorum import address_of
 from trio_kafka.config.setting import (
     BROKER,
     CLUSTER,
@@ -451,4 +453,5 @@ class BrokerConfig(GroupCoordinatorSettings):
             inter_broker_name=self.inter_broker_listener_name,
             inter_broker_protocol=self.security_inter_broker_protocol,
             control_plane_name=self.control_plane_listener_name,
+            voter=address_of(self.node_id, self.controller_quorum_voters),
         )
