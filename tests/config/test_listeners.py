@@ -3,7 +3,7 @@
 import pytest
 
 from trio_kafka.config.endpoints import SecurityProtocol
-from trio_kafka.config.listeners import check_early_start, resolve_listeners
+from trio_kafka.config.listeners import check_early_start, resolve_listeners, with_control_plane
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.model import Endpoint
 
@@ -324,14 +324,14 @@ def test_a_listener_may_have_each_protocol_and_two_of_them_have_tls():
     assert [protocol.name for protocol in protocols if protocol.has_tls] == ["SSL", "SASL_SSL"]
 
 
-CONTROLLED = {"protocol_map": f"{MAP},CONTROL:PLAINTEXT", "control_plane_name": "control"}
+CONTROLLED = {"protocol_map": f"{MAP},CONTROL:PLAINTEXT"}
 
 
 def test_the_control_plane_uses_an_advertised_listener():
-    found = resolve("PLAINTEXT://h:1", "CONTROL://h:2", **CONTROLLED)
+    listeners = resolve("PLAINTEXT://h:1", "CONTROL://h:2", **CONTROLLED)
 
-    assert found.control == "CONTROL"
-    assert resolve("PLAINTEXT://h:1", control_plane_name="").control is None
+    assert listeners.control is None
+    assert with_control_plane(listeners, "control").control == "CONTROL"
 
 
 @pytest.mark.parametrize(
@@ -355,8 +355,10 @@ def test_the_control_plane_uses_an_advertised_listener():
     ],
 )
 def test_a_control_plane_without_a_listener_of_its_own_is_refused(listeners, others, reason):
+    resolved = resolve(*listeners, **CONTROLLED, **others)
+
     with pytest.raises(ConfigError) as caught:
-        resolve(*listeners, **CONTROLLED, **others)
+        with_control_plane(resolved, "control")
 
     assert (caught.value.name, caught.value.reason) == ("control.plane.listener.name", reason)
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from attrs import evolve
+
 from trio_kafka.config.endpoints import (
     Listeners,
     NamedEndpoint,
@@ -35,7 +37,6 @@ def resolve_listeners(
     controller_names: Sequence[str],
     inter_broker_name: str | None,
     inter_broker_protocol: str,
-    control_plane_name: str | None = None,
     voter: Endpoint | None = None,
 ) -> Listeners:
     """Return the listeners of a node that is broker and controller. Raises ConfigError.
@@ -61,16 +62,14 @@ def resolve_listeners(
     of_broker = _advertised(written, broker, controllers=controller_names)
     by_name = {listener.name: listener for listener in named}
     controller = [by_name[name] for name in controller_names]
-    inter_broker = _inter_broker(
-        of_broker, inter_broker_name, inter_broker_protocol, controllers=controller_names
-    )
     return Listeners(
         broker=broker,
         controller=tuple(controller),
         advertised=of_broker,
         advertised_controller=_advertised_controllers(written or (), controller, voter),
-        inter_broker=inter_broker,
-        control=_control(control_plane_name, of_broker, inter_broker),
+        inter_broker=_inter_broker(
+            of_broker, inter_broker_name, inter_broker_protocol, controllers=controller_names
+        ),
     )
 
 
@@ -81,11 +80,26 @@ def check_early_start(names: Sequence[str], listeners: Listeners) -> None:
         _check_name(setting, name, [listener.name for listener in served])
 
 
-def _check_name(setting: str, name: str, known: Sequence[str]) -> None:
+def with_control_plane(listeners: Listeners, name: str) -> Listeners:
+    """Return the listeners, one of which has a plane of its own, by Kafka's rules until 3.9.
+
+    Source: KIP-291. Raises ConfigError.
+    """
+    setting, control = "control.plane.listener.name", name.upper()
+    if control not in [listener.name for listener in listeners.advertised]:
+        reason = f"{name} is not one of the advertised listeners: {_names(listeners.advertised)}"
+        raise ConfigError(setting, reason)
+    if control == listeners.inter_broker:
+        reason = f"{name} is the listener that brokers use: choose another one"
+        raise ConfigError(setting, reason)
+    return evolve(listeners, control=control)
+
+
+def _check_name(setting: str, name: str, names: Sequence[str]) -> None:
     """Check a name that Kafka compares as it is written, while those of listeners are raised."""
-    if name not in known:
-        hint = f": write {name.upper()}" if name.upper() in known else ""
-        raise ConfigError(setting, f"{name} is not one of listeners: {', '.join(known)}{hint}")
+    if name not in names:
+        hint = f": write {name.upper()}" if name.upper() in names else ""
+        raise ConfigError(setting, f"{name} is not one of listeners: {', '.join(names)}{hint}")
 
 
 def _named(
@@ -211,23 +225,6 @@ def _inter_broker(
             raise ConfigError(setting, reason)
     reason = f"no advertised listener is called {protocol}: set inter.broker.listener.name"
     raise ConfigError(setting, reason)
-
-
-def _control(
-    name: str | None, advertised: Sequence[NamedEndpoint], inter_broker: str
-) -> str | None:
-    """Check the control plane listener by Kafka's rules until 3.9 (KIP-291)."""
-    if not name:
-        return None
-    setting, control = "control.plane.listener.name", name.upper()
-    names = [listener.name for listener in advertised]
-    if control not in names:
-        reason = f"{name} is not one of the advertised listeners: {_names(advertised)}"
-        raise ConfigError(setting, reason)
-    if control == inter_broker:
-        reason = f"{name} is the listener that brokers use: choose another one"
-        raise ConfigError(setting, reason)
-    return control
 
 
 def _names(listeners: Iterable[NamedEndpoint]) -> str:
