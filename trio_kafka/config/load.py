@@ -22,7 +22,7 @@ from trio_kafka.config.catalogue import (
     unknown,
     why_without_effect,
 )
-from trio_kafka.config.listener_rules import listener_warnings
+from trio_kafka.config.listener_warnings import listener_warnings
 from trio_kafka.config.properties import SettingText
 from trio_kafka.config.rules import check, reject_unsupported
 from trio_kafka.config.setting import ConfigError, Setting

@@ -8,7 +8,7 @@ from enum import Enum
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, is_of_provider
-from trio_kafka.config.listener_rules import listener_warnings
+from trio_kafka.config.listener_warnings import listener_warnings
 from trio_kafka.config.load import Layer, check_name, load, locate_error
 from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import ConfigError
