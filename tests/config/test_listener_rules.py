@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.config.verdict_table import ROWS, Row
+from tests.config.random_listeners import random_row
+from tests.config.verdict_table import PROTOCOL, ROWS, TO_CONTROLLER, Row
 from tests.config.verdicts import recorded_verdicts, verdicts_of_kafka
 from tests.installed import skipped_if_missing
 from tests.lanes import together
@@ -48,3 +49,26 @@ def test_apache_kafka_gives_the_recorded_verdicts() -> None:
 
     accepted = {name: verdict.accepts for name, verdict in verdicts.items()}
     assert accepted == {name: verdict.accepts for name, verdict in RECORDED.items()}
+
+
+@pytest.mark.long
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_apache_kafka_agrees_about_random_listeners_but_for_two_differences() -> None:
+    rows = [random_row(seed) for seed in range(5000)]
+    with skipped_if_missing():
+        verdicts = verdicts_of_kafka(rows)
+
+    for row in rows:
+        refusal = refusal_of(row)
+        if refusal is not None and is_listed(refusal):
+            continue
+        assert verdicts[row.name].accepts == (refusal is None), (row, refusal)
+    assert sum(verdict.accepts for verdict in verdicts.values()) > 900
+
+
+def is_listed(refusal: ConfigError) -> bool:
+    """Return whether Kafka may accept what is refused so: docs/reference/differences.md."""
+    return refusal.name == TO_CONTROLLER or (
+        refusal.name == PROTOCOL and "has the protocol" in refusal.reason
+    )

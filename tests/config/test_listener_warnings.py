@@ -1,11 +1,13 @@
 """Settings of listeners without an effect: one warning each, which names the setting."""
 
+import re
 from collections.abc import Mapping
 
 import pytest
 
+from tests.project.tree import ROOT
 from trio_kafka.config.load import load
-from trio_kafka.config.properties import SettingText
+from trio_kafka.config.properties import SettingText, parse_properties
 
 
 def warnings(settings: Mapping[str, str]) -> list[str]:
@@ -151,3 +153,18 @@ def test_security_of_connections_that_no_broker_makes_gives_one_warning(name: st
     (warning,) = warnings({**NODE, name: "1"})
 
     assert warning.startswith(f"f: {name} ")
+
+
+def test_listeners_of_the_guide_are_accepted_and_only_those_of_the_controller_not_in_use() -> None:
+    guide = (ROOT / "docs" / "how-to" / "secure.md").read_text()
+    (block,) = re.findall(
+        r"(?:^    .+\n)*^    inter\.broker\.listener\.name.*\n(?:^    .+\n)*", guide, re.MULTILINE
+    )
+
+    loaded = load(parse_properties(block, "guide"))
+
+    assert loaded.config.endpoints.inter_broker == "INSIDE"
+    assert [warning.split(" ")[1] for warning in loaded.warnings] == [
+        "sasl.mechanism.inter.broker.protocol",
+        "listener.name.controller.ssl.client.auth",
+    ]

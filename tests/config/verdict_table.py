@@ -52,10 +52,10 @@ _DEFAULT: Final = (
     "CONTROLLER:PLAINTEXT"
 )
 _MODULES: Final = "org.apache.kafka.common.security"
-_PLAIN: Final = (
+PLAIN_LOGIN: Final = (
     f'{_MODULES}.plain.PlainLoginModule required username="b" password="p4ss" user_b="p4ss";'
 )
-_SCRAM: Final = f'{_MODULES}.scram.ScramLoginModule required username="b" password="p4ss";'
+SCRAM_LOGIN: Final = f'{_MODULES}.scram.ScramLoginModule required username="b" password="p4ss";'
 _TWO: Final = {
     LISTENERS: "IN://:9091,OUT://:9092,CONTROLLER://:9093",
     MAP: "IN:PLAINTEXT,OUT:PLAINTEXT,CONTROLLER:PLAINTEXT",
@@ -67,13 +67,13 @@ _SASL: Final = {
     PROTOCOL: "SASL_PLAINTEXT",
     ENABLED: "PLAIN",
     BETWEEN: "PLAIN",
-    "listener.name.sasl_plaintext.plain.sasl.jaas.config": _PLAIN,
+    "listener.name.sasl_plaintext.plain.sasl.jaas.config": PLAIN_LOGIN,
 }
 _OF_CONTROLLER: Final = {
     MAP: "PLAINTEXT:PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
     ENABLED: "PLAIN",
     TO_CONTROLLER: "PLAIN",
-    "listener.name.controller.plain.sasl.jaas.config": _PLAIN,
+    "listener.name.controller.plain.sasl.jaas.config": PLAIN_LOGIN,
 }
 
 
@@ -191,6 +191,16 @@ _PROTOCOLS: Final = (
         _listeners("PLAINTEXT://:1,SSL://:3,CONTROLLER://:2"),
         LISTENERS,
     ),
+    Row(
+        "a controller without a protocol beside SASL_PLAINTEXT",
+        _listeners("PLAINTEXT://:1,SASL_PLAINTEXT://:3,CONTROLLER://:2"),
+        LISTENERS,
+    ),
+    Row(
+        "a controller without a protocol beside SASL_SSL in lower case",
+        _listeners("PLAINTEXT://:1,sasl_ssl://:3,CONTROLLER://:2"),
+        LISTENERS,
+    ),
     Row("a map without the controller", {MAP: "PLAINTEXT:PLAINTEXT"}, LISTENERS),
     Row("a map in lower case", {MAP: "plaintext:plaintext,controller:plaintext"}),
     Row("a map with blanks", {MAP: " PLAINTEXT : PLAINTEXT , CONTROLLER : SSL "}),
@@ -271,13 +281,13 @@ _OF_SASL: Final = (
     ),
     Row(
         "a login for all listeners",
-        {**_SASL, f"{_OWN}.plain.{JAAS}": None, JAAS: _PLAIN},
+        {**_SASL, f"{_OWN}.plain.{JAAS}": None, JAAS: PLAIN_LOGIN},
         None,
         ANY_PREFIX,
     ),
     Row(
         "a login of another mechanism",
-        {**_SASL, f"{_OWN}.plain.{JAAS}": _SCRAM},
+        {**_SASL, f"{_OWN}.plain.{JAAS}": SCRAM_LOGIN},
         f"{_OWN}.plain.{JAAS}",
         NO_USERS,
     ),
@@ -293,7 +303,7 @@ _OF_SASL: Final = (
             **_SASL,
             ENABLED: "SCRAM-SHA-256",
             BETWEEN: "SCRAM-SHA-256",
-            f"{_OWN}.scram-sha-256.{JAAS}": _SCRAM,
+            f"{_OWN}.scram-sha-256.{JAAS}": SCRAM_LOGIN,
         },
     ),
     Row("no mechanism", {**_SASL, ENABLED: ""}, ENABLED),
@@ -317,7 +327,7 @@ _OF_SASL: Final = (
         {
             **_OF_CONTROLLER,
             TO_CONTROLLER: "SCRAM-SHA-256",
-            "listener.name.controller.scram-sha-256.sasl.jaas.config": _SCRAM,
+            "listener.name.controller.scram-sha-256.sasl.jaas.config": SCRAM_LOGIN,
         },
         TO_CONTROLLER,
         NO_LOGIN,

@@ -54,8 +54,8 @@ public final class Verdicts {
     }
     openClient(config, config.interBrokerSecurityProtocol(), config.interBrokerListenerName(),
         config.saslMechanismInterBrokerProtocol());
-    Endpoint controller = CollectionConverters.asJava(config.controllerListeners()).get(0);
-    openClient(config, controller.securityProtocol(), ListenerName.normalised(controller.listener()),
+    ListenerName controller = ListenerName.normalised(config.controllerListenerNames().get(0));
+    openClient(config, config.effectiveListenerSecurityProtocolMap().get(controller), controller,
         config.saslMechanismControllerProtocol());
   }
 
