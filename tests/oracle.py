@@ -11,8 +11,10 @@ from tests.clients.build import APACHE_KAFKA, built, class_path, need, run
 TIMEOUT_S: Final = 300
 
 
-def answers(place: Path, questions: Iterable[str]) -> list[str]:
+def answers(place: Path, questions: Iterable[str], *arguments: str) -> list[str]:
     """Return the answers of the program in the directory `place`, a line each.
+
+    arguments: of the program.
 
     Raises MissingError if Java or Maven is not there.
     """
@@ -28,7 +30,16 @@ def answers(place: Path, questions: Iterable[str]) -> list[str]:
     logging = f"-Dlog4j2.configurationFile={APACHE_KAFKA / 'log4j2.yaml'}"
     path = f"{home / 'classes'}{os.pathsep}{jars}"
     done = subprocess.run(
-        ["java", "-XX:+UseSerialGC", logging, "-Dlog.level=ERROR", "-cp", path, source.stem],
+        [
+            "java",
+            "-XX:+UseSerialGC",
+            logging,
+            "-Dlog.level=OFF",
+            "-cp",
+            path,
+            source.stem,
+            *arguments,
+        ],
         input="".join(f"{question}\n" for question in questions),
         capture_output=True,
         text=True,

@@ -29,9 +29,13 @@ class Verdict:
         return self.config is None and self.start is None
 
 
-def verdicts_of_kafka(rows: Sequence[Row]) -> dict[str, Verdict]:
-    """Return the verdicts by row. Raises MissingError if Java or Maven is not there."""
-    lines = answers(Path(__file__).parent / "oracle", (json.dumps(row.settings) for row in rows))
+def verdicts_of_kafka(rows: Sequence[Row], *arguments: str) -> dict[str, Verdict]:
+    """Return the verdicts by row. Raises MissingError if Java or Maven is not there.
+
+    arguments: `tls` reads the stores, too.
+    """
+    settings = (json.dumps(row.settings) for row in rows)
+    lines = answers(Path(__file__).parent / "oracle", settings, *arguments)
     return {row.name: Verdict(**json.loads(line)) for row, line in zip(rows, lines, strict=True)}
 
 

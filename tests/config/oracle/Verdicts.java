@@ -21,8 +21,8 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Verdicts of Kafka about configurations of a node that is broker and controller. A line of standard input has the
  * settings in JSON. A line of standard output has the message of KafkaConfig, and that of the channels which the node
- * makes at its start for its listeners and for itself as a client; null is accepted. Stores of TLS are not read: SASL is
- * tried without TLS.
+ * makes at its start for its listeners and for itself as a client; null is accepted. Stores of TLS are read with the
+ * argument "tls"; without it SASL is tried without TLS.
  */
 public final class Verdicts {
   public static void main(String[] arguments) throws Exception {
@@ -35,7 +35,7 @@ public final class Verdicts {
       try {
         KafkaConfig config = new KafkaConfig(settings, false);
         step = "start";
-        openChannels(config);
+        openChannels(config, arguments.length > 0 && arguments[0].equals("tls"));
       } catch (Exception | ExceptionInInitializerError error) {
         verdict.put(step, String.valueOf(error.getMessage()).lines().findFirst().orElse(""));
       }
@@ -43,28 +43,31 @@ public final class Verdicts {
     }
   }
 
-  private static void openChannels(KafkaConfig config) throws Exception {
+  private static void openChannels(KafkaConfig config, boolean tls) throws Exception {
     for (Endpoint listener : CollectionConverters.asJava(config.listeners())) {
-      SecurityProtocol protocol = withoutTls(listener.securityProtocol());
+      SecurityProtocol protocol = protocol(listener.securityProtocol(), tls);
       ListenerName name = ListenerName.normalised(listener.listener());
       ChannelBuilders.serverChannelBuilder(
           name, name.equals(config.interBrokerListenerName()), protocol, config, new CredentialCache(),
           new DelegationTokenCache(ScramMechanism.mechanismNames()), Time.SYSTEM, new LogContext(), version -> null)
           .close();
     }
-    openClient(config, config.interBrokerSecurityProtocol(), config.interBrokerListenerName(),
+    openClient(config, protocol(config.interBrokerSecurityProtocol(), tls), config.interBrokerListenerName(),
         config.saslMechanismInterBrokerProtocol());
     ListenerName controller = ListenerName.normalised(config.controllerListenerNames().get(0));
-    openClient(config, config.effectiveListenerSecurityProtocolMap().get(controller), controller,
-        config.saslMechanismControllerProtocol());
+    SecurityProtocol ofController = config.effectiveListenerSecurityProtocolMap().get(controller);
+    openClient(config, protocol(ofController, tls), controller, config.saslMechanismControllerProtocol());
   }
 
   private static void openClient(KafkaConfig config, SecurityProtocol protocol, ListenerName name, String mechanism) {
     ChannelBuilders.clientChannelBuilder(
-        withoutTls(protocol), JaasContext.Type.SERVER, config, name, mechanism, Time.SYSTEM, new LogContext()).close();
+        protocol, JaasContext.Type.SERVER, config, name, mechanism, Time.SYSTEM, new LogContext()).close();
   }
 
-  private static SecurityProtocol withoutTls(SecurityProtocol protocol) {
+  private static SecurityProtocol protocol(SecurityProtocol protocol, boolean tls) {
+    if (tls) {
+      return protocol;
+    }
     return switch (protocol) {
       case SSL -> SecurityProtocol.PLAINTEXT;
       case SASL_SSL -> SecurityProtocol.SASL_PLAINTEXT;
