@@ -67,15 +67,15 @@ def _why_unused(config: BrokerConfig, listener: NamedEndpoint, base: str, rest: 
 
 
 def _unused(
-    config: BrokerConfig, what: str, start: str, protocols: Collection[SecurityProtocol]
+    config: BrokerConfig, security: str, start: str, protocols: Collection[SecurityProtocol]
 ) -> Iterator[tuple[str, str]]:
     """Yield one warning about all settings that begin with `start`, if no listener uses them."""
     endpoints = config.endpoints
     if any(listener.protocol in protocols for listener in endpoints.broker):
         return
-    reason = f"no listener has {what}"
+    reason = f"no listener has {security}"
     if any(listener.protocol in protocols for listener in endpoints.controller):
-        reason = f"only the controller's listener has {what}, and it is not opened yet"
+        reason = f"only the controller's listener has {security}, and it is not opened yet"
     names = [
         name for name in config.texts if name.startswith(start) and why_without_effect(name) is None
     ]
