@@ -47,6 +47,27 @@ async def test_first_users_of_a_new_cluster_can_log_in(world, autojump_clock) ->
     assert (first.error_code, last.error_code) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("advertised", "host"),
+    [("PLAINTEXT://h:1,CONTROLLER://voter.example:9", b"voter.example"), (None, b"localhost")],
+)
+async def test_a_new_cluster_has_the_advertised_address_of_its_controller(
+    world, autojump_clock, advertised, host
+) -> None:
+    settings = {
+        "controller.listener.names": "CONTROLLER",
+        "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://0.0.0.0:9093",
+    }
+    if advertised is not None:
+        settings["advertised.listeners"] = advertised
+
+    await format_once(world, config_of(settings))
+
+    directory = "/data/__cluster_metadata-0"
+    (checkpoint,) = world.directory(directory).names()
+    assert host in content_of(world, directory, checkpoint)
+
+
 async def test_formatting_a_formatted_directory_is_refused_unless_ignored(
     world, autojump_clock
 ) -> None:

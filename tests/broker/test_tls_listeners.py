@@ -13,6 +13,7 @@ from tests.certificates import authority, client, now, server, write_pem
 from tests.network.secured import secured
 from trio_kafka.broker.errors import StartError
 from trio_kafka.errors import ErrorCode
+from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.security.tls.certificate import parse_certificate
 from trio_kafka.security.tls.development import Identity
@@ -107,6 +108,27 @@ async def test_the_broker_does_not_start_with_stores_that_cannot_be_used(
                 pass
         assert reason in str(caught.value)
         assert "wr0ng" not in str(caught.value)
+
+
+async def test_stores_of_the_controller_are_checked_and_its_listener_is_not_opened(
+    clock: MockClock, tmp_path: Path, store: Path
+) -> None:
+    place = "listener.name.controller.ssl.keystore.location"
+    settings = {
+        "controller.listener.names": "CONTROLLER",
+        "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:9093",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:SSL",
+        "ssl.keystore.type": "PEM",
+    }
+    with pytest.raises(StartError) as caught:
+        async with tls_broker({**settings, place: str(tmp_path / "absent")}):
+            pass
+    assert str(caught.value).startswith(f"{place}: ")
+
+    async with tls_broker({**settings, place: str(store)}) as served:
+        assert list(served.broker.endpoints) == ["PLAINTEXT"]
+        with pytest.raises(ConnectionRefusedError):
+            await secured(served.broker.world, Endpoint("127.0.0.1", 9093))
 
 
 async def test_an_expired_certificate_is_named_in_the_log(

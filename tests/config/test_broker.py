@@ -131,3 +131,7 @@ def test_the_metadata_log_uses_the_first_log_directory_unless_metadata_log_dir_i
 
 def test_the_repr_of_a_configuration_does_not_contain_secrets():
     assert "hunter2" not in repr(broker_config({"ssl.key.password": "hunter2"}))
+
+
+def test_an_empty_name_of_the_control_plane_is_none():
+    assert broker_config({"control.plane.listener.name": ""}).endpoints.control is None

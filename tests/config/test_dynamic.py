@@ -14,6 +14,7 @@ from trio_kafka.config.dynamic import (
     Source,
     Synonym,
     broker_synonyms,
+    check_dynamic,
     topic_synonyms,
     update_of,
     value_of,
@@ -264,3 +265,11 @@ def test_a_provider_variable_in_a_dynamic_value_is_not_resolved():
     assert value_of(name, found) == text
     assert broker_synonyms(name, found)[0].value == text
     assert found.effective().changed == {name: text}
+
+
+@pytest.mark.parametrize(
+    "name", ["principal.builder.class", "listener.name.a.ssl.engine.factory.class"]
+)
+def test_a_java_class_that_must_not_be_ignored_cannot_be_set_while_the_broker_runs(name):
+    with pytest.raises(ConfigError, match="names a Java class"):
+        check_dynamic(name, "org.example.A", per_broker=True)

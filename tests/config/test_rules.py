@@ -1,8 +1,7 @@
 import pytest
 
 from trio_kafka.config.load import broker_config
-from trio_kafka.config.properties import SettingText
-from trio_kafka.config.rules import reject_unsupported
+from trio_kafka.config.rules import KAFKAS_OWN, reject_unsupported
 from trio_kafka.config.setting import ConfigError
 
 ROLES = {
@@ -125,6 +124,18 @@ JAVA = "names a Java class, which this broker cannot run: leave it out"
         ({"create.topic.policy.class.name": "A"}, "create.topic.policy.class.name", JAVA),
         ({"alter.config.policy.class.name": "A"}, "alter.config.policy.class.name", JAVA),
         ({"client.quota.callback.class": "A"}, "client.quota.callback.class", JAVA),
+        ({"principal.builder.class": "A"}, "principal.builder.class", JAVA),
+        (
+            {"listener.name.plaintext.principal.builder.class": "A"},
+            "listener.name.plaintext.principal.builder.class",
+            JAVA,
+        ),
+        ({"ssl.engine.factory.class": "A"}, "ssl.engine.factory.class", JAVA),
+        (
+            {"sasl.oauthbearer.jwt.validator.class": "A"},
+            "sasl.oauthbearer.jwt.validator.class",
+            JAVA,
+        ),
         (
             {"remote.log.storage.system.enable": "true"},
             "remote.log.storage.system.enable",
@@ -160,8 +171,8 @@ def test_one_node_with_both_roles_is_accepted(more):
 
 @pytest.mark.parametrize("text", ["", " ", "false", "False"])
 def test_an_unsupported_setting_that_is_empty_or_false_is_accepted(text):
-    reject_unsupported("remote.log.storage.system.enable", SettingText(text, "f:1"))
-    reject_unsupported("authorizer.class.name", SettingText(text, "f:1"))
+    reject_unsupported("remote.log.storage.system.enable", text)
+    reject_unsupported("authorizer.class.name", text)
 
 
 @pytest.mark.parametrize(
@@ -216,3 +227,12 @@ def test_cross_setting_rules_of_kafka_are_checked(settings, reason):
     else:
         with pytest.raises(ConfigError, match=reason):
             broker_config(settings)
+
+
+@pytest.mark.parametrize(("name", "classes"), KAFKAS_OWN.items())
+def test_kafkas_own_class_is_accepted_where_another_one_is_refused(name, classes):
+    for text in classes:
+        reject_unsupported(name, text)
+        reject_unsupported(f"listener.name.a.{name}", f" {text} ")
+        with pytest.raises(ConfigError, match="names a Java class"):
+            reject_unsupported(name, f"{text}X")

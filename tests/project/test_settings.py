@@ -44,8 +44,9 @@ BY_CONFIG = {
     "sasl.server.max.receive.size",
     "security.inter.broker.protocol",
 }
-# Read together, as the fields of one value.
-OF_TLS = {name_of(field.name) for field in attrs.fields(TlsSettings)}
+# Read together, as the fields of one value; a client's alone is without an effect for a broker.
+OF_CLIENTS = {"ssl.endpoint.identification.algorithm"}
+OF_TLS = {name_of(field.name) for field in attrs.fields(TlsSettings)} - OF_CLIENTS
 SOURCES = "\n".join(
     (ROOT / module).read_text()
     for module in modules()

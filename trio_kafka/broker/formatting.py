@@ -30,6 +30,8 @@ from trio_kafka.world.world import World
 # Names that an empty directory may contain: the lock, those of the file system, and the remains of
 # an interrupted formatting.
 _IGNORED_NAMES: Final = frozenset({".lock", "lost+found", f"{META_PROPERTIES}.tmp"})
+# The host of a voter that is bound to every address, as Kafka writes it.
+_HERE: Final = "localhost"
 
 
 async def format_storage(
@@ -115,8 +117,8 @@ async def _format_log(
         node_id=NodeId(config.node_id),
         directory_id=parse_id((properties and properties.directory_id) or ""),
         endpoints=[
-            VoterEndpoint(controller.name, controller.endpoint.host, controller.endpoint.port)
-            for controller in config.endpoints.controller
+            VoterEndpoint(listener.name, listener.endpoint.host or _HERE, listener.endpoint.port)
+            for listener in config.endpoints.advertised_controller
         ],
         now_ms=int(world.clock.wall() * 1000),
         records=users,

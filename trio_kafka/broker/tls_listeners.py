@@ -67,7 +67,7 @@ class TlsListeners:
         self._in_force = self._written
 
     async def load(self, config: BrokerConfig) -> None:
-        """Make the contexts of the start.
+        """Make the contexts of the start, and check the stores of the controller's listeners.
 
         Dynamic settings that cannot be used are logged, and those of the files are used instead.
         Raises ConfigError if those cannot be used either.
@@ -85,6 +85,10 @@ class TlsListeners:
                 stores = as_written
                 identity = await self._identity(self._written, listener, stores.settings)
             self._serve(listener.name, stores, identity)
+        for listener in config.endpoints.controller:
+            if listener.protocol.has_tls:  # is checked, as it is not opened yet
+                await self._identity(config, listener, self._stores(config, listener).settings)
+                _rules(config)
         if self.by_name:
             self._node.add("tls", "part", self._figures)
 

@@ -12,9 +12,11 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.authorizer import check_authorizer_class, split_super_users
-from trio_kafka.config.endpoints import Listeners, resolve_listeners
+from trio_kafka.config.endpoints import Listeners
 from trio_kafka.config.group_coordinator import GroupCoordinatorSettings
+from trio_kafka.config.listeners import resolve_listeners, with_control_plane
 from trio_kafka.config.properties import SettingText
+from trio_kafka.config.quorum import address_of
 from trio_kafka.config.setting import (
     BROKER,
     CLUSTER,
@@ -442,7 +444,7 @@ class BrokerConfig(GroupCoordinatorSettings):
     @property
     def endpoints(self) -> Listeners:
         """Resolved listeners, computed at each access."""
-        return resolve_listeners(
+        listeners = resolve_listeners(
             listeners=self.listeners,
             advertised=self.advertised_listeners,
             protocol_map=self.listener_security_protocol_map,
@@ -450,5 +452,7 @@ class BrokerConfig(GroupCoordinatorSettings):
             controller_names=self.controller_listener_names,
             inter_broker_name=self.inter_broker_listener_name,
             inter_broker_protocol=self.security_inter_broker_protocol,
-            control_plane_name=self.control_plane_listener_name,
+            voter=address_of(self.node_id, self.controller_quorum_voters),
         )
+        control = self.control_plane_listener_name
+        return with_control_plane(listeners, control) if control else listeners

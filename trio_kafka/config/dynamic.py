@@ -22,6 +22,7 @@ from trio_kafka.config.catalogue import (
     unknown,
 )
 from trio_kafka.config.load import default_of, overlaid
+from trio_kafka.config.rules import reject_unsupported
 from trio_kafka.config.setting import ConfigError, Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS
 from trio_kafka.config.values import Value
@@ -114,6 +115,7 @@ def check_dynamic(name: str, text: str, *, per_broker: bool) -> None:
         raise ConfigError(name, reason)
     if not per_broker and update is Update.PER_BROKER:
         raise ConfigError(name, "can only be set for one broker: name the broker's id")
+    reject_unsupported(name, text)
     try:
         value = setting.parse(text)
     except ConfigError as error:

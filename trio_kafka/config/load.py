@@ -22,6 +22,7 @@ from trio_kafka.config.catalogue import (
     unknown,
     why_without_effect,
 )
+from trio_kafka.config.listener_warnings import listener_warnings
 from trio_kafka.config.properties import SettingText
 from trio_kafka.config.rules import check, reject_unsupported
 from trio_kafka.config.setting import ConfigError, Setting
@@ -80,9 +81,10 @@ def load(*layers: Layer, outside: Outside | None = None) -> Loaded:
         warnings = tuple(_warnings(texts))
         config = _build(texts)
         check(config)
+        of_listeners = tuple(f"{where}: {text}" for where, text in listener_warnings(config))
     except ConfigError as error:
         raise locate_error(error, texts) from None
-    return Loaded(config, warnings)
+    return Loaded(config, (*warnings, *of_listeners))
 
 
 def locate_error(error: ConfigError, texts: Layer) -> ConfigError:
@@ -154,7 +156,7 @@ def check_name(name: str, text: SettingText) -> str | None:
     """
     if is_of_plugin(name) or is_of_provider(name):
         return None
-    reject_unsupported(name, text)
+    reject_unsupported(name, text.text)
     setting = setting_of(name)
     reason = why_without_effect(name)
     if setting is None and reason is None:

@@ -1,52 +1,67 @@
 """Rules across settings: contradictions, and settings that are rejected.
 
-A setting that would be dangerous to ignore (encryption, data placement) is rejected
+A setting that would be dangerous to ignore (encryption, principals, data placement) is rejected
 while it is unsupported. The package `unsupported` has those that are accepted without an effect.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.properties import SettingText
+from trio_kafka.config.catalogue import base_of
+from trio_kafka.config.listener_rules import check_listeners
+from trio_kafka.config.quorum import VOTERS, parse_voter
 from trio_kafka.config.sasl import DELAY
-from trio_kafka.config.sasl_listener import check_sasl
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import check_topic_defaults
 
 _NO_JAVA: Final = "names a Java class, which this broker cannot run: leave it out"
-# Name to the reason why any value is rejected but the empty one and `false`.
+_SECURITY: Final = "org.apache.kafka.common.security"
+# Name to the reason why any value is rejected but the empty one, `false` and Kafka's own class.
 REJECTED: Final = {
     "create.topic.policy.class.name": _NO_JAVA,
     "alter.config.policy.class.name": _NO_JAVA,
     "client.quota.callback.class": _NO_JAVA,
+    "principal.builder.class": _NO_JAVA,
+    "sasl.oauthbearer.jwt.validator.class": _NO_JAVA,
+    "ssl.engine.factory.class": _NO_JAVA,
     "remote.log.storage.system.enable": "tiered storage is not supported yet: leave it out",
+}
+# Classes that do what is done here, by setting.
+KAFKAS_OWN: Final[Mapping[str, tuple[str, ...]]] = {
+    "principal.builder.class": (f"{_SECURITY}.authenticator.DefaultKafkaPrincipalBuilder",),
+    "sasl.oauthbearer.jwt.validator.class": (
+        f"{_SECURITY}.oauthbearer.DefaultJwtValidator",
+        f"{_SECURITY}.oauthbearer.BrokerJwtValidator",
+    ),
+    "ssl.engine.factory.class": (f"{_SECURITY}.ssl.DefaultSslEngineFactory",),
 }
 CORDONED: Final = "cordoned.log.dirs"
 ALL_DIRECTORIES: Final = "*"
 _LEAST_DEDUPE: Final = 1 << 20
-_VOTER: Final = re.compile(r"([0-9]{1,10})@.+:[0-9]{1,5}")
 
 
-def reject_unsupported(name: str, text: SettingText) -> None:
-    """Raise ConfigError for an unsupported setting that must not be ignored."""
-    if name in REJECTED and text.text.strip().lower() not in ("", "false"):
-        raise ConfigError(name, REJECTED[name])
+def reject_unsupported(name: str, text: str) -> None:
+    """Raise ConfigError for an unsupported setting that must not be ignored.
+
+    name: with or without a listener's prefix.
+    """
+    base, value = base_of(name), text.strip()
+    harmless = value.lower() in ("", "false") or value in KAFKAS_OWN.get(base, ())
+    if base in REJECTED and not harmless:
+        raise ConfigError(name, REJECTED[base])
 
 
 def check(config: BrokerConfig) -> None:
     """Raise ConfigError for the first broken rule."""
     _check_identity(config)
     _check_quorum(config)
-    _check_inter_broker(config.texts)
-    _ = config.endpoints  # raises for listeners that contradict each other
+    check_listeners(config)
     _check_times(config)
     _check_queued_bytes(config)
     _check_connections(config)
     _check_cleaners(config)
     _check_failed_authentication(config)
-    check_sasl(config)
     _check_paths(config)
     check_cordoned(config)
     check_topic_defaults(config)
@@ -84,7 +99,6 @@ def _check_identity(config: BrokerConfig) -> None:
 
 
 def _check_quorum(config: BrokerConfig) -> None:
-    name = "controller.quorum.voters"
     voters = config.controller_quorum_voters
     if not config.embedded:
         if not config.controller_listener_names:
@@ -96,25 +110,17 @@ def _check_quorum(config: BrokerConfig) -> None:
             raise ConfigError("controller.quorum.bootstrap.servers", reason)
     if len(voters) > 1:
         raise ConfigError(
-            name, f"{len(voters)} voters: want one, since a cluster has one node for now"
+            VOTERS, f"{len(voters)} voters: want one, since a cluster has one node for now"
         )
     for voter in voters:
-        match = _VOTER.fullmatch(voter)
-        if match is None:
-            raise ConfigError(name, f"{voter!r} is not ID@HOST:PORT")
-        if int(match[1]) != config.node_id:
-            reason = f"the voter is {match[1]}, but node.id is {config.node_id}: use one number"
-            raise ConfigError(name, reason)
+        voter_id, _ = parse_voter(voter)
+        if voter_id != config.node_id:
+            reason = f"the voter is {voter_id}, but node.id is {config.node_id}: use one number"
+            raise ConfigError(VOTERS, reason)
     servers = config.controller_quorum_bootstrap_servers
     if len(servers) > 1:
         reason = f"{len(servers)} servers: want one, since a cluster has one node for now"
         raise ConfigError("controller.quorum.bootstrap.servers", reason)
-
-
-def _check_inter_broker(texts: Mapping[str, SettingText]) -> None:
-    if "inter.broker.listener.name" in texts and "security.inter.broker.protocol" in texts:
-        reason = "inter.broker.listener.name is set too: remove one of them"
-        raise ConfigError("security.inter.broker.protocol", reason)
 
 
 def _check_times(config: BrokerConfig) -> None:

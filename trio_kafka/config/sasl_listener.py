@@ -26,6 +26,7 @@ from trio_kafka.config.sasl_names import MODULES, OAUTHBEARER, PLAIN
 from trio_kafka.config.setting import ConfigError
 
 BETWEEN_BROKERS: Final = "sasl.mechanism.inter.broker.protocol"
+TO_CONTROLLERS: Final = "sasl.mechanism.controller.protocol"
 OVER_SASL: Final = frozenset((SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL))
 
 
@@ -46,21 +47,24 @@ def sasl_of(config: BrokerConfig, listener: str) -> SaslListener:
 def check_sasl(config: BrokerConfig) -> None:
     """Raise ConfigError if a listener cannot authenticate its clients as the settings say.
 
-    The mechanism between brokers, if it is set, must be one of their listener. Kafka refuses its
-    default, GSSAPI, in the same way; here no broker connects to another one yet.
+    A mechanism between brokers, or of brokers to controllers, must be one of their listener if it
+    is set. Kafka refuses its default, GSSAPI, in the same way; here no broker connects to another
+    one yet. Brokers use the first listener of the controller, which is checked and not opened.
     """
     endpoints = config.endpoints
-    text = config.texts.get(BETWEEN_BROKERS)
-    between = None if text is None else text.text.strip()
-    for listener in endpoints.broker:
+    chosen = {endpoints.inter_broker: BETWEEN_BROKERS}
+    chosen |= {listener.name: TO_CONTROLLERS for listener in endpoints.controller[:1]}
+    for listener in (*endpoints.broker, *endpoints.controller):
         if listener.protocol not in OVER_SASL:
             continue
-        names = [each.name for each in sasl_of(config, listener.name).mechanisms]
-        is_theirs = listener.name == endpoints.inter_broker
-        if is_theirs and between is not None and between not in names:
-            shown = ", ".join(names)
-            reason = f"{between} is not enabled at {listener.name}, which brokers use: {shown}"
-            raise ConfigError(BETWEEN_BROKERS, reason)
+        enabled = [mechanism.name for mechanism in sasl_of(config, listener.name).mechanisms]
+        text = config.texts.get(chosen.get(listener.name, ""))
+        if text is not None and text.text.strip() not in enabled:
+            reason = (
+                f"{text.text.strip()} is not enabled at {listener.name}, which brokers use:"
+                f" {', '.join(enabled)}"
+            )
+            raise ConfigError(chosen[listener.name], reason)
 
 
 def _mechanism(config: BrokerConfig, listener: str, name: str) -> SaslMechanism:

@@ -29,6 +29,7 @@ class Support(Enum):
 OF_KAFKAS_PLUGINS: Final = ("rlmm.config.", "rsm.config.")
 _TIERED: Final = "tiered storage is not implemented"
 _WITHOUT_FOLLOWERS: Final = "there are no followers while a cluster has one broker"
+_NO_OTHER_BROKER: Final = "a broker connects to no other broker"
 _ONE_VOTER: Final = "a quorum has one voter"
 # Fields of BrokerConfig that no code reads, by reason.
 _FIELDS_NOT_YET: Final = {
@@ -45,6 +46,7 @@ _FIELDS_NOT_YET: Final = {
         log.local.retention.bytes log.local.retention.ms log.remote.copy.lag.bytes
         log.remote.copy.lag.ms
     """,
+    _NO_OTHER_BROKER: "ssl.endpoint.identification.algorithm",
     "an idle controller writes nothing": "metadata.max.idle.interval.ms",
     _WITHOUT_FOLLOWERS: """
         num.replica.fetchers replica.fetch.backoff.ms replica.fetch.max.bytes

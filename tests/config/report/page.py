@@ -18,7 +18,7 @@ from trio_kafka.config.report.explain import (
     support_of,
     topic_support,
 )
-from trio_kafka.config.rules import REJECTED
+from trio_kafka.config.rules import KAFKAS_OWN, REJECTED
 from trio_kafka.config.setting import Setting, Update, settings_of
 from trio_kafka.config.tls import TlsBrokerSettings
 from trio_kafka.config.topic import TOPIC_SETTINGS
@@ -131,7 +131,8 @@ def _rejected() -> Iterator[str]:
     yield _row(["Setting", "Why"])
     yield _row(["---", "---"])
     for name, why in sorted(REJECTED.items()):
-        yield _row([_code(name), why])
+        own = ", ".join(map(_code, KAFKAS_OWN.get(name, ())))
+        yield _row([_code(name), f"{why}; accepted: {own}" if own else why])
     yield ""
 
 

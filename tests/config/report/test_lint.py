@@ -130,3 +130,11 @@ def test_lint_reports_an_error_exactly_when_loading_is_refused(text):
         refused = False
 
     assert any(one.level is Level.ERROR for one in lint([layer], Machine())) == refused
+
+
+def test_a_setting_of_a_listener_that_does_not_exist_is_a_warning_with_its_line():
+    name = "listener.name.other.ssl.keystore.location"
+
+    assert findings(f"num.partitions=5\n{name}=/a") == [
+        f"f:2: warning: {name} has no effect: there is no listener OTHER: want one of PLAINTEXT"
+    ]

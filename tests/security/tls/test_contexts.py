@@ -53,6 +53,10 @@ def test_keys_that_cannot_be_used_are_named_without_a_secret() -> None:
             serving(client_auth="required", truststore_certificates="s3cret"),
             r"ssl.truststore.certificates: holds no certificates in PEM",
         ),
+        (
+            serving(client_auth="none", truststore_certificates="s3cret"),
+            r"ssl.truststore.certificates: holds no certificates in PEM",
+        ),
         (TlsSettings(), r"ssl.keystore.location: is missing"),
     ):
         with pytest.raises(ConfigError, match=reason) as caught:

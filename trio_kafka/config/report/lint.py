@@ -8,6 +8,7 @@ from enum import Enum
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, is_of_provider
+from trio_kafka.config.listener_warnings import listener_warnings
 from trio_kafka.config.load import Layer, check_name, load, locate_error
 from trio_kafka.config.properties import SettingText
 from trio_kafka.config.setting import ConfigError
@@ -48,9 +49,12 @@ def lint(layers: Sequence[Layer], outside: Outside | None = None) -> list[Findin
     findings += _of_no_provider(texts)
     if all(finding.level is not Level.ERROR for finding in findings):
         try:
-            load(*layers, outside=outside)
+            config = load(*layers, outside=outside).config
         except ConfigError as error:
             findings.append(_error(error, texts))
+        else:
+            ignored = listener_warnings(config)
+            findings += [Finding(Level.WARNING, where, text) for where, text in ignored]
     return findings
 
 

@@ -47,8 +47,11 @@ def server_identity(settings: TlsSettings) -> ServerIdentity:
     context.set_ciphers(_SUITES)
     restrict(context, settings)
     _load_identity(context, store, settings)
+    trusted = read_trusted(settings)
     if settings.client_auth != "none":
-        _trust(context, settings, ssl.Purpose.CLIENT_AUTH)
+        _trust(context, trusted, ssl.Purpose.CLIENT_AUTH)
+    elif trusted is not None:  # is only checked: OpenSSL would send it behind its own certificate
+        _trust(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), trusted, ssl.Purpose.CLIENT_AUTH)
     try:
         certificate = first_certificate(store.pem)
     except ValueError as error:
@@ -69,16 +72,15 @@ def client_context(settings: TlsSettings) -> ssl.SSLContext:
     context.check_hostname = bool(identification)
     context.verify_mode = ssl.CERT_REQUIRED
     restrict(context, settings)
-    _trust(context, settings, ssl.Purpose.SERVER_AUTH)
+    _trust(context, read_trusted(settings), ssl.Purpose.SERVER_AUTH)
     store = read_identity(settings)
     if store is not None:
         _load_identity(context, store, settings)
     return context
 
 
-def _trust(context: ssl.SSLContext, settings: TlsSettings, purpose: ssl.Purpose) -> None:
+def _trust(context: ssl.SSLContext, store: Store | None, purpose: ssl.Purpose) -> None:
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # any trusted certificate ends a chain
-    store = read_trusted(settings)
     if store is None:
         context.load_default_certs(purpose)
         return

@@ -4,9 +4,7 @@ python -m tests.security.acls.oracle.cases    write the recorded cases, decided 
 """
 
 import json
-import os
 import random
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any, Final
 
 from attrs import asdict, frozen
 
-from tests.clients.build import APACHE_KAFKA, built, class_path, need, run
+from tests.oracle import answers
 from trio_kafka.config.authorizer import split_super_users
 from trio_kafka.security.acls.entries import Acl, PatternType, PermissionType
 from trio_kafka.security.acls.standard import StandardAuthorizer
@@ -23,7 +21,6 @@ from trio_kafka.security.principal import parse_principal
 from trio_kafka.security.resources import Resource, ResourceType
 
 RECORDED: Final = Path(__file__).parents[1] / "data" / "decisions-of-kafka-4.4.jsonl"
-TIMEOUT_S: Final = 300
 _TYPES: Final = (ResourceType.TOPIC, ResourceType.TOPIC, ResourceType.GROUP, ResourceType.USER)
 _OPERATIONS: Final = tuple(Operation)[2:]
 _PRINCIPALS: Final = ("User:ann", "User:bob", "User:a:b", "Group:ann", "User:ANONYMOUS")
@@ -139,25 +136,7 @@ def _allows(
 
 def decided_by_kafka(cases: Iterable[Case]) -> list[str]:
     """Return the decisions of Kafka. Raises MissingError if Java or Maven is not there."""
-    need("javac")
-    jars = class_path("broker")
-    home = built(
-        "oracle",
-        lambda place: run(["javac", "-cp", jars, "-d", "classes", place / "Decide.java"], place),
-        APACHE_KAFKA / "pom.xml",
-        within=Path(__file__).parents[1],
-    )
-    logging = f"-Dlog4j2.configurationFile={APACHE_KAFKA / 'log4j2.yaml'}"
-    path = f"{home / 'classes'}{os.pathsep}{jars}"
-    done = subprocess.run(
-        ["java", "-XX:+UseSerialGC", logging, "-Dlog.level=ERROR", "-cp", path, "Decide"],
-        input="".join(json.dumps(asdict(case)) + "\n" for case in cases),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=True,
-    )
-    return done.stdout.split("\n")[:-1]
+    return answers(Path(__file__).parent, (json.dumps(asdict(case)) for case in cases))
 
 
 def recorded() -> Iterator[Case]:
