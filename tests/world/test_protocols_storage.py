@@ -60,6 +60,52 @@ async def test_cold_bytes_are_refused_and_read_in_a_thread(worlds, clock):
     assert file.try_read(0, buffer) == 20_000
 
 
+async def test_cold_bytes_of_a_lease_are_refused_and_read_in_a_thread(worlds, clock):
+    file = worlds.create("a", b"x" * 20_000)
+    await file.sync()
+    worlds.chill(file)
+    lease, buffer = file.lease(15_000), bytearray(20_000)
+
+    with pytest.raises(BlockingIOError):
+        lease.try_read(5000, buffer)
+    assert await lease.read(0, 20_000) == b"x" * 15_000
+    assert lease.try_read(5000, buffer) == 10_000
+    assert lease.try_read(15_000, buffer) == 0
+    lease.release()
+
+
+async def test_a_lease_may_be_released_while_a_thread_reads_from_it(worlds, clock):
+    file = worlds.create("a", b"x" * 20_000)
+    lease = file.lease(20_000)
+    contents = []
+
+    async def read():
+        contents.append(await lease.read(0, 20_000))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(read)
+        for _ in range(2):  # the read has begun
+            await trio.lowlevel.checkpoint()
+        lease.release()
+        file.close()
+
+    assert contents == [b"x" * 20_000]
+    with pytest.raises(OSError) as caught:
+        lease.try_read(0, bytearray(1))
+    assert caught.value.errno == errno.EBADF
+
+
+async def test_a_lease_of_a_closed_file_is_read_in_a_thread_only(worlds, clock):
+    file = worlds.create("a", b"0123456789")
+    lease = file.lease(10)
+    file.close()
+
+    with pytest.raises(BlockingIOError):
+        lease.try_read(0, bytearray(10))
+    assert await lease.read(2, 100) == b"23456789"
+    lease.release()
+
+
 async def test_try_read_of_partly_cold_bytes_is_short_before_the_end_of_the_file(worlds, clock):
     file = worlds.create("a", b"x" * (4 << 20))
     await file.sync()

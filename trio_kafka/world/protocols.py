@@ -34,6 +34,10 @@ class RangeCutError(Exception):
     """A truncation removed bytes of a lease: reset the connection instead of closing it."""
 
 
+class ColdRangeError(Exception):
+    """The next bytes of a lease are not in memory: read them by `Lease.read`, and send those."""
+
+
 class Clock(Protocol):
     """Readings besides `trio.current_time()`, which is monotonic and moved by `advance`."""
 
@@ -90,8 +94,9 @@ class Socket(Protocol):
     def send_file_range(self, lease: "Lease", start: int, limit: int) -> int:
         """Send up to `limit` bytes of the leased file from position `start`; at least 1.
 
-        Raises RangeCutError if the range was cut. Only for bytes below the high watermark: the
-        socket refers to pages of the file, which change if the file is cut and written again.
+        Raises RangeCutError if the range was cut; a socket with TLS ColdRangeError. Only for bytes
+        below the high watermark: the socket refers to pages of the file, which change if the file
+        is cut and written again.
         """
 
     @property
@@ -285,7 +290,16 @@ class Lease(Protocol):
         """True if a truncation reached below `end`, even if the file has grown since."""
 
     async def read(self, start: int, limit: int) -> bytes:
-        """Read up to `limit` bytes from `start` in a thread. Raises RangeCutError, OSError."""
+        """Read up to `limit` bytes from `start` in a thread. Raises RangeCutError, OSError.
+
+        The lease may be released meanwhile.
+        """
+
+    def try_read(self, start: int, buffer: bytearray | memoryview) -> int:
+        """Return how many bytes were read without waiting for the disk; 0: the end.
+
+        Raises BlockingIOError if they are not cached, OSError. See `File.try_read`.
+        """
 
     def content(self, start: int, limit: int) -> bytes:
         """Return up to `limit` bytes of the range at once, as `Socket.send_file_range` reads them.

@@ -1,0 +1,181 @@
+"""Answers over TLS whose bytes are not in the page cache."""
+
+import errno
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.certificates import serving
+from tests.network.echoing import echo, echoes, numbers
+from tests.network.secured import secured
+from trio_kafka.network.listener_tls import ListenerTls
+from trio_kafka.network.reasons import CloseReason
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.plugin import Context, api
+from trio_kafka.records.file_range import FileRange
+from trio_kafka.security.tls.contexts import server_identity
+from trio_kafka.security.tls.principal_rules import PrincipalRules
+from trio_kafka.testing.planes import RunningPlane, running_plane
+from trio_kafka.testing.sample_apis import ReadRequest, ReadResponse
+from trio_kafka.testing.scripted_client import ScriptedClient, request_frame
+from trio_kafka.testing.simulation import fault_on, simulated_world
+from trio_kafka.world.simulated.file import SimulatedFile
+
+DATA = bytes(range(256)) * 4000
+SLOW_S = 3.0
+SSL = ListenerSettings(name="SSL", security_protocol="SSL", processors=1)
+
+
+@asynccontextmanager
+async def reading_plane() -> AsyncIterator[tuple[RunningPlane, SimulatedFile]]:
+    """A plane that answers ReadRequest from a file, of which only the first 64 KiB are in memory.
+
+    Each read of the disk takes SLOW_S.
+    """
+    world = simulated_world()
+    file = world.directory("/data", create=True).create("segment")
+    assert isinstance(file, SimulatedFile)
+    file.append([DATA])
+    file.chill(64 << 10)
+    world.universe.fault = fault_on("read", SLOW_S)
+
+    @api(ReadRequest)
+    def read(request: ReadRequest, context: Context) -> ReadResponse:
+        end = request.position + request.size
+        range_ = FileRange(file.lease(end), request.position, request.size)
+        return ReadResponse(data=range_)  # type: ignore[arg-type]
+
+    tls = {"SSL": ListenerTls(server_identity(serving()), PrincipalRules())}
+    async with running_plane(world, [echo, read], listener=SSL, tls=tls) as plane:
+        yield plane, file
+    assert not file.leased
+    file.close()
+
+
+async def ask_in_time(client: ScriptedClient, within_s: float) -> None:
+    began = trio.current_time()
+    await client.send(echoes(1))
+    assert await numbers(client, 1) == [0]
+    assert trio.current_time() - began < within_s
+
+
+async def test_a_thread_reads_what_is_not_in_memory_and_others_are_served_meanwhile(
+    autojump_clock: MockClock,
+) -> None:
+    async with reading_plane() as (plane, _):
+        reader = await secured(plane.world, plane.endpoint)
+        neighbour = await secured(plane.world, plane.endpoint)
+        began = trio.current_time()
+        await reader.send(request_frame(ReadRequest(position=0, size=len(DATA)), 0))
+        await trio.sleep(SLOW_S / 2)
+        await ask_in_time(neighbour, 0.1)
+
+        _, response = await reader.receive_answer(ReadResponse, 0)
+        assert bytes(response.data or b"") == DATA
+        assert trio.current_time() - began > SLOW_S
+        await reader.send(echoes(1))
+        assert await numbers(reader, 1) == [0]
+        for client in (reader, neighbour):
+            client.close()
+
+
+async def test_an_answer_goes_on_though_its_bytes_are_dropped_from_memory_at_once(
+    autojump_clock: MockClock,
+) -> None:
+    async with reading_plane() as (plane, file):
+
+        def forget(machine: str, call: str, target: str) -> None:
+            if call == "try_read":
+                file.chill()
+
+        plane.world.universe.fault = forget
+        reader = await secured(plane.world, plane.endpoint)
+        response = await reader.ask(ReadRequest(position=0, size=len(DATA)), 0)
+
+        assert bytes(response.data or b"") == DATA
+        reader.close()
+
+
+async def test_bytes_that_are_in_memory_before_the_thread_has_read_them_are_sent_once(
+    autojump_clock: MockClock,
+) -> None:
+    async with reading_plane() as (plane, file):
+        reader = await secured(plane.world, plane.endpoint)
+        await reader.send(request_frame(ReadRequest(position=0, size=len(DATA)), 0))
+        await trio.sleep(SLOW_S / 2)
+        file.warm_up(0, len(DATA))
+        await reader.receive(4)  # its reading makes room, which is a WRITE edge
+
+        data = await reader.receive(len(DATA) + 8)
+        assert data[-len(DATA) :] == DATA
+        await ask_in_time(reader, 2 * SLOW_S)
+        reader.close()
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+async def test_a_client_that_leaves_during_a_read_leaves_no_lease(
+    autojump_clock: MockClock, in_order: bool
+) -> None:
+    async with reading_plane() as (plane, file):
+        reader = await secured(plane.world, plane.endpoint)
+        await reader.send(request_frame(ReadRequest(position=100_000, size=1000), 0))
+        await trio.sleep(SLOW_S / 2)
+        assert file.leased
+        if in_order:
+            reader.close()
+        else:
+            reader.socket.abort()
+        await trio.sleep(2 * SLOW_S)
+
+        assert not file.leased
+        assert plane.connections == []
+
+
+async def test_a_disk_that_fails_closes_only_the_connection_of_the_answer(
+    autojump_clock: MockClock,
+) -> None:
+    async with reading_plane() as (plane, _):
+        plane.world.universe.fault = fault_on("read", OSError(errno.EIO, "a broken disk"))
+        reader = await secured(plane.world, plane.endpoint)
+        neighbour = await secured(plane.world, plane.endpoint)
+        await reader.send(request_frame(ReadRequest(position=100_000, size=1000), 0))
+        await reader.wait_closed()
+        await ask_in_time(neighbour, 0.1)
+
+        assert (
+            plane.counters.value("connections_closed", listener="SSL", reason=CloseReason.GONE) == 1
+        )
+        for client in (reader, neighbour):
+            client.close()
+
+
+async def test_a_file_that_is_cut_during_a_read_resets_the_connection(
+    autojump_clock: MockClock,
+) -> None:
+    async with reading_plane() as (plane, file):
+        reader = await secured(plane.world, plane.endpoint)
+        await reader.send(request_frame(ReadRequest(position=100_000, size=1000), 0))
+        await trio.sleep(SLOW_S / 2)
+        file.truncate(100_500)
+        assert not await reader.wait_closed()
+
+        assert (
+            plane.counters.value("connections_closed", listener="SSL", reason=CloseReason.TRUNCATED)
+            == 1
+        )
+        reader.close()
+
+
+async def test_a_stop_during_a_read_waits_for_the_thread_only(autojump_clock: MockClock) -> None:
+    async with reading_plane() as (plane, _):
+        reader = await secured(plane.world, plane.endpoint)
+        await reader.send(request_frame(ReadRequest(position=100_000, size=1000), 0))
+        await trio.sleep(SLOW_S / 2)
+        began = trio.current_time()
+        await plane.plane.drain(trio.current_time() + 10)
+
+        assert trio.current_time() - began < 2 * SLOW_S
+        reader.close()
