@@ -30,7 +30,9 @@ SSL = ListenerSettings(name="SSL", security_protocol="SSL", processors=1)
 
 
 @asynccontextmanager
-async def reading_plane() -> AsyncIterator[tuple[RunningPlane, SimulatedFile]]:
+async def reading_plane(
+    listener: ListenerSettings = SSL,
+) -> AsyncIterator[tuple[RunningPlane, SimulatedFile]]:
     """A plane that answers ReadRequest from a file, of which only the first 64 KiB are in memory.
 
     Each read of the disk takes SLOW_S.
@@ -49,7 +51,7 @@ async def reading_plane() -> AsyncIterator[tuple[RunningPlane, SimulatedFile]]:
         return ReadResponse(data=range_)  # type: ignore[arg-type]
 
     tls = {"SSL": ListenerTls(server_identity(serving()), PrincipalRules())}
-    async with running_plane(world, [echo, read], listener=SSL, tls=tls) as plane:
+    async with running_plane(world, [echo, read], listener=listener, tls=tls) as plane:
         yield plane, file
     assert not file.leased
     file.close()
@@ -102,16 +104,43 @@ async def test_an_answer_goes_on_though_its_bytes_are_dropped_from_memory_at_onc
 async def test_bytes_that_are_in_memory_before_the_thread_has_read_them_are_sent_once(
     autojump_clock: MockClock,
 ) -> None:
+    """An edge for another request also says that the socket has room."""
     async with reading_plane() as (plane, file):
         reader = await secured(plane.world, plane.endpoint)
         await reader.send(request_frame(ReadRequest(position=0, size=len(DATA)), 0))
         await trio.sleep(SLOW_S / 2)
+        began = trio.current_time()
         file.warm_up(0, len(DATA))
-        await reader.receive(4)  # its reading makes room, which is a WRITE edge
+        await reader.send(echoes(1, start=7))
+        _, response = await reader.receive_answer(ReadResponse, 0)
 
-        data = await reader.receive(len(DATA) + 8)
-        assert data[-len(DATA) :] == DATA
-        await ask_in_time(reader, 2 * SLOW_S)
+        assert bytes(response.data or b"") == DATA
+        assert trio.current_time() - began < SLOW_S / 4
+        assert await numbers(reader, 1) == [7]
+        await trio.sleep(SLOW_S)
+        response = await reader.ask(ReadRequest(position=0, size=len(DATA)), 0)
+        assert bytes(response.data or b"") == DATA
+        reader.close()
+
+
+async def test_an_answer_that_an_edge_goes_on_with_is_not_sent_twice(
+    autojump_clock: MockClock,
+) -> None:
+    """Here the peer has no room for the rest of it when the thread has read its piece."""
+    small = ListenerSettings(name="SSL", security_protocol="SSL", processors=1, largest_buffer=0)
+    async with reading_plane(small) as (plane, file):
+        reader = await secured(plane.world, plane.endpoint)
+        await reader.send(request_frame(ReadRequest(position=0, size=len(DATA)), 0))
+        await trio.sleep(SLOW_S / 2)
+        file.warm_up(0, len(DATA))
+        await reader.send(echoes(1, start=7))
+        await trio.sleep(SLOW_S)
+        (connection,) = plane.connections
+        assert 0 < connection.unsent_bytes < len(DATA) - (64 << 10)
+        _, response = await reader.receive_answer(ReadResponse, 0)
+
+        assert bytes(response.data or b"") == DATA
+        assert await numbers(reader, 1) == [7]
         reader.close()
 
 

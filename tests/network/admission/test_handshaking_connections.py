@@ -155,6 +155,22 @@ async def test_a_broker_evicts_the_handshake_that_is_silent_for_longest(
         assert figures["evicted"] == 1
 
 
+async def test_the_place_of_an_evicted_handshake_is_free_at_once(
+    autojump_clock: MockClock,
+) -> None:
+    """Or the next look would find too many connections, and close another one."""
+    async with crowd(ConnectionBounds()) as at:
+        await at.begin()
+        (slot,) = at.plane.limits.listeners[0].slots
+        assert slot.connection is not None
+        slot.connection.close(CloseReason.EXCEEDED)
+        assert at.total == 0
+
+        await trio.sleep(1)
+        assert at.evicted() == 1
+        assert slot.connection is None
+
+
 async def test_a_connection_that_is_older_than_a_handshake_is_evicted_first(
     autojump_clock: MockClock,
 ) -> None:
