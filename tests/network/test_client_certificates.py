@@ -1,6 +1,7 @@
 """Certificates of clients that a listener does not accept: the handshake fails, with a reason."""
 
 import datetime as dt
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -55,7 +56,7 @@ async def test_a_certificate_that_is_not_valid_is_refused_and_others_are_served(
     caplog: pytest.LogCaptureFixture,
     asks: str,
     version: str,
-    identity: object,
+    identity: Callable[[], Identity],
     reason: str,
 ) -> None:
     """Also where a certificate is only requested, as in Java."""

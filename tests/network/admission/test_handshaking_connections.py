@@ -87,11 +87,11 @@ def is_open(client: ScriptedClient) -> bool:
     try:
         while client.socket.beneath.receive_into(bytearray(1000)):
             pass
-        return False
     except BlockingIOError:
         return True
     except ConnectionError:
-        return False
+        pass
+    return False
 
 
 async def test_handshakes_take_places_of_the_broker_until_they_end(

@@ -35,7 +35,7 @@ class SimulatedLease:
 
     async def read(self, start: int, limit: int) -> bytes:
         self._check()
-        await self._file.read_in_thread((start, limit))
+        await self._file.read_in_thread(start, limit)
         if self.cut:
             raise RangeCutError(f"the file was cut below {self.end}")
         content = bytes(self._node.data[start : min(self.end, start + limit)])
@@ -209,11 +209,11 @@ class SimulatedFile:
             self._world.descriptors.files -= 1
         self._closed = True
 
-    async def read_in_thread(self, what: object) -> None:
+    async def read_in_thread(self, start: int, limit: int) -> None:
         """Wait for as long as a thread may take to read from a lease, which the file may not
         outlive.
         """
-        await self._world.call_in_thread("read", self._path, what)
+        await self._world.call_in_thread("read", self._path, (start, limit))
         await self._world.pause(1e-4, 5e-3)
 
     async def read(self, position: int, buffer: bytearray | memoryview) -> int:
