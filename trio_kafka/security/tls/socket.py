@@ -29,13 +29,14 @@ from trio_kafka.security.tls.failures import tls_error
 from trio_kafka.world.protocols import Buffer, ColdRangeError, Lease, RangeCutError, Socket
 
 _PIECE: Final = 64 << 10  # bytes between two calls of the socket: a BIO keeps its largest size
+_FILE_PIECE: Final = 128 << 10
 _MOST: Final = 256 << 10  # bytes of one receive: 0.2 ms
 _SNIFFED: Final = 8  # first bytes, which tell a peer without TLS
 
 
 def new_arrival_buffer() -> memoryview:
     """Return a buffer through which ciphertext and bytes of files go; nothing stays in it."""
-    return memoryview(bytearray(_PIECE))
+    return memoryview(bytearray(_FILE_PIECE))
 
 
 class TlsSocket:
@@ -51,6 +52,7 @@ class TlsSocket:
         "_in",
         "_out",
         "_owed",
+        "_scratch",
         "_tls",
         "_unsent",
         "beneath",
@@ -72,7 +74,7 @@ class TlsSocket:
         arrived: from `new_arrival_buffer`; the sockets of a loop share it.
         """
         self.beneath = beneath
-        self._arrived = arrived
+        self._arrived, self._scratch = arrived[:_PIECE], arrived
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(
             self._in, self._out, server_side=is_server, server_hostname=host
@@ -199,12 +201,12 @@ class TlsSocket:
         if not self._flush():
             raise BlockingIOError
         try:
-            size = lease.try_read(start, self._arrived[:limit])
+            size = lease.try_read(start, self._scratch[:limit])
         except BlockingIOError:
             raise ColdRangeError from None
         if not size:  # another program has cut the file
             raise RangeCutError
-        return self._send(self._arrived[:size], self.beneath.send)
+        return self._send(self._scratch[:size], self.beneath.send)
 
     def make_room(self, *, sending: int = 0, receiving: int = 0) -> None:
         self.beneath.make_room(sending=sending, receiving=receiving)
