@@ -1,4 +1,4 @@
-"""Answers over TLS whose bytes are not in the page cache."""
+"""Answers whose bytes are not in the page cache, over plaintext and over TLS."""
 
 import errno
 from collections.abc import AsyncIterator
@@ -20,20 +20,29 @@ from trio_kafka.security.tls.contexts import server_identity
 from trio_kafka.security.tls.principal_rules import PrincipalRules
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import ReadRequest, ReadResponse
-from trio_kafka.testing.scripted_client import ScriptedClient, request_frame
+from trio_kafka.testing.scripted_client import ScriptedClient, connect, request_frame
 from trio_kafka.testing.simulation import fault_on, simulated_world
 from trio_kafka.world.simulated.file import SimulatedFile
 
 DATA = bytes(range(256)) * 4000
 SLOW_S = 3.0
-SSL = ListenerSettings(name="SSL", security_protocol="SSL", processors=1)
+A_PART = request_frame(ReadRequest(position=100_000, size=200_000), 0)
+
+
+@pytest.fixture(params=["PLAINTEXT", "SSL"])
+def security(request: pytest.FixtureRequest) -> str:
+    """Protocol and name of the listener."""
+    name: str = request.param
+    return name
 
 
 @asynccontextmanager
 async def reading_plane(
-    listener: ListenerSettings = SSL,
+    security: str, **options: int
 ) -> AsyncIterator[tuple[RunningPlane, SimulatedFile]]:
     """A plane that answers ReadRequest from a file, of which only the first 64 KiB are in memory.
+
+    options: of the listener.
 
     Each read of the disk takes SLOW_S.
     """
@@ -50,11 +59,18 @@ async def reading_plane(
         range_ = FileRange(file.lease(end), request.position, request.size)
         return ReadResponse(data=range_)  # type: ignore[arg-type]
 
+    listener = ListenerSettings(name=security, security_protocol=security, processors=1, **options)
     tls = {"SSL": ListenerTls(server_identity(serving()), PrincipalRules())}
     async with running_plane(world, [echo, read], listener=listener, tls=tls) as plane:
         yield plane, file
     assert not file.leased
     file.close()
+
+
+async def connect_to(plane: RunningPlane) -> ScriptedClient:
+    if plane.processor.listener.has_tls:
+        return await secured(plane.world, plane.endpoint)
+    return await connect(plane.world.network, plane.endpoint)
 
 
 async def ask_in_time(client: ScriptedClient, within_s: float) -> None:
@@ -65,11 +81,11 @@ async def ask_in_time(client: ScriptedClient, within_s: float) -> None:
 
 
 async def test_a_thread_reads_what_is_not_in_memory_and_others_are_served_meanwhile(
-    autojump_clock: MockClock,
+    autojump_clock: MockClock, security: str
 ) -> None:
-    async with reading_plane() as (plane, _):
-        reader = await secured(plane.world, plane.endpoint)
-        neighbour = await secured(plane.world, plane.endpoint)
+    async with reading_plane(security) as (plane, _):
+        reader = await connect_to(plane)
+        neighbour = await connect_to(plane)
         began = trio.current_time()
         await reader.send(request_frame(ReadRequest(position=0, size=len(DATA)), 0))
         await trio.sleep(SLOW_S / 2)
@@ -85,28 +101,49 @@ async def test_a_thread_reads_what_is_not_in_memory_and_others_are_served_meanwh
 
 
 async def test_an_answer_goes_on_though_its_bytes_are_dropped_from_memory_at_once(
-    autojump_clock: MockClock,
+    autojump_clock: MockClock, security: str
 ) -> None:
-    async with reading_plane() as (plane, file):
+    async with reading_plane(security) as (plane, file):
 
         def forget(machine: str, call: str, target: str) -> None:
             if call == "try_read":
                 file.chill()
 
         plane.world.universe.fault = forget
-        reader = await secured(plane.world, plane.endpoint)
+        reader = await connect_to(plane)
         response = await reader.ask(ReadRequest(position=0, size=len(DATA)), 0)
 
         assert bytes(response.data or b"") == DATA
         reader.close()
 
 
+async def test_a_thread_reads_a_megabyte_at_a_time(
+    autojump_clock: MockClock, security: str
+) -> None:
+    reads = 0
+
+    def count_reads(machine: str, call: str, target: str) -> None:
+        nonlocal reads
+        reads += call == "read"
+
+    async with reading_plane(security) as (plane, file):
+        plane.world.universe.fault = count_reads
+        file.append([DATA, DATA])
+        file.chill()
+        reader = await connect_to(plane)
+        response = await reader.ask(ReadRequest(position=0, size=3 * len(DATA)), 0)
+
+        assert bytes(response.data or b"") == 3 * DATA
+        assert reads == 3
+        reader.close()
+
+
 async def test_bytes_that_are_in_memory_before_the_thread_has_read_them_are_sent_once(
-    autojump_clock: MockClock,
+    autojump_clock: MockClock, security: str
 ) -> None:
     """An edge for another request also says that the socket has room."""
-    async with reading_plane() as (plane, file):
-        reader = await secured(plane.world, plane.endpoint)
+    async with reading_plane(security) as (plane, file):
+        reader = await connect_to(plane)
         await reader.send(request_frame(ReadRequest(position=0, size=len(DATA)), 0))
         await trio.sleep(SLOW_S / 2)
         began = trio.current_time()
@@ -124,12 +161,11 @@ async def test_bytes_that_are_in_memory_before_the_thread_has_read_them_are_sent
 
 
 async def test_an_answer_that_an_edge_goes_on_with_is_not_sent_twice(
-    autojump_clock: MockClock,
+    autojump_clock: MockClock, security: str
 ) -> None:
     """Here the peer has no room for the rest of it when the thread has read its piece."""
-    small = ListenerSettings(name="SSL", security_protocol="SSL", processors=1, largest_buffer=0)
-    async with reading_plane(small) as (plane, file):
-        reader = await secured(plane.world, plane.endpoint)
+    async with reading_plane(security, largest_buffer=0) as (plane, file):
+        reader = await connect_to(plane)
         await reader.send(request_frame(ReadRequest(position=0, size=len(DATA)), 0))
         await trio.sleep(SLOW_S / 2)
         file.warm_up(0, len(DATA))
@@ -146,11 +182,11 @@ async def test_an_answer_that_an_edge_goes_on_with_is_not_sent_twice(
 
 @pytest.mark.parametrize("in_order", [True, False])
 async def test_a_client_that_leaves_during_a_read_leaves_no_lease(
-    autojump_clock: MockClock, in_order: bool
+    autojump_clock: MockClock, security: str, in_order: bool
 ) -> None:
-    async with reading_plane() as (plane, file):
-        reader = await secured(plane.world, plane.endpoint)
-        await reader.send(request_frame(ReadRequest(position=100_000, size=1000), 0))
+    async with reading_plane(security) as (plane, file):
+        reader = await connect_to(plane)
+        await reader.send(A_PART)
         await trio.sleep(SLOW_S / 2)
         assert file.leased
         if in_order:
@@ -164,44 +200,49 @@ async def test_a_client_that_leaves_during_a_read_leaves_no_lease(
 
 
 async def test_a_disk_that_fails_closes_only_the_connection_of_the_answer(
-    autojump_clock: MockClock,
+    autojump_clock: MockClock, security: str
 ) -> None:
-    async with reading_plane() as (plane, _):
+    async with reading_plane(security) as (plane, _):
         plane.world.universe.fault = fault_on("read", OSError(errno.EIO, "a broken disk"))
-        reader = await secured(plane.world, plane.endpoint)
-        neighbour = await secured(plane.world, plane.endpoint)
-        await reader.send(request_frame(ReadRequest(position=100_000, size=1000), 0))
+        reader = await connect_to(plane)
+        neighbour = await connect_to(plane)
+        await reader.send(A_PART)
         await reader.wait_closed()
         await ask_in_time(neighbour, 0.1)
 
         assert (
-            plane.counters.value("connections_closed", listener="SSL", reason=CloseReason.GONE) == 1
+            plane.counters.value("connections_closed", listener=security, reason=CloseReason.GONE)
+            == 1
         )
         for client in (reader, neighbour):
             client.close()
 
 
 async def test_a_file_that_is_cut_during_a_read_resets_the_connection(
-    autojump_clock: MockClock,
+    autojump_clock: MockClock, security: str
 ) -> None:
-    async with reading_plane() as (plane, file):
-        reader = await secured(plane.world, plane.endpoint)
-        await reader.send(request_frame(ReadRequest(position=100_000, size=1000), 0))
+    async with reading_plane(security) as (plane, file):
+        reader = await connect_to(plane)
+        await reader.send(A_PART)
         await trio.sleep(SLOW_S / 2)
         file.truncate(100_500)
         assert not await reader.wait_closed()
 
         assert (
-            plane.counters.value("connections_closed", listener="SSL", reason=CloseReason.TRUNCATED)
+            plane.counters.value(
+                "connections_closed", listener=security, reason=CloseReason.TRUNCATED
+            )
             == 1
         )
         reader.close()
 
 
-async def test_a_stop_during_a_read_waits_for_the_thread_only(autojump_clock: MockClock) -> None:
-    async with reading_plane() as (plane, _):
-        reader = await secured(plane.world, plane.endpoint)
-        await reader.send(request_frame(ReadRequest(position=100_000, size=1000), 0))
+async def test_a_stop_during_a_read_waits_for_the_thread_only(
+    autojump_clock: MockClock, security: str
+) -> None:
+    async with reading_plane(security) as (plane, _):
+        reader = await connect_to(plane)
+        await reader.send(A_PART)
         await trio.sleep(SLOW_S / 2)
         began = trio.current_time()
         await plane.plane.drain(trio.current_time() + 10)

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 import trio
 
-from trio_kafka.world.protocols import PIECE, RangeCutError
+from trio_kafka.world.protocols import PIECE, ColdRangeError, RangeCutError
 
 
 async def test_appends_go_to_the_end_and_are_read_back(worlds, clock):
@@ -71,6 +71,25 @@ async def test_cold_bytes_of_a_lease_are_refused_and_read_in_a_thread(worlds, cl
     assert await lease.read(0, 20_000) == b"x" * 15_000
     assert lease.try_read(5000, buffer) == 10_000
     assert lease.try_read(15_000, buffer) == 0
+    lease.release()
+
+
+async def test_a_large_range_is_sent_only_if_its_last_byte_is_cached(worlds, clock):
+    near, _ = await worlds.pair()
+    size = 1 << 20
+    file = worlds.create("a", bytes(size))
+    await file.sync()
+    worlds.chill(file, 4096)
+    lease = file.lease(size)
+
+    assert lease.is_cold(0, size)
+    with pytest.raises(ColdRangeError):  # another byte: the system reads the one before by now
+        near.send_file_range(lease, 0, size // 2)
+    assert near.send_file_range(lease, 0, 4096) == 4096
+
+    await lease.read(0, size)
+    assert not lease.is_cold(0, size)
+    assert near.send_file_range(lease, 0, size)
     lease.release()
 
 

@@ -1,9 +1,10 @@
 """Cold reads: bytes of files that an answer needs and that are not in memory.
 
-A socket with TLS reads and encrypts the bytes of a file in the loop. Bytes that are not in the page
-cache would stop the loop for as long as the disk takes, so a thread reads a piece of them. The
-answer then continues with that piece in memory, and not with another look at the page cache: it
-makes progress however soon the system drops the pages again. A connection has one piece at most.
+A socket sends bytes of a file in the loop: the kernel reads them, or with TLS the socket does.
+Bytes that are not in the page cache would stop the loop for as long as the disk takes, so a thread
+reads up to a share of them. The answer continues with the first piece of that in memory, and not
+with another look at the page cache: it makes progress however soon the system drops the pages
+again. The rest of the share is sent as usual. A connection has one piece at most.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,8 @@ from trio_kafka.attributes import define
 from trio_kafka.introspect.channels import UNBOUNDED, Channel
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.connection import Connection
-from trio_kafka.world.protocols import PIECE, RangeCutError
+from trio_kafka.network.outgoing import FILE_SHARE
+from trio_kafka.world.protocols import RangeCutError
 
 
 @define(eq=False)
@@ -56,7 +58,7 @@ class ColdReads:
         else:
             position = part.position
             try:
-                content = await part.lease.read(position, min(part.left, PIECE))
+                content = await part.lease.read(position, min(part.left, FILE_SHARE))
                 if not content:  # another program has cut the file
                     raise RangeCutError
             except (RangeCutError, OSError) as error:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from trio_kafka.network.request import Request
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.wire.streamed import StreamedBody
-from trio_kafka.world.protocols import ColdRangeError, Socket
+from trio_kafka.world.protocols import PIECE, ColdRangeError, Socket
 
 FILE_SHARE: Final = 1 << 20  # bytes of files a flush
 
@@ -86,16 +86,23 @@ class Outgoing:
         return segment if isinstance(segment, FileRange) else None
 
     def put_ahead(self, part: FileRange, content: bytes) -> None:
-        """Send the next bytes of `next_range` from memory."""
-        part.position += len(content)
-        part.left -= len(content)
-        self._segments.appendleft(content)
+        """Send the first of the bytes of `next_range` that a thread has read from memory.
+
+        The others are sent from the page cache, if it still has them.
+        """
+        first = content[:PIECE]
+        part.cached_to = part.position + len(content)
+        part.position += len(first)
+        part.left -= len(first)
+        self._segments.appendleft(first)
 
     def _send_range(self, socket: Socket, part: FileRange, share: int) -> int:
         """Offer bytes of the first segment once; return how many the socket has taken."""
         sent = 0
         if part.left:
             limit = min(part.left, share)
+            if part.cached_to > part.position:  # what follows may be cold
+                limit = min(limit, part.cached_to - part.position)
             sent = socket.send_file_range(part.lease, part.position, limit)
             part.position += sent
             part.left -= sent

@@ -15,13 +15,14 @@ from typing import Final, NoReturn
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.world.protocols import CLOSED, PIECE, Buffer, RangeCutError
+from trio_kafka.world.protocols import CLOSED, LARGE_RANGE, PIECE, Buffer, RangeCutError
 from trio_kafka.world.real.volume import Volume
 from trio_kafka.world.recent_writes import RecentBytes
 
 _IOV_MAX: Final = 1024
 _NS_IN_MS: Final = 1_000_000
 _NOWAIT: Final = os.RWF_NOWAIT
+_ONE_BYTE: Final = (bytearray(1),)
 _preadv: Final = os.preadv
 _pwrite: Final = os.pwrite
 _pwritev: Final = os.pwritev
@@ -41,6 +42,10 @@ class RealLease:
 
     def try_read(self, start: int, buffer: bytearray | memoryview) -> int:
         return self._file.try_read_leased(self, start, buffer)
+
+    def is_cold(self, start: int, limit: int) -> bool:
+        size = min(limit, self.end - start)
+        return size >= LARGE_RANGE and self._file.is_cold(self.key, start + size - 1)
 
     def content(self, start: int, limit: int) -> bytes:
         return os.pread(self.key, min(limit, self.end - start), start)
@@ -240,6 +245,16 @@ class RealFile:
         if lease.cut or held.cut:
             raise RangeCutError(f"the file was cut below {lease.end}")
         return bytes(buffer[:length])
+
+    def is_cold(self, fd: int, position: int) -> bool:
+        """See `Lease.is_cold`. fd: of this file, which may be closed meanwhile."""
+        if self._recent is not None or self._volume.blocking:
+            return False
+        try:
+            _preadv(fd, _ONE_BYTE, position, _NOWAIT)
+        except BlockingIOError:
+            return True
+        return False
 
     def try_read_leased(self, lease: RealLease, start: int, buffer: bytearray | memoryview) -> int:
         """See `Lease.try_read`. A file that is closed or broken meanwhile is read in a thread."""

@@ -8,7 +8,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.world.protocols import CLOSED, PIECE, Buffer, RangeCutError
+from trio_kafka.world.protocols import CLOSED, LARGE_RANGE, PIECE, Buffer, RangeCutError
 from trio_kafka.world.recent_writes import RecentBytes, Writes
 from trio_kafka.world.simulated.disk import SECTOR, FileNode
 from trio_kafka.world.simulated.run import DiskMachine
@@ -32,6 +32,10 @@ class SimulatedLease:
     def try_read(self, start: int, buffer: bytearray | memoryview) -> int:
         self._check()
         return self._file.try_read_leased(start, memoryview(buffer)[: max(0, self.end - start)])
+
+    def is_cold(self, start: int, limit: int) -> bool:
+        size = min(limit, self.end - start)
+        return size >= LARGE_RANGE and self._file.is_cold(start + size - 1)
 
     async def read(self, start: int, limit: int) -> bytes:
         self._check()
@@ -141,6 +145,11 @@ class SimulatedFile:
         if self._closed or self._broken:
             raise BlockingIOError(errno.EAGAIN, "closed or broken")
         return self.try_read(position, buffer)
+
+    def is_cold(self, position: int) -> bool:
+        """See `Lease.is_cold`. Reads no chance: the run is that of one without these looks."""
+        cold = self._node.cold
+        return self._recent is None and cold is not None and position >= cold
 
     def warm_up(self, position: int, size: int) -> None:
         """Note bytes that were read from the disk, as a prefix that is in the page cache."""
