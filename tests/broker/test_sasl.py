@@ -1,5 +1,6 @@
 """Listeners whose clients authenticate: what a broker says, when, and to whom."""
 
+import logging
 import struct
 from collections.abc import Callable
 from random import Random
@@ -214,7 +215,11 @@ async def test_the_log_names_another_protocol_on_a_port_with_sasl(
         await client.send(first)
         await client.wait_closed()
 
-    (line,) = [line for line in caplog.records if line.getMessage() == "connection closed"]
+    (line,) = [
+        line
+        for line in caplog.records
+        if line.getMessage() == "connection closed" and line.levelno == logging.WARNING
+    ]
     assert f"the client speaks {protocol} on a plaintext port" in str(vars(line))
 
 
