@@ -1,11 +1,13 @@
 """Random and damaged byte streams at a listener with TLS: nothing leaks, and others are served."""
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.attacks.kept import check_flat
 from tests.certificates import serving, trusting
 from tests.network.echoing import echo, echoes, numbers
 from tests.network.secured import secured
@@ -20,6 +22,7 @@ from trio_kafka.world.protocols import Socket
 from trio_kafka.world.world import World
 
 SSL = ListenerSettings(name="SSL", security_protocol="SSL", processors=1)
+TOGETHER = 20
 
 
 class Damaging:
@@ -94,25 +97,30 @@ CONTEXTS = [
 ARRIVED = new_arrival_buffer()
 
 
-@pytest.mark.parametrize(
-    "streams", [pytest.param(1000, id="short"), pytest.param(100_000, marks=pytest.mark.long)]
-)
 @pytest.mark.slow
 async def test_streams_of_damaged_bytes_leave_nothing_behind_and_disturb_no_client(
-    autojump_clock: MockClock, streams: int
+    autojump_clock: MockClock, size: Callable[[int, int], int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    random, world = Random(streams), simulated_world(seed=5)
+    caplog.set_level("CRITICAL")  # it keeps what is logged
+    random, world = Random(1), simulated_world(seed=5)
     tls = ListenerTls(server_identity(serving(client_auth="requested")), PrincipalRules())
     async with running_plane(world, [echo], listener=SSL, tls={"SSL": tls}) as plane:
         good = await secured(world, plane.endpoint, trusting(endpoint_identification_algorithm=""))
-        for number in range(streams // 20):
-            async with trio.open_nursery() as nursery:
-                for _ in range(20):
-                    nursery.start_soon(attack, world, plane, random)
-            await good.send(echoes(1, start=number))
-            assert await numbers(good, 1) == [number]
+
+        async def attack_often(streams: int) -> None:
+            for number in range(streams // TOGETHER):
+                async with trio.open_nursery() as nursery:
+                    for _ in range(TOGETHER):
+                        nursery.start_soon(attack, world, plane, random)
+                await good.send(echoes(1, start=number))
+                assert await numbers(good, 1) == [number]
+                world.universe.trace.clear()  # it keeps each call
+            await trio.sleep(20)
+            assert len(plane.connections) == 1
+
+        await check_flat(size(1000, 100_000), attack_often)
         good.close()
-        await trio.sleep(20)
+        await trio.sleep(1)
 
         assert plane.connections == []
         assert world.descriptors.sockets == 0

@@ -1,7 +1,7 @@
 """Listeners whose clients authenticate: what a broker says, when, and to whom."""
 
+import logging
 import struct
-import tracemalloc
 from collections.abc import Callable
 from random import Random
 
@@ -12,6 +12,7 @@ from trio.testing import MockClock
 from tests.apis.acls import allow, create
 from tests.apis.kit import batch, produce_request
 from tests.apis.test_k49_alter_client_quotas import alter, entry
+from tests.attacks.kept import check_flat
 from tests.broker.sasl import LISTENER, PASSWORDS, create_scram_users, log_in, sasl_broker
 from trio_kafka.config.authorizer import STANDARD
 from trio_kafka.errors import ErrorCode
@@ -34,9 +35,11 @@ from trio_kafka.security.operations import Operation
 from trio_kafka.security.resources import ResourceType
 from trio_kafka.testing.broker import ServedBroker
 from trio_kafka.testing.scripted_client import ScriptedClient, connect, request_frame
+from trio_kafka.testing.simulation import simulated_world
 
 METADATA = MetadataRequest([MetadataRequestTopic(name="t")], allow_auto_topic_creation=False)
 WRONG = SaslAuthenticateRequest(b"\0ann\0wrong")
+TOGETHER = 20
 
 
 def counts(served: ServedBroker) -> AuthenticationCounts:
@@ -201,6 +204,25 @@ async def test_a_frame_above_the_limit_of_the_sasl_phase_closes_the_connection(
             assert len((await client.ask(MetadataRequest(topics), 12)).topics) == 10
 
 
+@pytest.mark.parametrize(
+    ("first", "protocol"),
+    [(b"GET / HTTP/1.1\r\n\r\n", "HTTP"), (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "TLS")],
+)
+async def test_the_log_names_another_protocol_on_a_port_with_sasl(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, first: bytes, protocol: str
+) -> None:
+    async with sasl_broker() as served, served.connect(LISTENER) as client:
+        await client.send(first)
+        await client.wait_closed()
+
+    (line,) = [
+        line
+        for line in caplog.records
+        if line.getMessage() == "connection closed" and line.levelno == logging.WARNING
+    ]
+    assert f"the client speaks {protocol} on a plaintext port" in str(vars(line))
+
+
 @pytest.mark.parametrize("listener", ["PLAINTEXT", LISTENER])
 async def test_sasl_requests_of_a_client_that_may_ask_anything_are_illegal(
     autojump_clock: MockClock, listener: str
@@ -301,13 +323,7 @@ async def test_a_failed_renewal_closes_the_connection_after_its_answer(
         assert counts(served).failed_renewals == 1
 
 
-def kept_memory() -> int:
-    """Bytes that are allocated, without the trace of the simulation."""
-    no_trace = tracemalloc.Filter(False, "*/world/simulated/*")
-    snapshot = tracemalloc.take_snapshot().filter_traces([no_trace])
-    return sum(statistic.size for statistic in snapshot.statistics("filename"))
-
-
+@pytest.mark.slow
 async def test_random_streams_of_sasl_bytes_disturb_no_other_client_and_keep_no_memory(
     autojump_clock: MockClock,
     size: Callable[[int, int], int],
@@ -315,7 +331,8 @@ async def test_random_streams_of_sasl_bytes_disturb_no_other_client_and_keep_no_
 ) -> None:
     caplog.set_level("CRITICAL")  # it keeps what is logged
     chance = Random(1)
-    async with sasl_broker() as served, served.connect(LISTENER) as neighbour:
+    world = simulated_world()
+    async with sasl_broker(world=world) as served, served.connect(LISTENER) as neighbour:
         await create_scram_users(served, "SCRAM-SHA-256")
         await log_in(neighbour)
         pieces = [
@@ -326,6 +343,9 @@ async def test_random_streams_of_sasl_bytes_disturb_no_other_client_and_keep_no_
             request_frame(SaslAuthenticateRequest(b"n,,n=ann,r=x"), 2),
             request_frame(WRONG, 1),
             request_frame(METADATA, 12),
+            request_frame(SaslAuthenticateRequest(b"c=biws,r=x,p=" + b"A" * 44), 2),
+            b"\x7f\xff\xff\xff",
+            b"GET / HTTP/1.1\r\n\r\n",
         ]
 
         async def attack() -> None:
@@ -342,21 +362,25 @@ async def test_random_streams_of_sasl_bytes_disturb_no_other_client_and_keep_no_
                         return
                 await trio.sleep(chance.choice((0, 0.001, 0.2)))
 
-        async def attack_often(times: int) -> None:
-            for _ in range(times):
-                await attack()
-
-        await attack_often(100)
-        tracemalloc.start()
-        try:
-            await attack_often(100)
+        async def attack_often(streams: int) -> None:
+            for _ in range(streams // TOGETHER):
+                async with trio.open_nursery() as nursery:
+                    for _ in range(TOGETHER):
+                        nursery.start_soon(attack)
+                assert (await neighbour.ask(METADATA, 12)).topics
+                world.universe.trace.clear()  # it keeps each call
             await trio.sleep(1)
-            before = kept_memory()
-            await attack_often(size(800, 10_000))
-            await trio.sleep(1)
-            after = kept_memory()
-        finally:
-            tracemalloc.stop()
 
-        assert (await neighbour.ask(METADATA, 12)).topics
-    assert after - before < 300_000
+        await check_flat(size(1000, 100_000), attack_often)
+        await trio.sleep(1)
+        assert len(connections(served)) == 1
+
+
+def connections(served: ServedBroker) -> list[object]:
+    """Connections of the listener with SASL."""
+    return [
+        connection
+        for processor in served.broker.parts.planes[0].processors
+        for connection in processor.connections.values()
+        if connection.listener.name == LISTENER
+    ]

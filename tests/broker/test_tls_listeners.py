@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.configs import BROKER, SET, alter
-from tests.certificates import authority, client, now, server, write_pem
+from tests.certificates import authority, client, now, server, trusting, write_pem
 from tests.network.secured import secured
 from trio_kafka.broker.errors import StartError
 from trio_kafka.errors import ErrorCode
@@ -17,6 +17,8 @@ from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.security.tls.certificate import parse_certificate
 from trio_kafka.security.tls.development import Identity
+from trio_kafka.security.tls.errors import TlsError
+from trio_kafka.security.tls.settings import TlsSettings
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.scripted_client import ScriptedClient
 from trio_kafka.testing.simulation import simulated_world
@@ -307,3 +309,48 @@ async def test_certificates_are_swapped_under_load_without_an_error(
                 await trio.sleep(0.01)
             done.set()
         assert answered >= 30
+
+
+async def test_what_a_listener_asks_and_trusts_changes_while_it_serves(
+    clock: MockClock, store: Path
+) -> None:
+    own = "listener.name.ssl.ssl."
+    stranger = Identity.authority(now(), "others")
+    known = trusting(client(), endpoint_identification_algorithm="")
+    new = trusting(stranger.issue(now(), "CN=eve"), endpoint_identification_algorithm="")
+    async with tls_broker(of_file(store)) as served:
+        first = await connect(served)
+
+        async def is_served(settings: TlsSettings | None) -> bool:
+            try:
+                asking = await secured(
+                    served.broker.world, served.broker.endpoints["SSL"], settings
+                )
+                code = (await asking.ask(ASK, 3)).error_code
+                asking.close()
+            except (TlsError, EOFError, ConnectionError):
+                return False
+            return not code
+
+        async def served_kinds() -> list[bool]:
+            """Clients without a certificate, with one, and with one of another authority."""
+            return [await is_served(settings) for settings in (None, known, new)]
+
+        assert await served_kinds() == [True] * 3
+        trust = (f"{own}truststore.type", SET, "PEM")
+        ours = (f"{own}truststore.certificates", SET, authority().pem)
+        required = (f"{own}client.auth", SET, "required")
+        assert await alter(served, BROKER, "1", trust, ours, required) == OK
+        assert await served_kinds() == [False, True, False]
+
+        both = (f"{own}truststore.certificates", SET, authority().pem + stranger.pem)
+        assert await alter(served, BROKER, "1", both) == OK
+        assert await served_kinds() == [False, True, True]
+
+        theirs = (f"{own}truststore.certificates", SET, stranger.pem)
+        requested = (f"{own}client.auth", SET, "requested")
+        assert await alter(served, BROKER, "1", theirs, requested) == OK
+        assert await served_kinds() == [True, False, True]
+
+        assert (await first.ask(ASK, 3)).error_code == 0  # an open connection stays
+        first.close()

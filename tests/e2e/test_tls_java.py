@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.benchmarks.brokers import SCRIPTS
+from tests.certificate_swaps import serving_settings, swapping
+from tests.certificates import now
 from tests.installed import APACHE_KAFKA, need_or_skip
+from trio_kafka.security.tls.development import Identity
 from trio_kafka.testing.kafka.threaded import running_broker
+
+AUTHORITY = Identity.authority(now(), "authority of the tests in Java")
+CLIENT = AUTHORITY.issue(now(), "ann")
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -30,20 +36,37 @@ def run(directory: Path, tool: str, *arguments: str, config: Sequence[str]) -> s
 
 def test_java_produces_with_a_certificate_and_changes_settings_by_older_tls(tmp_path: Path) -> None:
     need_or_skip(*APACHE_KAFKA)
-    settings = {"ssl.client.auth": "required"}
-    with running_broker(settings, tls=True, topics=["orders"]) as kafka:
-        config = kafka.client_config("ann", client="trio_kafka")
+    """Its certificate and what the broker trusts are swapped meanwhile."""
+    settings = {
+        "listeners": "SSL://127.0.0.1:0",
+        "security.inter.broker.protocol": "SSL",
+        **serving_settings(AUTHORITY, client_auth="required"),
+    }
+    with running_broker(settings, topics=["orders"]) as kafka:
+        config = {
+            "bootstrap.servers": kafka.bootstrap,
+            "security.protocol": "SSL",
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.certificates": AUTHORITY.pem,
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.certificate.chain": CLIENT.pem,
+            "ssl.keystore.key": CLIENT.key_pem(),
+        }
         lines = [f"{name}={text}".replace("\n", "\\n") for name, text in config.items()]
         file = str(tmp_path / "client.properties")
 
-        printed = run(
-            tmp_path,
-            "ProducerPerformance",
-            *("--topic", "orders", "--num-records", "2000", "--record-size", "1000"),
-            *("--throughput", "-1", "--producer.config", file),
-            config=lines,
-        )
+        with swapping(kafka, AUTHORITY) as swaps:
+            printed = run(
+                tmp_path,
+                "ProducerPerformance",
+                *("--topic", "orders", "--num-records", "2000", "--record-size", "1000"),
+                *("--throughput", "1000", "--producer.config", file),
+                config=lines,
+            )
         assert "2000 records sent" in printed
+        assert "WARN" not in printed
+        assert "ERROR" not in printed
+        assert len(swaps) > 1
         assert kafka.topic("orders").offsets == {0: (0, 2000)}
 
         tls12 = [*lines, "ssl.enabled.protocols=TLSv1.2"]

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 import trio
 
-from trio_kafka.world.protocols import PIECE, RangeCutError
+from trio_kafka.world.protocols import PIECE, ColdRangeError, RangeCutError
 
 
 async def test_appends_go_to_the_end_and_are_read_back(worlds, clock):
@@ -58,6 +58,71 @@ async def test_cold_bytes_are_refused_and_read_in_a_thread(worlds, clock):
         file.try_read(0, buffer)
     assert await file.read(0, buffer) == 20_000
     assert file.try_read(0, buffer) == 20_000
+
+
+async def test_cold_bytes_of_a_lease_are_refused_and_read_in_a_thread(worlds, clock):
+    file = worlds.create("a", b"x" * 20_000)
+    await file.sync()
+    worlds.chill(file)
+    lease, buffer = file.lease(15_000), bytearray(20_000)
+
+    with pytest.raises(BlockingIOError):
+        lease.try_read(5000, buffer)
+    assert await lease.read(0, 20_000) == b"x" * 15_000
+    assert lease.try_read(5000, buffer) == 10_000
+    assert lease.try_read(15_000, buffer) == 0
+    lease.release()
+
+
+async def test_a_large_range_is_sent_only_if_its_last_byte_is_cached(worlds, clock):
+    near, _ = await worlds.pair()
+    size = 1 << 20
+    file = worlds.create("a", bytes(size))
+    await file.sync()
+    worlds.chill(file, 4096)
+    lease = file.lease(size)
+
+    assert lease.is_cold(0, size)
+    with pytest.raises(ColdRangeError):  # another byte: the system reads the one before by now
+        near.send_file_range(lease, 0, size // 2)
+    assert near.send_file_range(lease, 0, 4096) == 4096
+
+    await lease.read(0, size)
+    assert not lease.is_cold(0, size)
+    assert near.send_file_range(lease, 0, size)
+    lease.release()
+
+
+async def test_a_lease_may_be_released_while_a_thread_reads_from_it(worlds, clock):
+    file = worlds.create("a", b"x" * 20_000)
+    lease = file.lease(20_000)
+    contents = []
+
+    async def read():
+        contents.append(await lease.read(0, 20_000))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(read)
+        for _ in range(2):  # the read has begun
+            await trio.lowlevel.checkpoint()
+        lease.release()
+        file.close()
+
+    assert contents == [b"x" * 20_000]
+    with pytest.raises(OSError) as caught:
+        lease.try_read(0, bytearray(1))
+    assert caught.value.errno == errno.EBADF
+
+
+async def test_a_lease_of_a_closed_file_is_read_in_a_thread_only(worlds, clock):
+    file = worlds.create("a", b"0123456789")
+    lease = file.lease(10)
+    file.close()
+
+    with pytest.raises(BlockingIOError):
+        lease.try_read(0, bytearray(10))
+    assert await lease.read(2, 100) == b"23456789"
+    lease.release()
 
 
 async def test_try_read_of_partly_cold_bytes_is_short_before_the_end_of_the_file(worlds, clock):

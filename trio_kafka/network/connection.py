@@ -26,7 +26,8 @@ class Connection:
 
     readable: the socket may have bytes. queued: in the ready queue of the reader.
     answers: sent at the end of the round. out: the rest of answers that the socket did not take.
-    ending: why it is closed as soon as `out` is sent. flushing: the writer will resume `out`.
+    ending: why it is closed as soon as `out` is sent.
+    flushing: the writer, or a cold read, will resume `out`.
     progress: `trio.current_time()` of the last pass in which the peer sent or took bytes.
     send_buffer, receive_buffer: bytes that the system was asked for; None: it chooses itself.
     authenticator: takes the frames before it may ask anything; None: it may.

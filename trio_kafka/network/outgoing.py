@@ -12,7 +12,7 @@ from typing import Any, Final
 from trio_kafka.network.request import Request
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.wire.streamed import StreamedBody
-from trio_kafka.world.protocols import Socket
+from trio_kafka.world.protocols import PIECE, ColdRangeError, Socket
 
 FILE_SHARE: Final = 1 << 20  # bytes of files a flush
 
@@ -23,6 +23,7 @@ class Progress(Enum):
     DONE = auto()
     BLOCKED = auto()  # continue at the socket's WRITE edge
     SHARE_USED = auto()  # no edge follows: the writer resumes it
+    COLD = auto()  # the next bytes of a file are not in memory: see `cold_reads`
 
 
 class Outgoing:
@@ -57,16 +58,7 @@ class Outgoing:
                 if isinstance(segment, FileRange):
                     if share <= 0:
                         return Progress.SHARE_USED
-                    if segment.left:
-                        limit = min(segment.left, share)
-                        n = socket.send_file_range(segment.lease, segment.position, limit)
-                        segment.position += n
-                        segment.left -= n
-                        self.taken += n
-                        share -= n
-                    if not segment.left:
-                        segments.popleft()
-                        segment.release()
+                    share -= self._send_range(socket, segment, share)
                 elif type(segment) is StreamedBody:
                     if share <= 0:
                         return Progress.SHARE_USED
@@ -83,7 +75,42 @@ class Outgoing:
                     segments.popleft()
         except BlockingIOError:
             return Progress.BLOCKED
+        except ColdRangeError:
+            return Progress.COLD
         return Progress.DONE
+
+    @property
+    def next_range(self) -> FileRange | None:
+        """Range of a file whose bytes are sent next; None: others are, or nothing is left."""
+        segment = self._segments[0] if self._segments else None
+        return segment if isinstance(segment, FileRange) else None
+
+    def put_ahead(self, part: FileRange, content: bytes) -> None:
+        """Send the first of the bytes of `next_range` that a thread has read from memory.
+
+        The others are sent from the page cache, if it still has them.
+        """
+        first = content[:PIECE]
+        part.cached_to = part.position + len(content)
+        part.position += len(first)
+        part.left -= len(first)
+        self._segments.appendleft(first)
+
+    def _send_range(self, socket: Socket, part: FileRange, share: int) -> int:
+        """Offer bytes of the first segment once; return how many the socket has taken."""
+        sent = 0
+        if part.left:
+            limit = min(part.left, share)
+            if part.cached_to > part.position:  # what follows may be cold
+                limit = min(limit, part.cached_to - part.position)
+            sent = socket.send_file_range(part.lease, part.position, limit)
+            part.position += sent
+            part.left -= sent
+            self.taken += sent
+        if not part.left:
+            self._segments.popleft()
+            part.release()
+        return sent
 
     def _make_piece(self, body: StreamedBody) -> None:
         """Put the next piece of a body before the rest of it; at its end, remove it."""

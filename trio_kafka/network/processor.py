@@ -76,6 +76,8 @@ class Processor:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self.reader.run, self, name=f"{self.name}-reader")
                     nursery.start_soon(self.writer.run, name=f"{self.name}-writer")
+                    cold_reads = self.writer.cold_reads
+                    nursery.start_soon(cold_reads.run, name=f"{self.name}-cold-reads")
                     if self.authentication is not None:
                         failures = self.authentication.failures
                         nursery.start_soon(failures.run, name=f"{self.name}-unauthenticated")

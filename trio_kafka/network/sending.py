@@ -33,6 +33,7 @@ class AnswerSender:
 
     waiting: connections with answers for the end of the round.
     unmute: removes a mute reason. continue_later: has the writer resume an answer.
+    read_cold: has the next bytes of an answer read from the disk, and the answer resumed.
     """
 
     _budget: LoopBudget
@@ -40,6 +41,7 @@ class AnswerSender:
     _table: ConnectionTable
     _unmute: Callable[[Connection, MuteReason], None] = field(kw_only=True)
     _continue_later: Callable[[Connection], None] = field(kw_only=True)
+    _read_cold: Callable[[Connection], None] = field(kw_only=True)
     waiting: list[Connection] = field(factory=list, init=False)
 
     def send_later(self, connection: Connection, request: Request, segments: Segments) -> None:
@@ -126,11 +128,8 @@ class AnswerSender:
             if not before:
                 connection.make_room_to_send(out.left_of_files)
             progress = self._offer(connection, out)
-        except (RangeCutError, BodyChangedError) as error:
-            self._table.close(connection, CloseReason.TRUNCATED, str(error), reset=True)
-            return
-        except OSError as error:
-            self._table.close(connection, CloseReason.GONE, str(error))
+        except (RangeCutError, BodyChangedError, OSError) as error:
+            self.fail(connection, error)
             return
         if out.taken > before:
             connection.progress = self._budget.time
@@ -138,9 +137,24 @@ class AnswerSender:
             connection.out = None
             self._count(out.requests)
             self._unmute(connection, SENDING)
-        elif progress is Progress.SHARE_USED and not connection.flushing:
+        elif progress is not Progress.BLOCKED and not connection.flushing:
             connection.flushing = True
-            self._continue_later(connection)
+            if progress is Progress.COLD:
+                self._read_cold(connection)
+            else:
+                self._continue_later(connection)
+
+    def go_on(self, connection: Connection) -> None:
+        """Resume an answer that `flushing` says is to be resumed."""
+        connection.flushing = False
+        self.resume(connection)
+
+    def fail(self, connection: Connection, error: Exception) -> None:
+        """Close a connection whose answer cannot be sent."""
+        if isinstance(error, OSError):
+            self._table.close(connection, CloseReason.GONE, str(error))
+        else:
+            self._table.close(connection, CloseReason.TRUNCATED, str(error), reset=True)
 
     def _offer(self, connection: Connection, out: Outgoing) -> Progress:
         """Flush a share of the answer; in pieces where a yield point is bound."""

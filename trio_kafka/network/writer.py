@@ -14,6 +14,7 @@ import trio
 
 from trio_kafka.introspect.channels import UNBOUNDED, Channel
 from trio_kafka.introspect.tree import Node
+from trio_kafka.network.cold_reads import ColdReads
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.handlers import PlaneResources
@@ -31,6 +32,7 @@ class Writer:
     """Writer of one processor.
 
     responses: changes of connections, bounded by muting: one answer a connection, and a few others.
+    cold_reads: of sockets that read files in the loop.
     inline: the reader serves a request now, so its answer waits for the end of the round.
     on_unmuted: set by the reader; called when a connection can be received from.
     """
@@ -50,7 +52,13 @@ class Writer:
             resources.request_metrics,
             table,
             unmute=self.unmute,
-            continue_later=lambda connection: self._queue(self._continue, connection),
+            continue_later=lambda connection: self._queue(self.sender.go_on, connection),
+            read_cold=self._read_cold,
+        )
+        self.cold_reads = ColdReads(
+            node,
+            resume=lambda connection: self._queue(self.sender.go_on, connection),
+            fail=self.sender.fail,
         )
         self.inline = False
         self._is_closed = False
@@ -162,10 +170,8 @@ class Writer:
         else:
             self.responses.send_nowait((change, arguments, self._elapsed()))
 
-    def _continue(self, connection: Connection) -> None:
-        """Continue an answer that used up its share of file bytes."""
-        connection.flushing = False
-        self.sender.resume(connection)
+    def _read_cold(self, connection: Connection) -> None:
+        self.cold_reads.add(connection)
 
     def _send(self, connection: Connection, request: Request, segments: Segments) -> None:
         if connection.closed:

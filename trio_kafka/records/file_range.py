@@ -12,11 +12,14 @@ class FileRange:
 
     An encoder takes it in the place of bytes, as it has a length. It is read only when the socket
     sends it. Sending updates `position` and `left`; the sender releases the range afterwards.
+
+    cached_to: position up to which a thread has just read the file; 0: none has.
     """
 
     lease: Lease = field(repr=False)
     position: int
     left: int
+    cached_to: int = field(default=0, init=False, repr=False)
 
     def __len__(self) -> int:
         return self.left

@@ -20,6 +20,7 @@ WRITE: Final = 0x4
 BROKEN: Final = 0x18
 PEER_DONE: Final = 0x2000
 CLOSED: Final = -2  # key of what is closed: no number of another file, and none of memory
+LARGE_RANGE: Final = 64 << 10  # bytes of a file from which a send looks whether they are cached
 PIECE: Final = 128 << 10  # bytes: 0.05 ms, or 0.3 in memory that a host has yet to provide
 
 
@@ -32,6 +33,10 @@ def check_name(name: str) -> str:
 
 class RangeCutError(Exception):
     """A truncation removed bytes of a lease: reset the connection instead of closing it."""
+
+
+class ColdRangeError(Exception):
+    """The next bytes of a lease are not in memory: read them by `Lease.read`, and send those."""
 
 
 class Clock(Protocol):
@@ -90,8 +95,10 @@ class Socket(Protocol):
     def send_file_range(self, lease: "Lease", start: int, limit: int) -> int:
         """Send up to `limit` bytes of the leased file from position `start`; at least 1.
 
-        Raises RangeCutError if the range was cut. Only for bytes below the high watermark: the
-        socket refers to pages of the file, which change if the file is cut and written again.
+        Raises RangeCutError if the range was cut, ColdRangeError if it would wait for the disk: a
+        socket with TLS looks at each byte, another one at the last of many, see `Lease.is_cold`.
+        Only for bytes below the high watermark: the socket refers to pages of the file, which
+        change if the file is cut and written again.
         """
 
     @property
@@ -285,7 +292,23 @@ class Lease(Protocol):
         """True if a truncation reached below `end`, even if the file has grown since."""
 
     async def read(self, start: int, limit: int) -> bytes:
-        """Read up to `limit` bytes from `start` in a thread. Raises RangeCutError, OSError."""
+        """Read up to `limit` bytes from `start` in a thread. Raises RangeCutError, OSError.
+
+        The lease may be released meanwhile.
+        """
+
+    def try_read(self, start: int, buffer: bytearray | memoryview) -> int:
+        """Return how many bytes were read without waiting for the disk; 0: the end.
+
+        Raises BlockingIOError if they are not cached, OSError. See `File.try_read`.
+        """
+
+    def is_cold(self, start: int, limit: int) -> bool:
+        """Return whether the last of up to `limit` bytes from `start` is not cached.
+
+        A range is read in order, so the last byte is the one that the system may not have read
+        ahead. Asking has the system read that byte. False for less than LARGE_RANGE, and where the system does not tell. Costs 1 us.
+        """
 
     def content(self, start: int, limit: int) -> bytes:
         """Return up to `limit` bytes of the range at once, as `Socket.send_file_range` reads them.

@@ -13,7 +13,7 @@ from trio_kafka.security.tls.contexts import client_context, server_identity
 from trio_kafka.security.tls.errors import TlsCertificateError, TlsError
 from trio_kafka.security.tls.handshake import shake_hands
 from trio_kafka.security.tls.socket import TlsSocket, new_arrival_buffer
-from trio_kafka.world.protocols import RangeCutError, Socket
+from trio_kafka.world.protocols import ColdRangeError, RangeCutError, Socket
 from trio_kafka.world.simulated import Universe
 
 ARRIVED = new_arrival_buffer()
@@ -183,14 +183,21 @@ async def test_one_byte_that_does_not_leave_is_sent_once(autojump: MockClock) ->
 
 
 class FileLease:
-    """A lease on bytes."""
+    """A lease on bytes. warm: so many of them are in memory."""
 
     key = -1
     cut = False
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.end = len(data)
+        self.end = self.warm = len(data)
+
+    def try_read(self, start: int, buffer: bytearray | memoryview) -> int:
+        size = min(len(buffer), max(self.warm - start, 0))
+        if not size and start < self.end:
+            raise BlockingIOError
+        memoryview(buffer)[:size] = self.data[start : start + size]
+        return size
 
     def content(self, start: int, limit: int) -> bytes:
         return self.data[start : min(self.end, start + limit)]
@@ -225,6 +232,17 @@ async def test_a_range_of_a_file_is_sent_in_pieces_through_a_small_window(
             near.send_file_range(lease, 0, 1)
 
 
+async def test_only_the_bytes_of_a_range_that_are_in_memory_are_sent(autojump: MockClock) -> None:
+    lease = FileLease(bytes(range(256)) * 100)
+    lease.warm = 5000
+    async with pair() as (near, far):
+        assert near.send_file_range(lease, 1000, 20_000) == 4000
+        with pytest.raises(ColdRangeError):
+            near.send_file_range(lease, 5000, 20_000)
+
+        assert await receive_all(far, 4000) == lease.data[1000:5000]
+
+
 async def test_the_end_of_the_stream_is_seen_with_and_without_a_farewell(
     autojump: MockClock,
 ) -> None:
@@ -241,6 +259,30 @@ async def test_the_end_of_the_stream_is_seen_with_and_without_a_farewell(
             assert far.receive_into(buffer) == 4
             assert far.receive_into(buffer) == 0
             assert far.receive_into(buffer) == 0
+
+
+async def test_the_end_behind_a_part_of_a_record_is_seen_at_once(autojump: MockClock) -> None:
+    """No edge of epoll would tell of an end that arrived together with these bytes."""
+    async with pair() as (near, far):
+        near.beneath.send(b"\x17\x03\x03\x00\x40part")
+        near.beneath.shutdown_write()
+        await trio.sleep(1)
+
+        assert far.receive_into(bytearray(100)) == 0
+
+
+async def test_a_peer_that_sends_no_more_still_gets_its_answer(autojump: MockClock) -> None:
+    for end in (TlsSocket.shutdown_write, lambda socket: socket.beneath.shutdown_write()):
+        async with pair() as (near, far):
+            await send_all(near, b"question")
+            end(near)
+            await trio.sleep(1)
+            assert far.receive_into(bytearray(8)) == 8
+            assert far.receive_into(bytearray(8)) == 0
+
+            await send_all(far, b"answer")
+
+            assert await receive_all(near, 6) == b"answer"
 
 
 async def test_a_close_says_farewell_to_the_peer(autojump: MockClock) -> None:

@@ -1,7 +1,9 @@
 """Eviction: closes the least recently used connections above the limit of the broker.
 
 There are too many after `max.connections` was lowered, or when a broker's connection entered though
-all places were taken. Connections of the protected listener stay.
+all places were taken. Connections of the protected listener stay. A TLS handshake counts and is
+closed like a connection. Source: Processor.closeExcessConnections of Apache Kafka 4.4.0, whose
+selector has connections from their first byte on.
 """
 
 import heapq

@@ -1,7 +1,8 @@
 """A slot: an accepted socket and its place among the connections of the broker.
 
-A slot belongs to the acceptor, then to the channel of a processor, then to the connection. Its last
-holder releases it, so the place is given back once, wherever a connection ends.
+A slot belongs to the acceptor, then to its TLS handshake, the channel of a processor, and the
+connection. Its last holder releases it, so the place is given back once, wherever a connection
+ends.
 """
 
 from typing import Protocol
@@ -17,7 +18,7 @@ from trio_kafka.world.protocols import Socket
 
 
 class SlotConnection(Protocol):
-    """A connection, as far as eviction needs it."""
+    """A connection or its handshake, as far as eviction needs it."""
 
     progress: float
 
@@ -43,7 +44,8 @@ class Slot:
 
     principal: of the client, as far as its socket knows it by a certificate.
     since, wait_s: when it arrived, and how long it must wait before it may enter.
-    entered: it counts as a connection. connection: made of it by a processor, while that is open.
+    entered: it counts as a connection. connection: what can be evicted: the TLS handshake that is
+        under way, then what a processor has made of it, while that is open.
     """
 
     socket: Socket

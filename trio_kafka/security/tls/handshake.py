@@ -1,6 +1,7 @@
 """Handshakes of a task, and sockets of clients."""
 
 import ssl
+from collections.abc import Callable
 from typing import Final
 
 import trio
@@ -18,10 +19,15 @@ HANDSHAKE_S: Final = 10.0
 """Longest time of a handshake that a broker allows. Kafka allows connections.max.idle.ms."""
 
 
-async def shake_hands(socket: TlsSocket, turn: trio.Lock | None = None) -> None:
+async def shake_hands(
+    socket: TlsSocket,
+    turn: trio.Lock | None = None,
+    on_step: Callable[[], None] = lambda: None,
+) -> None:
     """Shake hands. The caller sets the deadline. Raises TlsError, OSError.
 
     turn: held for each step, so that a pass of the loop has one expensive step at most.
+    on_step: called after each step that was not the last.
     """
     while True:
         try:
@@ -31,6 +37,7 @@ async def shake_hands(socket: TlsSocket, turn: trio.Lock | None = None) -> None:
                 async with turn:
                     socket.handshake()
         except BlockingIOError:
+            on_step()
             if socket.is_blocked:
                 await socket.wait_writable()
             else:

@@ -11,6 +11,9 @@ have left the process: while ciphertext waits here, `send` reports one byte less
 encrypted. The caller offers that byte again when the socket is writable, and it is not encrypted a
 second time.
 
+The end of the stream is kept from OpenSSL, which encrypts nothing after one without a close_notify:
+a client that shuts its side down may still wait for its last answers.
+
 Memory: the two BIOs, whose sizes a piece bounds, and OpenSSL's own. Renegotiation is refused by the
 context.
 """
@@ -23,7 +26,7 @@ from typing import Final
 from trio_kafka.model import Endpoint
 from trio_kafka.security.tls.errors import TlsError
 from trio_kafka.security.tls.failures import tls_error
-from trio_kafka.world.protocols import Buffer, Lease, RangeCutError, Socket
+from trio_kafka.world.protocols import Buffer, ColdRangeError, Lease, RangeCutError, Socket
 
 _PIECE: Final = 64 << 10  # bytes between two calls of the socket: a BIO keeps its largest size
 _FILE_PIECE: Final = 128 << 10
@@ -32,8 +35,8 @@ _SNIFFED: Final = 8  # first bytes, which tell a peer without TLS
 
 
 def new_arrival_buffer() -> memoryview:
-    """Return a buffer through which ciphertext goes; nothing stays in it."""
-    return memoryview(bytearray(_PIECE))
+    """Return a buffer through which ciphertext and bytes of files go; nothing stays in it."""
+    return memoryview(bytearray(_FILE_PIECE))
 
 
 class TlsSocket:
@@ -49,6 +52,7 @@ class TlsSocket:
         "_in",
         "_out",
         "_owed",
+        "_scratch",
         "_tls",
         "_unsent",
         "beneath",
@@ -70,7 +74,7 @@ class TlsSocket:
         arrived: from `new_arrival_buffer`; the sockets of a loop share it.
         """
         self.beneath = beneath
-        self._arrived = arrived
+        self._arrived, self._scratch = arrived[:_PIECE], arrived
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(
             self._in, self._out, server_side=is_server, server_hostname=host
@@ -134,6 +138,8 @@ class TlsSocket:
             except ssl.SSLWantReadError:
                 if not self._give(self.beneath.send) or not self._fill():
                     raise BlockingIOError from None
+                if self._ended:  # OpenSSL has to fail
+                    self._in.write_eof()
                 continue
             except ssl.SSLError as error:
                 raise self._failed(error) from error
@@ -150,22 +156,24 @@ class TlsSocket:
         self.more = False
         try:
             while received < size:
-                if not (incoming.pending or tls.pending() or self._ended):
-                    if is_dry or not (count := self._fill()):
+                if not (incoming.pending or tls.pending()):
+                    if is_dry or self._ended or (count := self._fill()) <= 0:
                         break
-                    is_dry = 0 < count < _PIECE
+                    is_dry = count < _PIECE
                 try:
                     # With a buffer it returns a number, which typeshed does not know.
                     count = tls.read(size - received, view[received:size])  # type: ignore[assignment]
                 except ssl.SSLWantReadError:
-                    if is_dry or not (count := self._fill()):
+                    # Without a byte to return, look for the end behind a part of a record: no edge
+                    # would tell of it.
+                    if self._ended or (is_dry and received) or (count := self._fill()) <= 0:
                         break
-                    is_dry = 0 < count < _PIECE
-                except ssl.SSLEOFError:  # the peer has closed without a farewell, as many do
+                    is_dry = count < _PIECE
+                except ssl.SSLZeroReturnError:  # a close_notify after our own
                     self._ended = True
                     break
                 else:
-                    if not count:
+                    if not count:  # a close_notify; many peers close without it
                         self._ended = True
                         break
                     received += count
@@ -192,10 +200,13 @@ class TlsSocket:
             raise RangeCutError
         if not self._flush():
             raise BlockingIOError
-        data = lease.content(start, min(limit, _FILE_PIECE))
-        if not data:  # another program has cut the file
+        try:
+            size = lease.try_read(start, self._scratch[:limit])
+        except BlockingIOError:
+            raise ColdRangeError from None
+        if not size:  # another program has cut the file
             raise RangeCutError
-        return self._send(data, self.beneath.send)
+        return self._send(self._scratch[:size], self.beneath.send)
 
     def make_room(self, *, sending: int = 0, receiving: int = 0) -> None:
         self.beneath.make_room(sending=sending, receiving=receiving)
@@ -252,7 +263,7 @@ class TlsSocket:
         except BlockingIOError:
             return 0
         if not count:
-            self._in.write_eof()
+            self._ended = True
             return -1
         if self._first is not None and len(self._first) < _SNIFFED:
             self._first += bytes(self._arrived[: min(count, _SNIFFED)])

@@ -15,13 +15,14 @@ from typing import Final, NoReturn
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.world.protocols import CLOSED, PIECE, Buffer, RangeCutError
+from trio_kafka.world.protocols import CLOSED, LARGE_RANGE, PIECE, Buffer, RangeCutError
 from trio_kafka.world.real.volume import Volume
 from trio_kafka.world.recent_writes import RecentBytes
 
 _IOV_MAX: Final = 1024
 _NS_IN_MS: Final = 1_000_000
 _NOWAIT: Final = os.RWF_NOWAIT
+_ONE_BYTE: Final = (bytearray(1),)
 _preadv: Final = os.preadv
 _pwrite: Final = os.pwrite
 _pwritev: Final = os.pwritev
@@ -38,6 +39,13 @@ class RealLease:
 
     async def read(self, start: int, limit: int) -> bytes:
         return await self._file.read_leased(self, start, limit)
+
+    def try_read(self, start: int, buffer: bytearray | memoryview) -> int:
+        return self._file.try_read_leased(self, start, buffer)
+
+    def is_cold(self, start: int, limit: int) -> bool:
+        size = min(limit, self.end - start)
+        return size >= LARGE_RANGE and self._file.is_cold(self.key, start + size - 1)
 
     def content(self, start: int, limit: int) -> bytes:
         return os.pread(self.key, min(limit, self.end - start), start)
@@ -180,7 +188,10 @@ class RealFile:
     def lease(self, end: int) -> RealLease:
         if self._broken or self._fd == -1:
             self._check()
-        lease = RealLease(self, self._fd, end)
+        return self._lease(self._fd, end)
+
+    def _lease(self, fd: int, end: int) -> RealLease:
+        lease = RealLease(self, fd, end)
         self._leases[lease] = None
         self._descriptors.leases += 1
         return lease
@@ -223,11 +234,40 @@ class RealFile:
 
     async def read_leased(self, lease: RealLease, start: int, limit: int) -> bytes:
         """See `Lease.read`."""
+        if lease.key == CLOSED:
+            _refuse_closed()
         buffer = bytearray(max(0, min(limit, lease.end - start)))
-        length = await self._volume.run(_read_whole, lease.key, start, memoryview(buffer))
-        if lease.cut:
+        held = self._lease(lease.key, lease.end)  # the caller may release its own meanwhile
+        try:
+            length = await self._volume.run(_read_whole, held.key, start, memoryview(buffer))
+        finally:
+            held.release()
+        if lease.cut or held.cut:
             raise RangeCutError(f"the file was cut below {lease.end}")
         return bytes(buffer[:length])
+
+    def is_cold(self, fd: int, position: int) -> bool:
+        """See `Lease.is_cold`. fd: of this file, which may be closed meanwhile."""
+        if self._recent is not None or self._volume.blocking:
+            return False
+        try:
+            _preadv(fd, _ONE_BYTE, position, _NOWAIT)
+        except BlockingIOError:
+            return True
+        return False
+
+    def try_read_leased(self, lease: RealLease, start: int, buffer: bytearray | memoryview) -> int:
+        """See `Lease.try_read`. A file that is closed or broken meanwhile is read in a thread."""
+        if lease.key == CLOSED:
+            _refuse_closed()
+        if self._fd == -1 or self._broken:
+            raise BlockingIOError(errno.EAGAIN, "closed or broken")
+        try:
+            return self.try_read(start, memoryview(buffer)[: max(0, lease.end - start)])
+        except OSError as error:
+            if error.errno == errno.EOPNOTSUPP:  # no byte is known to be in memory
+                raise BlockingIOError(errno.EAGAIN, "cold") from None
+            raise
 
     def append_in_pieces(self, data: Buffer, between: Callable[[], None]) -> int:
         """See `File.append_in_pieces`."""

@@ -9,7 +9,7 @@ import trio
 
 from trio_kafka.model import Endpoint
 from trio_kafka.world.descriptors import Descriptors
-from trio_kafka.world.protocols import CLOSED, Buffer, Lease, RangeCutError
+from trio_kafka.world.protocols import CLOSED, Buffer, ColdRangeError, Lease, RangeCutError
 
 _MORE: Final = socket.MSG_MORE
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER of 0 s
@@ -59,6 +59,8 @@ class RealSocket:
     def send_file_range(self, lease: Lease, start: int, limit: int) -> int:
         if lease.cut:
             raise RangeCutError
+        if lease.is_cold(start, limit):
+            raise ColdRangeError
         if lease.key == _IN_MEMORY:
             return self._send(lease.content(start, limit))
         sent = os.sendfile(self.key, lease.key, start, min(limit, lease.end - start))

@@ -8,7 +8,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.world.protocols import CLOSED, PIECE, Buffer, RangeCutError
+from trio_kafka.world.protocols import CLOSED, LARGE_RANGE, PIECE, Buffer, RangeCutError
 from trio_kafka.world.recent_writes import RecentBytes, Writes
 from trio_kafka.world.simulated.disk import SECTOR, FileNode
 from trio_kafka.world.simulated.run import DiskMachine
@@ -29,12 +29,22 @@ class SimulatedLease:
         self._check()
         return bytes(self._node.data[start : min(self.end, start + limit)])
 
+    def try_read(self, start: int, buffer: bytearray | memoryview) -> int:
+        self._check()
+        return self._file.try_read_leased(start, memoryview(buffer)[: max(0, self.end - start)])
+
+    def is_cold(self, start: int, limit: int) -> bool:
+        size = min(limit, self.end - start)
+        return size >= LARGE_RANGE and self._file.is_cold(start + size - 1)
+
     async def read(self, start: int, limit: int) -> bytes:
         self._check()
-        await self._file.pause()
+        await self._file.read_in_thread(start, limit)
         if self.cut:
             raise RangeCutError(f"the file was cut below {self.end}")
-        return self.content(start, limit)
+        content = bytes(self._node.data[start : min(self.end, start + limit)])
+        self._file.warm_up(start, len(content))
+        return content
 
     def release(self) -> None:
         self._file.released(self)
@@ -130,6 +140,22 @@ class SimulatedFile:
         buffer[: len(content)] = content
         return len(content)
 
+    def try_read_leased(self, position: int, buffer: memoryview) -> int:
+        """See `Lease.try_read`."""
+        if self._closed or self._broken:
+            raise BlockingIOError(errno.EAGAIN, "closed or broken")
+        return self.try_read(position, buffer)
+
+    def is_cold(self, position: int) -> bool:
+        """See `Lease.is_cold`. Reads no chance: the run is that of one without these looks."""
+        cold = self._node.cold
+        return self._recent is None and cold is not None and position >= cold
+
+    def warm_up(self, position: int, size: int) -> None:
+        """Note bytes that were read from the disk, as a prefix that is in the page cache."""
+        if self._node.cold is not None and position <= self._node.cold:
+            self._node.cold = max(self._node.cold, position + size)
+
     def chill(self, position: int = 0) -> None:
         """Remove bytes from `position` on from the page cache, for tests."""
         self._node.cold = position
@@ -192,8 +218,11 @@ class SimulatedFile:
             self._world.descriptors.files -= 1
         self._closed = True
 
-    async def pause(self) -> None:
-        """Wait for as long as a thread may take."""
+    async def read_in_thread(self, start: int, limit: int) -> None:
+        """Wait for as long as a thread may take to read from a lease, which the file may not
+        outlive.
+        """
+        await self._world.call_in_thread("read", self._path, (start, limit))
         await self._world.pause(1e-4, 5e-3)
 
     async def read(self, position: int, buffer: bytearray | memoryview) -> int:
@@ -204,8 +233,7 @@ class SimulatedFile:
         finally:
             lease.release()
         length = self._copy(position, memoryview(buffer))
-        if self._node.cold is not None and position <= self._node.cold:
-            self._node.cold = max(self._node.cold, position + length)
+        self.warm_up(position, length)
         return length
 
     def append_in_pieces(self, data: Buffer, between: Callable[[], None]) -> int:

@@ -20,6 +20,7 @@ from trio_kafka.world.protocols import (
     READ,
     WRITE,
     Buffer,
+    ColdRangeError,
     Lease,
     RangeCutError,
 )
@@ -158,6 +159,8 @@ class MemorySocket:
         self._call("send_file_range", (start, limit))
         if lease.cut:
             raise RangeCutError
+        if lease.is_cold(start, limit):
+            raise ColdRangeError
         size = self._take(lease.content(start, limit))
         if size == 0:
             raise RangeCutError
