@@ -94,7 +94,7 @@ def test_an_unknown_user_fails_exactly_as_a_wrong_password_does(user: str, passw
     with pytest.raises(AuthenticationError) as caught:
         log_in(served, user, password)
 
-    assert (caught.value.reason, caught.value.is_public) == ("Invalid client credentials", False)
+    assert (caught.value.reason, caught.value.answer) == ("Invalid client credentials", None)
     assert served.user is None
 
 
@@ -193,7 +193,7 @@ def test_another_authorization_id_is_rejected_and_the_own_name_is_accepted() -> 
     with pytest.raises(AuthenticationError, match="authorization id") as caught:
         server().evaluate(b"n,a=bob,n=ann,r=x")
 
-    assert caught.value.is_public
+    assert caught.value.answer == caught.value.reason
     assert server().evaluate(b"n,a=ann,n=ann,r=x").startswith(b"r=xserver,s=")
 
 

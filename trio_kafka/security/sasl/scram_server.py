@@ -35,7 +35,7 @@ _CLIENT_FIRST: Final = re.compile(
     rf"n=(?P<name>{_NAME}),r=(?P<nonce>{_PRINTABLE})(?P<extensions>{_EXTENSIONS}))"
 )
 _CLIENT_FINAL: Final = re.compile(
-    rf"(?P<signed>c=[A-Za-z0-9+/=]+,r=(?P<nonce>{_PRINTABLE}){_EXTENSIONS}),"
+    rf"(?P<signed>c=[A-Za-z0-9+/=]*,r=(?P<nonce>{_PRINTABLE}){_EXTENSIONS}),"
     r"p=(?P<proof>[A-Za-z0-9+/=]+)"
 )
 
