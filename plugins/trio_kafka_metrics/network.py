@@ -81,10 +81,14 @@ RENEWED = of_bean(
 )
 NOT_RENEWED = of_bean(_PROCESSOR, "Sessions whose renewal failed.", "failed-reauthentication-total")
 RENEWAL_AVERAGE = of_bean(
-    _PROCESSOR, "Average time of renewals of the last minute, in ms.", "reauthentication-latency-avg"
+    _PROCESSOR,
+    "Average time of renewals of the last minute, in ms.",
+    "reauthentication-latency-avg",
 )
 RENEWAL_LARGEST = of_bean(
-    _PROCESSOR, "Longest time of a renewal of the last minute, in ms.", "reauthentication-latency-max"
+    _PROCESSOR,
+    "Longest time of a renewal of the last minute, in ms.",
+    "reauthentication-latency-max",
 )
 EXPIRED = of_bean(
     _PROCESSOR, "Connections closed as their session had ended.", "expired-connections-killed-count"

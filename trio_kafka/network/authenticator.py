@@ -41,10 +41,14 @@ class Authenticator(Protocol):
     """Authenticator of one connection. mechanism: for the log; None: not chosen yet.
 
     is_renewing: the client is authenticated, and proves again that it is.
+    is_logging_in: the next frame is one of a login, the first one or a renewal.
     """
 
     mechanism: str | None
     is_renewing: bool
+
+    @property
+    def is_logging_in(self) -> bool: ...
 
     def take(self, frame: Frame, now: float) -> Step:
         """Take a frame, which is valid until the call returns.

@@ -11,6 +11,7 @@ from typing import Final
 
 from tests.benchmarks.brokers import apache_kafka_command
 from tests.broker.sasl import PACKAGE, USERS, upsertion
+from tests.broker.sasl_exchanges.player import DELAY_S
 from tests.security.tokens.kit import ISSUER, key_set, public_row
 from trio_kafka.config.oauth import UNSIGNED as UNSIGNED_CLASS
 from trio_kafka.model import Endpoint
@@ -43,6 +44,7 @@ def settings(directory: Path, ports: Mapping[str, int]) -> dict[str, str]:
     keys.write_bytes(key_set(public_row("RS256", "k")))
     whole = {
         "sasl.server.max.receive.size": str(LARGEST),
+        "connection.failed.authentication.delay.ms": str(int(DELAY_S * 1000)),
         "listener.security.protocol.map": ",".join(
             [
                 "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",

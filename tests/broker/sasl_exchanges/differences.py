@@ -1,2 +1,146 @@
-"""x."""
-DIFFERENCES = {}
+"""Exchanges that this broker answers in another way than Apache Kafka, with the reasons.
+
+docs/reference/differences.md says the same to users.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from attrs import frozen
+
+DELAYED: Final = "closed after the delay"
+
+
+@frozen(kw_only=True)
+class Difference:
+    """Cases whose ends differ.
+
+    cases: a pattern of their names. ours: patterns of the last lines of this broker, without bytes.
+    """
+
+    cases: str
+    ours: Sequence[str]
+    reason: str
+
+    def explains(self, name: str, lines: Sequence[str], theirs: Sequence[str]) -> bool:
+        """Return whether the lines of a case are as expected, and those before as Kafka's."""
+        same = len(lines) - len(self.ours)
+        return (
+            re.fullmatch(self.cases, name) is not None
+            and list(lines[:same]) == list(theirs[:same])
+            and all(map(re.fullmatch, self.ours, map(_without_bytes, lines[same:])))
+        )
+
+
+def _without_bytes(line: str) -> str:
+    """The line of the record without the answer in hexadecimal."""
+    return re.sub(r"(<(?: after the delay)?) [0-9a-f]{8,}(?:… \d+ bytes)? ", r"\1 ", line.strip())
+
+
+def _failed(message: str) -> tuple[str, str]:
+    return (
+        r"< after the delay SASL_AUTHENTICATION_FAILED SaslAuthenticateResponse\(error_code=58,"
+        rf" error_message={message}\)",
+        "closed",
+    )
+
+
+_INVALID: Final = _failed(
+    "'Authentication failed during authentication due to invalid credentials with SASL"
+    r" mechanism [-A-Z0-9]+'"
+)
+
+DIFFERENCES: Final = (
+    Difference(
+        cases=r"SCRAM-SHA-\d+, first message: an unknown (?:user|delegation token)",
+        ours=(r"< NONE SaslAuthenticateResponse\(auth_bytes=<77 bytes>\)", "open"),
+        reason="an unknown user fails as a wrong password does, at the second message",
+    ),
+    Difference(
+        cases=r"SCRAM-SHA-\d+, first message: another authorization id and an unknown user",
+        ours=_failed(
+            "\"?'?Authentication failed: Client requested an authorization id that is different"
+            " from username'?\"?"
+        ),
+        reason="an unknown user is answered as a known one",
+    ),
+    Difference(
+        cases=r"SCRAM-SHA-\d+ of ann with wrong, bare tokens|bare tokens of SCRAM.*: malformed",
+        ours=(DELAYED,),
+        reason="the delay slows down a client that tries passwords; Kafka closes at once",
+    ),
+    Difference(
+        cases=r"SCRAM-SHA-\d+, final message: (?:an empty|a short|a long) proof",
+        ours=_INVALID,
+        reason="a proof of another length is a wrong one; Kafka closes without an answer",
+    ),
+    Difference(
+        cases="unsigned token: without an algorithm",
+        ours=(
+            r"< NONE SaslAuthenticateResponse\(auth_bytes=<26 bytes>\)",
+            "> 000000110024000200000007000372617700020100",
+            *_failed('\'{"status":"invalid_token"}\''),
+        ),
+        reason="such a token is an invalid one; Kafka closes without an answer",
+    ),
+    Difference(
+        cases="OAUTHBEARER message: another scheme",
+        ours=_INVALID,
+        reason="such a message is a malformed one; Kafka closes without an answer",
+    ),
+    Difference(
+        cases="(?:Metadata|Produce) in the middle of an exchange|renewal: with Metadata after .*",
+        ours=(DELAYED,),
+        reason="only requests of the SASL phase are answered; Kafka answers each API",
+    ),
+    Difference(
+        cases="(?:key -?[0-9]+|Metadata in an unknown version) in the middle of an exchange"
+        "|frame of zeros in the middle of an exchange|a bare token after handshake 1",
+        ours=(DELAYED,),
+        reason="fails as each other request does; Kafka closes at once",
+    ),
+    Difference(
+        cases="renewal: by another user|session that ends: a renewal by another user after its end",
+        ours=_failed("'Cannot change principals during re-authentication'"),
+        reason="the error does not name the users",
+    ),
+    Difference(
+        cases="renewal: by another mechanism",
+        ours=_failed(
+            "\"SASL mechanism 'SCRAM-SHA-256' requested by client is not supported for"
+            " re-authentication of mechanism 'PLAIN'\""
+        ),
+        reason="the client learns the reason; Kafka closes without an answer",
+    ),
+    Difference(
+        cases="renewal: by an unknown mechanism",
+        ours=(
+            r"< after the delay UNSUPPORTED_SASL_MECHANISM SaslHandshakeResponse\(error_code=33,"
+            r" mechanisms=\['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'\]\)",
+            "closed",
+        ),
+        reason="the client learns the reason; Kafka closes without an answer",
+    ),
+)
+
+
+def unexplained(ours: dict[str, list[str]], theirs: dict[str, list[str]]) -> dict[str, object]:
+    """Return the lines of both where they differ without a reason."""
+    return {
+        name: {"ours": lines, "theirs": theirs[name]}
+        for name, lines in ours.items()
+        if lines != theirs[name]
+        and not any(each.explains(name, lines, theirs[name]) for each in DIFFERENCES)
+    }
+
+
+def outdated(ours: dict[str, list[str]], theirs: dict[str, list[str]]) -> list[str]:
+    """Return the differences that are none, or are those of no case."""
+    return [
+        each.cases
+        for each in DIFFERENCES
+        if not any(
+            lines != theirs[name] for name, lines in ours.items() if re.fullmatch(each.cases, name)
+        )
+    ]

@@ -25,14 +25,15 @@ from trio_kafka.wire import client as wire
 CLIENT_NONCE: Final = "fyko+d2lbbFgONRv9qkxdawL"
 SALT: Final = b"1yz4hpmsjbavqnpg8fmt5ey2c"
 """Salt of every credential."""
-END_S: Final = 3.0
-"""Time in which a connection that fails is closed."""
-_ANSWER_S: Final = 10.0
-_SHOWN: Final = 120  # bytes of a frame that are shown
+DELAY_S: Final = 3.0
+"""Delay before a failed connection is answered and closed."""
+_END_S: Final = 1.5  # in which an answered connection that has failed is closed
+_ANSWER_S: Final = 20.0
+_SHOWN: Final = 200  # bytes of a frame that are shown
 _SASL_KEYS: Final = (17, 18, 36)
 _SERVER_NONCE: Final = re.compile(rb"(r=" + re.escape(CLIENT_NONCE.encode()) + rb")[^,]+")
 _SIGNATURE: Final = re.compile(rb"^v=.*")
-_FROM_CLOCK_MS: Final = 100_000
+_LIFETIMES_MS: Final = (0, 1500, 60_000)  # of `connections.max.reauth.ms`; others end with a token
 _ROUND_MS: Final = 10_000
 
 
@@ -48,11 +49,13 @@ async def play(case: Case, client: ScriptedClient, now_s: int) -> list[str]:
             answer = b""
         else:
             lines.append(f"  > {step.note or shown(step.data)}")
+            began = trio.current_time()
             data = await _asked(client, step.data)
-            if isinstance(data, str):
-                return [*lines, f"  {data}"]
+            delay = " after the delay" if trio.current_time() - began > DELAY_S / 2 else ""
+            if data is None:
+                return [*lines, f"  closed{delay}"]
             answer, text = read(step, data)
-            lines.append(f"  < {text}")
+            lines.append(f"  <{delay} {text}")
         try:
             step = exchange.send(answer)
         except StopIteration:
@@ -61,21 +64,20 @@ async def play(case: Case, client: ScriptedClient, now_s: int) -> list[str]:
     return lines
 
 
-async def _asked(client: ScriptedClient, data: bytes) -> bytes | str:
-    """Send, and return the next frame with its size, or a word if there is none."""
+async def _asked(client: ScriptedClient, data: bytes) -> bytes | None:
+    """Send, and return the next frame with its size; None: the connection has been closed."""
     try:
         await client.send(data)
-        with trio.move_on_after(_ANSWER_S):
+        with trio.fail_after(_ANSWER_S):
             frame = await client.receive_frame()
-            return struct.pack(">i", len(frame)) + frame
     except (EOFError, OSError):
-        return "closed"
-    return "no answer"
+        return None
+    return struct.pack(">i", len(frame)) + frame
 
 
 async def _end(client: ScriptedClient) -> str:
     """What becomes of the connection, on which nothing more is sent."""
-    with trio.move_on_after(END_S):
+    with trio.move_on_after(_END_S):
         await client.wait_closed()
         return "closed"
     return "open"
@@ -132,7 +134,7 @@ def normalised(answer: Any) -> Any:
             return evolve(answer, mechanisms=sorted(answer.mechanisms))
         case SaslAuthenticateResponse():
             lifetime_ms = answer.session_lifetime_ms
-            if lifetime_ms > _FROM_CLOCK_MS:
+            if lifetime_ms not in _LIFETIMES_MS:
                 lifetime_ms = -(-lifetime_ms // _ROUND_MS) * _ROUND_MS
             plain = _without_chance(bytes(answer.auth_bytes))
             return evolve(answer, auth_bytes=plain, session_lifetime_ms=lifetime_ms)

@@ -75,7 +75,9 @@ def recorded() -> Lines:
 
 
 def as_text(lines: Mapping[str, Sequence[str]]) -> str:
-    return "".join(f"{name}\n" + "".join(f"{row}\n" for row in rows) for name, rows in lines.items())
+    return "".join(
+        f"{name}\n" + "".join(f"{row}\n" for row in rows) for name, rows in lines.items()
+    )
 
 
 def lines_of_apache_kafka(directory: Path) -> Lines:

@@ -156,9 +156,7 @@ FINAL_MESSAGES: Final[Mapping[str, FinalMessage]] = {
         f"c=biws,r={nonce},p={to_base64(bytes(len(base64.b64decode(prove('')))))}"
     ),
     "a proof that is no base64": lambda nonce, _: f"c=biws,r={nonce},p=AAA",
-    "a proof with blanks": lambda nonce, prove: (
-        f"c=biws,r={nonce},p= {prove(f'c=biws,r={nonce}')}"
-    ),
+    "a proof with blanks": lambda nonce, prove: f"c=biws,r={nonce},p= {prove(f'c=biws,r={nonce}')}",
     "a signed extension": lambda nonce, prove: _proven(f"c=biws,r={nonce},ext=1", prove),
     "an extension that is not signed": lambda nonce, prove: (
         f"c=biws,r={nonce},ext=1,p={prove(f'c=biws,r={nonce}')}"

@@ -64,9 +64,7 @@ def request(message: Any, version: int, *, note: str = "") -> Send:
 
 def unknown(key: int, version: int, body: bytes = b"", *, flexible: bool = False) -> Send:
     """A request in a version, or with a key, that no release has."""
-    data = frame(
-        key, version, body, correlation=CORRELATION, client_id=CLIENT, flexible=flexible
-    )
+    data = frame(key, version, body, correlation=CORRELATION, client_id=CLIENT, flexible=flexible)
     return Send(data=data, response=ApiVersionsResponse if key == 18 else None)
 
 
@@ -113,7 +111,9 @@ def token(data: bytes, version: int = 2, note: str = "") -> Send:
     return request(SaslAuthenticateRequest(data), version, note=note)
 
 
-def present(mechanism: str, first: bytes, *more: bytes, version: int = 2, note: str = "") -> Exchange:
+def present(
+    mechanism: str, first: bytes, *more: bytes, version: int = 2, note: str = ""
+) -> Exchange:
     """A handshake and tokens. version: of SaslAuthenticate; -1: they have no header."""
     yield handshake(mechanism, version=0 if version < 0 else 1)
     for each in (first, *more):

@@ -137,7 +137,7 @@ def _replaced(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
         (_replaced(b",p=", b",p=!"), "Invalid SCRAM client final message format"),
         (lambda message: message[:20], "Invalid SCRAM client final message format"),
         (lambda message: b"", "Invalid SCRAM client final message format"),
-        (lambda message: message.rpartition(b",p=")[0] + b",p=A", "Invalid client credentials"),
+        (lambda message: message.rpartition(b",p=")[0] + b",p=A", "Invalid SCRAM client final"),
     ],
 )
 def test_a_changed_final_message_is_rejected(change: Callable[[bytes], bytes], reason: str) -> None:

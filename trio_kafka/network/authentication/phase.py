@@ -104,6 +104,16 @@ class AuthenticationPhase:
             self._go_on(connection, authenticator, step)
         return False
 
+    def refuse(self, connection: Connection, reason: str) -> bool:
+        """Fail a login for a frame of a wrong size; return whether the connection logs in."""
+        authenticator = connection.authenticator
+        if authenticator is None or not authenticator.is_logging_in:
+            return False
+        connection.framer.drop()
+        self._note_failure(connection, reason, is_renewal=authenticator.is_renewing)
+        self.failures.add(connection, None, reason)
+        return True
+
     def _go_on(self, connection: Connection, authenticator: Authenticator, step: Step) -> None:
         if step.principal is not None:
             connection.principal = step.principal

@@ -78,6 +78,10 @@ class SaslAuthenticator:
         self._principal: Principal | None = None
         self._renewed: float | None = None
 
+    @property
+    def is_logging_in(self) -> bool:
+        return self.state is not State.DONE
+
     def take(self, frame: Frame, now: float) -> Step:
         """See `Authenticator.take`."""
         if self.state is State.DONE:

@@ -53,13 +53,18 @@ class OauthServer:
             return _INVALID
         authorization = match["authorization"]
         if authorization and _unescaped(authorization) != verified.principal:
-            raise AuthenticationError(
-                "Authentication failed: Client requested an authorization id that is different"
-                " from the token's principal name",
-                is_public=True,
-            )
+            # The client knows both names. The log gets none.
+            names = f" ({_unescaped(authorization)})", f" ({verified.principal})"
+            raise AuthenticationError(_other_name("", ""), answer=_other_name(*names))
         self.user, self.expires_ms = verified.principal, verified.expires_ms
         return b""
+
+
+def _other_name(authorization: str, principal: str) -> str:
+    return (
+        f"Authentication failed: Client requested an authorization id{authorization} that is"
+        f" different from the token's principal name{principal}"
+    )
 
 
 def _unescaped(name: bytes) -> str:
