@@ -82,12 +82,12 @@ RENEWED = of_bean(
 NOT_RENEWED = of_bean(_PROCESSOR, "Sessions whose renewal failed.", "failed-reauthentication-total")
 RENEWAL_AVERAGE = of_bean(
     _PROCESSOR,
-    "Average time of renewals of the last minute, in ms.",
+    "Average time of a renewal in the last minute, ms.",
     "reauthentication-latency-avg",
 )
 RENEWAL_LARGEST = of_bean(
     _PROCESSOR,
-    "Longest time of a renewal of the last minute, in ms.",
+    "Longest time of a renewal in the last minute, ms.",
     "reauthentication-latency-max",
 )
 EXPIRED = of_bean(

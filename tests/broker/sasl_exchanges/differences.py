@@ -39,11 +39,8 @@ def _without_bytes(line: str) -> str:
 
 
 def _failed(message: str) -> tuple[str, str]:
-    return (
-        r"< after the delay SASL_AUTHENTICATION_FAILED SaslAuthenticateResponse\(error_code=58,"
-        rf" error_message={message}\)",
-        "closed",
-    )
+    answer = rf"SaslAuthenticateResponse\(error_code=58, error_message={message}\)"
+    return f"< after the delay SASL_AUTHENTICATION_FAILED {answer}", "closed"
 
 
 _INVALID: Final = _failed(
@@ -116,8 +113,7 @@ DIFFERENCES: Final = (
     Difference(
         cases="renewal: by an unknown mechanism",
         ours=(
-            r"< after the delay UNSUPPORTED_SASL_MECHANISM SaslHandshakeResponse\(error_code=33,"
-            r" mechanisms=\['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'\]\)",
+            r"< after the delay UNSUPPORTED_SASL_MECHANISM SaslHandshakeResponse\(.*PLAIN.*\)",
             "closed",
         ),
         reason="the client learns the reason; Kafka closes without an answer",

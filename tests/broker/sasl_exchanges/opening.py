@@ -117,7 +117,9 @@ def _strangers() -> dict[str, tuple[Send, ...]]:
         "key -1": unknown(-1, 0),
         "Metadata in an unknown version": unknown(3, 99, flexible=True),
     }
-    cases = {f"{name} before a login": (sent,) for name, sent in asked.items()}
+    cases: dict[str, tuple[Send, ...]] = {
+        f"{name} before a login": (sent,) for name, sent in asked.items()
+    }
     cases |= {f"{name} after ApiVersions": (versions(), sent) for name, sent in asked.items()}
     return {
         **cases,

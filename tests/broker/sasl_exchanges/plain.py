@@ -83,4 +83,4 @@ def plain_cases() -> Iterator[Case]:
 
 
 def _present(data: bytes, version: int, _now_s: int) -> Exchange:
-    return present("PLAIN", data, version=version)
+    return present("PLAIN", data, version)

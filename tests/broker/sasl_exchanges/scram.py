@@ -109,7 +109,7 @@ def scram_login(
 
 
 def _first(mechanism: str, message: bytes, version: int, _now_s: int) -> Exchange:
-    return present(mechanism, message, version=version)
+    return present(mechanism, message, version)
 
 
 def _final(mechanism: ScramMechanism, make: FinalMessage, version: int, _now_s: int) -> Exchange:

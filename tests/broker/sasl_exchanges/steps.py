@@ -90,7 +90,7 @@ def lengthened(whole: Send, more: bytes) -> Send:
 
 
 def after(first: Send, second: Send) -> Send:
-    """Two requests in one go. The answer to the second one is received by `NOTHING`."""
+    """Two requests in one go. The answer to the second one is received by `nothing`."""
     return Send(data=first.data + second.data, response=first.response, version=first.version)
 
 
@@ -111,13 +111,10 @@ def token(data: bytes, version: int = 2, note: str = "") -> Send:
     return request(SaslAuthenticateRequest(data), version, note=note)
 
 
-def present(
-    mechanism: str, first: bytes, *more: bytes, version: int = 2, note: str = ""
-) -> Exchange:
-    """A handshake and tokens. version: of SaslAuthenticate; -1: they have no header."""
+def present(mechanism: str, data: bytes, version: int) -> Exchange:
+    """A handshake and a token. version: of SaslAuthenticate; -1: it has no header."""
     yield handshake(mechanism, version=0 if version < 0 else 1)
-    for each in (first, *more):
-        yield bare(each, note) if version < 0 else token(each, version, note)
+    yield bare(data) if version < 0 else token(data, version)
 
 
 def token_of(answer: Any) -> bytes:
@@ -130,6 +127,6 @@ def steps(*sends: Send | Pause) -> Callable[[int], Exchange]:
 
     def begin(_now_s: int) -> Exchange:
         for send in sends:
-            yield send
+            _ = yield send
 
     return begin
