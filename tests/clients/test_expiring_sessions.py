@@ -1,7 +1,7 @@
 """Clients under load whose sessions end every two seconds (`connections.max.reauth.ms`, KIP-368).
 
-Java and librdkafka renew a session on its connection, our clients on a new one. kafka-python and
-aiokafka do not renew: the broker closes their connections, and they send again what had no answer.
+Java, librdkafka and kafka-python renew a session on its connection, our clients on a new one.
+aiokafka does not renew: the broker closes its connection, and it sends again what had no answer.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 import trio
@@ -67,7 +67,7 @@ def test_java_renews_its_sessions_under_load_without_a_lost_answer(
     login = {"ca": str(ca), "mechanism": "SCRAM-SHA-256", "user": "ann", "password": "secret"}
 
     result = driver.ask(
-        "load", bootstrap=kafka.bootstrap, topic="java", login=login, ms=size(5000, 60_000)
+        "load", bootstrap=kafka.bootstrap, topic="java", login=login, ms=size(4000, 60_000)
     )
 
     assert result["failed"] == 0
@@ -101,7 +101,7 @@ def write_by_confluent(kafka: Kafka, seconds: float) -> int:
 
 def write_by_kafka_python(kafka: Kafka, seconds: float) -> int:
     producer = KafkaProducer(**kafka.client_config("ann", client="kafka_python"))
-    end, sent = time.monotonic() + seconds, []
+    end, sent = time.monotonic() + seconds, list[Any]()
     while time.monotonic() < end:
         sent.append(producer.send("kafka-python", str(len(sent)).encode()))
         time.sleep(PAUSE_S)  # paces a client in a thread of its own
@@ -116,7 +116,7 @@ def write_by_aiokafka(kafka: Kafka, seconds: float) -> int:
         producer = AIOKafkaProducer(**kafka.client_config("ann", client="aiokafka"))
         await producer.start()
         try:
-            end, sent = time.monotonic() + seconds, []
+            end, sent = time.monotonic() + seconds, list[Any]()
             while time.monotonic() < end:
                 sent.append(await producer.send("aiokafka", str(len(sent)).encode()))
                 await asyncio.sleep(PAUSE_S)
@@ -131,7 +131,7 @@ def write_by_aiokafka(kafka: Kafka, seconds: float) -> int:
 def write_by_trio(kafka: Kafka, seconds: float) -> int:
     async def write() -> int:
         config = kafka.client_config("ann", client="trio_kafka")
-        end, receipts = time.monotonic() + seconds, []
+        end, receipts = time.monotonic() + seconds, list[Any]()
         async with open_producer(config) as producer:
             while time.monotonic() < end:
                 value = str(len(receipts)).encode()
@@ -158,14 +158,14 @@ def test_other_clients_lose_no_record_whose_session_ends_while_they_write(
 ) -> None:
     with ThreadPoolExecutor(len(WRITERS)) as threads:
         runs = {
-            topic: threads.submit(write, kafka, size(5, 60)) for topic, write in WRITERS.items()
+            topic: threads.submit(write, kafka, size(4, 60)) for topic, write in WRITERS.items()
         }
     written = {topic: run.result() for topic, run in runs.items()}
 
     for topic, count in written.items():
-        values = [int(record.value) for record in kafka.records(topic)]
+        values = [int(record.value or b"-1") for record in kafka.records(topic)]
         assert sorted(set(values)) == list(range(count)), topic
     seen = counts(kafka)
     assert seen.failed_renewals == 0
-    assert seen.renewed >= 1  # librdkafka
-    assert seen.expired >= 1  # those that do not renew
+    assert seen.renewed >= 2  # librdkafka and kafka-python
+    assert seen.expired >= 1  # aiokafka
