@@ -38,7 +38,6 @@ class OauthServer:
         """See `ServerExchange.evaluate`."""
         if self._failure is not None and token == _ACKNOWLEDGEMENT:
             raise AuthenticationError(self._failure, answer=_INVALID.decode())
-        self._failure = None
         match = _MESSAGE.fullmatch(token)
         if match is None:
             raise AuthenticationError("Invalid OAUTHBEARER client first message")
