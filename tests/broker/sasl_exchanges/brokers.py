@@ -29,6 +29,7 @@ SHORT: Final = "SHORT"
 UNSIGNED: Final = "UNSIGNED"
 SIGNED: Final = "SIGNED"
 LISTENERS: Final = (LOGIN, SESSION, SHORT, UNSIGNED, SIGNED)
+JMX: Final = "JMX"
 LARGEST: Final = 4096
 """Bytes of a frame before the login."""
 ODD_NAME: Final = "a,b=c"
@@ -96,10 +97,26 @@ async def create_users(client: ScriptedClient | ServedBroker) -> None:
         assert not any(row.error_code for row in answer.results), answer
 
 
+def _jmx(port: int) -> list[str]:
+    """Options of a JVM that serves its beans on loopback."""
+    known = {
+        "host": "127.0.0.1",
+        "port": port,
+        "rmi.port": port,
+        "authenticate": "false",
+        "ssl": "false",
+    }
+    return [
+        "-Djava.rmi.server.hostname=127.0.0.1",
+        *(f"-Dcom.sun.management.jmxremote.{name}={value}" for name, value in known.items()),
+    ]
+
+
 @contextmanager
 def apache_kafka(directory: Path) -> Iterator[dict[str, Endpoint]]:
-    """Apache Kafka in a JVM, until the block ends: its addresses by listener."""
+    """Apache Kafka in a JVM, until the block ends: its addresses by listener, and that of JMX."""
     ports = {name: unused_port() for name in ("PLAINTEXT", "CONTROLLER", *LISTENERS)}
+    jmx = unused_port()
     texts = settings(directory, ports)
     # A file is a place of keys only where the system property allows it.
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.files={directory / _KEYS}"
@@ -110,9 +127,11 @@ def apache_kafka(directory: Path) -> Iterator[dict[str, Endpoint]]:
         ports_of_node = [f"controller.quorum.voters=1@127.0.0.1:{ports['CONTROLLER']}"]
         listed = [f"{name}={text}" for name, text in texts.items()]
         whole = apache_kafka_command(port, data, [*ports_of_node, *listed])
-        return ["env", f"APACHE_JVM_OPTS=-XX:+UseSerialGC {allowed} {urls}", *whole]
+        options = " ".join(["-XX:+UseSerialGC", allowed, urls, *_jmx(jmx)])
+        return ["env", f"APACHE_JVM_OPTS={options}", *whole]
 
     with broker_process(
         directory, command=command, port=ports["PLAINTEXT"], start_timeout_s=_START_S
     ):
-        yield {name: Endpoint("127.0.0.1", port) for name, port in ports.items()}
+        addresses = {**ports, JMX: jmx}
+        yield {name: Endpoint("127.0.0.1", port) for name, port in addresses.items()}

@@ -4,12 +4,16 @@ docs/reference/differences.md says the same to users.
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from attrs import frozen
 
 DELAYED: Final = "closed after the delay"
+Lines = Mapping[str, Sequence[str]]
+FAILED: Final = "failed-authentication-total"
+NOT_RENEWED: Final = "failed-reauthentication-total"
 
 
 @frozen(kw_only=True)
@@ -17,11 +21,14 @@ class Difference:
     """Cases whose ends differ.
 
     cases: a pattern of their names. ours: patterns of the last lines of this broker, without bytes.
+    counted: by how much the counter `counter` of failed logins exceeds Kafka's, for each case.
     """
 
     cases: str
     ours: Sequence[str]
     reason: str
+    counted: int = 0
+    counter: str = FAILED
 
     def explains(self, name: str, lines: Sequence[str], theirs: Sequence[str]) -> bool:
         """Return whether the lines of a case are as expected, and those before as Kafka's."""
@@ -53,6 +60,7 @@ DIFFERENCES: Final = (
         cases=r"SCRAM-SHA-\d+, first message: an unknown (?:user|delegation token)",
         ours=(r"< NONE SaslAuthenticateResponse\(auth_bytes=<77 bytes>\)", "open"),
         reason="an unknown user fails as a wrong password does, at the second message",
+        counted=-1,
     ),
     Difference(
         cases=r"SCRAM-SHA-\d+, first message: another authorization id and an unknown user",
@@ -66,11 +74,13 @@ DIFFERENCES: Final = (
         cases=r"SCRAM-SHA-\d+ of ann with wrong, bare tokens|bare tokens of SCRAM.*: malformed",
         ours=(DELAYED,),
         reason="the delay slows down a client that tries passwords; Kafka closes at once",
+        counted=1,
     ),
     Difference(
         cases=r"SCRAM-SHA-\d+, final message: (?:an empty|a short|a long) proof",
         ours=_INVALID,
         reason="a proof of another length is a wrong one; Kafka closes without an answer",
+        counted=1,
     ),
     Difference(
         cases="unsigned token: without an algorithm",
@@ -80,11 +90,13 @@ DIFFERENCES: Final = (
             *_failed('\'{"status":"invalid_token"}\''),
         ),
         reason="such a token is an invalid one; Kafka closes without an answer",
+        counted=1,
     ),
     Difference(
         cases="OAUTHBEARER message: another scheme",
         ours=_INVALID,
         reason="such a message is a malformed one; Kafka closes without an answer",
+        counted=1,
     ),
     Difference(
         cases="(?:Metadata|Produce) in the middle of an exchange|renewal: with Metadata after .*",
@@ -96,6 +108,7 @@ DIFFERENCES: Final = (
         "|frame of zeros in the middle of an exchange|a bare token after handshake 1",
         ours=(DELAYED,),
         reason="fails as each other request does; Kafka closes at once",
+        counted=1,
     ),
     Difference(
         cases="renewal: by another user|session that ends: a renewal by another user after its end",
@@ -117,26 +130,43 @@ DIFFERENCES: Final = (
             "closed",
         ),
         reason="the client learns the reason; Kafka closes without an answer",
+        counted=1,
+        counter=NOT_RENEWED,
     ),
 )
 
 
-def unexplained(ours: dict[str, list[str]], theirs: dict[str, list[str]]) -> dict[str, object]:
-    """Return the lines of both where they differ without a reason."""
-    return {
-        name: {"ours": lines, "theirs": theirs[name]}
-        for name, lines in ours.items()
-        if lines != theirs[name]
-        and not any(each.explains(name, lines, theirs[name]) for each in DIFFERENCES)
-    }
+def unexplained(ours: Lines, theirs: Lines, listeners: Mapping[str, str]) -> dict[str, object]:
+    """Return the lines of both where they differ without a reason. listeners: by case."""
+    counted = Counter[tuple[str, str]]()
+    unknown: dict[str, object] = {}
+    for name, listener in listeners.items():
+        if ours[name] == theirs[name]:
+            continue
+        for each in DIFFERENCES:
+            if each.explains(name, ours[name], theirs[name]):
+                counted[listener, each.counter] += each.counted
+                break
+        else:
+            unknown[name] = {"ours": ours[name], "theirs": theirs[name]}
+    for name in theirs.keys() - listeners.keys():
+        expected = [_counted(name, line, counted) for line in theirs[name]]
+        if ours[name] != expected:
+            unknown[name] = {"ours": ours[name], "expected": expected}
+    return unknown
 
 
-def outdated(ours: dict[str, list[str]], theirs: dict[str, list[str]]) -> list[str]:
+def _counted(name: str, line: str, counted: Mapping[tuple[str, str], int]) -> str:
+    """A counter of Kafka's with what this broker counts more."""
+    counter, value = line.split()
+    return f"  {counter} {int(value) + counted[name.rsplit(maxsplit=1)[-1], counter]}"
+
+
+def outdated(ours: Lines, theirs: Lines) -> list[str]:
     """Return the differences that are none, or are those of no case."""
+    differ = [name for name, lines in ours.items() if lines != theirs[name]]
     return [
         each.cases
         for each in DIFFERENCES
-        if not any(
-            lines != theirs[name] for name, lines in ours.items() if re.fullmatch(each.cases, name)
-        )
+        if not any(re.fullmatch(each.cases, name) for name in differ)
     ]

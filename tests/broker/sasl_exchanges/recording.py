@@ -14,7 +14,7 @@ from typing import Final
 
 import trio
 
-from tests.broker.sasl_exchanges.brokers import apache_kafka, create_users
+from tests.broker.sasl_exchanges.brokers import JMX, apache_kafka, create_users
 from tests.broker.sasl_exchanges.oauth import oauth_cases
 from tests.broker.sasl_exchanges.opening import opening_cases
 from tests.broker.sasl_exchanges.plain import plain_cases
@@ -22,6 +22,7 @@ from tests.broker.sasl_exchanges.player import play
 from tests.broker.sasl_exchanges.scram import scram_cases
 from tests.broker.sasl_exchanges.sessions import session_cases
 from tests.broker.sasl_exchanges.steps import Case
+from tests.broker.sasl_exchanges.totals import totals_of_kafka
 from trio_kafka.model import Endpoint
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.world.real import RealWorld
@@ -96,7 +97,8 @@ def lines_of_apache_kafka(directory: Path) -> Lines:
         )
 
     with apache_kafka(directory) as addresses:
-        return trio.run(run, addresses)
+        lines = trio.run(run, addresses)
+        return lines | totals_of_kafka(addresses[JMX])
 
 
 def main() -> None:

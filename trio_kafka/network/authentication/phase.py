@@ -87,7 +87,8 @@ class AuthenticationPhase:
             step = authenticator.take(frame, self._budget.elapsed())
         except ProtocolError as error:
             connection.framer.done()
-            self._note_failure(connection, str(error), is_renewal=was_renewing)
+            # Not counted, as in Kafka: such a client does not try to log in.
+            self._log_failure(connection, str(error), is_renewal=was_renewing)
             self._sender.end(connection, CloseReason.UNAUTHENTICATED, str(error))
             return False
         if step.passes:
@@ -144,6 +145,9 @@ class AuthenticationPhase:
             self.counts.failed_renewals += 1
         else:
             self.counts.failed += 1
+        self._log_failure(connection, reason, is_renewal=is_renewal)
+
+    def _log_failure(self, connection: Connection, reason: str, *, is_renewal: bool) -> None:
         authenticator = connection.authenticator
         _logger.warning(
             "authentication failed",
