@@ -2,6 +2,7 @@
 
 LOGIN: PLAIN and SCRAM. SESSION: as LOGIN, and sessions of a minute. SHORT: PLAIN, and sessions of
 1.5 s. UNSIGNED: OAUTHBEARER without signatures. SIGNED: with them, and sessions of a minute.
+TLS: no SASL; only its counters are compared.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from typing import Final
 from tests.benchmarks.brokers import apache_kafka_command
 from tests.broker.sasl import PACKAGE, USERS, upsertion
 from tests.broker.sasl_exchanges.player import DELAY_S
+from tests.certificates import server, write_pem
 from tests.security.tokens.kit import ISSUER, key_set, public_row
 from trio_kafka.config.oauth import UNSIGNED as UNSIGNED_CLASS
 from trio_kafka.model import Endpoint
@@ -29,6 +31,7 @@ SHORT: Final = "SHORT"
 UNSIGNED: Final = "UNSIGNED"
 SIGNED: Final = "SIGNED"
 LISTENERS: Final = (LOGIN, SESSION, SHORT, UNSIGNED, SIGNED)
+TLS: Final = "TLS"
 JMX: Final = "JMX"
 LARGEST: Final = 4096
 """Bytes of a frame before the login."""
@@ -40,16 +43,22 @@ _START_S: Final = 120
 
 
 def settings(directory: Path, ports: Mapping[str, int]) -> dict[str, str]:
-    """Settings of the listeners. ports: 0: any. Writes the issuer's keys into the directory."""
+    """Settings of the listeners. ports: 0: any. Writes files into the directory: the keys of the
+    issuer, and the certificate of the broker.
+    """
+    certificate = write_pem(server(), directory / "broker.pem")
     keys = directory / _KEYS
     keys.write_bytes(key_set(public_row("RS256", "k")))
     whole = {
+        "listener.name.tls.ssl.keystore.type": "PEM",
+        "listener.name.tls.ssl.keystore.location": str(certificate),
         "sasl.server.max.receive.size": str(LARGEST),
         "connection.failed.authentication.delay.ms": str(int(DELAY_S * 1000)),
         "listener.security.protocol.map": ",".join(
             [
                 "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
                 *(f"{name}:SASL_PLAINTEXT" for name in LISTENERS),
+                f"{TLS}:SSL",
             ]
         ),
         **_without_tokens(LOGIN),
@@ -115,7 +124,7 @@ def _jmx(port: int) -> list[str]:
 @contextmanager
 def apache_kafka(directory: Path) -> Iterator[dict[str, Endpoint]]:
     """Apache Kafka in a JVM, until the block ends: its addresses by listener, and that of JMX."""
-    ports = {name: unused_port() for name in ("PLAINTEXT", "CONTROLLER", *LISTENERS)}
+    ports = {name: unused_port() for name in ("PLAINTEXT", "CONTROLLER", *LISTENERS, TLS)}
     jmx = unused_port()
     texts = settings(directory, ports)
     # A file is a place of keys only where the system property allows it.

@@ -14,7 +14,7 @@ from typing import Final
 
 import trio
 
-from tests.broker.sasl_exchanges.brokers import JMX, apache_kafka, create_users
+from tests.broker.sasl_exchanges.brokers import JMX, TLS, apache_kafka, create_users
 from tests.broker.sasl_exchanges.oauth import oauth_cases
 from tests.broker.sasl_exchanges.opening import opening_cases
 from tests.broker.sasl_exchanges.plain import plain_cases
@@ -22,6 +22,7 @@ from tests.broker.sasl_exchanges.player import play
 from tests.broker.sasl_exchanges.scram import scram_cases
 from tests.broker.sasl_exchanges.sessions import session_cases
 from tests.broker.sasl_exchanges.steps import Case
+from tests.broker.sasl_exchanges.tls_clients import shake_hands_in_all_ways
 from tests.broker.sasl_exchanges.totals import totals_of_kafka
 from trio_kafka.model import Endpoint
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
@@ -88,6 +89,7 @@ def lines_of_apache_kafka(directory: Path) -> Lines:
     async def run(addresses: Mapping[str, Endpoint]) -> Lines:
         async with connected(world, addresses["PLAINTEXT"]) as client:
             await create_users(client)
+        await shake_hands_in_all_ways(world, addresses[TLS])
         await trio.sleep(1)  # until the broker has read the users from its log
         return await play_all(
             cases(),

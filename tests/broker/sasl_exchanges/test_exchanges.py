@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.broker.sasl_exchanges.brokers import LISTENERS, create_users, settings
+from tests.broker.sasl_exchanges.brokers import LISTENERS, TLS, create_users, settings
 from tests.broker.sasl_exchanges.differences import outdated, unexplained
 from tests.broker.sasl_exchanges.recording import (
     cases,
@@ -14,6 +14,7 @@ from tests.broker.sasl_exchanges.recording import (
     play_all,
     recorded,
 )
+from tests.broker.sasl_exchanges.tls_clients import shake_hands_in_all_ways
 from tests.broker.sasl_exchanges.totals import totals_of
 from tests.installed import APACHE_KAFKA, need_or_skip
 from trio_kafka.testing.broker import served_broker
@@ -27,9 +28,10 @@ async def test_raw_sasl_bytes_are_answered_as_apache_kafka_answers_them(
     autojump_clock: MockClock, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("CRITICAL")  # hundreds of failed logins are logged
-    texts = settings(tmp_path, dict.fromkeys(("PLAINTEXT", *LISTENERS), 0))
+    texts = settings(tmp_path, dict.fromkeys(("PLAINTEXT", *LISTENERS, TLS), 0))
     async with served_broker(simulated_world(), texts) as served:
         await create_users(served)
+        await shake_hands_in_all_ways(served.broker.world, served.broker.endpoints[TLS])
         ours = await play_all(
             cases(), served.connect, lambda: int(EPOCH + trio.current_time()), at_once=64
         )

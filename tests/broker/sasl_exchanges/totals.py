@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from tests.broker.sasl_exchanges.brokers import LISTENERS
+from tests.broker.sasl_exchanges.brokers import LISTENERS, TLS
 from tests.clients.kafka_tools.jvm import ask_tool
 from trio_kafka.model import Endpoint
 from trio_kafka.requests.parts import Parts
@@ -23,6 +23,7 @@ ATTRIBUTES: Final = (
     "failed-reauthentication-total",
     "expired-connections-killed-count",
 )
+COUNTED: Final = (*LISTENERS, TLS)
 _BEANS: Final = "kafka.server:type=socket-server-metrics"
 _OURS: Final = "kafka_server_socket_server_metrics_"
 Totals = dict[str, list[str]]  # lines of the record, by a name for the listener
@@ -30,8 +31,8 @@ Totals = dict[str, list[str]]  # lines of the record, by a name for the listener
 
 def totals_of_kafka(jmx: Endpoint) -> Totals:
     """Read the beans of a JVM by Kafka's own tool."""
-    sums = {listener: Counter[str]() for listener in LISTENERS}
-    for listener in LISTENERS:
+    sums = {listener: Counter[str]() for listener in COUNTED}
+    for listener in COUNTED:
         done = ask_tool(
             "JmxTool",
             *("--jmx-url", f"service:jmx:rmi:///jndi/rmi://{jmx.host}:{jmx.port}/jmxrmi"),
@@ -50,7 +51,7 @@ def totals_of(parts: Parts) -> Totals:
     values = MetricValues(10_000)
     for _ in read_network(parts, values):
         pass
-    sums = {listener: Counter[str]() for listener in LISTENERS}
+    sums = {listener: Counter[str]() for listener in COUNTED}
     for attribute in ATTRIBUTES:
         family = values.families[_OURS + attribute.replace("-", "_")]
         for _, labels, value in family.samples():
