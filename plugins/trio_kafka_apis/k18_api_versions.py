@@ -11,11 +11,11 @@ librdkafka, although versions 0 to 2 are not served.
 Needs no permission, as in Kafka: it comes before authentication.
 """
 
-import re
 from collections.abc import Collection
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.protocol.client_software import FIRST_VERSION, names_software
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.messages.k18_api_versions import (
     ApiVersion,
@@ -37,8 +37,6 @@ PRODUCE: Final = 0
 TELEMETRY: Final = frozenset({71, 72})
 NO_NODE: Final = -1
 LONGEST: Final = 256  # characters of the software's name, and of its version, that are kept
-# What a name or a version of client software may be. Source: KIP-511.
-SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def say_error(
@@ -56,7 +54,7 @@ def say_error(
 @api(ApiVersionsRequest, error=say_error)
 def api_versions(request: ApiVersionsRequest, context: Context) -> Encoded:
     version = context.version
-    if version >= 3:
+    if version >= FIRST_VERSION:
         _note_software(request, context)
     if version >= 5:
         _check_place(request, context)
@@ -111,7 +109,7 @@ def _note_software(request: ApiVersionsRequest, context: Context) -> None:
     software = name[:LONGEST], version[:LONGEST]
     if context.connection.software == software:
         return
-    if not (SOFTWARE.fullmatch(name) and SOFTWARE.fullmatch(version)):
+    if not names_software(request, context.version):
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
             f"client software {name!r} {version!r}: expected letters, digits, - and .",

@@ -20,7 +20,8 @@ _BARE: Final = {
     "broker-metadata-metrics": "kafka_server_brokermetadatametrics",
     "socket-server-metrics": "kafka_server_socket_server_metrics",
 }
-_ATTRIBUTES: Final = {"connections": "connections_software"}
+_CONNECTIONS: Final = "connections"
+_CONNECTIONS_BY: Final = {"cipher": "tls_info", "clientSoftwareName": "software"}
 _STATE: Final = "current-state"
 
 
@@ -64,7 +65,9 @@ def _bare(bean: str, *, kind: str, attribute: str, labels: tuple[str, ...]) -> E
     """Return the name for a bean without `name=`, which has many attributes."""
     if kind not in _BARE:
         raise UnnamedError(bean)
-    name = _plain(f"{_BARE[kind]}_{_ATTRIBUTES.get(attribute, attribute)}")
+    name = _plain(f"{_BARE[kind]}_{attribute}")
+    if attribute == _CONNECTIONS:
+        name += f"_{_CONNECTIONS_BY[labels[0]]}"
     if attribute == _STATE:
         labels = (_plain(_STATE),)
     return Exposed(name, Kind.GAUGE, labels)

@@ -7,7 +7,9 @@ the rest is summed up.
 from collections import Counter
 from typing import Final
 
+from trio_kafka.network.authentication.phase import AuthenticationCounts
 from trio_kafka.network.plane import Plane
+from trio_kafka.network.processor import Processor
 from trio_kafka.requests.parts import Parts
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import MetricValues, of_bean
@@ -59,15 +61,35 @@ CONNECTIONS = of_bean(
 )
 _PROCESSOR: Final = f"{_CLIENTS},listener={{listener}},networkProcessor={{networkProcessor}}"
 AUTHENTICATED = of_bean(
-    _PROCESSOR, "Connections that have authenticated.", "successful-authentication-total"
+    _PROCESSOR,
+    "Connections that have authenticated, by SASL or by a TLS handshake.",
+    "successful-authentication-total",
+)
+NOT_RENEWABLE = of_bean(
+    _PROCESSOR,
+    "Of them, connections of clients that cannot renew a session.",
+    "successful-authentication-no-reauth-total",
 )
 UNAUTHENTICATED = of_bean(
-    _PROCESSOR, "Connections that failed to authenticate.", "failed-authentication-total"
+    _PROCESSOR,
+    "Connections that failed to authenticate. Failed TLS handshakes of a listener count for its"
+    " first processor.",
+    "failed-authentication-total",
 )
 RENEWED = of_bean(
     _PROCESSOR, "Sessions that were renewed (KIP-368).", "successful-reauthentication-total"
 )
 NOT_RENEWED = of_bean(_PROCESSOR, "Sessions whose renewal failed.", "failed-reauthentication-total")
+RENEWAL_AVERAGE = of_bean(
+    _PROCESSOR,
+    "Average time of a renewal in the last minute, ms.",
+    "reauthentication-latency-avg",
+)
+RENEWAL_LARGEST = of_bean(
+    _PROCESSOR,
+    "Longest time of a renewal in the last minute, ms.",
+    "reauthentication-latency-max",
+)
 EXPIRED = of_bean(
     _PROCESSOR, "Connections closed as their session had ended.", "expired-connections-killed-count"
 )
@@ -80,6 +102,13 @@ SOFTWARE = of_bean(
     ",clientSoftwareVersion={clientSoftwareVersion}"
     ",listener={listener},networkProcessor={networkProcessor}",
     "Connections by client software name and version (KIP-511).",
+    "connections",
+)
+
+SUITES = of_bean(
+    f"{_CLIENTS},cipher={{cipher}},protocol={{protocol}}"
+    ",listener={listener},networkProcessor={networkProcessor}",
+    "Connections by cipher suite and version of TLS.",
     "connections",
 )
 
@@ -99,40 +128,76 @@ def read_network(parts: Parts, collected: MetricValues) -> Steps[None]:
         blocked_ns = int(admission.blocked.count * _NS)
         collected.summary(BLOCKED, BLOCKED.with_values(admission.name), blocked_ns)
     yield
+    _read_logins(parts, collected)
+    yield
     yield from _read_connections(parts.planes, collected)
 
 
-def _read_connections(planes: list[Plane], collected: MetricValues) -> Steps[None]:
-    """Count connections. Processors are numbered over all listeners, as in Kafka."""
-    processors = [processor for plane in planes for processor in plane.processors]
-    shown: set[tuple[str, str]] = set()
+def _read_logins(parts: Parts, collected: MetricValues) -> None:
+    """Read the counters of logins. A TLS handshake is one, where there is no SASL, as in Kafka."""
     expired = 0
-    for number, processor in enumerate(processors):
+    seen = set[str]()
+    for number, processor in enumerate(_processors(parts.planes)):
+        listener = processor.listener
+        labels = listener.name, str(number)
+        phase = processor.authentication
+        if phase is None and not listener.has_tls:
+            continue
+        counts = AuthenticationCounts() if phase is None else phase.counts
+        accepted = processor.table.accepted if phase is None else 0
+        handshakes = 0
+        if listener.has_tls and listener.name not in seen:
+            seen.add(listener.name)
+            handshakes = parts.counters.value(
+                "tls_handshakes", listener=listener.name, result="failed"
+            )
+        expired += counts.expired
+        now = processor.resources.budget.elapsed()
+        for metric, value in (
+            (AUTHENTICATED, counts.succeeded + accepted),
+            (NOT_RENEWABLE, counts.without_renewal + accepted),
+            (UNAUTHENTICATED, counts.failed + handshakes),
+            (RENEWED, counts.renewed),
+            (NOT_RENEWED, counts.failed_renewals),
+            (RENEWAL_AVERAGE, counts.renewal_ms.average(now)),
+            (RENEWAL_LARGEST, counts.renewal_ms.largest(now)),
+            (EXPIRED, counts.expired),
+        ):
+            if value is not None:
+                collected.set(metric, value, *labels)
+    collected.set(EXPIRED_OF_ALL, expired)
+
+
+def _read_connections(planes: list[Plane], collected: MetricValues) -> Steps[None]:
+    """Count connections."""
+    shown: set[tuple[str, str]] = set()
+    for number, processor in enumerate(_processors(planes)):
         listener = processor.listener.name
         collected.set(PROCESSOR_IDLE, processor.parked.lately(), str(number))
         collected.set(RESPONSES_OF, processor.responses.queued, str(number))
         collected.set(CONNECTIONS, len(processor.connections), listener, str(number))
-        if processor.authentication is not None:
-            counts = processor.authentication.counts
-            expired += counts.expired
-            for metric, value in (
-                (AUTHENTICATED, counts.succeeded),
-                (UNAUTHENTICATED, counts.failed),
-                (RENEWED, counts.renewed),
-                (NOT_RENEWED, counts.failed_renewals),
-                (EXPIRED, counts.expired),
-            ):
-                collected.set(metric, value, listener, str(number))
         clients: Counter[tuple[str, str]] = Counter()
+        suites: Counter[tuple[str, str]] = Counter()
         for seen, connection in enumerate(tuple(processor.connections.values()), 1):
             clients[_shown(connection.software, shown)] += 1
+            if processor.listener.has_tls:
+                suite = getattr(connection.socket, "suite", None)
+                if suite is not None:
+                    suites[suite] += 1
             if not seen % _A_STEP:
                 yield
         for (name, version), count in clients.items():
             if collected.take(1):
                 collected.set(SOFTWARE, count, name, version, listener, str(number))
+        for (suite, version), count in suites.items():
+            if collected.take(1):
+                collected.set(SUITES, count, suite, version, listener, str(number))
         yield
-    collected.set(EXPIRED_OF_ALL, expired)
+
+
+def _processors(planes: list[Plane]) -> list[Processor]:
+    """Return all processors. They are numbered over all listeners, as in Kafka."""
+    return [processor for plane in planes for processor in plane.processors]
 
 
 def _shown(software: tuple[str, str] | None, shown: set[tuple[str, str]]) -> tuple[str, str]:

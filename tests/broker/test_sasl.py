@@ -10,13 +10,15 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.acls import allow, create
-from tests.apis.kit import batch, produce_request
+from tests.apis.kit import batch, parts_of, produce_request
 from tests.apis.test_k49_alter_client_quotas import alter, entry
 from tests.attacks.kept import check_flat
 from tests.broker.sasl import LISTENER, PASSWORDS, create_scram_users, log_in, sasl_broker
 from trio_kafka.config.authorizer import STANDARD
 from trio_kafka.errors import ErrorCode
 from trio_kafka.network.authentication.phase import AuthenticationCounts
+from trio_kafka.protocol.messages.k00_produce import ProduceResponse
+from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -48,7 +50,7 @@ def counts(served: ServedBroker) -> AuthenticationCounts:
     for processor in served.broker.parts.planes[0].processors:
         if processor.authentication is not None:
             some = processor.authentication.counts
-            for name in AuthenticationCounts.__annotations__:
+            for name in ("succeeded", "failed", "renewed", "failed_renewals", "expired"):
                 setattr(total, name, getattr(total, name) + getattr(some, name))
     return total
 
@@ -189,7 +191,7 @@ async def test_a_token_shorter_than_any_request_is_a_failed_login_and_not_a_bad_
         assert counts(served).failed == 1
 
 
-async def test_a_frame_above_the_limit_of_the_sasl_phase_closes_the_connection(
+async def test_a_frame_above_the_limit_of_the_sasl_phase_is_a_failed_login(
     autojump_clock: MockClock,
 ) -> None:
     settings = {"sasl.server.max.receive.size": "1000"}
@@ -197,7 +199,9 @@ async def test_a_frame_above_the_limit_of_the_sasl_phase_closes_the_connection(
         async with served.connect(LISTENER) as client:
             await client.ask(SaslHandshakeRequest("PLAIN"), 1)
             await client.send(struct.pack(">i", 1001))
-            assert await closed_at_once(client)
+            assert not await closed_at_once(client)
+            assert await client.wait_closed()
+            assert counts(served).failed == 1
         async with served.connect(LISTENER) as client:
             await log_in(client)
             topics = [MetadataRequestTopic(name=f"{n}" * 200) for n in range(10)]
@@ -306,6 +310,48 @@ async def test_a_session_that_is_renewed_loses_no_answer_and_one_that_is_not_is_
         seen = counts(served)
 
     assert (seen.succeeded, seen.renewed, seen.expired) == (1, 3, 1)
+
+
+async def test_a_session_that_ends_within_a_produce_closes_the_connection_and_appends_nothing(
+    autojump_clock: MockClock,
+) -> None:
+    settings = {"connections.max.reauth.ms": "2000"}
+    async with sasl_broker(settings) as served, served.connect(LISTENER) as neighbour:
+        await served.create_topic("t")
+        produce = request_frame(produce_request("t", (0, batch(b"x"))), 12)
+        async with served.connect(LISTENER) as client:
+            await log_in(client)
+            await client.send(produce[:-10])
+            await trio.sleep(2.5)
+            await log_in(neighbour)
+            await client.send(produce[-10:])
+            assert await client.wait_closed()
+
+        await neighbour.send(produce)
+        _, answer = await neighbour.receive_answer(ProduceResponse, 12)
+        assert parts_of(answer)[0].base_offset == 0
+        assert counts(served).expired == 1
+
+
+async def test_a_request_that_waits_is_answered_after_the_end_of_its_session(
+    autojump_clock: MockClock,
+) -> None:
+    settings = {"connections.max.reauth.ms": "2000"}
+    async with sasl_broker(settings) as served, served.connect(LISTENER) as client:
+        await served.create_topic("t")
+        await log_in(client)
+        part = FetchPartition(0, partition_max_bytes=1000)
+        began = trio.current_time()
+
+        fetch = FetchRequest(
+            max_wait_ms=5000, min_bytes=1, topics=[FetchTopic("t", partitions=[part])]
+        )
+        answer = await client.ask(fetch, 12)
+
+        assert answer.responses[0].partitions[0].error_code == 0
+        assert trio.current_time() - began == pytest.approx(5, abs=0.5)
+        await client.send(request_frame(METADATA, 12))
+        assert await client.wait_closed()
 
 
 async def test_a_failed_renewal_closes_the_connection_after_its_answer(

@@ -237,6 +237,22 @@ async def test_a_silent_peer_is_closed_after_the_time_of_a_handshake(
         assert reasons(caplog) == ["the handshake was not finished in time"]
 
 
+async def test_a_peer_that_leaves_within_the_handshake_has_not_failed_to_authenticate(
+    clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with tls_plane(world) as (plane, _):
+        for sent in (b"", b"\x16\x03\x01"):
+            peer = await world.network.connect(plane.endpoint.host, plane.endpoint.port)
+            if sent:
+                peer.send(sent)
+            peer.close()
+            await trio.sleep(0.1)
+
+        ended = plane.counters.value("tls_handshakes", listener="SSL", result="ended")
+        assert (ended, failed(plane)) == (2, 0)
+
+
 async def test_the_oldest_handshake_makes_room_for_a_new_one(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

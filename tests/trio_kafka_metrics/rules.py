@@ -98,7 +98,8 @@ RULES: Final = (
     # Files of releases between have every attribute of this bean; of them, those of logins.
     Rule(
         r"kafka.server<type=(.+), listener=(.+), networkProcessor=(.+)>"
-        r"<>(\w+-(?:re)?authentication-total|expired-connections-killed-count):",
+        r"<>(\w+-(?:re)?authentication(?:-no-reauth)?-total|reauthentication-latency-\w+"
+        r"|expired-connections-killed-count):",
         r"kafka_server_\1_\4",
         {"listener": r"\2", "networkProcessor": r"\3"},
         old=True,

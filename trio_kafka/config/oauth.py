@@ -105,7 +105,8 @@ class OauthSettings(TrioSettings):
 class TokenRules:
     """Which tokens a listener accepts.
 
-    audiences: one of them; empty: any. issuer: None: any.
+    audiences: one of them; empty: any. issuer: None: any. skew_s: 0 for tokens without a signature,
+        for which Kafka has an option of its own.
     url: of the keys; None: tokens are not signed. refresh_s, backoff_s, longest_backoff_s: of them.
     """
 
@@ -132,7 +133,7 @@ def token_rules(value: Callable[[str], Value]) -> TokenRules:
     return TokenRules(
         audiences=audiences if isinstance(audiences, tuple) else (),
         issuer=str(issuer) if issuer else None,
-        skew_s=int(str(value(SKEW))),
+        skew_s=int(str(value(SKEW))) if is_signed else 0,
         subject=str(value(SUBJECT)),
         url=str(url) if is_signed else None,
         refresh_s=int(str(value(REFRESH))) / 1000,

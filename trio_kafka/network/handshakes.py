@@ -23,7 +23,7 @@ from trio_kafka.introspect.tree import Figures
 from trio_kafka.network.admission.slot import Slot
 from trio_kafka.network.listener_tls import ListenerTls
 from trio_kafka.network.reasons import CloseReason
-from trio_kafka.security.tls.errors import TlsError
+from trio_kafka.security.tls.errors import TlsEndedError, TlsError
 from trio_kafka.security.tls.handshake import HANDSHAKE_S, shake_hands
 from trio_kafka.security.tls.principal_rules import NoMatchingRuleError
 from trio_kafka.security.tls.socket import TlsSocket, new_arrival_buffer
@@ -100,7 +100,9 @@ class Handshakes:
                 self._end_early(handshake)
                 return
         except (TlsError, NoMatchingRuleError, ValueError) as error:
-            self._fail(slot, str(error))
+            # As in Kafka, a client that leaves has not failed to authenticate.
+            has_ended = isinstance(error, TlsEndedError)
+            self._fail(slot, str(error), "ended" if has_ended else "failed")
             slot.connection = None  # it ends soon, and `_end` waits for its socket
             await self._end(slot)
             return
@@ -155,12 +157,12 @@ class Handshakes:
         finally:
             slot.close()
 
-    def _fail(self, slot: Slot, reason: str) -> None:
-        """Count and log a failure."""
+    def _fail(self, slot: Slot, reason: str, result: str = "failed") -> None:
+        """Count and log a failure. result: label of the counter."""
         peer = slot.socket.peer
         was_silent = isinstance(slot.socket, TlsSocket) and slot.socket.is_silent
         self.failed += 1
-        self._count("failed")
+        self._count(result)
         if was_silent:  # a check that a port is open
             _logger.debug("connection closed before TLS", peer=str(peer), listener=self.listener)
             return

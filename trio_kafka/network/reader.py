@@ -66,7 +66,8 @@ class Reader:
 
     def authenticate(self, phase: AuthenticationPhase) -> None:
         """Let new connections authenticate before they ask."""
-        self._on_new, self.receiver.admit = phase.begin, phase.admit
+        self._on_new = phase.begin
+        self.receiver.admit, self.receiver.refuse = phase.admit, phase.refuse
 
     async def run(self, owner: ConnectionOwner) -> NoReturn:
         """Serve until cancelled. owner: of new connections."""

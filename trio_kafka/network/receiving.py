@@ -32,6 +32,7 @@ class RequestReceiver:
     is_over: whether the running share of the loop budget is used up.
     poll: notes edges of all sockets.
     admit: whether a frame of a connection with an authenticator is a request.
+    refuse: fails the login of a connection that sends a frame of a wrong size, if it logs in.
     """
 
     _budget: LoopBudget
@@ -40,6 +41,7 @@ class RequestReceiver:
     _is_over: Callable[[], bool] = field(kw_only=True)
     _poll: Callable[[], None] = field(kw_only=True)
     admit: Callable[[Connection, Frame], bool] = field(kw_only=True, default=lambda *_: True)
+    refuse: Callable[[Connection, str], bool] = field(kw_only=True, default=lambda *_: False)
     ready: deque[Connection] = field(factory=deque, init=False)
     received: deque[tuple[Connection, Request]] = field(factory=deque, init=False)
 
@@ -94,7 +96,8 @@ class RequestReceiver:
             connection.muted |= MuteReason.MEMORY
             full.wait(partial(connection.unmute, MuteReason.MEMORY))
         except ProtocolError as error:
-            self._sender.end(connection, CloseReason.BAD_FRAME, str(error))
+            if connection.authenticator is None or not self.refuse(connection, str(error)):
+                self._sender.end(connection, CloseReason.BAD_FRAME, str(error))
         except OSError as error:
             self._table.close(connection, CloseReason.GONE, str(error))
         if frame is None:

@@ -4,6 +4,7 @@ messages/ holds one module per API key, stored/ the contents of internal topics 
 """
 
 __all__ = [
+    "client_software",
     "compiler",
     "errors",
     "foreign",

@@ -32,6 +32,7 @@ public final class Program {
             Map.entry("produce", Transfer::produce),
             Map.entry("read", Transfer::read),
             Map.entry("subscribe", Transfer::subscribe),
+            Map.entry("load", Load::load),
             Map.entry("transact", Transact::transact),
             Map.entry("copy", Transact::copy),
             Map.entry("fence", Transact::fence),

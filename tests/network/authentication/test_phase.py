@@ -87,6 +87,37 @@ async def test_a_failed_login_is_counted_logged_and_closed_with_its_reason(
         assert plane.buffers_out == 0
 
 
+async def test_a_frame_above_the_limit_fails_the_login_and_keeps_no_buffer_during_the_delay(
+    autojump_clock: MockClock,
+) -> None:
+    async with asked() as (plane, client):
+        await client.send(HANDSHAKE)
+        await client.receive_frame()
+        await client.send(b"\0\0\x10\0" + bytes(500))
+        await trio.sleep(0.05)
+
+        assert plane.processor.authentication is not None
+        assert plane.processor.authentication.figures()["closing"] == 1
+        assert plane.buffers_out == 0
+        await client.wait_closed()
+        assert plane.closed(CloseReason.UNAUTHENTICATED) == 1
+
+
+async def test_a_frame_above_the_limit_of_requests_is_no_failed_login(
+    autojump_clock: MockClock,
+) -> None:
+    async with asked(longest_session_ms=3_600_000) as (plane, client):
+        await client.send(HANDSHAKE + RIGHT)
+        await client.receive_frame()
+        await client.receive_frame()
+        await client.send(b"\x7f\xff\xff\xff")
+
+        await client.wait_closed()
+        assert plane.closed(CloseReason.BAD_FRAME) == 1
+        assert plane.processor.authentication is not None
+        assert plane.processor.authentication.counts.failed_renewals == 0
+
+
 async def test_a_client_that_never_reads_its_answers_cannot_make_the_broker_hold_them(
     autojump_clock: MockClock,
 ) -> None:

@@ -240,6 +240,23 @@ def test_the_shorter_of_credential_and_limit_is_the_lifetime_of_a_session(
     assert authenticated(made.take(token(), 0.0)).session_lifetime_ms == lifetime_ms
 
 
+@pytest.mark.parametrize(("version", "knows"), [(0, False), (1, True), (2, True)])
+def test_a_client_learns_of_the_end_of_its_session_from_sasl_authenticate_1_on(
+    version: int, knows: bool
+) -> None:
+    assert at("h").take(token(version=version), 0.0).knows_sessions is knows
+    assert not at("0").take(TOKEN, 0.0).knows_sessions
+
+
+def test_the_time_of_a_renewal_begins_with_its_handshake() -> None:
+    made = authenticator(2000)
+    made.take(handshake(), 0.0)
+    assert made.take(token(), 0.5).renewal_s is None
+
+    made.take(handshake(), 1.5)
+    assert made.take(token(), 1.75).renewal_s == 0.25
+
+
 FRAMES = (
     st.sampled_from([METADATA, TOKEN, b"", versions(), versions(99), handshake(), handshake("X")])
     | st.sampled_from([handshake(version=0), token(b"\0ann\0wrong"), token(b""), handshake()[:5]])

@@ -43,7 +43,7 @@ def test_a_rejected_plain_login_has_the_text_of_kafka(token: bytes, reason: str)
     with pytest.raises(AuthenticationError) as caught:
         server.evaluate(token)
 
-    assert (caught.value.reason, caught.value.is_public) == (reason, True)
+    assert (caught.value.reason, caught.value.answer) == (reason, reason)
     assert server.user is None
 
 

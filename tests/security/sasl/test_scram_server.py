@@ -1,5 +1,6 @@
 """Server's side of SCRAM, with our own client, that of RFC 7677, and clients that lie."""
 
+import hmac
 import re
 from collections.abc import Callable
 
@@ -15,10 +16,13 @@ from trio_kafka.security.sasl.scram import (
     ScramMechanism,
     credential_of,
     from_base64,
+    hash_of,
     salted_password,
+    to_base64,
+    xor,
 )
 from trio_kafka.security.sasl.scram_client import scram
-from trio_kafka.security.sasl.scram_server import ScramServer
+from trio_kafka.security.sasl.scram_server import ScramServer, decoy
 
 SECRET = b"secret of decoys"
 
@@ -94,8 +98,22 @@ def test_an_unknown_user_fails_exactly_as_a_wrong_password_does(user: str, passw
     with pytest.raises(AuthenticationError) as caught:
         log_in(served, user, password)
 
-    assert (caught.value.reason, caught.value.is_public) == ("Invalid client credentials", False)
+    assert (caught.value.reason, caught.value.answer) == ("Invalid client credentials", None)
     assert served.user is None
+
+
+def test_an_unknown_user_fails_even_with_the_key_from_which_its_salt_is_made() -> None:
+    served = server(SHA_512)
+    answer = served.evaluate(b"n,,n=eve,r=client").decode()
+    known = decoy(SHA_512, SECRET, "eve")
+    key = hmac.digest(SECRET, b"SCRAM-SHA-512 eve", "sha512")
+    assert hash_of("sha512", key) == known.stored_key
+
+    unproven = "c=biws,r=clientserver"
+    signed = f"n=eve,r=client,{answer},{unproven}".encode()
+    proof = xor(key, hmac.digest(known.stored_key, signed, "sha512"))
+    with pytest.raises(AuthenticationError, match="Invalid client credentials"):
+        served.evaluate(f"{unproven},p={to_base64(proof)}".encode())
 
 
 def test_the_salt_of_an_unknown_user_is_always_the_same_and_looks_like_one_of_kafkas_tools() -> (
@@ -137,7 +155,7 @@ def _replaced(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
         (_replaced(b",p=", b",p=!"), "Invalid SCRAM client final message format"),
         (lambda message: message[:20], "Invalid SCRAM client final message format"),
         (lambda message: b"", "Invalid SCRAM client final message format"),
-        (lambda message: message.rpartition(b",p=")[0] + b",p=A", "Invalid client credentials"),
+        (lambda message: message.rpartition(b",p=")[0] + b",p=A", "Invalid SCRAM client final"),
     ],
 )
 def test_a_changed_final_message_is_rejected(change: Callable[[bytes], bytes], reason: str) -> None:
@@ -193,7 +211,7 @@ def test_another_authorization_id_is_rejected_and_the_own_name_is_accepted() -> 
     with pytest.raises(AuthenticationError, match="authorization id") as caught:
         server().evaluate(b"n,a=bob,n=ann,r=x")
 
-    assert caught.value.is_public
+    assert caught.value.answer == caught.value.reason
     assert server().evaluate(b"n,a=ann,n=ann,r=x").startswith(b"r=xserver,s=")
 
 

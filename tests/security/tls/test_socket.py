@@ -102,6 +102,8 @@ async def test_bytes_arrive_as_they_were_sent_in_both_directions(autojump: MockC
                 assert await receive_all(receiver, len(data)) == data
 
         assert near.session.startswith("TLSv1.3 TLS_AES")
+        assert near.suite is not None
+        assert near.session == f"{near.suite[1]} {near.suite[0]}"
         assert far.kept == near.kept == 0
 
 

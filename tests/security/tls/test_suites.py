@@ -4,7 +4,7 @@ import pytest
 
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.security.tls.settings import TlsSettings
-from trio_kafka.security.tls.suites import openssl_name, restrict
+from trio_kafka.security.tls.suites import java_name, openssl_name, restrict
 
 
 def versions(**settings: object) -> tuple[ssl.TLSVersion, ssl.TLSVersion]:
@@ -54,3 +54,22 @@ def test_standard_cipher_suite_names_are_translated_to_names_of_openssl() -> Non
     }.items():
         assert openssl_name(suite) == name
         context.set_ciphers(name)
+
+
+def test_suites_of_openssl_are_translated_to_the_names_that_java_has_for_them() -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    names = [str(suite["name"]) for suite in context.get_ciphers()]
+
+    assert len(names) > 30
+    assert [name for name in names if openssl_name(java_name(name)) != name] == []
+    for name, suite in {
+        "ECDHE-RSA-AES256-GCM-SHA384": "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+        "ECDHE-ECDSA-CHACHA20-POLY1305": "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+        "ECDHE-ECDSA-AES128-SHA256": "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
+        "DHE-RSA-AES256-CCM8": "TLS_DHE_RSA_WITH_AES_256_CCM_8",
+        "AES128-GCM-SHA256": "TLS_RSA_WITH_AES_128_GCM_SHA256",
+        "TLS_AES_256_GCM_SHA384": "TLS_AES_256_GCM_SHA384",
+        "PSK-AES128-CBC-SHA": "PSK-AES128-CBC-SHA",
+    }.items():
+        assert java_name(name) == suite

@@ -7,6 +7,7 @@ from attrs import field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ProtocolError
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.recent_values import RecentValues
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.network.authentication.failures import FailedAuthentications
 from trio_kafka.network.authenticator import Authenticator, Step
@@ -34,13 +35,19 @@ class Authentication:
 
 @define(eq=False)
 class AuthenticationCounts:
-    """Counters of one processor, as in Kafka's socket-server-metrics."""
+    """Counters of one processor, as in Kafka's socket-server-metrics.
+
+    without_renewal: of those that succeeded, clients that cannot renew a session.
+    renewal_ms: time that renewals took.
+    """
 
     succeeded: int = 0
+    without_renewal: int = 0
     failed: int = 0
     renewed: int = 0
     failed_renewals: int = 0
     expired: int = 0
+    renewal_ms: RecentValues = field(factory=RecentValues)
 
 
 @define(eq=False)
@@ -80,7 +87,8 @@ class AuthenticationPhase:
             step = authenticator.take(frame, self._budget.elapsed())
         except ProtocolError as error:
             connection.framer.done()
-            self._note_failure(connection, str(error), is_renewal=was_renewing)
+            # Not counted, as in Kafka: such a client does not try to log in.
+            self._log_failure(connection, str(error), is_renewal=was_renewing)
             self._sender.end(connection, CloseReason.UNAUTHENTICATED, str(error))
             return False
         if step.passes:
@@ -94,26 +102,26 @@ class AuthenticationPhase:
             self._note_failure(connection, step.failure, is_renewal=is_renewal)
             self.failures.add(connection, step.answer, step.failure)
         else:
-            self._go_on(connection, authenticator, step, is_renewal=was_renewing)
+            self._go_on(connection, authenticator, step)
         return False
 
-    def _go_on(
-        self,
-        connection: Connection,
-        authenticator: Authenticator,
-        step: Step,
-        *,
-        is_renewal: bool,
-    ) -> None:
+    def refuse(self, connection: Connection, reason: str) -> bool:
+        """Fail a login for a frame of a wrong size; return whether the connection logs in."""
+        authenticator = connection.authenticator
+        if authenticator is None or not authenticator.is_logging_in:
+            return False
+        connection.framer.drop()
+        self._note_failure(connection, reason, is_renewal=authenticator.is_renewing)
+        self.failures.add(connection, None, reason)
+        return True
+
+    def _go_on(self, connection: Connection, authenticator: Authenticator, step: Step) -> None:
         if step.principal is not None:
             connection.principal = step.principal
             connection.framer.limit(self._whole)
             if step.is_last:
                 connection.authenticator = None
-            if is_renewal:
-                self.counts.renewed += 1
-            else:
-                self.counts.succeeded += 1
+            self._note_success(step)
         elif authenticator.is_renewing:
             connection.framer.limit(self._first)
         if step.answer is not None:
@@ -121,11 +129,25 @@ class AuthenticationPhase:
         if not (connection.closed or connection.muted):
             self._queue(connection)
 
+    def _note_success(self, step: Step) -> None:
+        counts = self.counts
+        if step.renewal_s is not None:
+            counts.renewed += 1
+            # Source: Kafka rounds to milliseconds, and up to the first one.
+            took_ms = max(1, round(step.renewal_s * 1000)) if step.renewal_s else 0
+            counts.renewal_ms.add(took_ms, self._budget.elapsed())
+        else:
+            counts.succeeded += 1
+            counts.without_renewal += not step.knows_sessions
+
     def _note_failure(self, connection: Connection, reason: str, *, is_renewal: bool) -> None:
         if is_renewal:
             self.counts.failed_renewals += 1
         else:
             self.counts.failed += 1
+        self._log_failure(connection, reason, is_renewal=is_renewal)
+
+    def _log_failure(self, connection: Connection, reason: str, *, is_renewal: bool) -> None:
         authenticator = connection.authenticator
         _logger.warning(
             "authentication failed",
@@ -141,6 +163,7 @@ class AuthenticationPhase:
         counts = self.counts
         return {
             "succeeded": counts.succeeded,
+            "without_renewal": counts.without_renewal,
             "failed": counts.failed,
             "renewed": counts.renewed,
             "failed_renewals": counts.failed_renewals,

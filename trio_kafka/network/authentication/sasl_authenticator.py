@@ -30,10 +30,12 @@ from trio_kafka.network.authentication.sasl_frames import (
     rejection,
 )
 from trio_kafka.network.authenticator import PASS, Step
+from trio_kafka.protocol.client_software import names_software
 from trio_kafka.protocol.messages.k17_sasl_handshake import (
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
 from trio_kafka.security.principal import USER, Principal
 from trio_kafka.security.sasl.errors import AuthenticationError
@@ -72,8 +74,13 @@ class SaslAuthenticator:
         self._wall_ms = wall_ms
         self._exchange: ServerExchange
         self._is_framed = False  # tokens come within SaslAuthenticate
+        self._knows_sessions = False  # a version of SaslAuthenticate tells their lifetime
         self._principal: Principal | None = None
         self._renewed: float | None = None
+
+    @property
+    def is_logging_in(self) -> bool:
+        return self.state is not State.DONE
 
     def take(self, frame: Frame, now: float) -> Step:
         """See `Authenticator.take`."""
@@ -92,7 +99,7 @@ class SaslAuthenticator:
     def _opening(self, frame: Frame) -> Step:
         head = read_head(frame)
         if head.key == API_VERSIONS:
-            return self._versions(head)
+            return self._versions(frame, head)
         if head.key != SASL_HANDSHAKE or not is_known(head):
             raise ProtocolError(
                 f"request with key {head.key}, version {head.version}: want SaslHandshake; is"
@@ -100,12 +107,14 @@ class SaslAuthenticator:
             )
         return self._handshake(head, decode(SaslHandshakeRequest, frame, head).mechanism)
 
-    def _versions(self, head: Head) -> Step:
-        """Let the request be served; one in an unknown version may be followed by another one."""
+    def _versions(self, frame: Frame, head: Head) -> Step:
+        """Let the request be served; one that gets an error may be followed by another one."""
         if self.state is State.VERSIONED:
             raise ProtocolError("a second ApiVersions before SaslHandshake")
         if is_known(head):
-            self.state = State.VERSIONED
+            request = decode(ApiVersionsRequest, frame, head)
+            if names_software(request, head.version):
+                self.state = State.VERSIONED
         return PASS
 
     def _handshake(self, head: Head, name: str) -> Step:
@@ -136,6 +145,7 @@ class SaslAuthenticator:
             return Step(answer=illegal_state(head), failure=reason)
         if not is_known(head):
             raise ProtocolError(f"SaslAuthenticate version {head.version} is not served")
+        self._knows_sessions |= head.version > 0
         token = bytes(decode(SaslAuthenticateRequest, frame, head).auth_bytes)
         try:
             answer = self._evaluate(token)
@@ -144,7 +154,7 @@ class SaslAuthenticator:
         if self._exchange.user is None:
             return Step(answer=challenge(head, answer, 0))
         lifetime_ms = self._begin_session(now)
-        return self._done(challenge(head, answer, lifetime_ms))
+        return self._done(challenge(head, answer, lifetime_ms), now)
 
     def _bare_token(self, frame: Frame, now: float) -> Step:
         """Take a token without a header, as after handshake version 0. A failure is not told."""
@@ -156,7 +166,7 @@ class SaslAuthenticator:
         if self._exchange.user is None:
             return Step(answer=framed)
         self._begin_session(now)
-        return self._done(framed)
+        return self._done(framed, now)
 
     def _evaluate(self, token: bytes) -> bytes:
         answer = self._exchange.evaluate(token)
@@ -173,8 +183,8 @@ class SaslAuthenticator:
 
     def _told(self, error: AuthenticationError) -> str:
         """Return what the client is told. Source: Kafka's texts."""
-        if error.is_public:
-            return error.reason
+        if error.answer is not None:
+            return error.answer
         phase = "re-authentication" if self.is_renewing else "authentication"
         return (
             f"Authentication failed during {phase} due to invalid credentials with SASL mechanism"
@@ -198,11 +208,17 @@ class SaslAuthenticator:
         self.session_ends = now + lifetime_ms / 1000
         return lifetime_ms
 
-    def _done(self, answer: bytes) -> Step:
+    def _done(self, answer: bytes, now: float) -> Step:
+        began = self._renewed if self.is_renewing else None
         self.state = State.DONE
         self.is_renewing = False
-        is_last = self.session_ends is None
-        return Step(answer=answer, principal=self._principal, is_last=is_last)
+        return Step(
+            answer=answer,
+            principal=self._principal,
+            is_last=self.session_ends is None,
+            knows_sessions=self._knows_sessions,
+            renewal_s=None if began is None else now - began,
+        )
 
     def _request(self, frame: Frame, now: float) -> Step:
         """Pass a request of an authenticated client, or begin to authenticate it again."""

@@ -4,11 +4,12 @@
 class AuthenticationError(Exception):
     """The client is not the user that it names, or its message is malformed.
 
-    reason: without credentials. is_public: whether the client is told; otherwise it learns only
-    that its credentials are invalid, as it does in Kafka for an error within a mechanism.
+    reason: for the log, without credentials. is_public: the client gets it as well.
+    answer: text for the client; None: it learns only that its credentials are invalid, as it does
+        in Kafka for an error within a mechanism.
     """
 
-    def __init__(self, reason: str, *, is_public: bool = False) -> None:
+    def __init__(self, reason: str, *, is_public: bool = False, answer: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.is_public = is_public
+        self.answer = reason if is_public else answer

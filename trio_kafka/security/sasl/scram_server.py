@@ -34,9 +34,11 @@ _CLIENT_FIRST: Final = re.compile(
     rf"n,(?:a=(?P<authorization>{_NAME}))?,(?P<bare>(?:m=[\x01-\x2b\x2d-\x7f]+,)?"
     rf"n=(?P<name>{_NAME}),r=(?P<nonce>{_PRINTABLE})(?P<extensions>{_EXTENSIONS}))"
 )
+_DIGIT: Final = "[A-Za-z0-9+/]"
+_BASE64: Final = rf"(?:{_DIGIT}{{4}})*(?:{_DIGIT}{{3}}=|{_DIGIT}{{2}}==)?"
+# As in Kafka, extensions are not signed.
 _CLIENT_FINAL: Final = re.compile(
-    rf"(?P<signed>c=[A-Za-z0-9+/=]+,r=(?P<nonce>{_PRINTABLE}){_EXTENSIONS}),"
-    r"p=(?P<proof>[A-Za-z0-9+/=]+)"
+    rf"(?P<signed>c={_BASE64},r=(?P<nonce>{_PRINTABLE})){_EXTENSIONS},p=(?P<proof>{_BASE64})"
 )
 
 

@@ -7,3 +7,7 @@ class TlsError(ConnectionError):
 
 class TlsCertificateError(TlsError):
     """The peer's certificate is not accepted: no retry helps."""
+
+
+class TlsEndedError(TlsError):
+    """The peer has closed the connection within the handshake, without a reason."""

@@ -4,7 +4,7 @@ import ssl
 from typing import Final
 
 from trio_kafka.protocol.foreign import spoken_protocol
-from trio_kafka.security.tls.errors import TlsCertificateError, TlsError
+from trio_kafka.security.tls.errors import TlsCertificateError, TlsEndedError, TlsError
 
 _REASONS: Final = {
     "NO_SHARED_CIPHER": "no common cipher suite: check ssl.cipher.suites and the type of the key",
@@ -32,7 +32,7 @@ def tls_error(error: ssl.SSLError, received: bytes) -> TlsError:
     if received[:1] == b"\0":  # the length of a request
         return TlsError("TLS: the peer speaks Kafka's protocol without TLS: security.protocol=SSL")
     if isinstance(error, ssl.SSLEOFError):
-        return TlsError("TLS: the peer ended the handshake")
+        return TlsEndedError("TLS: the peer ended the handshake")
     reason = error.reason or "failed"
     kind = TlsCertificateError if "CERTIFICATE" in reason or "UNKNOWN_CA" in reason else TlsError
     return kind(f"TLS: {_REASONS.get(reason, reason.lower().replace('_', ' '))}")

@@ -26,6 +26,7 @@ from typing import Final
 from trio_kafka.model import Endpoint
 from trio_kafka.security.tls.errors import TlsError
 from trio_kafka.security.tls.failures import tls_error
+from trio_kafka.security.tls.suites import java_name
 from trio_kafka.world.protocols import Buffer, ColdRangeError, Lease, RangeCutError, Socket
 
 _PIECE: Final = 64 << 10  # bytes between two calls of the socket: a BIO keeps its largest size
@@ -108,6 +109,12 @@ class TlsSocket:
         """Version and cipher suite, after the handshake."""
         cipher = self._tls.cipher()
         return f"{self._tls.version()} {cipher[0] if cipher else ''}"
+
+    @property
+    def suite(self) -> tuple[str, str] | None:
+        """Cipher suite by its standard name and version, such as TLSv1.3; None: not agreed yet."""
+        cipher, version = self._tls.cipher(), self._tls.version()
+        return None if cipher is None or version is None else (java_name(cipher[0]), version)
 
     @property
     def peer_certificate(self) -> bytes | None:

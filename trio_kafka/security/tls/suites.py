@@ -6,6 +6,7 @@ them turns TLS 1.3 off, as in Java.
 
 import re
 import ssl
+from functools import cache
 from typing import Final
 
 from trio_kafka.config.setting import ConfigError
@@ -13,6 +14,10 @@ from trio_kafka.security.tls.settings import TlsSettings
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _OF_TLS_1_3: Final = re.compile(r"TLS_(AES|CHACHA20)_\w+")
+_OPENSSL_NAME: Final = re.compile(
+    r"(?:(?P<exchange>(?:EC)?DHE-(?:RSA|ECDSA|DSS))-)?"
+    r"(?:(?P<kind>AES|CAMELLIA|ARIA)(?P<bits>\d+)-(?P<rest>.+)|CHACHA20-POLY1305)"
+)
 _STANDARD_NAME: Final = re.compile(r"TLS_(?P<exchange>\w+)_WITH_(?P<cipher>\w+)")
 
 
@@ -60,5 +65,22 @@ def openssl_name(suite: str) -> str:
     exchange = match["exchange"].replace("_", "-")
     cipher = re.sub(r"(AES|CAMELLIA|ARIA)_(\d+)", r"\1\2", match["cipher"])
     cipher = cipher.replace("_CBC_", "_").replace("CHACHA20_POLY1305_SHA256", "CHACHA20_POLY1305")
-    cipher = cipher.replace("_", "-")
+    cipher = cipher.replace("CCM_8", "CCM8").replace("_", "-")
     return cipher if exchange == "RSA" else f"{exchange}-{cipher}"
+
+
+@cache
+def java_name(suite: str) -> str:
+    """Return the standard name, which Java uses, of a suite of OpenSSL; the inverse of that above.
+
+    A suite of TLS 1.3, and one that no broker offers, keeps its name.
+    """
+    match = _OPENSSL_NAME.fullmatch(suite)
+    if match is None:
+        return suite
+    exchange = (match["exchange"] or "RSA").replace("-", "_")
+    if match["kind"] is None:
+        return f"TLS_{exchange}_WITH_CHACHA20_POLY1305_SHA256"
+    rest = match["rest"].replace("CCM8", "CCM_8").replace("-", "_")
+    mode = "" if rest.startswith(("GCM", "CCM")) else "CBC_"
+    return f"TLS_{exchange}_WITH_{match['kind']}_{match['bits']}_{mode}{rest}"

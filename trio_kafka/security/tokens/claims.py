@@ -29,12 +29,10 @@ def check_claims(claims: Mapping[str, object], rules: TokenRules, now_s: float) 
         raise InvalidTokenError("it has no claim exp")
     if now_s - rules.skew_s >= expires_s:
         raise InvalidTokenError("it has expired")
-    issued_s = _time(claims, "iat")
-    if issued_s is None:
-        raise InvalidTokenError("it has no claim iat")
-    for name, begins_s in (("iat", issued_s), ("nbf", _time(claims, "nbf"))):
-        if begins_s is not None and begins_s > now_s + rules.skew_s:
-            raise InvalidTokenError(f"its claim {name} is in the future")
+    if rules.url is None:
+        _check_unsigned(claims, now_s)
+    else:
+        _check_signed(claims, rules, now_s)
     if rules.issuer is not None and claims.get("iss") != rules.issuer:
         raise InvalidTokenError("its claim iss is not the expected issuer")
     if rules.audiences and not _audiences(claims) & set(rules.audiences):
@@ -43,6 +41,24 @@ def check_claims(claims: Mapping[str, object], rules: TokenRules, now_s: float) 
     if not isinstance(subject, str) or not subject.strip():
         raise InvalidTokenError(f"it has no claim {rules.subject}")
     return VerifiedToken(principal=subject, expires_ms=int(expires_s * 1000))
+
+
+def _check_signed(claims: Mapping[str, object], rules: TokenRules, now_s: float) -> None:
+    """Check what Kafka checks of signed tokens only: `iat` must be there, and may lie ahead."""
+    if _time(claims, "iat") is None:
+        raise InvalidTokenError("it has no claim iat")
+    begins_s = _time(claims, "nbf")
+    if begins_s is not None and begins_s > now_s + rules.skew_s:
+        raise InvalidTokenError("its claim nbf is in the future")
+
+
+def _check_unsigned(claims: Mapping[str, object], now_s: float) -> None:
+    """Check what Kafka checks of unsigned tokens only: `iat` if it is there, and never `nbf`."""
+    issued_s = _time(claims, "iat")
+    if issued_s is not None and issued_s > now_s:
+        raise InvalidTokenError("its claim iat is in the future")
+    if not isinstance(claims.get("scope"), str | list | None):
+        raise InvalidTokenError("its claim scope is no text or list")
 
 
 def _time(claims: Mapping[str, object], name: str) -> float | None:
