@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.configs import BROKER, SET, alter
-from tests.certificates import authority, client, now, server, write_pem
+from tests.certificates import CLIENT_NAME, authority, client, now, server, trusting, write_pem
 from tests.network.secured import secured
 from trio_kafka.broker.errors import StartError
 from trio_kafka.errors import ErrorCode
@@ -285,3 +285,40 @@ async def test_certificates_are_swapped_under_load_without_an_error(
                 await trio.sleep(0.01)
             done.set()
         assert answered >= 30
+
+
+async def test_a_listener_maps_names_by_rules_of_its_own(clock: MockClock, store: Path) -> None:
+    listeners = {
+        "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0,OWN://127.0.0.1:0",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SSL:SSL,OWN:SSL",
+        "ssl.client.auth": "required",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": authority().pem,
+        "ssl.principal.mapping.rules": "DEFAULT",
+        "listener.name.own.ssl.principal.mapping.rules": "RULE:^CN=([^,]+),.*$/$1/U",
+    }
+    async with tls_broker(listeners | of_file(store)) as served:
+        principals = {}
+        for name in ("SSL", "OWN"):
+            settings = trusting(client(), endpoint_identification_algorithm="")
+            asking = await secured(served.broker.world, served.broker.endpoints[name], settings)
+            assert (await asking.ask(ASK, 3)).error_code == 0
+            (connection,) = [
+                connection
+                for processor in served.broker.parts.planes[0].processors
+                for connection in processor.connections.values()
+                if connection.listener.name == name
+            ]
+            principals[name] = str(connection.principal)
+            asking.close()
+
+    assert principals == {"SSL": f"User:{CLIENT_NAME}", "OWN": "User:ANN"}
+
+
+async def test_wrong_rules_of_a_listener_are_named_by_its_setting(
+    clock: MockClock, store: Path
+) -> None:
+    own = {"listener.name.ssl.ssl.principal.mapping.rules": "RULE:x"}
+    with pytest.raises(StartError, match=r"^listener\.name\.ssl\.ssl\.principal\.mapping\.rules"):
+        async with tls_broker(own | of_file(store)):
+            pass

@@ -149,3 +149,19 @@ async def test_response_that_closes_the_connection_is_sent_if_the_body_never_end
 
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
     assert (trio.current_time(), caller.aborted) == (4.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("own", "sent_value"), [((), b"nosniff"), ([(b"x-content-type-options", b"own")], b"own")]
+)
+async def test_browser_is_told_to_take_no_text_for_a_page(
+    own: list[tuple[bytes, bytes]], sent_value: bytes
+) -> None:
+    cycle, sent = exchange_of([piece(b"")])
+    await cycle.receive()
+
+    await start(cycle.send, 200, *own)
+    await cycle.send({"type": "http.response.body", "body": b"<script>"})
+
+    values = [value for name, value in sent[0]["headers"] if name == b"x-content-type-options"]
+    assert values == [sent_value]

@@ -21,6 +21,7 @@ from trio_kafka.protocol.messages.k01_fetch import (
 from trio_kafka.records.batch import decode_records
 from trio_kafka.records.compression import decompress
 from trio_kafka.records.header import HEADER_SIZE, iterate_headers
+from trio_kafka_builtin.rest_gateway.answer_memory import AnswerShare
 from trio_kafka_builtin.rest_gateway.client import Client, refused
 from trio_kafka_builtin.rest_gateway.formats import decode, decode_field
 from trio_kafka_builtin.rest_gateway.settings import GatewaySettings
@@ -44,8 +45,13 @@ class ReadRequest:
     format: str
 
 
-async def consume(client: Client, read: ReadRequest) -> dict[str, object]:
-    """Return records and the next offset. Raises KafkaError."""
+async def consume(
+    client: Client, read: ReadRequest, *, share: AnswerShare, decoding: trio.CapacityLimiter
+) -> dict[str, object]:
+    """Return records and the next offset. Raises KafkaError.
+
+    share: of the memory of answers. decoding: limits the answers that are decoded at a time.
+    """
     context = client.context
     topic = client.topic(read.topic)
     partition = FetchPartition(
@@ -63,13 +69,17 @@ async def consume(client: Client, read: ReadRequest) -> dict[str, object]:
         raise refused(fetched.error_code, None)
     for topic_response in fetched.responses:
         for data in topic_response.partitions:
-            return await _answer(data, read, context)
+            async with decoding:
+                return await _answer(data, read, context, share)
     # Throttled: nothing was read, and the wait is over.
     return {"records": [], "next_offset": read.offset}
 
 
 async def _answer(
-    data: PartitionData, read: ReadRequest, context: PluginContext[GatewaySettings]
+    data: PartitionData,
+    read: ReadRequest,
+    context: PluginContext[GatewaySettings],
+    share: AnswerShare,
 ) -> dict[str, object]:
     if data.error_code:
         error = refused(data.error_code, None)
@@ -77,7 +87,7 @@ async def _answer(
     records: list[dict[str, object]] = []
     next_offset = read.offset
     stored = whole_batches(cast("memoryview", data.records or memoryview(b"")))
-    async for offset, row in _rows(stored, read, context):
+    async for offset, row in _rows(stored, read, context, share):
         next_offset = max(next_offset, offset + 1)
         if row is not None:
             records.append(row)
@@ -90,7 +100,10 @@ async def _answer(
 
 
 async def _rows(
-    data: bytes, read: ReadRequest, context: PluginContext[GatewaySettings]
+    data: bytes,
+    read: ReadRequest,
+    context: PluginContext[GatewaySettings],
+    share: AnswerShare,
 ) -> AsyncIterator[tuple[int, dict[str, object] | None]]:
     """Yield offset and row of each record; None for a hidden one.
 
@@ -111,6 +124,8 @@ async def _rows(
             if not done % _STEP:
                 await trio.lowlevel.checkpoint()
             if record.offset >= read.offset:
+                if not share.take(record, read.format):
+                    return
                 headers = [
                     {"name": name, "value": decode("binary", value)}
                     for name, value in record.headers

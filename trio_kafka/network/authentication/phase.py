@@ -1,12 +1,15 @@
 """The phase of authentication of one processor: performs the steps of its authenticators."""
 
 from collections.abc import Callable
+from typing import Final
 
+import trio
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka.errors import ProtocolError
+from trio_kafka.errors import InvariantError, ProtocolError
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.log_pace import LogPace
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.network.authentication.failures import FailedAuthentications
 from trio_kafka.network.authenticator import Authenticator, Step
@@ -17,6 +20,7 @@ from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import Frame, FrameLimits
 
 _logger = get_logger(__name__)
+_LINES: Final = 20  # of failures, in a second
 
 
 @frozen(kw_only=True)
@@ -57,6 +61,7 @@ class AuthenticationPhase:
     _whole: FrameLimits = field(kw_only=True)
     counts: AuthenticationCounts = field(factory=AuthenticationCounts, init=False)
     failures: FailedAuthentications = field(init=False)
+    _pace: LogPace = field(factory=lambda: LogPace(_LINES), init=False)
     _first: FrameLimits = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -79,9 +84,12 @@ class AuthenticationPhase:
         try:
             step = authenticator.take(frame, self._budget.elapsed())
         except ProtocolError as error:
-            connection.framer.done()
-            self._note_failure(connection, str(error), is_renewal=was_renewing)
-            self._sender.end(connection, CloseReason.UNAUTHENTICATED, str(error))
+            self._reject(connection, str(error), is_renewal=was_renewing)
+            return False
+        except InvariantError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a client that nobody knows must not end the others
+            self._reject(connection, _place_of(error), is_renewal=was_renewing)
             return False
         if step.passes:
             return True
@@ -96,6 +104,12 @@ class AuthenticationPhase:
         else:
             self._go_on(connection, authenticator, step, is_renewal=was_renewing)
         return False
+
+    def _reject(self, connection: Connection, reason: str, *, is_renewal: bool) -> None:
+        """Close a connection without an answer."""
+        connection.framer.done()
+        self._note_failure(connection, reason, is_renewal=is_renewal)
+        self._sender.end(connection, CloseReason.UNAUTHENTICATED, reason)
 
     def _go_on(
         self,
@@ -126,6 +140,9 @@ class AuthenticationPhase:
             self.counts.failed_renewals += 1
         else:
             self.counts.failed += 1
+        others = self._pace.admit(trio.current_time())
+        if others is None:
+            return
         authenticator = connection.authenticator
         _logger.warning(
             "authentication failed",
@@ -134,6 +151,7 @@ class AuthenticationPhase:
             mechanism=None if authenticator is None else authenticator.mechanism,
             renewal=is_renewal,
             reason=reason,
+            others=others,
         )
 
     def figures(self) -> Figures:
@@ -147,3 +165,12 @@ class AuthenticationPhase:
             "expired": counts.expired,
             "closing": len(self.failures),
         }
+
+
+def _place_of(error: Exception) -> str:
+    """Return what broke and where, without the message: it may quote a password."""
+    place, last = "", error.__traceback__
+    while last is not None:
+        place = f" at {last.tb_frame.f_code.co_filename.rpartition('/')[2]}:{last.tb_lineno}"
+        last = last.tb_next
+    return f"the authenticator broke: {type(error).__name__}{place}"
