@@ -11,6 +11,7 @@ from trio_kafka.errors import InvariantError, ProtocolError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.log_pace import LogPace
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.network.authentication.deadlines import LOGIN_S, LoginDeadlines
 from trio_kafka.network.authentication.failures import FailedAuthentications
 from trio_kafka.network.authenticator import Authenticator, Step
 from trio_kafka.network.connection import Connection
@@ -61,12 +62,14 @@ class AuthenticationPhase:
     _whole: FrameLimits = field(kw_only=True)
     counts: AuthenticationCounts = field(factory=AuthenticationCounts, init=False)
     failures: FailedAuthentications = field(init=False)
+    deadlines: LoginDeadlines = field(init=False)
     _pace: LogPace = field(factory=lambda: LogPace(_LINES), init=False)
     _first: FrameLimits = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         largest = self._authentication.largest
         self.failures = FailedAuthentications(self._sender, self._authentication.delay_s)
+        self.deadlines = LoginDeadlines(self._end_late)
         # A token without a header may be empty.
         self._first = FrameLimits(whole=largest, common=largest, declared=lambda _: 0, least=0)
 
@@ -74,6 +77,7 @@ class AuthenticationPhase:
         """Let a new connection authenticate."""
         connection.authenticator = self._authentication.begin()
         connection.framer.limit(self._first)
+        self.deadlines.begin(connection)
 
     def admit(self, connection: Connection, frame: Frame) -> bool:
         """Return whether a frame is a request to serve; otherwise it is dealt with here."""
@@ -99,6 +103,7 @@ class AuthenticationPhase:
             self._sender.end(connection, CloseReason.EXPIRED)
         elif step.failure is not None:
             is_renewal = authenticator.is_renewing
+            self.deadlines.end(connection)
             self._note_failure(connection, step.failure, is_renewal=is_renewal)
             self.failures.add(connection, step.answer, step.failure)
         else:
@@ -107,8 +112,15 @@ class AuthenticationPhase:
 
     def _reject(self, connection: Connection, reason: str, *, is_renewal: bool) -> None:
         """Close a connection without an answer."""
+        self.deadlines.end(connection)
         connection.framer.done()
         self._note_failure(connection, reason, is_renewal=is_renewal)
+        self._sender.end(connection, CloseReason.UNAUTHENTICATED, reason)
+
+    def _end_late(self, connection: Connection) -> None:
+        """Close a connection that has not logged in by its deadline."""
+        reason = f"no login within {LOGIN_S:.0f} s"
+        self._note_failure(connection, reason, is_renewal=False)
         self._sender.end(connection, CloseReason.UNAUTHENTICATED, reason)
 
     def _go_on(
@@ -120,6 +132,7 @@ class AuthenticationPhase:
         is_renewal: bool,
     ) -> None:
         if step.principal is not None:
+            self.deadlines.end(connection)
             connection.principal = step.principal
             connection.framer.limit(self._whole)
             if step.is_last:
@@ -164,6 +177,7 @@ class AuthenticationPhase:
             "failed_renewals": counts.failed_renewals,
             "expired": counts.expired,
             "closing": len(self.failures),
+            "logging_in": len(self.deadlines),
         }
 
 

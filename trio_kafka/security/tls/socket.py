@@ -29,7 +29,7 @@ from trio_kafka.world.protocols import Buffer, Lease, RangeCutError, Socket
 _PIECE: Final = 64 << 10  # bytes between two calls of the socket: a BIO keeps its largest size
 _FILE_PIECE: Final = 128 << 10
 _MOST: Final = 256 << 10  # bytes of one receive: 0.2 ms
-_TAKEN: Final = 16 << 10  # ciphertext that OpenSSL gets at once: it reads all changes of keys in it
+_TAKEN: Final = 32 << 10  # ciphertext that OpenSSL gets at once: it reads all changes of keys in it
 _OVERHEAD: Final = 20 << 10  # ciphertext of one receive beyond its data: more than one record
 _SNIFFED: Final = 8  # first bytes, which tell a peer without TLS
 
