@@ -111,6 +111,9 @@ class SecuredStream(SocketStream):
                 reason = str(error)
             except OSError as error:
                 raise trio.BrokenResourceError(str(error)) from error
+            except AttributeError as error:
+                # hypercorn takes this one for a sign of a stream without TLS, and would go on so.
+                raise trio.BrokenResourceError("the handshake broke") from error
             else:
                 return
         self._tls.note_failure(self._socket, reason)
