@@ -45,7 +45,9 @@ BY_CONFIG = {
     "security.inter.broker.protocol",
 }
 # Read together, as the fields of one value.
-OF_TLS = {name_of(field.name) for field in attrs.fields(TlsSettings)}
+OF_TLS = {name_of(field.name) for field in attrs.fields(TlsSettings)} | {
+    f"ssl.{name}" for name in ("principal.mapping.rules", "allow.dn.changes", "allow.san.changes")
+}
 SOURCES = "\n".join(
     (ROOT / module).read_text()
     for module in modules()

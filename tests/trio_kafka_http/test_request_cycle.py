@@ -154,7 +154,7 @@ async def test_response_that_closes_the_connection_is_sent_if_the_body_never_end
 @pytest.mark.parametrize(
     ("own", "sent_value"), [((), b"nosniff"), ([(b"x-content-type-options", b"own")], b"own")]
 )
-async def test_browser_is_told_to_take_no_text_for_a_page(
+async def test_every_response_forbids_browsers_to_guess_the_type_of_its_body(
     own: list[tuple[bytes, bytes]], sent_value: bytes
 ) -> None:
     cycle, sent = exchange_of([piece(b"")])

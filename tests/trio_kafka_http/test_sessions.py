@@ -114,7 +114,7 @@ def test_new_session_in_a_full_table_ends_the_one_unused_longest() -> None:
     assert sessions.figures() == {"depth": 2, "bound": 2, "high_water": 2, "items": 3}
 
 
-def test_user_who_logs_in_again_and_again_ends_no_session_of_another() -> None:
+def test_many_logins_of_a_user_end_no_session_of_another_user() -> None:
     sessions = sessions_of(World(), most=4)
     bob = sessions.begin(Account(principal=Principal("User", "bob")))
 

@@ -1,7 +1,7 @@
 """The open connections of a processor: added here, closed here."""
 
 from collections import deque
-from typing import Final
+from typing import Any, Final
 
 import trio
 from attrs import field
@@ -129,7 +129,7 @@ class ConnectionTable:
             return
         others = self._pace.admit(trio.current_time())
         if others is not None:
-            more = {"others": others} if others else {}
+            more: dict[str, Any] = {"others": others} if others else {}
             logger.warning("connection closed", peer=peer, reason=reason, detail=detail, **more)
 
     async def wait_occupied(self) -> None:

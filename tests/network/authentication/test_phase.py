@@ -116,7 +116,7 @@ class BrokenExchange:
         raise KeyError(token)
 
 
-async def test_a_bug_of_a_mechanism_ends_one_connection_and_tells_no_password(
+async def test_a_bug_of_a_mechanism_ends_one_connection_and_logs_no_password(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     def begin() -> SaslAuthenticator:
