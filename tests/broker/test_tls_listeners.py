@@ -322,3 +322,31 @@ async def test_wrong_rules_of_a_listener_are_named_by_its_setting(
     with pytest.raises(StartError, match=r"^listener\.name\.ssl\.ssl\.principal\.mapping\.rules"):
         async with tls_broker(own | of_file(store)):
             pass
+
+
+@pytest.mark.parametrize(
+    ("more", "lines"),
+    [
+        ({"ssl.client.auth": "requested"}, 1),
+        ({}, 0),
+        (
+            {
+                "ssl.client.auth": "required",
+                "ssl.truststore.type": "PEM",
+                "ssl.truststore.certificates": authority().pem,
+            },
+            0,
+        ),
+    ],
+)
+async def test_a_listener_whose_clients_any_public_authority_can_name_is_logged(
+    clock: MockClock,
+    store: Path,
+    caplog: pytest.LogCaptureFixture,
+    more: dict[str, str],
+    lines: int,
+) -> None:
+    async with tls_broker(more | of_file(store)):
+        pass
+
+    assert caplog.text.count("accepted from every public authority") == lines

@@ -222,6 +222,13 @@ class TlsListeners:
             )
         else:
             self.by_name[name] = ListenerTls(identity, _rules(self._written, name))
+            if stores.settings.trusts_public_authorities:
+                # As in Java. A rule may take `admin` from the certificate of admin.stranger.example.
+                _logger.warning(
+                    "certificates of clients are accepted from every public authority",
+                    listener=name,
+                    setting="ssl.truststore.location",
+                )
         now = datetime.fromtimestamp(self._world.clock.wall(), UTC)
         if not certificate.not_before <= now <= certificate.not_after:
             _logger.warning(
