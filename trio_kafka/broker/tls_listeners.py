@@ -223,7 +223,7 @@ class TlsListeners:
         else:
             self.by_name[name] = ListenerTls(identity, _rules(self._written, name))
             if stores.settings.trusts_public_authorities:
-                # As in Java. A rule may take `admin` from the certificate of admin.stranger.example.
+                # As in Java. A rule may take `admin` out of the name admin.stranger.example.
                 _logger.warning(
                     "certificates of clients are accepted from every public authority",
                     listener=name,
