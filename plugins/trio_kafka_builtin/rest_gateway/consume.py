@@ -18,7 +18,7 @@ from trio_kafka.protocol.messages.k01_fetch import (
     FetchTopic,
     PartitionData,
 )
-from trio_kafka.records.batch import decode_records
+from trio_kafka.records.batch import Record, decode_in_steps
 from trio_kafka.records.compression import decompress
 from trio_kafka.records.header import HEADER_SIZE, iterate_headers
 from trio_kafka_builtin.rest_gateway.answer_memory import AnswerShare
@@ -28,6 +28,7 @@ from trio_kafka_builtin.rest_gateway.settings import GatewaySettings
 
 _STEP: Final = 16
 _UNPACKED: Final = 16 << 20  # most bytes of a batch; a response has about as many
+_MOST_HEADERS: Final = 1000  # of a record: 1 ms
 _MOST_ROWS: Final = (
     50_000  # most records of a response: each takes 1 kB here, and may be 7 bytes in its batch
 )
@@ -119,26 +120,32 @@ async def _rows(
         block = data[position + HEADER_SIZE : position + header.size]
         plain = await context.world.run_in_thread(decompress, header.codec, block, _UNPACKED)
         unpacked += len(plain)
-        for record in decode_records(plain, header, position):
+        for decoded in decode_in_steps(plain, header, position, most_headers=_MOST_HEADERS):
             done += 1
-            if not done % _STEP:
+            if decoded is None or not done % _STEP:
                 await trio.lowlevel.checkpoint()
-            if record.offset >= read.offset:
+            if decoded is not None and decoded[0].offset >= read.offset:
+                record, count = decoded
                 if not share.take(record, read.format):
                     return
-                headers = [
-                    {"name": name, "value": decode("binary", value)}
-                    for name, value in record.headers
-                ]
-                row = {
-                    "offset": record.offset,
-                    "timestamp": record.timestamp,
-                    **decode_field("key", read.format, record.key),
-                    **decode_field("value", read.format, record.value),
-                    "headers": headers,
-                }
-                yield record.offset, row
+                yield record.offset, _row(record, count, read.format)
                 shown += 1
                 if shown == _MOST_ROWS:
                     return
         yield header.last_offset, None
+
+
+def _row(record: Record, headers: int, format_: str) -> dict[str, object]:
+    """Return the row of a record. headers: how many it has."""
+    row: dict[str, object] = {
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        **decode_field("key", format_, record.key),
+        **decode_field("value", format_, record.value),
+        "headers": [
+            {"name": name, "value": decode("binary", value)} for name, value in record.headers
+        ],
+    }
+    if headers > _MOST_HEADERS:
+        row["headers_error"] = f"{headers} headers, at most {_MOST_HEADERS} are shown"
+    return row

@@ -179,3 +179,20 @@ async def test_answers_end_early_when_those_under_way_take_too_much_memory(
             next_offset = found["next_offset"]
 
     assert offsets == list(range(20))
+
+
+async def test_headers_without_end_are_counted_and_not_shown(autojump_clock: MockClock) -> None:
+    few, many = ([("h", b"x")] * count for count in (1000, 1001))
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        for headers in (few, many):
+            data = encode_batch([Record(0, 0, None, b"1", tuple(headers))], codec=Codec.ZSTD)
+            await produce(rest.served, "t", data)
+        found = await rest.consume("t")
+
+    shown, hidden = found["records"]
+    assert len(shown["headers"]) == 1000
+    assert "headers_error" not in shown
+    assert hidden["headers"] == []
+    assert hidden["headers_error"] == "1001 headers, at most 1000 are shown"
+    assert hidden["value"] == 1
