@@ -9,8 +9,8 @@ nothing is left: `receive_into` goes on until the buffer is full, or no cipherte
 stops at a bound, and where ciphertext holds little data, and says so by `more`: records of one byte
 and changes of keys cost 1 to 15 us each, and a client may send no end of them. Bytes that `send`
 has taken have left the process: while ciphertext waits here, `send` reports one byte less than it
-has encrypted. The caller offers that byte again when the socket is writable, and it is not encrypted a
-second time.
+has encrypted. The caller offers that byte again when the socket is writable, and it is not
+encrypted a second time.
 
 Memory: the two BIOs, whose sizes a piece bounds, and OpenSSL's own. Renegotiation is refused by the
 context.
