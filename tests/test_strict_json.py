@@ -1,7 +1,9 @@
 """JSON that every parser reads in the same way."""
 
 import json
+from contextlib import suppress
 from math import inf, nan
+from time import process_time
 from typing import Any
 
 import pytest
@@ -118,3 +120,17 @@ def test_values_unknown_to_json_are_written_as_strings() -> None:
 def test_other_values_are_written_as_by_json_dumps(document: Any) -> None:
     assert dump_json(document) == json.dumps(document)
     assert dump_json(document, indent=2) == json.dumps(document, indent=2)
+
+
+def test_repeated_name_among_many_costs_no_more_than_the_text() -> None:
+    names = ",".join(f'"{number:05}": 0' for number in range(10_000))
+    valid, repeated = f'{{{names}, "x": 0}}', f'{{{names}, "x": 0, "x": 0}}'
+
+    def cost_s(text: str) -> float:
+        began = process_time()
+        with suppress(ValueError):
+            parse_json(text)
+        return process_time() - began
+
+    # It was 500 times as much.
+    assert min(cost_s(repeated) for _ in range(3)) < 50 * min(cost_s(valid) for _ in range(3))

@@ -7,7 +7,9 @@ Source: RFC 8259, and the rules of I-JSON (RFC 7493 §2) for names, surrogates a
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate
 from math import inf, isfinite, isnan
 from typing import Any, Final, NoReturn
 
@@ -17,6 +19,7 @@ _MOST_DIGITS: Final = 308  # of a whole number in the range of a double
 _TOO_DEEP: Final = f"deeper than {MOST_DEPTH} lists and objects"
 _ONE_KIND: Final = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
+_LEVELS: Final = {ord("["): 1, ord("]"): -1}
 _MAY_BE_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -66,16 +69,12 @@ def dump_json(
 
 
 def _check_depth(text: str) -> None:
-    """Check how deep a valid text is: a pass removes the innermost level. Raises ValueError."""
+    """Check how deep a valid text is. Raises ValueError."""
     unescaped = text.replace("\\\\", "").replace('\\"', "")
     outside = "".join(unescaped.split('"')[::2]).encode()
     brackets = outside.translate(_ONE_KIND, _NO_BRACKETS)
-    depth = 0
-    while brackets:
-        depth += 1
-        if depth > MOST_DEPTH:
-            raise ValueError(_TOO_DEEP)
-        brackets = brackets.replace(b"[]", b"")
+    if max(accumulate(map(_LEVELS.__getitem__, brackets)), default=0) > MOST_DEPTH:
+        raise ValueError(_TOO_DEEP)
 
 
 def _check_surrogates(value: object) -> None:
@@ -89,8 +88,9 @@ def _check_surrogates(value: object) -> None:
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
+        # A count of each name would be quadratic, and strangers choose the names.
+        times = Counter(name for name, _ in pairs)
+        repeated = next(name for name in times if times[name] > 1)
         raise ValueError(f"the name {repeated[:_SHOWN]!r} twice in an object")
     return members
 

@@ -11,6 +11,7 @@ from trio_kafka_admin.layout import sentence
 from trio_kafka_admin.page import Place
 from trio_kafka_admin.static_files import StaticFile
 from trio_kafka_http.asgi_json import send_json
+from trio_kafka_http.login_page import OWN_WINDOW
 
 Headers = Iterable[tuple[bytes, bytes]]
 Form = Literal["html", "json"]
@@ -35,6 +36,7 @@ GUARDS: Final = (
     (b"content-security-policy", b"; ".join(_POLICY)),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
+    *OWN_WINDOW,
     (b"referrer-policy", b"same-origin"),
 )
 _OF_A_PAGE: Final = (

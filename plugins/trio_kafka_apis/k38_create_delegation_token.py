@@ -32,6 +32,7 @@ from trio_kafka.security.principal import USER, Principal
 
 _UNKNOWN: Final = -1  # time of an error
 _MOST_RENEWERS: Final = 1000  # as each DescribeDelegationToken walks them, in one turn
+_LONGEST_RENEWERS: Final = 64 << 10  # characters of all: each token is in the metadata log
 _REQUESTERS: Final = 3  # first version whose answer names the requester
 
 
@@ -73,6 +74,11 @@ async def _token(
         )
     renewers: list[str] = []
     await visit(request.renewers, lambda row: renewers.append(_renewer(row)))
+    if sum(map(len, renewers)) > _LONGEST_RENEWERS:
+        reason = f"renewers of {sum(map(len, renewers))} characters"
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"{reason}: expected at most {_LONGEST_RENEWERS}"
+        )
     tokens.check_enabled()
     new = NewToken(
         token_id=tokens.new_id(),

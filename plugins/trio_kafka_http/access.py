@@ -27,7 +27,23 @@ _NEEDED: Final = (
     " password, or Bearer with the token"
 )
 _CHANGES: Final = "without credentials nothing can be changed: "
-_FORWARDED: Final = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"})
+# Headers of proxies, beside those that begin with `x-forwarded`. A local client that sends one only
+# loses by it.
+_OF_PROXIES: Final = frozenset(
+    {
+        b"forwarded",
+        b"via",
+        b"x-real-ip",
+        b"x-client-ip",
+        b"x-cluster-client-ip",
+        b"x-envoy-external-address",
+        b"x-original-forwarded-for",
+        b"true-client-ip",
+        b"cf-connecting-ip",
+        b"fastly-client-ip",
+    }
+)
+_FORWARDED: Final = b"x-forwarded"
 
 
 @frozen(kw_only=True)
@@ -114,11 +130,18 @@ class Access:
         )
 
     def _check_anonymous(self, scope: Message, headers: Mapping[bytes, bytes]) -> None:
-        is_near = is_loopback(address_of(scope)) and _FORWARDED.isdisjoint(headers)
+        is_near = is_loopback(address_of(scope)) and not _is_forwarded(headers)
         if self.logins.accounts.has_token or not is_near:
             raise _unauthorized(headers, _NEEDED)
         if scope["method"] not in READ and not self._anonymous_changes:
             raise _unauthorized(headers, _CHANGES + _NEEDED)
+
+
+def _is_forwarded(headers: Mapping[bytes, bytes]) -> bool:
+    """Return whether a proxy on this machine has sent the request for another machine."""
+    return not _OF_PROXIES.isdisjoint(headers) or any(
+        name.startswith(_FORWARDED) for name in headers
+    )
 
 
 def address_of(scope: Message) -> str:

@@ -46,7 +46,8 @@ def check_request(
     if not names.accepts(host, local):
         raise RefusedError(421, "not a name of this server: add it to plugin.http.hosts")
     origin = headers.get(b"origin")
-    if origin is not None and not same_origin(origin.decode("latin1"), host):
+    is_secured = scope.get("scheme") == "https"
+    if origin is not None and not same_origin(origin.decode("latin1"), host, is_secured=is_secured):
         raise RefusedError(403, _FOREIGN)
     if _is_of_foreign_page(scope["method"], headers):
         raise RefusedError(403, _FOREIGN)

@@ -48,10 +48,12 @@ class Names:
         return is_loopback(local) and host in _LOOPBACK
 
 
-def same_origin(origin: str, authority: str) -> bool:
+def same_origin(origin: str, authority: str, *, is_secured: bool = False) -> bool:
     """Return True if `origin` is this plane under the name `authority`.
 
-    The scheme may differ, as a proxy may terminate TLS.
+    is_secured: this plane is asked over TLS. A page without TLS, which a network can forge, is then
+    another one. Otherwise the scheme may differ, as a proxy may terminate TLS.
     """
     scheme, _, rest = origin.lower().partition("://")
-    return scheme in ("http", "https") and rest == authority.lower()
+    schemes = ("https",) if is_secured else ("http", "https")
+    return scheme in schemes and rest == authority.lower()

@@ -23,11 +23,17 @@ _POLICY: Final = (
     "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; style-src "
     f"'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'"
 )
+OWN_WINDOW: Final = (
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+"""Headers of a page that others neither open and watch nor load (HTML §7.1.3, Fetch §3.6)."""
 PAGE_HEADERS: Final[Headers] = (
     (b"content-type", b"text/html; charset=utf-8"),
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
+    *OWN_WINDOW,
     (b"referrer-policy", b"same-origin"),  # with no-referrer the form's Origin would be null
 )
 _HEAD: Final = (

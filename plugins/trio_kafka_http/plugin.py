@@ -15,6 +15,7 @@ from trio_kafka.security.principal import parse_principal
 from trio_kafka_http.access import Access
 from trio_kafka_http.accounts import Accounts
 from trio_kafka_http.dispatcher import Dispatcher
+from trio_kafka_http.host_check import is_loopback
 from trio_kafka_http.logins import Logins
 from trio_kafka_http.plane import NAME, HttpPlane
 from trio_kafka_http.plane_statistics import PlaneStatistics
@@ -81,6 +82,10 @@ async def http(context: PluginContext[HttpSettings]) -> AsyncIterator[None]:
         listener.url(address) for listener, address in zip(listeners, bound, strict=True)
     )
     context.logger.info("serving HTTP", at=addresses, access=access.summary())
+    for listener in listeners:
+        if not listener.is_secured and not is_loopback(listener.endpoint.host):
+            at = listener.url(listener.endpoint)
+            context.logger.warning("passwords and sessions are sent in clear: use https", at=at)
     yield
     if context.parts.lifecycle.failure and plane.has_connections:
         # Clients learn why the broker ends: the other plugins have stopped, the plane answers 503.

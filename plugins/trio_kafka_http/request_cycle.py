@@ -19,6 +19,8 @@ Send = Callable[[Message], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 LINGER_S: Final = 2.0  # time to read a body that the app did not read
 _UNSAFE: Final = frozenset(b"\r\n\0")
+# An app may answer with text that clients chose, such as records: a browser must not find a page.
+_NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 
 
 class Peer(Protocol):
@@ -179,6 +181,8 @@ class RequestCycle:
         if not self.begun and self._head is not None:
             self.status = self._head["status"]
             headers = [*self._head["headers"], (b"x-request-id", self.request_id.encode())]
+            if not any(name.lower() == _NO_SNIFFING[0] for name, _ in headers):
+                headers.append(_NO_SNIFFING)
             await self._send({**self._head, "headers": headers})
         if more or not self._body_read:
             await self._send({"type": "http.response.body", "body": body, "more_body": True})

@@ -60,12 +60,27 @@ class _Server(TCPServer):
         elif not isinstance(event, RawData) or event.data:
             await super().protocol_send(event)
 
+    async def _read_data(self) -> None:
+        """Serve HTTP/1.1 and nothing else: an upgrade is ignored, as RFC 9110 §7.8 lets a server.
+
+        By an upgrade to h2c a client could get a tunnel through a proxy that guards this plane.
+        """
+        protocol: Any = self.protocol.protocol
+        protocol._check_protocol = _keep_protocol  # noqa: SLF001 - hypercorn has no setting for it
+        await super()._read_data()
+
     async def _idle_timeout(self) -> None:
         """Close the connection when the plane ends; a request in flight is answered first."""
         await self.context.terminated.wait()
         if self._is_idle:  # after a request, hypercorn closes by itself
             with trio.CancelScope(shield=True):
                 await self._initiate_server_close()
+
+
+async def _keep_protocol(event: object) -> None:
+    """Take the place of hypercorn's check for another protocol."""
+    del event
+    await trio.lowlevel.checkpoint()
 
 
 class Engine:

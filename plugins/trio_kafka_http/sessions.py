@@ -2,12 +2,13 @@
 
 The table is keyed by a hash of the id: a look-up tells nothing by its time, and no dump of memory
 by attribute shows an id. A session ends when it was not used for a while, at a fixed time after its
-begin, at the logout, with the credential that it began with, and when the table is full, the one
-unused longest first. Ids are made here only, so nobody can fix one in advance.
+begin, at the logout, with the credential that it began with, and when the table is full. Then the
+user with the most sessions loses the one unused longest: a user who logs in again and again ends no
+session of another. Ids are made here only, so nobody can fix one in advance.
 """
 
 import hashlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Final
 
@@ -41,6 +42,7 @@ class Sessions:
     _longest_s: float
     _most: int
     _sessions: OrderedDict[bytes, Session] = field(factory=OrderedDict, init=False)
+    _of_users: Counter[str] = field(factory=Counter, init=False)
     _begun: int = field(default=0, init=False)
     _peak: int = field(default=0, init=False)
 
@@ -49,8 +51,9 @@ class Sessions:
         text = self._random_bytes(_ID).hex()
         now = self._now()
         self._sessions[_key(text)] = Session(account, now, now)
+        self._of_users[account.principal.text] += 1
         if len(self._sessions) > self._most:
-            self._sessions.popitem(last=False)
+            self._make_room()
         self._begun += 1
         self._peak = max(self._peak, len(self._sessions))
         return text
@@ -64,7 +67,7 @@ class Sessions:
         now = self._now()
         is_over = now - session.used >= self._idle_s or now - session.began >= self._longest_s
         if is_over or not self._accounts.is_current(session.account):
-            del self._sessions[key]
+            self._remove(key)
             return None
         session.used = now
         self._sessions.move_to_end(key)
@@ -72,7 +75,22 @@ class Sessions:
 
     def end(self, text: str) -> None:
         """End a session. Idempotent."""
-        self._sessions.pop(_key(text), None)
+        self._remove(_key(text))
+
+    def _make_room(self) -> None:
+        most = max(self._of_users.values())
+        for key, session in self._sessions.items():
+            if self._of_users[session.account.principal.text] == most:
+                self._remove(key)
+                return
+
+    def _remove(self, key: bytes) -> None:
+        session = self._sessions.pop(key, None)
+        if session is not None:
+            user = session.account.principal.text
+            self._of_users[user] -= 1
+            if not self._of_users[user]:
+                del self._of_users[user]
 
     def figures(self) -> Figures:
         """Return figures of a node of kind `channel`."""

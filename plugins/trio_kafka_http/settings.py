@@ -107,7 +107,7 @@ class HttpSettings:
     )
     session_max_ms: int = int32(43_200_000, "Time after which every session ends.", low=1000)
     max_sessions: int = int32(
-        1000, "Most sessions; the one unused longest ends for another.", low=1
+        1000, "Most sessions; a session of the user with the most ends for another.", low=1
     )
     hosts: tuple[str, ...] = string_list((), "Host names accepted besides those of `listeners`.")
     max_body_bytes: int = int64(16 * _MEBIBYTE, "Largest body of a request.", low=0)

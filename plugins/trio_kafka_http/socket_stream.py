@@ -156,11 +156,14 @@ class SocketStream:
         self._socket.close()
 
     def _drop_received(self) -> None:
-        """Discard received bytes: unread ones would turn the close into a reset."""
-        buffer = bytearray(_MOST)
+        """Discard received bytes: unread ones would turn the close into a reset.
+
+        Those below TLS are not decrypted for that: small records would take a second.
+        """
+        buffer, socket = bytearray(_MOST), self._socket.beneath
         for _ in range(_DROPPED // _MOST):
             try:
-                if self.gone or not self._socket.receive_into(buffer):
+                if self.gone or not socket.receive_into(buffer):
                     return
             except OSError:
                 return

@@ -8,6 +8,7 @@ import trio
 
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.introspect.log import Logger
+from trio_kafka.introspect.log_pace import LogPace
 from trio_kafka.security.tls.contexts import server_identity
 from trio_kafka.security.tls.errors import TlsError
 from trio_kafka.security.tls.handshake import HANDSHAKE_S, shake_hands
@@ -19,6 +20,7 @@ from trio_kafka.world.world import World
 from trio_kafka_http.settings import HttpSettings
 from trio_kafka_http.socket_stream import SocketStream
 
+_LINES: Final = 20  # of failed handshakes, in a second
 _LOOK_S: Final = 10.0  # between two looks at the files, which new connections cause
 
 
@@ -34,6 +36,7 @@ class HttpTls:
         self._looked = 0.0
         self._arrived = new_arrival_buffer()
         self._turn = trio.Lock()
+        self._pace = LogPace(_LINES)
 
     async def load(self) -> None:
         """Make the context. Raises ConfigError with the plane's name of the setting."""
@@ -65,7 +68,10 @@ class HttpTls:
 
     def note_failure(self, socket: Socket, reason: str) -> None:
         """Log a handshake that has failed."""
-        self._logger.info("TLS handshake failed", peer=str(socket.peer), reason=reason)
+        others = self._pace.admit(trio.current_time())
+        if others is not None:
+            peer = str(socket.peer)
+            self._logger.info("TLS handshake failed", peer=peer, reason=reason, others=others)
 
     def _present_stamp(self) -> object:
         location = self._settings.keystore_location
@@ -105,6 +111,9 @@ class SecuredStream(SocketStream):
                 reason = str(error)
             except OSError as error:
                 raise trio.BrokenResourceError(str(error)) from error
+            except AttributeError as error:
+                # hypercorn takes this one for a sign of a stream without TLS, and would go on so.
+                raise trio.BrokenResourceError("the handshake broke") from error
             else:
                 return
         self._tls.note_failure(self._socket, reason)

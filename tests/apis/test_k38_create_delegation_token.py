@@ -164,3 +164,11 @@ async def test_a_token_is_the_same_after_a_restart(autojump_clock: MockClock) ->
         assert list(served.broker.metadata.image.tokens) == [token.token_id]
 
     assert before == after
+
+
+async def test_renewers_of_a_token_have_a_limited_length(autojump_clock: MockClock) -> None:
+    async with token_broker() as served:
+        for number, code in ((3, ErrorCode.NONE), (4, ErrorCode.INVALID_REQUEST)):
+            rows = [CreatableRenewers("User", str(n) + "x" * 20_000) for n in range(number)]
+            request = CreateDelegationTokenRequest(renewers=rows, max_lifetime_ms=-1)
+            assert (await ask_as(served, "ann", request)).error_code == code

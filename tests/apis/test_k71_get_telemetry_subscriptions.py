@@ -10,6 +10,7 @@ from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k71_get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
 )
+from trio_kafka.telemetry.client_telemetry import ClientTelemetry
 
 NEW = GetTelemetrySubscriptionsRequest(bytes(16))
 
@@ -84,3 +85,13 @@ async def test_subscription_chooses_clients_by_what_the_broker_knows_of_them(
         answer = await served.ask(NEW, 0)
 
     assert answer.requested_metrics == (["*"] if matches else [])
+
+
+async def test_a_long_client_id_is_not_kept_for_each_instance(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        served.client.client_id = "c" * 30_000
+        for _ in range(3):
+            assert (await served.ask(NEW, 0)).error_code == 0
+        instances = served.broker.parts[ClientTelemetry].instances
+
+        assert [len(instance.labels["client_id"]) < 400 for instance in instances] == [True] * 3

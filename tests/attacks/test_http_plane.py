@@ -92,6 +92,7 @@ async def test_no_page_runs_or_follows_what_clients_call_themselves(
                 policy = answer.headers["content-security-policy"]
                 assert "unsafe" not in policy
                 assert answer.headers["x-content-type-options"] == "nosniff"
+                assert answer.headers["cross-origin-opener-policy"] == "same-origin"
                 if "alert(1)" in page.text:
                     named.add(name)
 

@@ -165,6 +165,8 @@ def test_format_directories_returns_status_0_once_and_then_1_with_messages(
         ]
 
     assert statuses == [0, 1]
+    keys_of_passwords = tmp_path / "data" / "__cluster_metadata-0"
+    assert keys_of_passwords.stat().st_mode & 0o777 == 0o700
     assert [record.getMessage() for record in caplog.records] == [
         "directories formatted",
         "nothing was formatted",

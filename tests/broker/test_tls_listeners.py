@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.configs import BROKER, SET, alter
-from tests.certificates import authority, client, now, server, trusting, write_pem
+from tests.certificates import CLIENT_NAME, authority, client, now, server, trusting, write_pem
 from tests.network.secured import secured
 from trio_kafka.broker.errors import StartError
 from trio_kafka.errors import ErrorCode
@@ -354,3 +354,66 @@ async def test_what_a_listener_asks_and_trusts_changes_while_it_serves(
 
         assert (await first.ask(ASK, 3)).error_code == 0  # an open connection stays
         first.close()
+async def test_a_listener_maps_names_by_rules_of_its_own(clock: MockClock, store: Path) -> None:
+    listeners = {
+        "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0,OWN://127.0.0.1:0",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SSL:SSL,OWN:SSL",
+        "ssl.client.auth": "required",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": authority().pem,
+        "ssl.principal.mapping.rules": "DEFAULT",
+        "listener.name.own.ssl.principal.mapping.rules": "RULE:^CN=([^,]+),.*$/$1/U",
+    }
+    async with tls_broker(listeners | of_file(store)) as served:
+        principals = {}
+        for name in ("SSL", "OWN"):
+            settings = trusting(client(), endpoint_identification_algorithm="")
+            asking = await secured(served.broker.world, served.broker.endpoints[name], settings)
+            assert (await asking.ask(ASK, 3)).error_code == 0
+            (connection,) = [
+                connection
+                for processor in served.broker.parts.planes[0].processors
+                for connection in processor.connections.values()
+                if connection.listener.name == name
+            ]
+            principals[name] = str(connection.principal)
+            asking.close()
+
+    assert principals == {"SSL": f"User:{CLIENT_NAME}", "OWN": "User:ANN"}
+
+
+async def test_wrong_rules_of_a_listener_are_named_by_its_setting(
+    clock: MockClock, store: Path
+) -> None:
+    own = {"listener.name.ssl.ssl.principal.mapping.rules": "RULE:x"}
+    with pytest.raises(StartError, match=r"^listener\.name\.ssl\.ssl\.principal\.mapping\.rules"):
+        async with tls_broker(own | of_file(store)):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("more", "lines"),
+    [
+        ({"ssl.client.auth": "requested"}, 1),
+        ({}, 0),
+        (
+            {
+                "ssl.client.auth": "required",
+                "ssl.truststore.type": "PEM",
+                "ssl.truststore.certificates": authority().pem,
+            },
+            0,
+        ),
+    ],
+)
+async def test_a_listener_whose_clients_any_public_authority_can_name_is_logged(
+    clock: MockClock,
+    store: Path,
+    caplog: pytest.LogCaptureFixture,
+    more: dict[str, str],
+    lines: int,
+) -> None:
+    async with tls_broker(more | of_file(store)):
+        pass
+
+    assert caplog.text.count("accepted from every public authority") == lines

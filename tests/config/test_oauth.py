@@ -42,6 +42,14 @@ def test_rules_for_tokens_are_those_of_the_listener() -> None:
         (without("audience"), "expected.audience: is not set: name your brokers, or set"),
         (without("issuer"), "expected.issuer: is not set: name the issuer, or set"),
         ({**WHOLE, "sasl.oauthbearer.jwks.endpoint.url": "ftp://host"}, "is no URL of https"),
+        (
+            {**WHOLE, "sasl.oauthbearer.jwks.endpoint.url": "ftp://u.example:pw@host"},
+            "want one without",
+        ),
+        (
+            {**WHOLE, "sasl.oauthbearer.jwks.endpoint.url": "https://u.example:pw@host"},
+            "want one without",
+        ),
         ({**WHOLE, "sasl.server.callback.handler.class": "com.Mine"}, "a Java class, which this"),
     ],
 )

@@ -1,11 +1,13 @@
 """Which delegation tokens can be made, renewed and ended, and what is written."""
 
 from collections.abc import Callable
+from copy import copy
 
 import pytest
 from attrs import evolve
 
 from tests.controller.kit import image_of
+from trio_kafka.controller import tokens
 from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.controller.tokens import (
     NewToken,
@@ -167,3 +169,23 @@ def test_a_search_among_many_tokens_pauses() -> None:
     ]
 
     assert list(remove_expired(image(*many), 0).records).count(None) == 2
+
+
+def test_a_requester_has_a_limited_number_of_tokens_and_no_other_is_concerned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tokens, "MOST_OF_ONE", 3)
+    theirs = [evolved(MADE, f"bob-{number}") for number in range(3)]
+    other = evolve(NEW, requester="User:eve")
+
+    assert create_token(image(*theirs[:2]), NEW, SETTINGS).result == MADE
+    assert refusal(lambda: create_token(image(*theirs), NEW, SETTINGS)) is (
+        ErrorCode.POLICY_VIOLATION
+    )
+    assert create_token(image(*theirs), other, SETTINGS).result.requester == "User:eve"
+
+
+def evolved(record: DelegationTokenRecord, token_id: str) -> DelegationTokenRecord:
+    changed = copy(record)
+    changed.token_id = token_id
+    return changed

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
@@ -111,3 +112,22 @@ async def test_table_remembers_the_connections_that_were_closed_last(
     assert (newest.reason, len(newest.detail)) == ("bad frame", 256)
     assert newest.at == trio.current_time()
     assert newest.since is None  # it never had a slot
+
+
+async def test_flood_of_connections_in_error_is_logged_as_a_number(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = simulated_world()
+    node, counters = Node("plane", "plane"), Counters()
+    table = ConnectionTable(world.network.selector(), counters, "PLAINTEXT", node)
+    caplog.set_level("WARNING", "trio_kafka")
+
+    for pause_s in (0.0, 2.0):
+        await trio.sleep(pause_s)
+        for connection in await connections(world, 50):
+            table.add(connection)
+            table.close(connection, CloseReason.BAD_FRAME, "bytes of a stranger")
+
+    others = [vars(record)["fields"].get("others") for record in caplog.records]
+    assert others == [*[None] * 20, 30, *[None] * 19]
+    assert sum(counters.figures().values()) == 100

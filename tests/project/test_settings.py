@@ -46,7 +46,9 @@ BY_CONFIG = {
 }
 # Read together, as the fields of one value; a client's alone is without an effect for a broker.
 OF_CLIENTS = {"ssl.endpoint.identification.algorithm"}
-OF_TLS = {name_of(field.name) for field in attrs.fields(TlsSettings)} - OF_CLIENTS
+OF_TLS = ({name_of(field.name) for field in attrs.fields(TlsSettings)} - OF_CLIENTS) | {
+    f"ssl.{name}" for name in ("principal.mapping.rules", "allow.dn.changes", "allow.san.changes")
+}
 SOURCES = "\n".join(
     (ROOT / module).read_text()
     for module in modules()

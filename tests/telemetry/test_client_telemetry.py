@@ -142,6 +142,7 @@ def test_push_above_telemetry_max_bytes_is_rejected() -> None:
         (4, b"garbage", ErrorCode.INVALID_RECORD),
         (0, b"garbage", ErrorCode.INVALID_RECORD),
         (4, compress(Codec.ZSTD, bytes(5 << 20))[:200], ErrorCode.INVALID_RECORD),
+        (4, compress(Codec.ZSTD, b"\n\0" * (1 << 19) + b"\n\0"), ErrorCode.INVALID_RECORD),
     ],
 )
 def test_push_that_cannot_be_read_is_rejected(codec: int, data: bytes, code: ErrorCode) -> None:

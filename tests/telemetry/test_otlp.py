@@ -76,6 +76,60 @@ def test_histogram_is_counted_and_left_out() -> None:
     assert (push.points, push.skipped) == ((), 1)
 
 
+def gauge(name: str = "n", **attributes: str) -> Point:
+    return Point(name=name, value=1.0, attributes=attributes, time_s=1.0)
+
+
+@pytest.mark.parametrize(
+    "large",
+    [
+        gauge(a="x" * otlp.LONGEST_TEXTS),
+        gauge("x" * (otlp.LONGEST_TEXTS + 1)),
+        gauge("x" * 2000, a="x" * 1000, b="x" * 1100),
+        gauge(**{f"a{number}": "x" for number in range(otlp.MOST_LABELS + 1)}),
+    ],
+)
+def test_point_with_long_texts_is_counted_and_left_out(large: Point) -> None:
+    longest = gauge("x" * 2000, a="x" * (otlp.LONGEST_TEXTS - 2001))
+
+    push = otlp.decode(otlp.encode([large, longest], {}), most=10)
+
+    assert (push.points, push.skipped) == ((longest,), 1)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"a": "x" * otlp.LONGEST_TEXTS},
+        {f"a{number}": "x" for number in range(otlp.MOST_LABELS + 1)},
+    ],
+)
+def test_long_labels_of_a_client_are_not_kept(labels: dict[str, str]) -> None:
+    push = otlp.decode(otlp.encode([gauge()], labels), most=10)
+
+    assert (push.points, push.resource) == ((gauge(),), {})
+
+
+@pytest.mark.parametrize("empty", [b"\n\0", b"\n\2\x12\0"])
+def test_metrics_behind_many_empty_groups_are_not_read(empty: bytes) -> None:
+    push = otlp.encode([gauge()], {})
+
+    assert len(otlp.decode(empty * 10 + push, most=100).points) == 1
+    assert otlp.decode(empty * 1000 + push, most=100).points == ()
+
+
+def test_lists_in_attributes_are_not_written_out() -> None:
+    from opentelemetry.proto.metrics.v1 import metrics_pb2
+
+    data = metrics_pb2.MetricsData()
+    group = data.resource_metrics.add()
+    attribute = group.resource.attributes.add(key="list")
+    for _ in range(100_000):
+        attribute.value.array_value.values.add()
+
+    assert otlp.decode(data.SerializeToString(), most=10).resource == {"list": ""}
+
+
 def test_missing_library_is_named_with_the_command_that_installs_it() -> None:
     assert otlp.is_installed()
     assert "[telemetry]" in otlp.missing_hint()

@@ -82,7 +82,13 @@ async def test_testing_lets_this_machine_change_and_no_other() -> None:
     assert (await ask_from(setup, FAR, "POST")).status == 401
 
 
-@pytest.mark.parametrize("header", ["forwarded", "x_forwarded_for", "x_real_ip", "via"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("forwarded", "x_forwarded_for", "x_forwarded_host", "x_forwarded_proto", "x_forwarded"),
+        *("x_real_ip", "via", "cf_connecting_ip", "true_client_ip", "x_envoy_external_address"),
+    ],
+)
 async def test_request_through_a_proxy_of_this_machine_is_not_of_this_machine(header: str) -> None:
     answer = await ask_from(setup_of(), ("127.0.0.1", 1), **{header: "10.0.0.9"})
 

@@ -22,9 +22,10 @@ def parts_of(method: str, headers: dict[str, str]) -> tuple[Any, dict[bytes, byt
     return scope, encoded
 
 
-def status_of(method: str, **headers: str) -> int:
+def status_of(method: str, *, scheme: str = "http", **headers: str) -> int:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     scope, encoded = parts_of(method, {"host": "localhost", **named})
+    scope["scheme"] = scheme
     try:
         check_request(scope, encoded, local="127.0.0.1", names=Names(frozenset()), most=1000)
     except RefusedError as error:
@@ -83,3 +84,9 @@ def test_request_says_its_page_by_either_header() -> None:
     assert says_its_page({b"origin": b"http://localhost"})
     assert says_its_page({b"sec-fetch-site": b"same-origin"})
     assert not says_its_page({b"host": b"localhost"})
+
+
+def test_forged_page_of_the_same_name_without_tls_cannot_ask_over_tls() -> None:
+    assert status_of("POST", scheme="https", origin="http://localhost") == 403
+    assert status_of("POST", scheme="https", origin="https://localhost") == 200
+    assert status_of("POST", scheme="http", origin="https://localhost") == 200  # behind a proxy

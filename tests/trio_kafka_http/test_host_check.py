@@ -84,3 +84,8 @@ def test_origin_is_the_same_only_if_equal_to_the_authority(
     origin: str, authority: str, same: bool
 ) -> None:
     assert same_origin(origin, authority) is same
+
+
+def test_page_without_tls_is_another_origin_for_a_plane_with_tls() -> None:
+    assert same_origin("https://kafka.example", "kafka.example", is_secured=True)
+    assert not same_origin("http://kafka.example", "kafka.example", is_secured=True)

@@ -230,21 +230,26 @@ async def test_invalid_bytes_close_only_their_own_connection(
             assert served.figures["connections"] == 1
 
 
-async def test_http_2_upgrade_is_refused(autojump_clock: MockClock) -> None:
-    called = []
-
-    async def app(scope: object, receive: object, send: object) -> None:
-        called.append(scope)
-
-    async with one_client({"/app": app}) as (served, client):
+async def test_upgrade_to_http_2_is_ignored(autojump_clock: MockClock) -> None:
+    async with one_client({"/hello": hello}) as (served, client):
         await client.send(
-            b"GET /app HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings\r\n"
+            b"GET /hello HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings\r\n"
             b"upgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n\r\n"
         )
         with trio.fail_after(60):
-            await client.wait_closed()
+            answer = await client.wait_closed()
 
-        assert called == []
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert served.figures["status_200"] == 1
+
+
+async def test_http_2_without_an_upgrade_is_refused(autojump_clock: MockClock) -> None:
+    async with one_client({"/hello": hello}) as (served, client):
+        await client.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        with trio.fail_after(60):
+            answer = await client.wait_closed()
+
+        assert answer.startswith(b"HTTP/1.1 505 ")
         assert served.figures["status_505"] == 1
 
 

@@ -251,3 +251,13 @@ async def test_reloaded_http_plugin_serves_the_same_apps(autojump_clock: MockClo
             assert (await client.ask("GET", "/hello")).status == 200
         hosted = it.broker.plugins.find("http")
         assert (hosted.state, hosted.generation) == (State.READY, 2)
+
+
+@pytest.mark.parametrize(("listener", "lines"), [("http://0.0.0.0:0", 1), ("http://[::1]:0", 0)])
+async def test_listener_that_sends_passwords_in_clear_to_other_machines_is_logged(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, listener: str, lines: int
+) -> None:
+    async with served(listeners=listener, token="t0ken"):
+        pass
+
+    assert caplog.text.count("sent in clear") == lines

@@ -149,3 +149,19 @@ async def test_response_that_closes_the_connection_is_sent_if_the_body_never_end
 
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
     assert (trio.current_time(), caller.aborted) == (4.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("own", "sent_value"), [((), b"nosniff"), ([(b"x-content-type-options", b"own")], b"own")]
+)
+async def test_every_response_forbids_browsers_to_guess_the_type_of_its_body(
+    own: list[tuple[bytes, bytes]], sent_value: bytes
+) -> None:
+    cycle, sent = exchange_of([piece(b"")])
+    await cycle.receive()
+
+    await start(cycle.send, 200, *own)
+    await cycle.send({"type": "http.response.body", "body": b"<script>"})
+
+    values = [value for name, value in sent[0]["headers"] if name == b"x-content-type-options"]
+    assert values == [sent_value]

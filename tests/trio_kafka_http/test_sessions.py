@@ -112,3 +112,17 @@ def test_new_session_in_a_full_table_ends_the_one_unused_longest() -> None:
     assert sessions.principal(first) is not None
     assert sessions.principal(third) is not None
     assert sessions.figures() == {"depth": 2, "bound": 2, "high_water": 2, "items": 3}
+
+
+def test_many_logins_of_a_user_end_no_session_of_another_user() -> None:
+    sessions = sessions_of(World(), most=4)
+    bob = sessions.begin(Account(principal=Principal("User", "bob")))
+
+    own = [sessions.begin(ANN) for _ in range(20)]
+
+    assert sessions.principal(bob) == Principal("User", "bob")
+    assert [text for text in own if sessions.principal(text)] == own[-3:]
+    for text in (bob, *own):
+        sessions.end(text)
+    assert sessions.figures()["depth"] == 0
+    assert [sessions.principal(sessions.begin(ANN)) for _ in range(5)] == [ANN.principal] * 5

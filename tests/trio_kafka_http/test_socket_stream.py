@@ -187,3 +187,30 @@ async def test_close_calls_the_callback_and_does_not_hide_an_exception(
                 await pair.stream.aclose()
 
     assert len(pair.overs) == 1
+
+
+@define
+class Costly:
+    """A socket with TLS whose bytes cost much to decrypt."""
+
+    beneath: Socket
+
+    def receive_into(self, buffer: bytearray) -> int:
+        raise AssertionError("decrypted, although nobody reads")
+
+    def close(self) -> None:
+        self.beneath.close()
+
+
+async def test_bytes_that_are_dropped_at_the_close_are_not_decrypted(
+    pair: Pair, autojump_clock: MockClock
+) -> None:
+    near = pair.stream._socket
+    pair.stream._socket = Costly(near)  # type: ignore[assignment]
+    pair.far.send(bytes(1000))
+    await trio.sleep(1)
+
+    await pair.stream.aclose()
+
+    await trio.sleep(1)
+    assert pair.far.receive_into(bytearray(10)) == 0  # and no reset

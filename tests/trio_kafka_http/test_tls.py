@@ -158,3 +158,21 @@ async def test_a_client_without_trust_is_refused(clock: MockClock) -> None:
         strange = trusting(truststore_certificates=server("other").pem)
         with pytest.raises(TlsError, match="not accepted"):
             await secured(world, served.endpoints[0], strange)
+
+
+async def test_a_handshake_that_breaks_does_not_continue_without_tls(
+    clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(self: HttpTls, socket: object) -> object:
+        raise AttributeError("a bug")
+
+    monkeypatch.setattr(HttpTls, "wrap", broken)
+    world = simulated_world()
+    async with (
+        served_plane(world, {"/hello": hello}, **INLINE) as served,
+        connected(world, served.endpoints[0]) as client,
+    ):
+        await client.send(ASK)
+
+        with pytest.raises((EOFError, ConnectionError)):
+            await client.receive(1)

@@ -198,13 +198,14 @@ class TlsListeners:
         if present is None:
             return
         old = present.identity.certificate
-        if new.name != old.name and not config.ssl_allow_dn_changes:
+        if new.name != old.name and not value_for(config, name, "ssl.allow.dn.changes"):
             reason = (
                 f"listener {name}: the new certificate is of {new.name}, the present one of"
                 f" {old.name}: set ssl.allow.dn.changes if that is meant"
             )
             raise ConfigError("ssl.keystore.location", reason)
-        if not (config.ssl_allow_san_changes or new.alternative_names >= old.alternative_names):
+        may_lack = value_for(config, name, "ssl.allow.san.changes")
+        if not (may_lack or new.alternative_names >= old.alternative_names):
             reason = (
                 f"listener {name}: the new certificate lacks alternative names of the present"
                 " one: set ssl.allow.san.changes if that is meant"
@@ -224,7 +225,14 @@ class TlsListeners:
                 expires=certificate.not_after.isoformat(),
             )
         else:
-            self.by_name[name] = ListenerTls(identity, _rules(self._written))
+            self.by_name[name] = ListenerTls(identity, _rules(self._written, name))
+            if stores.settings.trusts_public_authorities:
+                # As in Java. A rule may take `admin` out of the name admin.stranger.example.
+                _logger.warning(
+                    "certificates of clients are accepted from every public authority",
+                    listener=name,
+                    setting="ssl.truststore.location",
+                )
         now = datetime.fromtimestamp(self._world.clock.wall(), UTC)
         if not certificate.not_before <= now <= certificate.not_after:
             _logger.warning(
@@ -259,8 +267,10 @@ def _secured(config: BrokerConfig) -> list[NamedEndpoint]:
     return [listener for listener in config.endpoints.broker if listener.protocol.has_tls]
 
 
-def _rules(config: BrokerConfig) -> PrincipalRules:
+def _rules(config: BrokerConfig, listener: str) -> PrincipalRules:
     try:
-        return PrincipalRules(config.ssl_principal_mapping_rules)
+        return PrincipalRules(str(value_for(config, listener, _RULES)))
     except ValueError as error:
-        raise ConfigError(_RULES, str(error)) from None
+        own = has_override(config, listener, _RULES)
+        setting = override_name(listener, _RULES) if own else _RULES
+        raise ConfigError(setting, str(error)) from None

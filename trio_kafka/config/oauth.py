@@ -61,7 +61,12 @@ def _check_handler(name: str | None) -> None:
 
 
 def _check_url(url: str | None) -> None:
-    if url and urlsplit(url).scheme not in _SCHEMES:
+    if not url:
+        return
+    parts = urlsplit(url)
+    if "@" in parts.netloc:  # the address is logged and shown, and keys need no login
+        raise ValueError("the address holds a user or a password: want one without")
+    if parts.scheme not in _SCHEMES:
         raise ValueError(f"{url!r} is no URL of https, http or file")
 
 

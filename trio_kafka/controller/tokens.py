@@ -22,6 +22,9 @@ from trio_kafka.security.delegation_tokens import is_expired
 
 TOKENS_LEVEL: Final = 14
 """First level of metadata.version with delegation tokens: 3.6-IV2."""
+MOST_OF_ONE: Final = 10_000
+"""Tokens that one requester may have at a time. A user needs no permission to make one, and each is
+in the metadata log; Kafka has no limit."""
 _LATEST: Final = (1 << 63) - 1
 _A_STEP: Final = 200  # tokens, less than 1 µs each
 
@@ -57,8 +60,9 @@ class TokenChange:
 def create_token(
     image: MetadataImage, new: NewToken, settings: ControllerSettings
 ) -> Decision[DelegationTokenRecord]:
-    """Make a token. Raises KafkaError(UNSUPPORTED_VERSION)."""
+    """Make a token. Raises KafkaError: UNSUPPORTED_VERSION; POLICY_VIOLATION for too many."""
     _check_level(image)
+    _check_number(image, new)
     lifetime_ms = settings.delegation_token_max_lifetime_ms
     if new.max_lifetime_ms > 0:
         lifetime_ms = min(lifetime_ms, new.max_lifetime_ms)
@@ -131,6 +135,17 @@ def _check_level(image: MetadataImage) -> None:
     if image.features.get(METADATA_VERSION, 0) < TOKENS_LEVEL:
         raise KafkaError(
             ErrorCode.UNSUPPORTED_VERSION, "raise metadata.version to 3.6-IV2 for delegation tokens"
+        )
+
+
+def _check_number(image: MetadataImage, new: NewToken) -> None:
+    if len(image.tokens) < MOST_OF_ONE:  # nearly always
+        return
+    own = sum(record.requester == new.requester for record in image.tokens.values())
+    if own >= MOST_OF_ONE:
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION,
+            f"{new.requester} has {own} tokens: expected fewer than {MOST_OF_ONE}; expire some",
         )
 
 

@@ -9,6 +9,7 @@ __all__ = [
     "levels",
     "limiter",
     "log",
+    "log_pace",
     "log_tail",
     "meter",
     "metrics",

@@ -1,13 +1,14 @@
 """The open connections of a processor: added here, closed here."""
 
 from collections import deque
-from typing import Final
+from typing import Any, Final
 
 import trio
 from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.log_pace import LogPace
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.closed_connections import LONGEST, MOST, ClosedConnection
@@ -18,6 +19,7 @@ from trio_kafka.world.protocols import Selector
 
 logger = get_logger(__name__)
 
+_LINES: Final = 20  # about clients that are in error, in a second
 # Reasons that no operator has to act on. A reset (GONE) is the client's own affair.
 _QUIET: Final = frozenset(
     {
@@ -46,6 +48,7 @@ class ConnectionTable:
     by_key: dict[int, Connection] = field(factory=dict, init=False)
     accepted: int = field(default=0, init=False)
     recently_closed: deque[ClosedConnection] = field(factory=lambda: deque(maxlen=MOST), init=False)
+    _pace: LogPace = field(factory=lambda: LogPace(_LINES), init=False)
     # Set when the first connection was added, or the last one closed.
     _changed: trio.Event = field(factory=trio.Event, init=False)
 
@@ -89,8 +92,7 @@ class ConnectionTable:
         if connection.slot is not None:
             connection.slot.release()
         self._counters.add("connections_closed", listener=self._listener, reason=reason)
-        log = logger.debug if reason in _QUIET else logger.warning
-        log("connection closed", peer=str(connection.peer), reason=reason, detail=detail)
+        self._log(connection, reason, detail)
         muted = connection.muted
         handled = muted & MuteReason.IN_FLIGHT and not muted & MuteReason.CHANNEL_FULL
         if connection.out is not None:
@@ -119,6 +121,16 @@ class ConnectionTable:
                 connection.requests,
             )
         )
+
+    def _log(self, connection: Connection, reason: CloseReason, detail: str) -> None:
+        peer = str(connection.peer)
+        if reason in _QUIET:
+            logger.debug("connection closed", peer=peer, reason=reason, detail=detail)
+            return
+        others = self._pace.admit(trio.current_time())
+        if others is not None:
+            more: dict[str, Any] = {"others": others} if others else {}
+            logger.warning("connection closed", peer=peer, reason=reason, detail=detail, **more)
 
     async def wait_occupied(self) -> None:
         """Wait until there is a connection."""

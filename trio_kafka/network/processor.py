@@ -81,6 +81,8 @@ class Processor:
                     if self.authentication is not None:
                         failures = self.authentication.failures
                         nursery.start_soon(failures.run, name=f"{self.name}-unauthenticated")
+                        deadlines = self.authentication.deadlines
+                        nursery.start_soon(deadlines.run, name=f"{self.name}-logins")
                     if idle_s < float("inf"):
                         nursery.start_soon(close_idle, self.table, idle_s, name=f"{self.name}-idle")
                     task_status.started()

@@ -86,9 +86,10 @@ class RequestReceiver:
                     return None
                 frame = framer.received(n)
                 connection.progress = self._budget.time
-                # After PEER_DONE no edge follows: read until 0.
-                connection.readable = n == len(room) or connection.left
-                if n >= SMALL and frame is None and not self._continue(connection):
+                more = connection.socket.more
+                # After PEER_DONE no edge follows: read until 0. Nor for what TLS has left.
+                connection.readable = n == len(room) or connection.left or more
+                if frame is None and (n >= SMALL or more) and not self._continue(connection):
                     return None
         except BlockingIOError:
             connection.readable = False

@@ -42,7 +42,8 @@ async def format_metadata(
     Raises KafkaError(INVALID_UPDATE_VERSION) for an unknown level; OSError.
     """
     features = bootstrap_features(level)
-    directory = root.directory(str(METADATA_PARTITION), create=True)
+    # It holds keys of passwords, from which passwords can be guessed.
+    directory = root.directory(str(METADATA_PARTITION), create=True, private=True)
     if directory.exists(BOOTSTRAP.name):
         return False
     me = Voter(node_id, directory_id, tuple(endpoints))

@@ -166,7 +166,14 @@ def _throttled() -> KafkaError:
 
 @frozen(kw_only=True)
 class TelemetryLimits:
-    """Limits of pushes. largest: `telemetry.max.bytes`. decoded: bytes after decompression."""
+    """Limits of pushes. largest: `telemetry.max.bytes`."""
 
     largest: int
-    decoded: int = 4 << 20
+
+    @property
+    def decoded(self) -> int:
+        """Bytes after decompression: a push without compression may have as many.
+
+        A million bytes of tiny messages take 50 ms to parse, in one call.
+        """
+        return max(self.largest, 1 << 20)

@@ -4,7 +4,7 @@ The library is imported with the first push: 40 ms of CPU, which few clients and
 Histograms and summaries, which no client of Kafka pushes, are counted and left out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -20,13 +20,19 @@ if TYPE_CHECKING:
     from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint, ResourceMetrics
 
 _NANOSECONDS: Final = 1_000_000_000
+MOST_LABELS: Final = 32
+"""Attributes of a point, and labels of a client. A push of a few bytes may unpack to a million."""
+LONGEST_TEXTS: Final = 4096
+"""Characters of them together, with the name of the point: each client may have 500 points."""
+_SCALARS: Final = frozenset({"string_value", "bool_value", "int_value", "double_value"})
 
 
 @frozen(kw_only=True)
 class Push:
     """Decoded content of one push. resource: labels of the client, such as its group.
 
-    skipped: points of a kind that is not read. cut: True if there were points beyond the limit.
+    skipped: points of a kind that is not read, or with too many or too long attributes.
+    cut: True if there were points beyond the limit.
     """
 
     resource: Mapping[str, str]
@@ -99,12 +105,16 @@ def decode(data: bytes, most: int) -> Push:
     resource: dict[str, str] = {}
     points: list[Point] = []
     skipped = 0
-    for metric in _metrics(groups, resource):
+    for metric in _metrics(groups, resource, most):
         kind = metric.WhichOneof("data")
         if kind not in {"gauge", "sum"}:
             skipped += 1
         else:
-            points += islice(_points(metric, is_sum=kind == "sum"), most + 1 - len(points))
+            for point in islice(_points(metric, is_sum=kind == "sum"), most + 1 - len(points)):
+                if point is None:
+                    skipped += 1
+                else:
+                    points.append(point)
         if len(points) + skipped > most:
             break
     return Push(
@@ -116,22 +126,36 @@ def decode(data: bytes, most: int) -> Push:
 
 
 def _metrics(
-    groups: Iterable["ResourceMetrics"], resource: dict[str, str]
+    groups: Iterable["ResourceMetrics"], resource: dict[str, str], most: int
 ) -> Iterator["MetricMessage"]:
-    """Yield all metrics; note the labels of the client in `resource`."""
+    """Yield metrics; note the labels of the client in `resource`. most: groups and scopes."""
+    visited = 0
     for group in groups:
-        resource.update(_texts(group.resource.attributes))
+        if not resource:
+            resource.update(_texts(group.resource.attributes) or {})
         for scope in group.scope_metrics:
             yield from scope.metrics
+            visited += 1
+            if visited > most:
+                return
+        visited += 1
+        if visited > most:
+            return
 
 
-def _points(metric: "MetricMessage", *, is_sum: bool) -> Iterator[Point]:
+def _points(metric: "MetricMessage", *, is_sum: bool) -> Iterator[Point | None]:
+    """Yield the points; None in place of one with too many or too long attributes."""
     is_delta = is_sum and metric.sum.aggregation_temporality == 1  # ..._DELTA
+    name = metric.name
     for point in metric.sum.data_points if is_sum else metric.gauge.data_points:
+        attributes = _texts(point.attributes, LONGEST_TEXTS - len(name))
+        if attributes is None:
+            yield None
+            continue
         yield Point(
-            name=metric.name,
+            name=name,
             value=_number(point),
-            attributes=_texts(point.attributes),
+            attributes=attributes,
             time_s=point.time_unix_nano / _NANOSECONDS,
             start_s=point.start_time_unix_nano / _NANOSECONDS,
             is_sum=is_sum,
@@ -143,9 +167,14 @@ def _number(point: "NumberDataPoint") -> float:
     return float(point.as_int) if point.WhichOneof("value") == "as_int" else point.as_double
 
 
-def _texts(attributes: Iterable["KeyValue"]) -> dict[str, str]:
+def _texts(attributes: Sequence["KeyValue"], longest: int = LONGEST_TEXTS) -> dict[str, str] | None:
+    """Return attributes as texts; None: they are too many or too long. Lists become empty."""
+    if len(attributes) > MOST_LABELS:
+        return None
     texts = {}
     for attribute in attributes:
         kind = attribute.value.WhichOneof("value")
-        texts[attribute.key] = "" if kind is None else str(getattr(attribute.value, kind))
-    return texts
+        text = str(getattr(attribute.value, kind)) if kind in _SCALARS else ""
+        longest -= len(attribute.key) + len(text)
+        texts[attribute.key] = text
+    return None if longest < 0 else texts

@@ -7,8 +7,10 @@ from urllib.parse import parse_qsl, unquote
 from attrs import frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.limiter import open_limiter
 from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
+from trio_kafka_builtin.rest_gateway.answer_memory import AnswerMemory, AnswerShare
 from trio_kafka_builtin.rest_gateway.client import client_of
 from trio_kafka_builtin.rest_gateway.consume import ReadRequest, consume
 from trio_kafka_builtin.rest_gateway.formats import check_format
@@ -37,6 +39,7 @@ _QUERIES: Final[Mapping[tuple[str, str], Collection[str]]] = {
     ("GET", "records"): ("offset", "max_bytes", "wait_ms", "format"),
 }
 _RETRY: Final = ((b"retry-after", b"1"),)
+_DECODING: Final = 4  # answers at a time: each may decompress 16 MiB
 STATUS: Final[Mapping[ErrorCode, int]] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 404,
     ErrorCode.TOPIC_ALREADY_EXISTS: 409,
@@ -76,7 +79,10 @@ class Gateway:
         self._context = context
         self._settings = context.settings
         self._in_flight = InFlight(context.settings.max_requests)
+        self._memory = AnswerMemory()
+        self._decoding = open_limiter(_DECODING, context.node, "rest-decoding")
         context.node.add("rest-requests", "channel", self._in_flight.figures)
+        context.node.add("rest-answers", "part", self._memory.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or send the HTTP error of its Kafka error."""
@@ -84,13 +90,14 @@ class Gateway:
             body = _error(503, "too many requests at once")
             await send_json(send, 503, body, headers=_RETRY)
             return
-        with self._in_flight:
-            answer = await self._answer(scope, receive)
-        await send_json(send, answer.status, answer.body)
+        # Until the answer is sent: a client that reads slowly keeps it.
+        with self._in_flight, self._memory.share() as share:
+            answer = await self._answer(scope, receive, share)
+            await send_json(send, answer.status, answer.body)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+    async def _answer(self, scope: Scope, receive: Receive, share: AnswerShare) -> Answer:
         try:
-            return await self._route(scope, receive)
+            return await self._route(scope, receive, share)
         except HttpError as error:
             return Answer(error.status, _error(error.status, str(error)))
         except KafkaError as error:
@@ -99,7 +106,7 @@ class Gateway:
         except RefusedError as error:
             return Answer(500, _error(500, str(error)))
 
-    async def _route(self, scope: Scope, receive: Receive) -> Answer:
+    async def _route(self, scope: Scope, receive: Receive, share: AnswerShare) -> Answer:
         root = scope.get("root_path", "") or self._settings.path
         raw = scope.get("raw_path", b"").decode("latin1") or scope["path"]
         names = [unquote(name) for name in raw.removeprefix(root).strip("/").split("/")]
@@ -120,10 +127,12 @@ class Gateway:
                 await delete_topic(client, name)
                 answer = Answer(204)
             case ["topics", name, "records"], "POST":
-                body = await self._body(receive)
-                answer = Answer(200, {"offsets": await produce(client, name, body)})
+                records = await self._body(receive)
+                answer = Answer(200, {"offsets": await produce(client, name, records)})
             case ["topics", name, "partitions", number, "records"], "GET":
-                answer = Answer(200, await consume(client, self._read_request(name, number, query)))
+                read = self._read_request(name, number, query)
+                body = await consume(client, read, share=share, decoding=self._decoding)
+                answer = Answer(200, body)
             case _ if _is_known(names):
                 raise HttpError(405, f"{method} is not a path of this app")
             case _:

@@ -72,6 +72,20 @@ def test_files_of_an_earlier_call_are_kept_without_replace(
     assert (tmp_path / "ca.pem").read_text() != first
 
 
+def test_a_key_does_not_get_into_a_file_that_another_user_has_put_there(tmp_path: Path) -> None:
+    directory, elsewhere = tmp_path / "certs", tmp_path / "elsewhere"
+    directory.mkdir()
+    elsewhere.touch(mode=0o666)
+    (directory / ".broker.pem.new").symlink_to(elsewhere)
+    (directory / ".client.pem.new").touch(mode=0o666)
+
+    assert main(["cert", "dev", str(directory)]) == 0
+
+    assert elsewhere.read_text() == ""
+    for name in ("broker.pem", "client.pem"):
+        assert stat.S_IMODE((directory / name).stat().st_mode) == 0o600
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

@@ -3,17 +3,20 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.network.authentication.frames import TOKEN, authenticator
+from tests.network.authentication.frames import TOKEN, authenticator, mechanisms
 from tests.network.echoing import echo, echoes, numbers
 from trio_kafka.network.authentication.phase import Authentication
+from trio_kafka.network.authentication.sasl_authenticator import SaslAuthenticator
 from trio_kafka.network.reasons import CloseReason
 from trio_kafka.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest
 from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
+from trio_kafka.security.sasl.exchange import ServerMechanism
 from trio_kafka.testing.planes import RunningPlane, asked_plane
-from trio_kafka.testing.scripted_client import ScriptedClient, request_frame
+from trio_kafka.testing.scripted_client import ScriptedClient, connected, request_frame
 from trio_kafka.testing.simulation import simulated_world
 
 HANDSHAKE = request_frame(SaslHandshakeRequest("PLAIN"), 1)
@@ -131,3 +134,59 @@ async def test_a_client_that_never_reads_its_answers_cannot_make_the_broker_hold
                 await client.send(HANDSHAKE + RIGHT)
         (connection,) = plane.connections
         assert connection.unsent_bytes < 10_000
+
+
+class BrokenExchange:
+    """Exchange of a mechanism with a bug."""
+
+    user: str | None = None
+    by_token = False
+    expires_ms: int | None = None
+
+    def evaluate(self, token: bytes) -> bytes:
+        raise KeyError(token)
+
+
+async def test_a_bug_of_a_mechanism_ends_one_connection_and_logs_no_password(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    def begin() -> SaslAuthenticator:
+        broken = ServerMechanism(name="BROKEN", begin=BrokenExchange)
+        return SaslAuthenticator({**mechanisms(), "BROKEN": broken}, lambda: 0.0)
+
+    authentication = Authentication(begin=begin, largest=1000, delay_s=0.1)
+    async with asked_plane(simulated_world(), [echo], authentication=authentication) as (
+        plane,
+        client,
+    ):
+        broken = request_frame(SaslHandshakeRequest("BROKEN"), 1)
+        async with connected(plane.world, plane.endpoint) as other:
+            await other.send(broken + RIGHT)
+            await other.wait_closed()
+        await client.send(HANDSHAKE + RIGHT + echoes(1))
+        await client.receive_frame()
+        await client.receive_frame()
+
+        assert await numbers(client, 1) == [0]
+        assert plane.closed(CloseReason.UNAUTHENTICATED) == 1
+        assert plane.buffers_out == 0
+    (record,) = [r for r in caplog.records if r.getMessage() == "authentication failed"]
+    assert "the authenticator broke: KeyError at test_phase.py:" in repr(record.__dict__)
+    assert "secret" not in repr(record.__dict__)
+
+
+async def test_a_flood_of_failed_logins_is_logged_as_a_number(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with asked() as (plane, client):
+        for _ in range(100):
+            async with connected(plane.world, plane.endpoint) as other:
+                await other.send(HANDSHAKE + WRONG)
+                await trio.sleep(0.005)
+        await trio.sleep(2)
+        await client.send(HANDSHAKE + WRONG)
+        await client.wait_closed()
+
+    lines = [r for r in caplog.records if r.getMessage() == "authentication failed"]
+    assert len(lines) == 21
+    assert vars(lines[-1])["fields"]["others"] == 80

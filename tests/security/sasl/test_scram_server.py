@@ -22,7 +22,7 @@ from trio_kafka.security.sasl.scram import (
     xor,
 )
 from trio_kafka.security.sasl.scram_client import scram
-from trio_kafka.security.sasl.scram_server import ScramServer, decoy
+from trio_kafka.security.sasl.scram_server import LARGEST, ScramServer, decoy
 
 SECRET = b"secret of decoys"
 
@@ -239,3 +239,12 @@ def test_no_text_of_a_credential_shows_its_keys() -> None:
 
     assert "iterations=4096" in repr(known)
     assert repr(known.stored_key)[2:-1] not in repr(known)
+
+
+@pytest.mark.parametrize("part", ["n,,n={},r=c", "n,,n=ann,r={}", "n,,n=ann,r=c,x={}"])
+def test_a_client_cannot_make_the_server_keep_long_messages(part: str) -> None:
+    longest = "x" * (LARGEST - len(part) + 2)
+
+    assert server().evaluate(part.format(longest).encode())
+    with pytest.raises(AuthenticationError, match=f"a message of {LARGEST + 1} bytes"):
+        server().evaluate(part.format(longest + "x").encode())

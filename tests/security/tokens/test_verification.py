@@ -130,3 +130,12 @@ def test_random_texts_are_invalid_tokens_and_no_other_error(text: str) -> None:
         except InvalidTokenError:
             continue
         assert text == WHOLE
+
+
+def test_a_token_of_lists_in_one_another_is_not_valid() -> None:
+    nested = base64.urlsafe_b64encode(b"[" * 20_000).decode().rstrip("=")
+
+    for verify in (verifier(), unsigned_verifier(rules(), lambda: NOW_S)):
+        for text in (f"{nested}.{nested}.", f"{encoded({'alg': 'none'})}.{nested}."):
+            with pytest.raises(InvalidTokenError):
+                verify(text)

@@ -1,6 +1,7 @@
 """Records read over HTTP: from where, how many, and for how long they are waited for."""
 
 import base64
+from functools import partial
 
 import pytest
 import trio
@@ -14,7 +15,8 @@ from trio_kafka.records.batch import Record
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker
 from trio_kafka.replication.leader.append import append_own
-from trio_kafka_builtin.rest_gateway import consume
+from trio_kafka_builtin.rest_gateway import app, consume
+from trio_kafka_builtin.rest_gateway.answer_memory import AnswerMemory
 
 
 async def test_records_are_returned_from_the_offset_with_the_next_offset(
@@ -160,3 +162,37 @@ async def test_a_response_stops_at_the_row_or_size_bound_with_the_next_offset(
     assert [one["offset"] for one in first["records"]] == list(range(shown))
     assert first["next_offset"] == shown
     assert second["records"][0]["offset"] == shown
+
+
+async def test_answers_end_early_when_those_under_way_take_too_much_memory(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "AnswerMemory", partial(AnswerMemory, 5000))
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        await rest.produce("t", *({"value": n} for n in range(20)))
+        offsets, next_offset = [], 0
+        while next_offset < 20:
+            found = await rest.consume("t", f"offset={next_offset}")
+            assert 0 < len(found["records"]) < 6
+            offsets += [one["offset"] for one in found["records"]]
+            next_offset = found["next_offset"]
+
+    assert offsets == list(range(20))
+
+
+async def test_headers_without_end_are_counted_and_not_shown(autojump_clock: MockClock) -> None:
+    few, many = ([("h", b"x")] * count for count in (1000, 1001))
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        for headers in (few, many):
+            data = encode_batch([Record(0, 0, None, b"1", tuple(headers))], codec=Codec.ZSTD)
+            await produce(rest.served, "t", data)
+        found = await rest.consume("t")
+
+    shown, hidden = found["records"]
+    assert len(shown["headers"]) == 1000
+    assert "headers_error" not in shown
+    assert hidden["headers"] == []
+    assert hidden["headers_error"] == "1001 headers, at most 1000 are shown"
+    assert hidden["value"] == 1

@@ -236,3 +236,12 @@ async def test_unlink_without_a_free_descriptor_uses_the_path(root, tmp_path, mo
         await root.unlink("a")
 
     assert root.names() == []
+
+
+def test_private_directory_is_for_its_user_alone(root, tmp_path):
+    root.directory("shared", create=True)
+    root.directory("private", create=True, private=True)
+
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in root.names()}
+    assert modes["private"] == 0o700
+    assert modes["shared"] & 0o055

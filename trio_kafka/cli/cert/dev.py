@@ -138,7 +138,9 @@ def _write(directory: Path, contents: Mapping[str, str], *, replaces: bool) -> N
         for name, text in contents.items():
             mode = _SECRET if "PRIVATE KEY" in text else _PUBLIC
             temporary = directory / f".{name}.new"  # a broker never reads half a file
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+            temporary.unlink(missing_ok=True)  # of a call that was interrupted
+            # Not one that another user has put there, or that a link leads to.
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
             with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
             temporary.replace(directory / name)

@@ -1,3 +1,3 @@
 """Authentication: the phase of a connection before its first request."""
 
-__all__ = ["failures", "phase", "sasl_authenticator", "sasl_frames"]
+__all__ = ["deadlines", "failures", "phase", "sasl_authenticator", "sasl_frames"]

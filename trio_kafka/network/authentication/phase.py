@@ -1,14 +1,18 @@
 """The phase of authentication of one processor: performs the steps of its authenticators."""
 
 from collections.abc import Callable
+from typing import Final
 
+import trio
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka.errors import ProtocolError
+from trio_kafka.errors import InvariantError, ProtocolError
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.introspect.log_pace import LogPace
 from trio_kafka.introspect.recent_values import RecentValues
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.network.authentication.deadlines import LOGIN_S, LoginDeadlines
 from trio_kafka.network.authentication.failures import FailedAuthentications
 from trio_kafka.network.authenticator import Authenticator, Step
 from trio_kafka.network.connection import Connection
@@ -18,6 +22,7 @@ from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import Frame, FrameLimits
 
 _logger = get_logger(__name__)
+_LINES: Final = 20  # of failures, in a second
 
 
 @frozen(kw_only=True)
@@ -64,11 +69,14 @@ class AuthenticationPhase:
     _whole: FrameLimits = field(kw_only=True)
     counts: AuthenticationCounts = field(factory=AuthenticationCounts, init=False)
     failures: FailedAuthentications = field(init=False)
+    deadlines: LoginDeadlines = field(init=False)
+    _pace: LogPace = field(factory=lambda: LogPace(_LINES), init=False)
     _first: FrameLimits = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         largest = self._authentication.largest
         self.failures = FailedAuthentications(self._sender, self._authentication.delay_s)
+        self.deadlines = LoginDeadlines(self._end_late)
         # A token without a header may be empty.
         self._first = FrameLimits(whole=largest, common=largest, declared=lambda _: 0, least=0)
 
@@ -76,6 +84,7 @@ class AuthenticationPhase:
         """Let a new connection authenticate."""
         connection.authenticator = self._authentication.begin()
         connection.framer.limit(self._first)
+        self.deadlines.begin(connection)
 
     def admit(self, connection: Connection, frame: Frame) -> bool:
         """Return whether a frame is a request to serve; otherwise it is dealt with here."""
@@ -86,10 +95,16 @@ class AuthenticationPhase:
         try:
             step = authenticator.take(frame, self._budget.elapsed())
         except ProtocolError as error:
-            connection.framer.done()
             # Not counted, as in Kafka: such a client does not try to log in.
             self._log_failure(connection, str(error), is_renewal=was_renewing)
-            self._sender.end(connection, CloseReason.UNAUTHENTICATED, str(error))
+            self._reject(connection, str(error))
+            return False
+        except InvariantError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a client that nobody knows must not end the others
+            reason = _place_of(error)
+            self._note_failure(connection, reason, is_renewal=was_renewing)
+            self._reject(connection, reason)
             return False
         if step.passes:
             return True
@@ -99,6 +114,7 @@ class AuthenticationPhase:
             self._sender.end(connection, CloseReason.EXPIRED)
         elif step.failure is not None:
             is_renewal = authenticator.is_renewing
+            self.deadlines.end(connection)
             self._note_failure(connection, step.failure, is_renewal=is_renewal)
             self.failures.add(connection, step.answer, step.failure)
         else:
@@ -110,13 +126,27 @@ class AuthenticationPhase:
         authenticator = connection.authenticator
         if authenticator is None or not authenticator.is_logging_in:
             return False
+        self.deadlines.end(connection)
         connection.framer.drop()
         self._note_failure(connection, reason, is_renewal=authenticator.is_renewing)
         self.failures.add(connection, None, reason)
         return True
 
+    def _reject(self, connection: Connection, reason: str) -> None:
+        """Close a connection without an answer."""
+        self.deadlines.end(connection)
+        connection.framer.done()
+        self._sender.end(connection, CloseReason.UNAUTHENTICATED, reason)
+
+    def _end_late(self, connection: Connection) -> None:
+        """Close a connection that has not logged in by its deadline."""
+        reason = f"no login within {LOGIN_S:.0f} s"
+        self._note_failure(connection, reason, is_renewal=False)
+        self._sender.end(connection, CloseReason.UNAUTHENTICATED, reason)
+
     def _go_on(self, connection: Connection, authenticator: Authenticator, step: Step) -> None:
         if step.principal is not None:
+            self.deadlines.end(connection)
             connection.principal = step.principal
             connection.framer.limit(self._whole)
             if step.is_last:
@@ -148,6 +178,9 @@ class AuthenticationPhase:
         self._log_failure(connection, reason, is_renewal=is_renewal)
 
     def _log_failure(self, connection: Connection, reason: str, *, is_renewal: bool) -> None:
+        others = self._pace.admit(trio.current_time())
+        if others is None:
+            return
         authenticator = connection.authenticator
         _logger.warning(
             "authentication failed",
@@ -156,6 +189,7 @@ class AuthenticationPhase:
             mechanism=None if authenticator is None else authenticator.mechanism,
             renewal=is_renewal,
             reason=reason,
+            others=others,
         )
 
     def figures(self) -> Figures:
@@ -169,4 +203,14 @@ class AuthenticationPhase:
             "failed_renewals": counts.failed_renewals,
             "expired": counts.expired,
             "closing": len(self.failures),
+            "logging_in": len(self.deadlines),
         }
+
+
+def _place_of(error: Exception) -> str:
+    """Return what broke and where, without the message: it may quote a password."""
+    place, last = "", error.__traceback__
+    while last is not None:
+        place = f" at {last.tb_frame.f_code.co_filename.rpartition('/')[2]}:{last.tb_lineno}"
+        last = last.tb_next
+    return f"the authenticator broke: {type(error).__name__}{place}"

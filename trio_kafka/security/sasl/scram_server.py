@@ -26,6 +26,9 @@ from trio_kafka.security.sasl.scram import (
     xor,
 )
 
+LARGEST: Final = 8 << 10
+"""Bytes of a message of a client. A client that is not authenticated yet makes the server keep the
+first one, three times, and a regular expression read each."""
 _BY_TOKEN: Final = ("tokenauth", "true")
 _PRINTABLE: Final = r"[\x21-\x2b\x2d-\x7e]+"
 _NAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
@@ -93,6 +96,10 @@ class ScramServer:
         """See `ServerExchange.evaluate`."""
         if self.user is not None:
             raise AuthenticationError("a message after the end of the exchange")
+        if len(token) > LARGEST:
+            raise AuthenticationError(
+                f"a message of {len(token)} bytes: expected {LARGEST} at most"
+            )
         message = token.decode("latin-1")
         return self._begin(message) if self._known is None else self._end(message, self._known)
 

@@ -50,6 +50,12 @@ class TlsSettings:
         ]
         return cls(**{name: getattr(settings, f"ssl_{name}") for name in names})
 
+    @property
+    def trusts_public_authorities(self) -> bool:
+        """Whether clients may have certificates of the authorities that this machine trusts."""
+        has_store = self.truststore_location or self.truststore_certificates
+        return self.client_auth != "none" and not has_store
+
     def check(self) -> None:
         """Raise ConfigError for stores that contradict themselves, as Kafka does."""
         self._check_keystore()

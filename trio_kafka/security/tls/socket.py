@@ -6,10 +6,11 @@ network, and nothing waits within.
 
 Callers infer two things from numbers, and TLS must keep both true. A short receive means that
 nothing is left: `receive_into` goes on until the buffer is full, or no ciphertext is there. It
-stops at a bound that no small buffer reaches, and says so by `more`. Bytes that `send` has taken
-have left the process: while ciphertext waits here, `send` reports one byte less than it has
-encrypted. The caller offers that byte again when the socket is writable, and it is not encrypted a
-second time.
+stops at a bound, and where ciphertext holds little data, and says so by `more`: records of one byte
+and changes of keys cost 1 to 15 us each, and a client may send no end of them. Bytes that `send`
+has taken have left the process: while ciphertext waits here, `send` reports one byte less than it
+has encrypted. The caller offers that byte again when the socket is writable, and it is not
+encrypted a second time.
 
 The end of the stream is kept from OpenSSL, which encrypts nothing after one without a close_notify:
 a client that shuts its side down may still wait for its last answers.
@@ -32,6 +33,8 @@ from trio_kafka.world.protocols import Buffer, ColdRangeError, Lease, RangeCutEr
 _PIECE: Final = 64 << 10  # bytes between two calls of the socket: a BIO keeps its largest size
 _FILE_PIECE: Final = 128 << 10
 _MOST: Final = 256 << 10  # bytes of one receive: 0.2 ms
+_TAKEN: Final = 32 << 10  # ciphertext that OpenSSL gets at once: it reads all changes of keys in it
+_OVERHEAD: Final = 20 << 10  # ciphertext of one receive beyond its data: more than one record
 _SNIFFED: Final = 8  # first bytes, which tell a peer without TLS
 
 
@@ -137,14 +140,16 @@ class TlsSocket:
         Raises BlockingIOError until it is done: wait until the socket is writable if `is_blocked`,
         else readable. Raises TlsError, after its alert was sent as far as possible; OSError.
         """
+        has_filled = False  # a step is bounded: a message may come in records of one byte
         while not self.is_open:
             if not self._flush():
                 raise BlockingIOError
             try:
                 self._tls.do_handshake()
             except ssl.SSLWantReadError:
-                if not self._give(self.beneath.send) or not self._fill():
+                if not self._give(self.beneath.send) or has_filled or not self._fill():
                     raise BlockingIOError from None
+                has_filled = True
                 if self._ended:  # OpenSSL has to fail
                     self._in.write_eof()
                 continue
@@ -159,41 +164,49 @@ class TlsSocket:
         view = memoryview(buffer)
         size = min(len(view), _MOST)
         incoming, tls = self._in, self._tls
-        received, is_dry = 0, False
-        self.more = False
+        received = taken = 0
+        is_dry = is_over = False
+        needs_more = not (incoming.pending or tls.pending())
         try:
-            while received < size:
-                if not (incoming.pending or tls.pending()):
-                    if is_dry or self._ended or (count := self._fill()) <= 0:
+            while received < size and not self._ended:
+                if needs_more:
+                    is_over = taken - received > _OVERHEAD
+                    # Without a byte to return, look for the end, too: no edge would tell of it.
+                    if is_over or (is_dry and received) or (count := self._fill()) <= 0:
                         break
-                    is_dry = count < _PIECE
+                    taken += count
+                    is_dry = count < _TAKEN
                 try:
                     # With a buffer it returns a number, which typeshed does not know.
                     count = tls.read(size - received, view[received:size])  # type: ignore[assignment]
                 except ssl.SSLWantReadError:
-                    # Without a byte to return, look for the end behind a part of a record: no edge
-                    # would tell of it.
-                    if self._ended or (is_dry and received) or (count := self._fill()) <= 0:
-                        break
-                    is_dry = count < _PIECE
+                    needs_more = True
+                    continue
                 except ssl.SSLZeroReturnError:  # a close_notify after our own
-                    self._ended = True
-                    break
-                else:
-                    if not count:  # a close_notify; many peers close without it
-                        self._ended = True
-                        break
-                    received += count
+                    count = 0
+                self._ended |= not count  # a close_notify; many peers close without it
+                received += count
+                needs_more = not (incoming.pending or tls.pending())
         except ssl.SSLError as error:
             raise self._failed(error) from error
         if self._out.pending:  # such as the answer to a change of keys
             self._flush_out()
-        if received:
-            self.more = received == size < len(view)
-            return received
-        if self._ended:
-            return 0
-        raise BlockingIOError
+        self._check_overhead(taken if is_over and not received else 0)
+        self.more = is_over or received == size < len(view)
+        if not received and not self._ended:
+            raise BlockingIOError
+        return received
+
+    def _check_overhead(self, without_data: int) -> None:
+        """Raise TlsError for a peer that keeps the loop busy, or makes answers wait here."""
+        if without_data:
+            reason = f"the peer sends {without_data} bytes of records without data"
+        elif self._out.pending > _PIECE:
+            reason = "the peer has keys changed, and does not read the answers"
+        else:
+            return
+        self.is_open = False
+        raise TlsError(f"TLS: {reason}")
 
     def send(self, data: Buffer) -> int:
         return self._send(data, self.beneath.send)
@@ -266,7 +279,7 @@ class TlsSocket:
     def _fill(self) -> int:
         """Take ciphertext from the socket; return how much, 0: none is there, -1: the end."""
         try:
-            count = self.beneath.receive_into(self._arrived)
+            count = self.beneath.receive_into(self._arrived[:_TAKEN])
         except BlockingIOError:
             return 0
         if not count:

@@ -74,7 +74,8 @@ def _signed_claims(token: str, keys: IssuerKeys) -> Mapping[str, object]:
             algorithms=list(ALGORITHMS),
             options=_CLAIMS_ARE_CHECKED_HERE,  # type: ignore[arg-type]  # a TypedDict
         )
-    except jwt.InvalidTokenError as error:
+    # Lists in one another; older releases of PyJWT let the error through.
+    except (jwt.InvalidTokenError, RecursionError) as error:
         raise InvalidTokenError(f"{type(error).__name__}") from None
     return claims
 

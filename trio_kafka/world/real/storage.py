@@ -20,6 +20,8 @@ _FILE: Final = os.O_RDWR | os.O_CLOEXEC
 _NEW: Final = _FILE | os.O_CREAT | os.O_EXCL
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _MODE: Final = 0o644
+_SHARED: Final = 0o777  # of a directory; the system takes away what the umask has
+_PRIVATE: Final = 0o700
 _TOGETHER: Final = 16  # files that `sync_together` holds open
 
 
@@ -77,9 +79,11 @@ class RealDirectory:
         os.rename(inside.path, path)
         inside.path = path
 
-    def directory(self, name: str, *, create: bool = False) -> "RealDirectory":
-        path = self._at(name)
-        return RealDirectory(self._volume, path, is_new=create and _make(path))
+    def directory(
+        self, name: str, *, create: bool = False, private: bool = False
+    ) -> "RealDirectory":
+        path, mode = self._at(name), _PRIVATE if private else _SHARED
+        return RealDirectory(self._volume, path, is_new=create and _make(path, mode))
 
     def lock(self, name: str) -> Callable[[], None]:
         fd = self._volume.opened(os.open, self._at(name), _FILE | os.O_CREAT, _MODE)
@@ -170,10 +174,10 @@ class RealDirectory:
             await self._volume.opened_slow(_sync_together, self.path, name, paths)
 
 
-def _make(path: str) -> bool:
+def _make(path: str, mode: int) -> bool:
     """Make a directory; return False if the name exists."""
     try:
-        os.mkdir(path)
+        os.mkdir(path, mode)
     except FileExistsError:
         return False
     return True

@@ -105,7 +105,10 @@ class SimulatedDirectory:
         self.rename(inside.path.rpartition("/")[2], new)
         inside.path = self._at(new)
 
-    def directory(self, name: str, *, create: bool = False) -> "SimulatedDirectory":
+    def directory(
+        self, name: str, *, create: bool = False, private: bool = False
+    ) -> "SimulatedDirectory":
+        del private  # it has one user
         path = self._at(name)
         self._world.call("directory", path, create)
         if create and name not in self._node.names:
