@@ -88,7 +88,7 @@ class TlsListeners:
         for listener in config.endpoints.controller:
             if listener.protocol.has_tls:  # is checked, as it is not opened yet
                 await self._identity(config, listener, self._stores(config, listener).settings)
-                _rules(config)
+                _rules(config, listener.name)
         if self.by_name:
             self._node.add("tls", "part", self._figures)
 
