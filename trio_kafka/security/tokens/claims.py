@@ -24,15 +24,15 @@ class VerifiedToken:
 
 def check_claims(claims: Mapping[str, object], rules: TokenRules, now_s: float) -> VerifiedToken:
     """Return whom a token is about. now_s: wall-clock time. Raises InvalidTokenError."""
-    expires_s = _time(claims, "exp")
+    expires_s = claim_time(claims, "exp")
     if expires_s is None:
         raise InvalidTokenError("it has no claim exp")
     if now_s - rules.skew_s >= expires_s:
         raise InvalidTokenError("it has expired")
-    issued_s = _time(claims, "iat")
+    issued_s = claim_time(claims, "iat")
     if issued_s is None:
         raise InvalidTokenError("it has no claim iat")
-    for name, begins_s in (("iat", issued_s), ("nbf", _time(claims, "nbf"))):
+    for name, begins_s in (("iat", issued_s), ("nbf", claim_time(claims, "nbf"))):
         if begins_s is not None and begins_s > now_s + rules.skew_s:
             raise InvalidTokenError(f"its claim {name} is in the future")
     if rules.issuer is not None and claims.get("iss") != rules.issuer:
@@ -45,7 +45,8 @@ def check_claims(claims: Mapping[str, object], rules: TokenRules, now_s: float) 
     return VerifiedToken(principal=subject, expires_ms=int(expires_s * 1000))
 
 
-def _time(claims: Mapping[str, object], name: str) -> float | None:
+def claim_time(claims: Mapping[str, object], name: str) -> float | None:
+    """Return a time in seconds, or None for a claim that is missing. Raises InvalidTokenError."""
     value = claims.get(name)
     if value is None:
         return None
