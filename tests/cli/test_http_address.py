@@ -20,7 +20,7 @@ from trio_kafka_http.plugin import http
 
 HOME = {
     "bootstrap.servers": "h:1",
-    "trio.http.url": "https://home:1/admin",
+    "trio.http.url": "https://home.example:1/admin",
     "trio.http.ca": "home.pem",
     "trio.http.user": "ann",
     "trio.http.password": "s3cret",
@@ -33,7 +33,11 @@ def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     for name in (CA, TOKEN, USER, PASSWORD, "TRIO_KAFKA_ADMIN", "TRIO_KAFKA_PROFILE"):
         monkeypatch.delenv(name, raising=False)
-    other = {"bootstrap.servers": "o:1", "trio.http.url": "https://o:1/", "trio.http.token": "t"}
+    other = {
+        "bootstrap.servers": "o:1",
+        "trio.http.url": "https://o.example:1/",
+        "trio.http.token": "t",
+    }
     write_profiles(Profiles(profiles={"home": HOME, "other": other}, used="home"))
 
 
@@ -59,17 +63,17 @@ def proof(address: HttpAddress) -> tuple[str, str, str, str]:
 def test_profile_in_use_has_the_address_and_the_credentials(profiles: None) -> None:
     address = address_of()
 
-    assert address == "https://home:1/admin"
+    assert address == "https://home.example:1/admin"
     assert proof(address) == ("home.pem", "ann", "s3cret", "")
     assert "s3cret" not in repr(address.credentials)
     assert proof(address_of("--profile", "other")) == ("", "", "", "t")
 
 
 def test_credentials_of_a_profile_in_use_go_to_its_own_server_only(profiles: None) -> None:
-    assert proof(address_of("--at", "https://elsewhere:1/admin")) == ("", "", "", "")
-    assert proof(address_of("--at", "http://home:1/admin")) == ("", "", "", "")
-    assert proof(address_of("--at", "https://home:1/other"))[1:3] == ("ann", "s3cret")
-    assert proof(address_of("--at", "https://elsewhere:1", "--profile", "home"))[1] == "ann"
+    assert proof(address_of("--at", "https://elsewhere.example:1/admin")) == ("", "", "", "")
+    assert proof(address_of("--at", "http://home.example:1/admin")) == ("", "", "", "")
+    assert proof(address_of("--at", "https://home.example:1/other"))[1:3] == ("ann", "s3cret")
+    assert proof(address_of("--at", "https://elsewhere.example:1", "--profile", "home"))[1] == "ann"
 
 
 def test_the_environment_goes_before_a_profile_and_options_before_both(
@@ -124,11 +128,11 @@ def test_profile_with_settings_of_http_hides_its_secrets_and_refuses_unknown_one
 ) -> None:
     assert main(["profile", "show", "home"]) == 0
     shown = capsys.readouterr().out
-    assert "https://home:1/admin" in shown
+    assert "https://home.example:1/admin" in shown
     assert "s3cret" not in shown
     added = ["profile", "add", "new", "--bootstrap", "h:1", "--property"]
-    assert main([*added, "trio.http.url=https://n:1"]) == 0
-    assert main([*added, "trio.http.urls=https://n:1", "--replace"]) == 2
+    assert main([*added, "trio.http.url=https://n.example:1"]) == 0
+    assert main([*added, "trio.http.urls=https://n.example:1", "--replace"]) == 2
     assert "trio.http.urls: want one of trio.http.url" in capsys.readouterr().err
     assert main(["profile", "show", "other"]) == 0
     assert "(hidden)" in capsys.readouterr().out

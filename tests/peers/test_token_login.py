@@ -86,7 +86,7 @@ def test_retries_end_with_their_time_and_the_last_error():
 
 @pytest.mark.parametrize(
     "answer",
-    [TokenRefusedError("https://i: answered 401"), "opaque", jwt(5000, subject="")],
+    [TokenRefusedError("https://issuer.example: answered 401"), "opaque", jwt(5000, subject="")],
 )
 def test_refusal_and_a_malformed_token_fail_the_login_at_once(answer):
     source = Source([answer])

@@ -145,19 +145,21 @@ def _profile(name: object) -> Mapping[str, str]:
     return split_http(default_profile(chosen))[1]
 
 
-def _merged(known: HttpCredentials, profile: Callable[[str], str]) -> HttpCredentials:
+def _merged(credentials: HttpCredentials, profile: Callable[[str], str]) -> HttpCredentials:
     """Return credentials; those of a profile only where the environment has none at all."""
-    ca = known.ca or profile("ca")
-    if known.token or known.user:
-        return HttpCredentials(ca=ca, user=known.user, password=known.password, token=known.token)
+    ca = credentials.ca or profile("ca")
+    if credentials.token or credentials.user:
+        return HttpCredentials(
+            ca=ca, user=credentials.user, password=credentials.password, token=credentials.token
+        )
     return HttpCredentials(
         ca=ca, user=profile("user"), password=profile("password"), token=profile("token")
     )
 
 
-def _with_options(known: HttpCredentials, options: Mapping[str, str]) -> HttpCredentials:
+def _with_options(others: HttpCredentials, options: Mapping[str, str]) -> HttpCredentials:
     """Return credentials with those of options, which replace all others. Raises."""
-    ca = options["ca"] or known.ca
+    ca = options["ca"] or others.ca
     if options["token_file"]:
         if options["user"] or options["password_file"]:
             raise CommandFailedError("--token-file: give it, or --user, not both")
@@ -165,11 +167,13 @@ def _with_options(known: HttpCredentials, options: Mapping[str, str]) -> HttpCre
     if not options["user"]:
         if options["password_file"]:
             raise CommandFailedError("--password-file: whose? give --user NAME, too")
-        return HttpCredentials(ca=ca, user=known.user, password=known.password, token=known.token)
+        return HttpCredentials(
+            ca=ca, user=others.user, password=others.password, token=others.token
+        )
     if options["password_file"]:
         password = _line(options["password_file"])
-    elif options["user"] == known.user and known.password:
-        password = known.password
+    elif options["user"] == others.user and others.password:
+        password = others.password
     else:
         password = os.environ.get(PASSWORD) or _asked(options["user"])
     return HttpCredentials(ca=ca, user=options["user"], password=password)

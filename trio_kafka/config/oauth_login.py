@@ -73,14 +73,14 @@ def check_handler(name: str | None) -> None:
     _check_class(name, (*HANDLERS, UNSECURED), f"options of the login line, and {URL}")
 
 
-def _check_class(name: str | None, known: tuple[str, ...], instead: str) -> None:
-    if name and name not in known:
+def _check_class(name: str | None, classes: tuple[str, ...], instead: str) -> None:
+    if name and name not in classes:
         reason = f"{name!r} is a Java class, which cannot run here: use {instead}, or one of"
-        raise ValueError(f"{reason} {', '.join(known)}")
+        raise ValueError(f"{reason} {', '.join(classes)}")
 
 
-def _class_of(known: tuple[str, ...], instead: str) -> Callable[[str | None], None]:
-    return lambda name: _check_class(name, known, instead)
+def _class_of(classes: tuple[str, ...], instead: str) -> Callable[[str | None], None]:
+    return lambda name: _check_class(name, classes, instead)
 
 
 @frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone

@@ -6,19 +6,16 @@ client, this one follows no redirect: it would take the client's password to ano
 
 import base64
 import http.client
-import io
-import socket
 import ssl
 import time
 import urllib.error
 import urllib.request
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote_plus, urlencode
 
 from trio_kafka.config.setting import ConfigError
-from trio_kafka.peers.blocking import left_s
+from trio_kafka.peers.blocking_http import timed_opener
 from trio_kafka.security.tokens.sources import (
     GivenToken,
     TokenEndpoint,
@@ -146,94 +143,14 @@ def _token_of(endpoint: TokenEndpoint, body: bytes) -> str:
     return token.strip()
 
 
-class _TimedBytes(io.RawIOBase):
-    """Bytes of a response until a deadline, however slowly they come."""
-
-    def __init__(
-        self, connected: socket.socket, stream: io.BufferedReader, deadline: float
-    ) -> None:
-        self._socket = connected
-        self._stream = stream  # keeps the socket open until it is closed
-        self._deadline = deadline
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, room: Any) -> int | None:
-        self._socket.settimeout(left_s(self._deadline))
-        return self._stream.raw.readinto(room)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
-
-
-class _TimedResponse(http.client.HTTPResponse):
-    """A response that ends with an error at a deadline."""
-
-    def __init__(self, connected: socket.socket, *, deadline: float, **options: Any) -> None:
-        super().__init__(connected, **options)
-        self.fp = io.BufferedReader(_TimedBytes(connected, self.fp, deadline))
-
-
-class _Http(urllib.request.HTTPHandler):
-    """Opens connections whose responses have a deadline."""
-
-    def __init__(self, deadline: float) -> None:
-        super().__init__()
-        self._deadline = deadline
-
-    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(_timed(http.client.HTTPConnection, self._deadline), request)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    """As `_Http`, with TLS."""
-
-    def __init__(self, deadline: float, context: ssl.SSLContext) -> None:
-        super().__init__(context=context)
-        self._deadline = deadline
-        self._tls = context
-
-    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        make = _timed(http.client.HTTPSConnection, self._deadline)
-        return self.do_open(make, request, context=self._tls)
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
-def _timed(kind: type[http.client.HTTPConnection], deadline: float) -> Any:
-    """Return what makes connections of a kind, with a deadline of the response."""
-
-    def connect(*args: Any, **options: Any) -> http.client.HTTPConnection:
-        connection = kind(*args, **options)
-        connection.response_class = partial(_TimedResponse, deadline=deadline)  # type: ignore[assignment]  # a maker will do
-        return connection
-
-    return connect
-
-
 def _opener(endpoint: TokenEndpoint, deadline: float) -> urllib.request.OpenerDirector:
     """Return what opens the endpoint. Raises TokenRefusedError for stores that cannot be used."""
-    opener = urllib.request.OpenerDirector()
-    if endpoint.url.lower().startswith("https:"):
-        # Imported here: it imports cryptography.
-        from trio_kafka.security.tls.contexts import client_context  # noqa: PLC0415 - see above
+    if not endpoint.url.lower().startswith("https:"):
+        return timed_opener(deadline)
+    # Imported here: it imports cryptography.
+    from trio_kafka.security.tls.contexts import client_context  # noqa: PLC0415 - see above
 
-        try:
-            opener.add_handler(_Https(deadline, client_context(endpoint.tls)))
-        except ConfigError as error:
-            raise TokenRefusedError(f"sasl.jaas.config: {error}") from None
-    else:
-        opener.add_handler(_Http(deadline))
-    for handler in (
-        urllib.request.ProxyHandler(),  # as the environment says
-        urllib.request.HTTPErrorProcessor(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        _NoRedirects(),
-    ):
-        opener.add_handler(handler)
-    return opener
+    try:
+        return timed_opener(deadline, client_context(endpoint.tls))
+    except ConfigError as error:
+        raise TokenRefusedError(f"sasl.jaas.config: {error}") from None

@@ -36,7 +36,7 @@ def token_endpoint(
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            form = self.rfile.read(int(self.headers["Content-Length"]))
+            form = self.rfile.read(int(self.headers["Content-Length"] or 0))
             endpoint.requests.append(TokenRequest(self.headers["Authorization"], form))
             status, document = endpoint.answer()
             body = document if isinstance(document, bytes) else dump_json(document).encode()

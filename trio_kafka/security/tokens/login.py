@@ -5,7 +5,7 @@ Source: KIP-768, KIP-1139. A setting goes before the option of the login line th
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -176,13 +176,14 @@ def _extensions(options: Mapping[str, str], source: TokenSource) -> dict[str, st
 def _tls_of(options: Mapping[str, str]) -> TlsSettings:
     """Return TLS towards an endpoint: the `ssl.*` options of the login line, as in Kafka."""
     table = declared_settings(TlsCommonSettings)
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
+    make: Callable[..., TlsSettings] = TlsSettings
     try:
         for each in attrs.fields(TlsSettings):
             setting = table.get(name_of(each.name))
             if setting is not None and setting.name in options:
                 values[each.name] = setting.parse(options[setting.name])
-        settings = TlsSettings(**values)
+        settings = make(**values)
         settings.check()
     except ConfigError as error:
         raise ConfigError(JAAS, str(error)) from None
