@@ -76,6 +76,16 @@ def test_credentials_of_a_profile_in_use_go_to_its_own_server_only(profiles: Non
     assert proof(address_of("--at", "https://elsewhere.example:1", "--profile", "home"))[1] == "ann"
 
 
+def test_profiles_that_cannot_be_read_matter_only_to_a_command_without_an_address(
+    profiles: None, tmp_path: Path
+) -> None:
+    (tmp_path / "trio-kafka" / "profiles.json").write_text("no JSON")
+
+    assert address_of("--at", "https://elsewhere.example:1") == "https://elsewhere.example:1"
+    with pytest.raises(CommandFailedError, match="not a file of profiles"):
+        address_of()
+
+
 def test_the_environment_goes_before_a_profile_and_options_before_both(
     profiles: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

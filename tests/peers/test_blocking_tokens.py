@@ -83,6 +83,8 @@ def test_a_client_sends_its_credentials_and_scope_and_gets_a_token():
             "401 .invalid_client: no \\? you",
         ),
         (400, {"error": "s 3cret is wrong"}, "answered 400$"),
+        (400, {"error": "s+3cret"}, "answered 400$"),
+        (400, {"error": base64.b64encode(b"m/e:s 3cret").decode()}, "answered 400$"),
         (404, b"<html>", "answered 404$"),
         (302, b"", "a redirect is not followed"),
         (200, b"<html>", "has no access_token"),
@@ -100,6 +102,7 @@ def test_endpoint_that_gives_no_token_is_an_error_that_no_retry_mends(status, do
         read_source(asking(endpoint.url), 0.0)
 
     assert "3cret" not in str(refused.value)
+    assert "bS9lOnMgM2NyZXQ" not in str(refused.value)
     assert len(endpoint.requests) == 1
 
 

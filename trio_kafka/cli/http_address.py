@@ -128,7 +128,13 @@ def _find(
         profile, is_named = bootstrap.http if isinstance(bootstrap, Bootstrap) else {}, True
     else:
         name = values.pop("profile")
-        profile, is_named = _profile(name), name is not None
+        is_named = name is not None
+        try:
+            profile = _profile(name)
+        except CommandFailedError:
+            if is_named or not url:
+                raise
+            profile = {}  # of which the command needs nothing
     own = profile.get(setting, "")
     if url and not is_named and _origin(url) != _origin(own):
         profile = {}

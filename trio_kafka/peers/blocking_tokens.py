@@ -97,17 +97,20 @@ def _request(endpoint: TokenEndpoint) -> urllib.request.Request:
     form = {"grant_type": "client_credentials"}
     if endpoint.scope:
         form["scope"] = endpoint.scope
-    client, secret = endpoint.client_id, endpoint.client_secret
-    if endpoint.urlencode:
-        client, secret = quote_plus(client), quote_plus(secret)
-    credentials = base64.b64encode(f"{client}:{secret}".encode()).decode()
     headers = {
-        "Authorization": f"Basic {credentials}",
+        "Authorization": f"Basic {_basic(endpoint)}",
         "Accept": "application/json",
         "Cache-Control": "no-cache",
     }
     data = urlencode(form).encode()
     return urllib.request.Request(endpoint.url, data, headers)  # noqa: S310 - the scheme is checked
+
+
+def _basic(endpoint: TokenEndpoint) -> str:
+    client, secret = endpoint.client_id, endpoint.client_secret
+    if endpoint.urlencode:
+        client, secret = quote_plus(client), quote_plus(secret)
+    return base64.b64encode(f"{client}:{secret}".encode()).decode()
 
 
 def _failed(endpoint: TokenEndpoint, error: urllib.error.HTTPError) -> Exception:
@@ -126,7 +129,8 @@ def _said(endpoint: TokenEndpoint, error: urllib.error.HTTPError) -> str:
     except (ValueError, TypeError, OSError, http.client.HTTPException):
         return ""
     text = ": ".join(str(word) for word in words)[:_LONGEST_REASON]
-    if not text or endpoint.client_secret in text:
+    secret = endpoint.client_secret
+    if not text or any(form in text for form in (secret, quote_plus(secret), _basic(endpoint))):
         return ""
     return f" ({''.join(letter if letter.isprintable() else '?' for letter in text)})"
 

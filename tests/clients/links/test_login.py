@@ -26,7 +26,10 @@ def jwt(lifetime_s: float) -> str:
 async def test_password_is_the_same_for_all_connections(autojump_clock: MockClock) -> None:
     known = Credentials(mechanism="PLAIN", username="ann", password="secret")
 
-    assert await ClientLogin(simulated_world(), known).credentials() is known
+    login = ClientLogin(simulated_world(), known)
+
+    assert await login.credentials() is known
+    assert login.figures() == {}
 
 
 async def test_connections_that_need_a_token_together_share_one_request(
@@ -75,6 +78,8 @@ async def test_a_token_is_renewed_in_the_background_before_it_ends(
             second = await login.credentials()
             nursery.cancel_scope.cancel()
 
+    assert login.figures()["renewals"] == 2
+    assert login.figures()["failures"] == 0
     assert isinstance(first, BearerToken)
     assert isinstance(second, BearerToken)
     assert (first.expires_s, second.expires_s) == (EPOCH + 6000, EPOCH + 7000)

@@ -8,6 +8,7 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.tree import Figures
 from trio_kafka.peers.token_login import FAILURES, TokenKeeper
 from trio_kafka.security.sasl.client import Credentials
 from trio_kafka.security.tokens.bearer import BearerToken
@@ -60,6 +61,17 @@ class ClientLogin:
             if keeper.failures > failures:
                 raise keeper.failure()
             return await self._renewed(keeper)
+
+    def figures(self) -> Figures:
+        """Return the figures of the token for the tree; empty for a password."""
+        keeper = self._source
+        if isinstance(keeper, Credentials):
+            return {}
+        return {
+            "renewals": keeper.renewals,
+            "failures": keeper.failures,
+            "due_in_s": max(keeper.due_in_s, 0.0),
+        }
 
     async def run(self) -> None:
         """Renew a token in time, once a connection has needed it, until cancelled."""
