@@ -28,6 +28,15 @@ def test_redirect_is_an_error_and_not_followed() -> None:
     assert len(endpoint.requests) == 1
 
 
+def test_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    with token_endpoint(lambda: (200, b"by proxy")) as endpoint:
+        monkeypatch.setenv("http_proxy", endpoint.url.removesuffix("/token"))
+        monkeypatch.delenv("no_proxy", raising=False)
+        opener = timed_opener(time.monotonic() + 10)
+        with opener.open("http://issuer.example/token", timeout=5) as answer:
+            assert answer.read() == b"by proxy"
+
+
 def test_answer_that_comes_byte_by_byte_ends_at_the_deadline() -> None:
     began = time.monotonic()
     opener = timed_opener(began + 0.3)

@@ -7,6 +7,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.peers.test_blocking_tokens import Peer
 from tests.security.tokens.endpoint import granted, token_endpoint
 from trio_kafka.clients.links.login import ClientLogin
 from trio_kafka.errors import KafkaError
@@ -16,6 +17,7 @@ from trio_kafka.security.tokens.login import TokenLogin
 from trio_kafka.security.tokens.sources import TokenEndpoint, TokenFile
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.clock import EPOCH
+from trio_kafka.world.real.world import RealWorld
 
 
 def jwt(lifetime_s: float) -> str:
@@ -105,6 +107,18 @@ async def test_connections_that_wait_for_a_token_together_share_its_failure(
 
     assert len(set(failures)) == 1
     assert len(endpoint.requests) == 1
+
+
+async def test_a_client_that_ends_does_not_wait_for_an_endpoint_that_is_silent() -> None:
+    with Peer(b"") as url:
+        source = TokenEndpoint(url=url, client_id="me", client_secret="s", read_s=60.0)
+        login = ClientLogin(RealWorld(), TokenLogin(source=source))
+        began = trio.current_time()
+        with trio.move_on_after(0.1) as scope:
+            await login.credentials()
+
+    assert scope.cancelled_caught
+    assert trio.current_time() - began < 30
 
 
 async def test_cancelled_wait_lets_the_next_connection_try(
