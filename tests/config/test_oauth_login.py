@@ -18,6 +18,9 @@ PACKAGE = "org.apache.kafka.common.security.oauthbearer"
         ("https:" + "//ann:s3cret@issuer.example/token", "has no user and password"),
         ("file://issuer.example/token", "a file is of this machine"),
         ("file:", "names no file"),
+        ("https://issuer.example/a b", "has no blanks"),
+        ("https://issuer.example:99999/", "Port out of range"),
+        ("https://[::1/token", "Invalid IPv6 URL"),
     ],
 )
 def test_url_that_no_token_can_come_from_is_refused_without_its_password(url, reason):

@@ -55,7 +55,10 @@ def check_url(url: str | None) -> None:
     """Raise ValueError for a URL that no token can be read from."""
     if not url:
         return
+    if any(character <= " " for character in url):
+        raise ValueError("a URL has no blanks and no control characters")
     parts = urlsplit(url)
+    parts.port  # noqa: B018 - raises for a port that is none
     if parts.scheme.lower() not in SCHEMES:
         raise ValueError("want a URL of https, http or file")
     if parts.username is not None or parts.password is not None:

@@ -4,6 +4,8 @@ import base64
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trio_kafka.security.tokens.bearer import read_token
 from trio_kafka.security.tokens.claims import InvalidTokenError
@@ -14,6 +16,12 @@ def jwt(signature: str = "c2ln", **claims: object) -> str:
     text = json.dumps({name: value for name, value in known.items() if value is not None})
     parts = [base64.urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in ("{}", text)]
     return ".".join([*parts, signature])
+
+
+VALUES = st.none() | st.booleans() | st.floats() | st.integers() | st.text() | st.lists(st.text())
+CLAIMS = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("sub", "exp", "iat", "scope"), VALUES)
+).map(lambda claims: jwt(**claims))
 
 
 def test_times_and_subject_of_a_token_are_read_without_a_key():
@@ -35,6 +43,16 @@ def test_claims_of_subject_and_scopes_may_have_other_names():
     token = read_token(jwt(sub=None, me="bob", roles=["a", "b"]), subject="me", scope="roles")
 
     assert token.subject == "bob"
+
+
+@given(st.text() | st.text('ab.{}[]"=-_:,\0').map(lambda text: f"e30.{text}.c") | CLAIMS)
+def test_any_text_is_a_token_or_an_invalid_one(text):
+    try:
+        token = read_token(text)
+    except InvalidTokenError:
+        return
+    assert token.subject
+    assert token.expires_s >= 0
 
 
 @pytest.mark.parametrize(
