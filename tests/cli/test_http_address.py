@@ -184,6 +184,7 @@ def words(
     return options
 
 
+@pytest.mark.slow
 def test_commands_log_in_over_https_and_say_which_permission_is_missing(
     secured: tuple[Kafka, str],
     words: dict[str, list[str]],
@@ -211,6 +212,7 @@ def test_commands_log_in_over_https_and_say_which_permission_is_missing(
     assert "nothing" not in error
 
 
+@pytest.mark.slow
 def test_a_profile_has_all_that_a_command_over_https_needs(
     secured: tuple[Kafka, str],
     words: dict[str, list[str]],

@@ -114,6 +114,7 @@ def token_settings(url: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_each_client_of_a_command_asks_an_endpoint_for_one_token(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,11 +39,11 @@ def test_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_answer_that_comes_byte_by_byte_ends_at_the_deadline() -> None:
     began = time.monotonic()
-    opener = timed_opener(began + 0.3)
+    opener = timed_opener(began + 0.2)
     with (
         Peer(b"HTTP/1.1 200 OK\r\nA: ", again=b"a", every_s=0.02) as url,
         pytest.raises(TimeoutError, match="timed out"),
     ):
-        opener.open(url, timeout=0.2)
+        opener.open(url, timeout=0.1)
 
     assert time.monotonic() - began < 8

@@ -158,7 +158,7 @@ def test_endpoint_that_answers_byte_by_byte_is_left_at_the_deadline(first):
         Peer(first, again=b"a", every_s=0.02) as url,
         pytest.raises(OSError, match="timed out"),
     ):
-        read_source(asking(url, connect_s=0.2, read_s=0.2), 0.0)
+        read_source(asking(url, connect_s=0.1, read_s=0.1), 0.0)
 
     assert time.monotonic() - began < 8
 

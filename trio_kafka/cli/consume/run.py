@@ -130,11 +130,9 @@ class Read:
         deadline = trio.current_time() + timeout_s
         assignment = self.consumer.assignment
         while not self._is_done():
-            # With a time: partitions may be at their ends already. A poll that is cancelled would
-            # disturb a rebalance, so that is left to the deadline: a join may wait for others.
-            records: Sequence[ConsumerRecord[Bytes, Bytes]] = ()
-            with trio.CancelScope(deadline=deadline):
-                records = await self.consumer.poll(_LOOK_S)
+            # With a time: partitions may be at their ends already, and a join goes on meanwhile. A
+            # poll that is cancelled instead would disturb a rebalance; `timeout_s` bounds it, too.
+            records = await self.consumer.poll(_LOOK_S)
             await self._take_records(records)
             if records or self.consumer.assignment != assignment:
                 assignment = self.consumer.assignment
