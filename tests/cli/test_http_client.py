@@ -11,7 +11,8 @@ from typing import ClassVar
 import pytest
 
 from trio_kafka.cli import FAILED, CommandFailedError
-from trio_kafka.cli.http_client import CA, PASSWORD, TOKEN, USER, read_json
+from trio_kafka.cli.http_address import CA, PASSWORD, TOKEN, USER, HttpAddress, HttpCredentials
+from trio_kafka.cli.http_client import read_json
 from trio_kafka.security.tls.development import LOCAL_HOSTS, Identity
 
 PAGES = {
@@ -71,9 +72,19 @@ def test_a_user_of_the_environment_is_sent_where_no_token_is(
     assert Handler.tokens == ["Basic YW5uOnM6w7w=", "Bearer secret"]
 
 
+def test_credentials_of_an_address_go_before_those_of_the_environment(
+    at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TOKEN, "secret")
+
+    assert read_json(HttpAddress(at, HttpCredentials(token="own")), "good", 5.0) == {"a": 1}
+    assert read_json(HttpAddress(at, HttpCredentials()), "good", 5.0) == {"a": 1}
+    assert Handler.tokens == ["Bearer own", None]
+
+
 def test_a_password_leaves_this_machine_over_tls_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(USER, "ann")
-    with pytest.raises(CommandFailedError, match="a password needs https://"):
+    with pytest.raises(CommandFailedError, match="the password of ann needs https://"):
         read_json("http://kafka.example:8080/ui", "good", 5.0)
 
 
@@ -94,7 +105,9 @@ def test_https_is_spoken_with_servers_that_the_ca_vouches_for(
         thread.start()
         try:
             at = f"https://127.0.0.1:{server.server_port}/ui"
-            with pytest.raises(CommandFailedError, match=f"certificate.*; name the file .* {CA}"):
+            with pytest.raises(
+                CommandFailedError, match=f"certificate.*; name the file .* by --ca or {CA}"
+            ):
                 read_json(at, "good", 5.0)
             monkeypatch.setenv(CA, str(tmp_path / "ca.pem"))
             assert read_json(at, "good", 5.0) == {"a": 1}

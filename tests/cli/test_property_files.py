@@ -90,3 +90,21 @@ def test_stores_of_librdkafka_are_those_of_java(tmp_path):
     file.write_text(f"ssl.key.location={tmp_path}/none\n")
     with pytest.raises(CommandFailedError, match="none: No such file"):
         read_librdkafka(str(file))
+
+
+def test_tokens_of_librdkafka_are_those_of_java(write: Write) -> None:
+    text = """
+        sasl.mechanism=OAUTHBEARER
+        sasl.oauthbearer.method=OIDC
+        sasl.oauthbearer.client.id=me
+        sasl.oauthbearer.extensions=team=a, trace=b=c
+    """
+
+    assert read_librdkafka(write(text)) == {
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.client.credentials.client.id": "me",
+        "sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+        ' required extension_team="a" extension_trace="b=c";',
+    }
+    with pytest.raises(CommandFailedError, match=r"conf:1: sasl\.oauthbearer\.method: want oidc"):
+        read_librdkafka(write("sasl.oauthbearer.method=default"))

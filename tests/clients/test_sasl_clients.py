@@ -1,13 +1,14 @@
-"""confluent-kafka, kafka-python and aiokafka, by each mechanism that they speak."""
+"""confluent-kafka, kafka-python, aiokafka and our clients over SASL_SSL, by each mechanism."""
 
 import asyncio
+import ssl
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Final
 
 import pytest
+import trio
 from aiokafka import AIOKafkaProducer
 from aiokafka.abc import AbstractTokenProvider as AiokafkaProvider
 from aiokafka.errors import KafkaConnectionError
@@ -16,58 +17,49 @@ from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechani
 from confluent_kafka.admin import UserScramCredentialDeletion as Deletion
 from confluent_kafka.admin import UserScramCredentialUpsertion as Upsertion
 
-from tests.broker.sasl import LISTENER, PASSWORDS, SASL, upsertion
-from tests.security.tokens.kit import ISSUER, key_set, public_row, token
-from trio_kafka.controls.ask import ask
-from trio_kafka.protocol.messages.k51_alter_user_scram_credentials import (
-    AlterUserScramCredentialsRequest,
+from tests.broker.sasl import PASSWORDS
+from tests.certificates import authority
+from tests.clients.secured_broker import (
+    PASSWORD_MECHANISMS,
+    address_of,
+    secured_broker,
+    signed_token,
 )
-from trio_kafka.security.sasl.scram import BY_NAME
-from trio_kafka.testing.kafka.threaded import Kafka, running_broker
+from trio_kafka.clients import ProducerRecord, open_producer
+from trio_kafka.clients.errors import AuthenticationError
+from trio_kafka.config.jaas import login_module
+from trio_kafka.testing.kafka.threaded import Kafka
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of its own imports
     from kafka import KafkaProducer
     from kafka.net.sasl.oauth import AbstractTokenProvider as KafkaPythonProvider
 
-MECHANISMS: Final = ["PLAIN", *BY_NAME]
 TIMEOUT_S: Final = 30
 Write = Callable[[str, str, str], object]
 
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    """A broker with a listener of SASL, and users by every mechanism."""
-    keys = tmp_path_factory.mktemp("issuer") / "keys.json"
-    keys.write_bytes(key_set(public_row("RS256", "k")))
-    settings = {
-        **SASL,
-        "sasl.enabled.mechanisms": f"{SASL['sasl.enabled.mechanisms']},OAUTHBEARER",
-        "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
-        "sasl.oauthbearer.expected.audience": "kafka",
-        "sasl.oauthbearer.expected.issuer": ISSUER,
-    }
-    with running_broker(settings, topics=["orders"]) as kafka:
-        upsertions = [
-            upsertion(user, password, mechanism)
-            for user, password in PASSWORDS.items()
-            for mechanism in BY_NAME
-        ]
-        request = AlterUserScramCredentialsRequest(upsertions=upsertions)
-        answer = kafka.thread.call(partial(ask, kafka.broker, request))
-        assert not any(row.error_code for row in answer.results)
+    with secured_broker(tmp_path_factory.mktemp("issuer")) as kafka:
         yield kafka
 
 
 @pytest.fixture(scope="module")
 def bootstrap(kafka: Kafka) -> str:
-    return str(kafka.broker.endpoints[LISTENER])
+    return address_of(kafka)
+
+
+def trust() -> ssl.SSLContext:
+    """What clients in Python trust."""
+    return ssl.create_default_context(cadata=authority().pem)
 
 
 def confluent_settings(bootstrap: str, mechanism: str, password: str) -> dict[str, object]:
     return {
         "bootstrap.servers": bootstrap,
-        "security.protocol": "SASL_PLAINTEXT",
+        "security.protocol": "SASL_SSL",
+        "ssl.ca.pem": authority().pem,
         "sasl.mechanism": mechanism,
         "sasl.username": "ann",
         "sasl.password": password,
@@ -92,7 +84,8 @@ def write_by_confluent(bootstrap: str, mechanism: str, password: str) -> None:
 def write_by_kafka_python(bootstrap: str, mechanism: str, password: str) -> None:
     producer = KafkaProducer(
         bootstrap_servers=bootstrap,
-        security_protocol="SASL_PLAINTEXT",
+        security_protocol="SASL_SSL",
+        ssl_context=trust(),
         sasl_mechanism=mechanism,
         sasl_plain_username="ann",
         sasl_plain_password=password,
@@ -105,7 +98,8 @@ def write_by_aiokafka(bootstrap: str, mechanism: str, password: str) -> None:
     async def write() -> None:
         producer = AIOKafkaProducer(
             bootstrap_servers=bootstrap,
-            security_protocol="SASL_PLAINTEXT",
+            security_protocol="SASL_SSL",
+            ssl_context=trust(),
             sasl_mechanism=mechanism,
             sasl_plain_username="ann",
             sasl_plain_password=password,
@@ -119,8 +113,30 @@ def write_by_aiokafka(bootstrap: str, mechanism: str, password: str) -> None:
     asyncio.run(write())
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("write", [write_by_confluent, write_by_kafka_python, write_by_aiokafka])
+def write_by_ours(bootstrap: str, mechanism: str, password: str) -> None:
+    options = {"username": "ann", "password": password}
+    if mechanism == "OAUTHBEARER":
+        options = {"token": password}
+
+    async def write() -> None:
+        settings = {
+            "bootstrap.servers": bootstrap,
+            "security.protocol": "SASL_SSL",
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.certificates": authority().pem,
+            "sasl.mechanism": mechanism,
+            "sasl.jaas.config": login_module(mechanism, options),
+        }
+        async with open_producer(settings) as producer:
+            await (await producer.send(ProducerRecord("orders", b"ours"))).wait()
+
+    trio.run(write)
+
+
+@pytest.mark.parametrize("mechanism", PASSWORD_MECHANISMS)
+@pytest.mark.parametrize(
+    "write", [write_by_confluent, write_by_kafka_python, write_by_aiokafka, write_by_ours]
+)
 def test_a_client_writes_after_its_login(write: Write, mechanism: str, bootstrap: str) -> None:
     write(bootstrap, mechanism, PASSWORDS["ann"])
 
@@ -131,18 +147,13 @@ def test_librdkafka_gives_up_at_once_with_a_wrong_password(mechanism: str, boots
         write_by_confluent(bootstrap, mechanism, "wrong")
 
 
-def signed_token(**more: object) -> str:
-    """A token of ann for a minute."""
-    now_s = int(time.time())
-    return token("RS256", iat=now_s, exp=now_s + 60, **more)
-
-
 def write_with_token_by_confluent(bootstrap: str, text: str) -> None:
     errors: list[KafkaError] = []
     producer = Producer(
         {
             "bootstrap.servers": bootstrap,
-            "security.protocol": "SASL_PLAINTEXT",
+            "security.protocol": "SASL_SSL",
+            "ssl.ca.pem": authority().pem,
             "sasl.mechanism": "OAUTHBEARER",
             "oauth_cb": lambda _config: (text, time.time() + 60),
             "error_cb": errors.append,
@@ -179,10 +190,19 @@ class BlockingProvider(KafkaPythonProvider):
         return signed_token()
 
 
+def test_our_producer_writes_with_a_signed_token_and_gives_up_with_another_one(
+    bootstrap: str,
+) -> None:
+    write_by_ours(bootstrap, "OAUTHBEARER", signed_token())
+    with pytest.raises(AuthenticationError, match="OAUTHBEARER login was rejected"):
+        write_by_ours(bootstrap, "OAUTHBEARER", signed_token(aud="other"))
+
+
 def test_clients_in_python_write_with_a_signed_token(bootstrap: str) -> None:
     settings = {
         "bootstrap_servers": bootstrap,
-        "security_protocol": "SASL_PLAINTEXT",
+        "security_protocol": "SASL_SSL",
+        "ssl_context": trust(),
         "sasl_mechanism": "OAUTHBEARER",
     }
 

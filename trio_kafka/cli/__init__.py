@@ -28,6 +28,7 @@ __all__ = [
     "CommandFailedError",
     "broker_options",
     "cluster_address",
+    "http_address",
     "http_client",
     "main",
     "output",

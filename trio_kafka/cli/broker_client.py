@@ -2,20 +2,20 @@
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from attrs import field
 
-from trio_kafka.attributes import frozen
+from trio_kafka.attributes import define, frozen
 from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.cli.broker_options import VARIABLE
 from trio_kafka.cli.cluster_address import Bootstrap
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.blocking import BlockingConnection, connected
-from trio_kafka.peers.blocking_links import new_handshake
+from trio_kafka.peers.blocking_links import handshakes
 from trio_kafka.peers.errors import StreamEndedError
 from trio_kafka.peers.session import Request
 from trio_kafka.protocol.foreign import spoken_protocol
@@ -48,16 +48,17 @@ class BrokerClientError(CommandFailedError):
         super().__init__(f"{bootstrap}: {reason}", FAILED)
 
 
-@frozen
-class BrokerAddress(Endpoint):
-    """Address of a broker, with the settings of a client that connects to it."""
+@define(eq=False)
+class ConnectionSecurity:
+    """TLS and login of the connections of one command. settings: of its client."""
 
-    settings: Mapping[str, str] = field(factory=dict, eq=False, repr=False)
+    settings: Mapping[str, str]
+    _handshakes: "Callable[[], Handshake | None] | None" = field(default=None, init=False)
 
     def secure(self) -> "Secure | None":
-        """Return what wraps the socket in TLS; None without TLS.
+        """Return what wraps a socket in TLS; None without TLS.
 
-        Raises BrokerClientError for stores that cannot be used.
+        Raises CommandFailedError for stores that cannot be used.
         """
         if not self.settings.get("security.protocol", "").upper().endswith("SSL"):
             return None
@@ -70,19 +71,30 @@ class BrokerAddress(Endpoint):
         try:
             return None if tls is None else blocking_tls(tls)
         except ConfigError as error:
-            raise BrokerClientError(self, str(error)) from error
+            raise CommandFailedError(str(error), FAILED) from error
 
     def handshake(self) -> "Handshake | None":
-        """Return the handshake of a new connection; None without SASL.
+        """Return the handshake of a new connection; None without SASL. All share one token.
 
-        Raises BrokerClientError for settings that no connection can be opened with.
+        Raises CommandFailedError for settings that no connection can be opened with.
         """
         if not self.settings.get("security.protocol", "").upper().startswith("SASL_"):
             return None
         from trio_kafka.cli.client_settings import admin_settings_of  # noqa: PLC0415 - rare
         from trio_kafka.clients.settings.security import credentials  # noqa: PLC0415 - rare
 
-        return new_handshake(credentials(admin_settings_of(self.settings)))
+        if self._handshakes is None:
+            self._handshakes = handshakes(credentials(admin_settings_of(self.settings)))
+        return self._handshakes()
+
+
+@frozen
+class BrokerAddress(Endpoint):
+    """Address of a broker, and how a client's connection to it is secured."""
+
+    security: ConnectionSecurity = field(
+        factory=lambda: ConnectionSecurity({}), eq=False, repr=False
+    )
 
 
 def parse_address(text: str) -> BrokerAddress:
@@ -101,11 +113,12 @@ def parse_addresses(text: str) -> tuple[BrokerAddress, ...]:
     settings: Mapping[str, str] = {}
     if isinstance(text, Bootstrap):
         settings = {**text.settings, **text.properties}
+    security = ConnectionSecurity(settings)
     addresses = [address.strip() for address in text.split(",")]
-    return tuple(dict.fromkeys(_address(address, settings) for address in addresses))
+    return tuple(dict.fromkeys(_address(address, security) for address in addresses))
 
 
-def _address(text: str, settings: Mapping[str, str]) -> BrokerAddress:
+def _address(text: str, security: ConnectionSecurity) -> BrokerAddress:
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -113,7 +126,7 @@ def _address(text: str, settings: Mapping[str, str]) -> BrokerAddress:
         raise BrokerClientError(text, "an IPv6 address must be in brackets, as in [::1]:9092")
     if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
         raise BrokerClientError(text, "not an address: give HOST:PORT, with a port from 1 to 65535")
-    return BrokerAddress(host, int(port), settings)
+    return BrokerAddress(host, int(port), security)
 
 
 @contextmanager
@@ -183,8 +196,8 @@ def _connected(address: Endpoint, deadline: float) -> AbstractContextManager[Blo
         address,
         deadline=deadline,
         client_id="trio-kafka",
-        secure=address.secure(),
-        handshake=address.handshake,
+        secure=address.security.secure(),
+        handshake=address.security.handshake,
     )
 
 

@@ -152,7 +152,7 @@ def cluster_of(
     servers = address or pairs.pop(SERVERS, None) or settings.get(SERVERS)
     if servers is None:
         cluster = default_bootstrap()
-        servers, settings = str(cluster), {**cluster.settings, **settings}
+        servers, settings = str(cluster), {**cluster.settings, **cluster.http, **settings}
     return Bootstrap(str(servers), settings, pairs)
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from trio_kafka.cli import FAILED, CommandFailedError
-from trio_kafka.cli.cluster_address import SERVERS, Bootstrap
+from trio_kafka.cli.cluster_address import HTTP_NAMES, SERVERS, Bootstrap, split_http
 
 if TYPE_CHECKING:
     from trio_kafka.clients.settings.admin import AdminSettings
@@ -45,6 +45,9 @@ def check_settings(settings: Mapping[str, str]) -> None:
 
     So a command with a connection of its own does not ignore, say, that TLS is wanted.
     """
+    settings, http = split_http(settings)
+    for name in http.keys() - set(HTTP_NAMES):
+        raise CommandFailedError(f"setting {name}: want one of {', '.join(HTTP_NAMES)}")
     admin_settings_of(settings)
 
 

@@ -1,7 +1,6 @@
 """HTTP client of commands. The broker is usually on this machine, so no proxy is used."""
 
 import base64
-import os
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,24 +18,10 @@ from urllib.request import (
 )
 
 from trio_kafka.cli import FAILED, CommandFailedError
+from trio_kafka.cli.http_address import CA, HttpAddress, HttpCredentials
 from trio_kafka.strict_json import parse_json
 
-ADMIN_ADDRESS: Final = "TRIO_KAFKA_ADMIN"
-TOKEN: Final = "TRIO_KAFKA_HTTP_TOKEN"  # noqa: S105 - the name of a variable
-"""Variable with a token, which goes before a user."""
-USER: Final = "TRIO_KAFKA_HTTP_USER"
-PASSWORD: Final = "TRIO_KAFKA_HTTP_PASSWORD"  # noqa: S105 - the name of a variable
-CA: Final = "TRIO_KAFKA_HTTP_CA"
-"""Variable with a PEM file of what certificates of servers are trusted by; else the system's."""
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
-
-
-def credentials_help(token: str = TOKEN) -> str:
-    """Return where credentials come from, for the help of an option. token: its variable."""
-    return (
-        f"a token is taken from {token}, or a user from {USER} and {PASSWORD}; for https:// the"
-        f" file of a CA from {CA}"
-    )
 
 
 @contextmanager
@@ -45,7 +30,7 @@ def opened(at: str, path: str, timeout_s: float) -> Iterator[HTTPResponse]:
 
     at: URL that the page is below. path: with its query, and without a slash at the beginning.
     timeout_s: longest wait for the connection, and for each piece of the response.
-    Credentials and the file of a CA are taken from the environment; see `TOKEN`, `USER` and `CA`.
+    Credentials and the file of a CA are those of an HttpAddress, else of the environment.
     Raises CommandFailedError, which names `at` or says what the server said.
     """
     with sent(at, Request(f"{at.rstrip('/')}/{path}"), timeout_s) as response:  # noqa: S310 - see sent
@@ -53,16 +38,16 @@ def opened(at: str, path: str, timeout_s: float) -> Iterator[HTTPResponse]:
 
 
 @contextmanager
-def sent(at: str, request: Request, timeout_s: float, token: str = TOKEN) -> Iterator[HTTPResponse]:
-    """Send a request with the credentials of the environment, and yield the response.
-
-    token: variable with the token. The others, and errors, as `opened`.
-    """
+def sent(at: str, request: Request, timeout_s: float) -> Iterator[HTTPResponse]:
+    """Send a request with credentials, and yield the response. Arguments, errors: see `opened`."""
     if not at.startswith(("http://", "https://")):
         raise CommandFailedError(f"{at}: want an address that begins with http:// or https://")
-    for name, value in _credentials(at, token).items():
+    credentials = (
+        at.credentials if isinstance(at, HttpAddress) else HttpCredentials.of_environment()
+    )
+    for name, value in _headers(at, credentials).items():
         request.add_header(name, value)
-    opener = _opener(at)
+    opener = _opener(at, credentials.ca)
     try:
         with opener.open(request, timeout=timeout_s) as response:
             yield response
@@ -72,7 +57,7 @@ def sent(at: str, request: Request, timeout_s: float, token: str = TOKEN) -> Ite
         reason = getattr(error, "reason", None) or error
         hint = "is the broker running?"
         if isinstance(reason, ssl.SSLCertVerificationError):
-            reason, hint = reason.verify_message, f"name the file of its CA in {CA}"
+            reason, hint = reason.verify_message, f"name the file of its CA by --ca or {CA}"
         raise CommandFailedError(f"{at}: {reason}; {hint}", FAILED) from error
 
 
@@ -83,31 +68,30 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-def _opener(at: str) -> OpenerDirector:
+def _opener(at: str, ca: str) -> OpenerDirector:
     """Return what opens pages of a server. Raises CommandFailedError for a CA that is none."""
     handlers = [ProxyHandler({}), _NoRedirects()]
     if at.startswith("https://"):
-        path = os.environ.get(CA) or None
         try:
-            handlers.append(HTTPSHandler(context=ssl.create_default_context(cafile=path)))
+            context = ssl.create_default_context(cafile=ca or None)
         except (OSError, ssl.SSLError) as error:
-            raise CommandFailedError(f"{CA}={path}: {error}") from error
+            raise CommandFailedError(f"CA file {ca}: {error}") from error
+        handlers.append(HTTPSHandler(context=context))
     return build_opener(*handlers)
 
 
-def _credentials(at: str, variable: str) -> dict[str, str]:
-    """Return the header of the environment's credentials. Raises CommandFailedError.
+def _headers(at: str, credentials: HttpCredentials) -> dict[str, str]:
+    """Return the header of credentials. Raises CommandFailedError.
 
     A password goes over TLS, or stays on this machine.
     """
-    token, user = os.environ.get(variable), os.environ.get(USER)
-    if token:
-        return {"Authorization": f"Bearer {token}"}
-    if not user:
+    if credentials.token:
+        return {"Authorization": f"Bearer {credentials.token}"}
+    if not credentials.user:
         return {}
     if at.startswith("http://") and urlsplit(at).hostname not in _LOCAL:
-        raise CommandFailedError(f"{at}: a password needs https://, as {USER} is set")
-    pair = f"{user}:{os.environ.get(PASSWORD, '')}".encode()
+        raise CommandFailedError(f"{at}: the password of {credentials.user} needs https://")
+    pair = f"{credentials.user}:{credentials.password}".encode()
     return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
 
 

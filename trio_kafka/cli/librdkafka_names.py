@@ -23,9 +23,18 @@ RENAMED: Final[Mapping[str, str]] = {
     "fetch.message.max.bytes": "max.partition.fetch.bytes",
     "group.protocol.type": "group.protocol",
     "sasl.mechanisms": "sasl.mechanism",
+    "sasl.oauthbearer.client.id": "sasl.oauthbearer.client.credentials.client.id",
+    "sasl.oauthbearer.client.secret": "sasl.oauthbearer.client.credentials.client.secret",
 }
 LOGIN: Final = ("sasl.username", "sasl.password")
 """Parts of what is `sasl.jaas.config` in Java's clients."""
+OIDC: Final[Mapping[str, str]] = {
+    "sasl.oauthbearer.method": "oidc",
+    "sasl.oauthbearer.grant.type": "client_credentials",
+}
+"""How tokens are got, by setting: the one way that our clients know."""
+EXTENSIONS: Final = "sasl.oauthbearer.extensions"
+"""Extensions NAME=VALUE, separated by commas; options of the login line in Java's clients."""
 STORES: Final[Mapping[str, str]] = {
     "ssl.ca": "ssl.truststore.certificates",
     "ssl.certificate": "ssl.keystore.certificate.chain",

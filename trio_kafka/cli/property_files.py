@@ -5,10 +5,20 @@ from pathlib import Path
 from typing import Final
 
 from trio_kafka.cli import CommandFailedError
-from trio_kafka.cli.librdkafka_names import LOGIN, RENAMED, STORES, TRANSLATED, WITHOUT_EFFECT
+from trio_kafka.cli.cluster_address import HTTP_NAMES
+from trio_kafka.cli.librdkafka_names import (
+    EXTENSIONS,
+    LOGIN,
+    OIDC,
+    RENAMED,
+    STORES,
+    TRANSLATED,
+    WITHOUT_EFFECT,
+)
 from trio_kafka.clients.settings.load import check_name
-from trio_kafka.config.jaas import login_line
+from trio_kafka.config.jaas import login_line, login_module
 from trio_kafka.config.properties import parse_properties
+from trio_kafka.config.sasl_names import OAUTHBEARER
 from trio_kafka.config.setting import ConfigError
 
 _STORES: Final = [f"{name}.{form}" for name in STORES for form in ("pem", "location")]
@@ -22,7 +32,7 @@ def read_java(path: str) -> dict[str, str]:
     try:
         rows = parse_properties(_text(path, "latin-1"), path)
         for name, row in rows.items():
-            check_name(name, where=row.where)
+            check_name(name, others=HTTP_NAMES, where=row.where)
     except ConfigError as error:
         raise CommandFailedError(str(error)) from error
     return {name: row.text for name, row in rows.items()}
@@ -48,12 +58,16 @@ def read_librdkafka(path: str) -> dict[str, str]:
             print(f"trio-kafka: warning: {where}: {name} has no effect", file=sys.stderr)
             continue
         try:
-            others = [*RENAMED, *LOGIN, *_STORES, *WITHOUT_EFFECT]
+            others = [*RENAMED, *LOGIN, *OIDC, EXTENSIONS, *_STORES, *WITHOUT_EFFECT]
             check_name(name, others=others, where=where)
         except ConfigError as error:
             raise CommandFailedError(str(error)) from error
         if name in _STORES:
             settings |= _store(name, value)
+            continue
+        if name in OIDC:
+            if value.lower() != OIDC[name]:
+                raise CommandFailedError(f"{where}: {name}: want {OIDC[name]}")
             continue
         name = RENAMED.get(name, name)
         settings[name] = TRANSLATED.get((name, value.lower()), value)
@@ -70,10 +84,15 @@ def _store(name: str, value: str) -> dict[str, str]:
 
 
 def _with_login(settings: dict[str, str]) -> dict[str, str]:
-    """Replace user name and password by a login line."""
+    """Replace user name and password, or extensions of a token, by a login line."""
     username, password = (settings.pop(name, None) for name in LOGIN)
-    if username is not None and password is not None:
-        mechanism = settings.get("sasl.mechanism", "").upper()
+    extensions = settings.pop(EXTENSIONS, "")
+    mechanism = settings.get("sasl.mechanism", "").upper()
+    if mechanism == OAUTHBEARER:
+        pairs = (pair.partition("=") for pair in extensions.split(",") if pair)
+        options = {f"extension_{name.strip()}": value for name, _, value in pairs}
+        settings.setdefault("sasl.jaas.config", login_module(mechanism, options))
+    elif username is not None and password is not None:
         settings["sasl.jaas.config"] = login_line(mechanism, username, password)
     return settings
 

@@ -17,7 +17,9 @@ from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.strict_json import dump_json, parse_json
 
 HIDDEN: Final = "(hidden)"
-_SECRET: Final = re.compile(r"password|passphrase|secret|jaas|\.key$|private\.key|assertion\.file")
+_SECRET: Final = re.compile(
+    r"password|passphrase|secret|jaas|\.key$|private\.key|assertion\.file|http\.token"
+)
 _PRIVATE: Final = 0o600
 
 

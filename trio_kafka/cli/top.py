@@ -16,7 +16,7 @@ from attrs import asdict
 
 from trio_kafka.cli.broker_client import parse_address
 from trio_kafka.cli.broker_options import declare_broker
-from trio_kafka.cli.http_client import ADMIN_ADDRESS, credentials_help
+from trio_kafka.cli.http_address import HttpAddress, declare_http
 from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_json_line
 from trio_kafka.cli.tree import read_tree
 from trio_kafka.introspect.snapshots import HOPS, WORKING, TreeSnapshot, api_loads, loops, queues
@@ -46,12 +46,10 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--plain", action="store_true", help="print readings, in a terminal too; no live screen"
     )
-    parser.add_argument(
-        "--at",
-        default=os.environ.get(ADMIN_ADDRESS),
-        metavar="URL",
-        help=f"address of the admin UI, for the live screen (default: {ADMIN_ADDRESS}, then the"
-        f" one that the broker serves); {credentials_help()}",
+    declare_http(
+        parser,
+        "address of the admin UI, for the live screen; without one, what the broker serves",
+        after_cluster=True,
     )
     declare_json(
         parser,
@@ -66,7 +64,7 @@ def top(
     interval: float,
     times: int,
     plain: bool,
-    at: str | None,
+    at: HttpAddress,
     json: bool,
     timeout: float,
 ) -> int:

@@ -8,7 +8,6 @@ Importing this module does not import trio. One thread may use a client at a tim
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import attrs
@@ -25,7 +24,7 @@ from trio_kafka.clients.settings.load import admin_settings
 from trio_kafka.clients.settings.security import credentials, tls_settings
 from trio_kafka.errors import KafkaError
 from trio_kafka.model import Endpoint
-from trio_kafka.peers.blocking_links import BlockingLinks, chance, new_handshake, now, sleep
+from trio_kafka.peers.blocking_links import BlockingLinks, chance, handshakes, now, sleep
 from trio_kafka.peers.errors import DamagedAnswerError, PeerError
 from trio_kafka.peers.session import Request
 from trio_kafka.protocol.errors import EncodeError
@@ -138,7 +137,7 @@ def open_admin(
     links = BlockingLinks(
         client_id=settings.client_id or "adminclient",
         connect_s=settings.socket_connection_setup_timeout_ms / 1000,
-        handshake=partial(new_handshake, credentials(settings)),
+        handshake=handshakes(credentials(settings)),
         secure=_secure(settings),
     )
     try:

@@ -107,6 +107,8 @@ async def open_client(
         node.add("metadata", "part", metadata.figures)
         links = metadata.links
         node.add("links", "part", links.figures, transient=lambda at: _link_nodes(links, at))
+        if links.login is not None:
+            node.add("login", "part", links.login.figures)
         client = Client(
             settings=metadata.settings, world=metadata.world, metadata=metadata, node=node
         )

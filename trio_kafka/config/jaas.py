@@ -14,6 +14,7 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import frozen
+from trio_kafka.config.sasl_names import MODULES, SCRAM
 
 HIDDEN: Final = "[hidden]"
 _FLAGS: Final = ("required", "requisite", "sufficient", "optional")
@@ -94,15 +95,13 @@ def login_line(mechanism: str, username: str, password: str) -> str:
 
 
 def login_module(mechanism: str, options: Mapping[str, str]) -> str:
-    """Return the line of a login module with options, for PLAIN or SCRAM. Values may be any text
-    of one line.
-    """
-    name = "PlainLoginModule" if mechanism == "PLAIN" else "ScramLoginModule"
+    """Return the line of a mechanism's login module. Values may be any text of one line."""
+    name = MODULES.get(mechanism, MODULES[SCRAM[0]])
     pairs = (
         '{}="{}"'.format(option, value.replace("\\", "\\\\").replace('"', '\\"'))
         for option, value in options.items()
     )
-    return f"{_PACKAGES[name]}.{name} required {' '.join(pairs)};"
+    return f"{' '.join([f'{_PACKAGES[name]}.{name} required', *pairs])};"
 
 
 def _module(module: str) -> str:

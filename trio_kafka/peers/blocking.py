@@ -134,7 +134,7 @@ def connected(
     secure: wraps the socket, such as in TLS. handshake: makes that of the session.
     Raises as `BlockingConnection`.
     """
+    session = Session(Profile(client_id=client_id), handshake())
     plain = socket.create_connection((address.host, address.port), left_s(deadline))
     with contextlib.closing(plain if secure is None else secure(plain, address)) as open_socket:
-        session = Session(Profile(client_id=client_id), handshake())
         yield BlockingConnection(open_socket, session, deadline=deadline)

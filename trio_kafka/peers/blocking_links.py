@@ -22,6 +22,7 @@ from trio_kafka.protocol.errors import EncodeError
 
 if TYPE_CHECKING:
     from trio_kafka.security.sasl.client import Credentials
+    from trio_kafka.security.tokens.login import TokenLogin
 
 A = TypeVar("A")
 _FAILURES: Final = (OSError, UnicodeError)  # of a name that cannot be looked up
@@ -46,14 +47,25 @@ random_bytes: Final[Callable[[int], bytes]] = random.SystemRandom().randbytes
 """Return so many random bytes, for programs without a World."""
 
 
-def new_handshake(credentials: "Credentials | None") -> Handshake | None:
-    """Return the handshake of a new connection; None without credentials."""
-    if credentials is None:
-        return None
+def handshakes(login: "Credentials | TokenLogin | None") -> Callable[[], Handshake | None]:
+    """Return what makes the handshake of each new connection of one client; None without a login.
+
+    A token is got when it is needed, and kept until it is due.
+    Raises KafkaError(SASL_AUTHENTICATION_FAILED), OSError if there is none.
+    """
+    if login is None:
+        return lambda: None
     # Imported here: most commands use no SASL.
     from trio_kafka.peers.sasl import log_in  # noqa: PLC0415 - see above
+    from trio_kafka.security.tokens.login import TokenLogin  # noqa: PLC0415 - see above
 
-    return log_in(credentials, random_bytes)
+    if not isinstance(login, TokenLogin):
+        credentials = login
+        return lambda: log_in(credentials, random_bytes)
+    from trio_kafka.peers.token_login import TokenKeeper, wait_token  # noqa: PLC0415 - see above
+
+    keeper = TokenKeeper(login=login, wall=time.time, now=now, chance=chance)
+    return lambda: log_in(wait_token(keeper, sleep), random_bytes)
 
 
 @define(eq=False, kw_only=True)
@@ -120,10 +132,10 @@ class BlockingLinks:
             self._drop(address)  # its peer has closed it
         deadline = min(deadline, now() + self.connect_s)
         try:
+            session = Session(Profile(client_id=self.client_id), self.handshake())
             plain = socket.create_connection((address.host, address.port), left_s(deadline))
             if self.secure is not None:
                 plain = self.secure(plain, address)
-            session = Session(Profile(client_id=self.client_id), self.handshake())
             connection = BlockingConnection(plain, session, deadline=deadline)
         except TimeoutError as error:
             raise DeadlineError("no connection in time", sent=False) from error

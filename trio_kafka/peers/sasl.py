@@ -10,23 +10,22 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.peers.session import Handshake, Work, exchange
 from trio_kafka.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest
 from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
-from trio_kafka.security.sasl.client import ClientExchange, Credentials, begin_exchange
+from trio_kafka.security.sasl.client import Credentials, begin_exchange
 from trio_kafka.security.sasl.errors import AuthenticationError
+from trio_kafka.security.tokens.bearer import BearerToken
 
 _SESSION_SHARE: Final = 0.85  # of a session's lifetime; Kafka's clients use 0.85 to 0.95
 _FAILED: Final = ErrorCode.SASL_AUTHENTICATION_FAILED
 
 
-def log_in(credentials: Credentials, random_bytes: Callable[[int], bytes]) -> Handshake:
-    """Log in with a name and a password. See `authenticate`."""
-    return authenticate(credentials.mechanism, begin_exchange(credentials, random_bytes))
-
-
-def authenticate(mechanism: str, messages: ClientExchange) -> Handshake:
+def log_in(
+    credentials: Credentials | BearerToken, random_bytes: Callable[[int], bytes]
+) -> Handshake:
     """Log in on a connection that has agreed on versions; returns for how many seconds.
 
     Raises KafkaError: SASL_AUTHENTICATION_FAILED, UNSUPPORTED_SASL_MECHANISM, ILLEGAL_SASL_STATE.
     """
+    mechanism, messages = credentials.mechanism, begin_exchange(credentials, random_bytes)
     shaken = yield from exchange(SaslHandshakeRequest(mechanism))
     if shaken.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
         enabled = ", ".join(sorted(shaken.mechanisms)) or "none"

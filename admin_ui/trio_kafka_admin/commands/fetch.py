@@ -1,6 +1,5 @@
 """Files that the admin UI serves, as files here."""
 
-import os
 from argparse import ArgumentParser
 from pathlib import Path
 from shutil import copyfileobj
@@ -8,7 +7,8 @@ from typing import Final
 from urllib.parse import urlencode
 
 from trio_kafka.cli import FAILED, CommandFailedError
-from trio_kafka.cli.http_client import ADMIN_ADDRESS, credentials_help, opened
+from trio_kafka.cli.http_address import ADMIN_ADDRESS, declare_http
+from trio_kafka.cli.http_client import opened
 
 _TIMEOUT_S: Final = 30.0  # between two pieces, beside the time of the recording
 _NO_ADDRESS: Final = (
@@ -18,13 +18,8 @@ _NO_ADDRESS: Final = (
 
 
 def declare_target(parser: ArgumentParser, *, file_name: str) -> None:
-    """Declare the options `--at` and `--output`."""
-    parser.add_argument(
-        "--at",
-        default=os.environ.get(ADMIN_ADDRESS),
-        metavar="URL",
-        help=f"address of the admin UI (default: {ADMIN_ADDRESS}); {credentials_help()}",
-    )
+    """Declare the options with an admin UI, and `--output`."""
+    declare_http(parser)
     parser.add_argument(
         "--output",
         "-o",

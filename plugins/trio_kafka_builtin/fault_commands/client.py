@@ -1,6 +1,5 @@
 """HTTP client of the test controls, and how commands show what they get."""
 
-import os
 from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -8,7 +7,9 @@ from urllib.parse import quote
 from urllib.request import Request
 
 from trio_kafka.cli import FAILED, CommandFailedError
-from trio_kafka.cli.http_client import credentials_help, sent
+from trio_kafka.cli.cluster_address import HTTP_TESTING_URL
+from trio_kafka.cli.http_address import declare_http
+from trio_kafka.cli.http_client import sent
 from trio_kafka.cli.output import LEFT, RIGHT, columns, print_json
 from trio_kafka.strict_json import dump_json, parse_json
 
@@ -30,12 +31,13 @@ class ControlError(CommandFailedError):
 
 
 def declare_address(parser: ArgumentParser) -> None:
-    """Declare the options `--at` and `--json`."""
-    parser.add_argument(
-        "--at",
-        default=os.environ.get(ADDRESS),
-        metavar="URL",
-        help=f"address of the test controls (default: {ADDRESS}); {credentials_help(TOKEN)}",
+    """Declare the options with the test controls, and `--json`."""
+    declare_http(
+        parser,
+        "address of the test controls",
+        variable=ADDRESS,
+        setting=HTTP_TESTING_URL,
+        token=TOKEN,
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -54,7 +56,7 @@ def ask(
     headers = {"Content-Type": "application/json"}
     request = Request(url, data, headers, method=method)  # noqa: S310 - checked by sent
     try:
-        with sent(at, request, timeout_s, TOKEN) as response:
+        with sent(at, request, timeout_s) as response:
             text = response.read()
     except CommandFailedError as error:
         raise ControlError(str(error)) from error

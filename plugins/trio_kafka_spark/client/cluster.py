@@ -14,14 +14,14 @@ from typing import Final, Self, TypeVar
 
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import ZERO_TOPIC_ID, Endpoint, TopicPartition
-from trio_kafka.peers.session import Request
+from trio_kafka.peers.session import Handshake, Request
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
 )
 from trio_kafka.protocol.schema import message_of
-from trio_kafka_spark.client.connection import BrokerConnectionError, Connection
+from trio_kafka_spark.client.connection import BrokerConnectionError, Connection, login_of
 from trio_kafka_spark.client.errors import OptionError, UnknownTopicError
 from trio_kafka_spark.client.metadata import Metadata, PartitionLeader, Topic
 from trio_kafka_spark.client.offsets import find_offsets
@@ -49,6 +49,7 @@ class Cluster:
         self._spares: dict[Endpoint, Connection] = {}
         self._metadata = Metadata()
         self._tls: ssl.SSLContext | None = None
+        self._login: Callable[[], Handshake] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -235,7 +236,9 @@ class Cluster:
             self.drop(connection)
             connection = None
         if connection is None:
-            connection = Connection(endpoint, self.settings, self._context())
+            if self._login is None:
+                self._login = login_of(self.settings)
+            connection = Connection(endpoint, self.settings, self._context(), self._login)
             connections[endpoint] = connection
         return connection
 

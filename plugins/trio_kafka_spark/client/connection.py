@@ -8,6 +8,7 @@ After an error (OSError, ProtocolError) a connection is of no more use: close it
 import socket
 import ssl
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
@@ -40,17 +41,24 @@ class BrokerConnectionError(OSError):
 class Connection:
     """A connection to the broker at `endpoint`, opened by the constructor.
 
-    tls: context, where the security protocol has TLS. Raises BrokerConnectionError;
-    AuthenticationError, OptionError and SourceError, which no retry changes.
+    tls: context, where the security protocol has TLS. login: shared by the connections of a client;
+    None: one of its own. Raises BrokerConnectionError; AuthenticationError, OptionError and
+    SourceError, which no retry changes.
     """
 
     def __init__(
-        self, endpoint: Endpoint, settings: ClientSettings, tls: ssl.SSLContext | None = None
+        self,
+        endpoint: Endpoint,
+        settings: ClientSettings,
+        tls: ssl.SSLContext | None = None,
+        login: Callable[[], Handshake] | None = None,
     ) -> None:
         self.endpoint = endpoint
         self._settings = settings
         deadline = time.monotonic() + settings.connect_timeout_ms / 1000
-        self._session = Session(_profile(settings), _handshake(settings))
+        if login is None:
+            login = login_of(settings)
+        self._session = Session(_profile(settings), None if login is None else login())
         plain = self._connect(deadline)
         try:
             secured = self._secure(plain, tls, deadline)
@@ -208,9 +216,10 @@ def _profile(settings: ClientSettings) -> Profile:
     )
 
 
-def _handshake(settings: ClientSettings) -> Handshake | None:
+def login_of(settings: ClientSettings) -> Callable[[], Handshake] | None:
+    """What logs in the connections of a client; None without SASL. Raises OptionError."""
     if not settings.security.uses_sasl:
         return None
-    from trio_kafka_spark.client.sasl import log_in  # noqa: PLC0415 - imports HTTP clients
+    from trio_kafka_spark.client import sasl  # noqa: PLC0415 - imports HTTP clients
 
-    return log_in(settings.security.sasl)
+    return sasl.login_of(settings.security.sasl)

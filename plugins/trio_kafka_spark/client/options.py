@@ -9,6 +9,9 @@ from enum import Enum
 from typing import Final
 
 from trio_kafka.attributes import frozen
+from trio_kafka.config.oauth_login import OauthLoginSettings
+from trio_kafka.config.setting import ConfigError, Setting, declared_settings
+from trio_kafka.config.tls import TlsCommonSettings
 from trio_kafka_spark.client.values import (
     LARGEST_LONG,
     Parser,
@@ -544,63 +547,16 @@ def _sasl() -> Iterator[KafkaOption]:
         " OAuthBearerLoginModule.",
         secret=True,
     )
-    yield from _honoured(
-        "sasl.login.callback.handler.class",
-        "security.sasl.login_handler",
-        text,
-        default="",
-        note="Kafka's own two handlers of OAUTHBEARER are known by name; others are refused.",
-    )
-    yield from _honoured(
-        "sasl.oauthbearer.token.endpoint.url",
-        "security.sasl.token_url",
-        text,
-        default="",
-        note="Where a token is asked for with the client's credentials (`https:`), or a file that"
-        " holds one (`file:`).",
-    )
-    yield from _honoured(
-        "sasl.oauthbearer.client.credentials.client.id",
-        "security.sasl.client_id_oauth",
-        text,
-        default="",
-        note="Client id for the token endpoint; the JAAS option `clientId` does the same.",
-    )
-    yield from _honoured(
-        "sasl.oauthbearer.client.credentials.client.secret",
-        "security.sasl.client_secret",
-        text,
-        default="",
-        note="Client secret for the token endpoint; as the JAAS option `clientSecret`.",
-        secret=True,
-    )
-    yield from _honoured(
-        "sasl.oauthbearer.scope",
-        "security.sasl.scope",
-        text,
-        default="",
-        note="Scope for the token endpoint; the JAAS option `scope` does the same.",
-    )
-    yield from _honoured(
-        "sasl.login.connect.timeout.ms",
-        "security.sasl.login_timeout_ms",
-        integer(1),
-        default="10000",
-        note="Longest wait for the token endpoint.",
-    )
-    yield from _ignored(
-        "`sasl.login.connect.timeout.ms` holds for connecting and reading.",
-        "sasl.login.read.timeout.ms",
-    )
-    yield from _ignored(
-        "A token is asked for when a connection opens, and once.",
-        "sasl.login.retry.backoff.ms",
-        "sasl.login.retry.backoff.max.ms",
-        "sasl.login.refresh.buffer.seconds",
-        "sasl.login.refresh.min.period.seconds",
-        "sasl.login.refresh.window.factor",
-        "sasl.login.refresh.window.jitter",
-    )
+    own = declared_settings(OauthLoginSettings).keys() - declared_settings(TlsCommonSettings).keys()
+    for setting in map(declared_settings(OauthLoginSettings).__getitem__, sorted(own)):
+        yield from _honoured(
+            setting.name,
+            f"security.sasl.oauth.{setting.name}",
+            _parser(setting),
+            default=setting.show(setting.default) or "",
+            note=setting.doc,
+            secret=setting.sensitive,
+        )
     yield from _ignored(
         "Tokens are checked by the broker.",
         "sasl.oauthbearer.allow.unverified.audience",
@@ -612,16 +568,6 @@ def _sasl() -> Iterator[KafkaOption]:
         "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
         "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
         "sasl.oauthbearer.jwks.endpoint.url",
-        "sasl.oauthbearer.scope.claim.name",
-        "sasl.oauthbearer.sub.claim.name",
-        "sasl.oauthbearer.jwt.validator.class",
-    )
-    yield from _honoured(
-        "sasl.oauthbearer.header.urlencode",
-        "security.sasl.urlencode_header",
-        flag,
-        default="false",
-        note="URL-encode client id and secret before they are sent, as RFC 6749 demands.",
     )
     yield from _refused(
         "client assertions are not supported: use a client id and secret, or a token file",
@@ -641,7 +587,6 @@ def _sasl() -> Iterator[KafkaOption]:
         "is a Java class; credentials come from sasl.jaas.config and the sasl.oauthbearer options",
         "sasl.client.callback.handler.class",
         "sasl.login.class",
-        "sasl.oauthbearer.jwt.retriever.class",
     )
     yield from _ignored(
         "Kerberos is refused as `sasl.mechanism`; without it, this has no effect.",
@@ -651,6 +596,16 @@ def _sasl() -> Iterator[KafkaOption]:
         "sasl.kerberos.ticket.renew.jitter",
         "sasl.kerberos.ticket.renew.window.factor",
     )
+
+
+def _parser(setting: Setting) -> Parser:
+    def parse(value: str) -> object:
+        try:
+            return setting.parse(value)
+        except ConfigError as error:
+            raise ValueError(error.reason) from None
+
+    return parse
 
 
 def _table() -> dict[str, KafkaOption]:

@@ -1,38 +1,43 @@
-"""SASL of a connection: the clients' own exchange, with tokens of OAUTHBEARER.
+"""SASL of a connection: the exchange, and the tokens, of all clients.
 
 Errors are those of the source, so that a job ends with the option or the broker that is wrong.
 """
 
+from collections.abc import Callable
+
 from trio_kafka.config.jaas import JaasError
+from trio_kafka.config.sasl_names import OAUTHBEARER
 from trio_kafka.errors import KafkaError
-from trio_kafka.peers.blocking_links import random_bytes
-from trio_kafka.peers.sasl import authenticate
+from trio_kafka.peers.blocking_links import handshakes
 from trio_kafka.peers.session import Handshake
-from trio_kafka.security.sasl.client import ClientExchange, begin_exchange, credentials_of
-from trio_kafka.security.sasl.oauthbearer import OAUTHBEARER, oauthbearer
+from trio_kafka.security.sasl.client import Credentials, credentials_of
+from trio_kafka.security.tokens.login import TokenLogin
 from trio_kafka_spark.client.errors import AuthenticationError, OptionError
-from trio_kafka_spark.client.oauth import bearer_token
 from trio_kafka_spark.client.security import OPTION, Sasl
 
 
-def log_in(sasl: Sasl) -> Handshake:
-    """Log in on a connection that has agreed on versions; returns for how many seconds.
+def login_of(sasl: Sasl) -> Callable[[], Handshake]:
+    """What makes the login of each connection of one client, which share a token.
 
-    Raises AuthenticationError; OptionError for credentials that are missing on this machine.
+    Raises OptionError for credentials that are missing on this machine.
     """
-    exchange = _exchange(sasl)
-    try:
-        return (yield from authenticate(sasl.mechanism, exchange))
-    except KafkaError as error:
-        raise AuthenticationError(str(error.message)) from None
+    handshake_of = handshakes(_credentials(sasl))
+
+    def log_in() -> Handshake:
+        """Log in on a connection that has agreed on versions. Raises AuthenticationError."""
+        try:
+            handshake = handshake_of()
+            return float("inf") if handshake is None else (yield from handshake)
+        except KafkaError as error:
+            raise AuthenticationError(str(error.message)) from None
+
+    return log_in
 
 
-def _exchange(sasl: Sasl) -> ClientExchange:
-    login = sasl.login()
+def _credentials(sasl: Sasl) -> Credentials | TokenLogin:
     if sasl.mechanism == OAUTHBEARER:
-        token, extensions = bearer_token(sasl, login)
-        return oauthbearer(token, extensions)
+        return sasl.token_login()
     try:
-        return begin_exchange(credentials_of(sasl.mechanism, login), random_bytes)
+        return credentials_of(sasl.mechanism, sasl.login())
     except JaasError as error:
         raise OptionError(OPTION, str(error)) from None

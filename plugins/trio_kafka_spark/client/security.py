@@ -10,18 +10,15 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.jaas import JaasError, Login, parse_jaas
-from trio_kafka.config.sasl_names import MODULES
+from trio_kafka.config.oauth_login import OauthLoginSettings
+from trio_kafka.config.sasl_names import MODULES, OAUTHBEARER
+from trio_kafka.config.setting import ConfigError, declared_settings
+from trio_kafka.security.tokens.login import TokenLogin, token_login
 from trio_kafka_spark.client.errors import OptionError
 from trio_kafka_spark.client.secret import Secret
 
 OPTION: Final = "kafka.sasl.jaas.config"
-_OAUTH: Final = "org.apache.kafka.common.security.oauthbearer"
-_HANDLERS: Final = (
-    "",
-    f"{_OAUTH}.OAuthBearerLoginCallbackHandler",
-    f"{_OAUTH}.secured.OAuthBearerLoginCallbackHandler",
-    f"{_OAUTH}.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler",
-)
+_OAUTH: Final = "oauth."
 
 
 @frozen(kw_only=True)
@@ -62,17 +59,30 @@ class Tls:
 
 @frozen(kw_only=True)
 class Sasl:
-    """Credentials, and how a token is found."""
+    """Credentials. oauth: settings of OAUTHBEARER by Kafka's names, as values or Secrets."""
 
     mechanism: str = ""
     jaas: Secret | None = None
-    login_handler: str = ""
-    token_url: str = ""
-    client_id_oauth: str = ""
-    client_secret: Secret | None = None
-    scope: str = ""
-    urlencode_header: bool = False
-    login_timeout_ms: int = 10_000
+    oauth: Mapping[str, Any] = field(factory=dict)
+
+    @property
+    def needs_lookup(self) -> bool:
+        """A variable must be looked up on the machine that logs in."""
+        secrets = [self.jaas, *self.oauth.values()]
+        return any(isinstance(value, Secret) and value.is_variable for value in secrets)
+
+    def token_login(self) -> TokenLogin:
+        """The login of OAUTHBEARER. Raises OptionError: without secrets."""
+        table = declared_settings(OauthLoginSettings)
+
+        def value_of(name: str) -> object:
+            value = self.oauth.get(name, table[name].default)
+            return value.reveal() if isinstance(value, Secret) else value
+
+        try:
+            return token_login(self.login(), value_of)
+        except ConfigError as error:
+            raise OptionError(f"kafka.{error.name}", error.reason) from None
 
     def login(self) -> Login:
         """The parsed JAAS line, for the mechanism in use. Raises OptionError: without secrets."""
@@ -117,7 +127,10 @@ class Security:
                 parts[part][attribute] = value
             else:
                 own[name] = value
-        settings = cls(**own, tls=Tls(**parts["tls"]), sasl=Sasl(**parts["sasl"]))
+        sasl = parts["sasl"]
+        names = [name for name in sasl if name.startswith(_OAUTH)]
+        oauth = {name.removeprefix(_OAUTH): sasl.pop(name) for name in names}
+        settings = cls(**own, tls=Tls(**parts["tls"]), sasl=Sasl(**sasl, oauth=oauth))
         if settings.uses_sasl:
             _check(settings.sasl)
         return settings
@@ -133,11 +146,9 @@ def _check(sasl: Sasl) -> None:
         raise OptionError(option, f"{mechanism} is not supported: set one of {mechanisms}")
     if sasl.mechanism not in MODULES:
         raise OptionError(option, f"{sasl.mechanism!r} is not supported: set one of {mechanisms}")
-    if sasl.login_handler not in _HANDLERS:
-        raise OptionError(
-            "kafka.sasl.login.callback.handler.class",
-            f"{sasl.login_handler} is a Java class that cannot run here: use the login options of"
-            " OAuthBearerLoginModule, or kafka.sasl.oauthbearer.token.endpoint.url",
-        )
-    if sasl.jaas is None or not sasl.jaas.is_variable:
+    if sasl.needs_lookup:
+        return
+    if sasl.mechanism == OAUTHBEARER:
+        sasl.token_login()
+    else:
         sasl.login()

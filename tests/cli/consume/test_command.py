@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,7 +11,11 @@ from hypothesis import strategies as st
 
 from tests.cli import peers
 from tests.cli.kit import Shell
+from trio_kafka.controls.ask import ask
 from trio_kafka.controls.values import Record
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from trio_kafka.testing.kafka.threaded import Kafka
 
 HOSTILE = [
@@ -178,6 +183,57 @@ def test_classic_group_ends_at_the_end(shell: Shell, orders: str) -> None:
     options = ("--group", "old", "--group-protocol", "classic")
 
     assert len(shell.run("consume", orders, *options).split()) == 5
+
+
+def join(kafka: Kafka, group: str) -> None:
+    """Join a classic group, and say nothing more: others wait for this member's next join."""
+    request = JoinGroupRequest(
+        group_id=group,
+        session_timeout_ms=45_000,
+        rebalance_timeout_ms=60_000,
+        member_id="",
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol("range", b"\0\1\0\0\0\0\xff\xff\xff\xff")],
+    )
+    answer = kafka.thread.call(partial(ask, kafka.broker, request))
+    if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+        request.member_id = answer.member_id
+        answer = kafka.thread.call(partial(ask, kafka.broker, request))
+    assert answer.error_code == 0
+
+
+@pytest.mark.slow
+def test_join_that_waits_for_another_member_ends_at_the_timeout(shell: Shell, orders: str) -> None:
+    shell.run("consume", orders, "--group", "first")  # its coordinator has loaded its groups
+    join(shell.kafka, "waits")
+
+    line = shell.fail(
+        *("consume", orders, "--group", "waits", "--group-protocol", "classic"),
+        *("--timeout", "1"),
+    )
+
+    assert "group waits gave no partition within 1 s: see `trio-kafka group members waits`" in line
+
+
+@pytest.mark.slow
+def test_member_without_a_partition_ends_at_the_timeout(shell: Shell) -> None:
+    shell.kafka.create_topic("narrow")
+    shell.kafka.produce("narrow", b"x")
+    shell.run("consume", "narrow", "--group", "first")
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="narrow",
+        member_id="A" * 22,
+        member_epoch=0,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=["narrow"],
+        topic_partitions=[],
+    )
+    answer = shell.kafka.thread.call(partial(ask, shell.kafka.broker, request))
+    assert answer.error_code == 0
+
+    line = shell.fail("consume", "narrow", "--group", "narrow", "--timeout", "1")
+
+    assert "group narrow gave no partition within 1 s" in line
 
 
 def test_records_of_an_aborted_transaction_are_skipped_if_asked_for(shell: Shell) -> None:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
@@ -18,6 +19,7 @@ type Login struct {
 	Mechanism string `json:"mechanism"`
 	User      string `json:"user"`
 	Password  string `json:"password"`
+	Token     string `json:"token"`
 }
 
 func (login *Login) options() ([]kgo.Opt, error) {
@@ -42,6 +44,8 @@ func (login *Login) options() ([]kgo.Opt, error) {
 func (login *Login) mechanism() (sasl.Mechanism, error) {
 	known := scram.Auth{User: login.User, Pass: login.Password}
 	switch login.Mechanism {
+	case "OAUTHBEARER":
+		return oauth.Auth{Token: login.Token}.AsMechanism(), nil
 	case "PLAIN":
 		return plain.Auth{User: login.User, Pass: login.Password}.AsMechanism(), nil
 	case "SCRAM-SHA-256":

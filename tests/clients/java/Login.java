@@ -14,11 +14,20 @@ final class Login {
             return all;
         }
         String mechanism = login.get("mechanism").asText();
-        String module = mechanism.equals("PLAIN") ? "plain.PlainLoginModule" : "scram.ScramLoginModule";
         all.put("security.protocol", "SASL_SSL");
         all.put("ssl.truststore.type", "PEM");
         all.put("ssl.truststore.location", login.get("ca").asText());
         all.put("sasl.mechanism", mechanism);
+        if (mechanism.equals("OAUTHBEARER")) {
+            String url = login.get("token_url").asText();
+            System.setProperty("org.apache.kafka.sasl.oauthbearer.allowed.urls", url);
+            System.setProperty("org.apache.kafka.sasl.oauthbearer.allowed.files", url.replaceFirst("^file:/+", "/"));
+            all.put("sasl.oauthbearer.token.endpoint.url", url);
+            all.put("sasl.login.callback.handler.class", PACKAGE + "oauthbearer.OAuthBearerLoginCallbackHandler");
+            all.put("sasl.jaas.config", PACKAGE + "oauthbearer.OAuthBearerLoginModule required;");
+            return all;
+        }
+        String module = mechanism.equals("PLAIN") ? "plain.PlainLoginModule" : "scram.ScramLoginModule";
         all.put("sasl.jaas.config", String.format(
                 "%s%s required username=\"%s\" password=\"%s\";",
                 PACKAGE, module, login.get("user").asText(), login.get("password").asText()));

@@ -57,7 +57,9 @@ function kafka(step) {
 // Settings of a SASL_SSL listener. ca: file of the authority's certificate.
 function login(given) {
   if (!given) return {}
-  const sasl = { mechanism: given.mechanism.toLowerCase(), username: given.user, password: given.password }
+  const mechanism = given.mechanism.toLowerCase()
+  const sasl = { mechanism, username: given.user, password: given.password }
+  if (mechanism === 'oauthbearer') sasl.oauthBearerProvider = async () => ({ value: given.token })
   return { ssl: { ca: [readFileSync(given.ca)] }, sasl }
 }
 

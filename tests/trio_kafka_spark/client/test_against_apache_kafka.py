@@ -1,10 +1,13 @@
 """The client against Apache Kafka 4.4: TLS, SASL, fetches, offsets, transactions."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
+import trio
 from confluent_kafka import Producer
 from confluent_kafka.admin import (
     AdminClient,
@@ -16,8 +19,13 @@ from confluent_kafka.admin import (
 
 from tests.benchmarks.brokers import SCRIPTS
 from tests.installed import APACHE_KAFKA, need_or_skip
+from tests.security.tokens.endpoint import token_endpoint
+from tests.security.tokens.kit import ISSUER, key_set, public_row, token
 from tests.trio_kafka_spark.client.certificates import Identity, authority, issued
 from trio_kafka.attributes import frozen
+from trio_kafka.clients import ProducerRecord, open_producer
+from trio_kafka.clients.admin.topic_values import NewTopic as AdminTopic
+from trio_kafka.clients.blocking import open_admin
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import iterate_headers
 from trio_kafka.testing.processes import LOOPBACK, BrokerProcess, broker_process, unused_port
@@ -90,7 +98,15 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
         "scram-sha-512": f"{SECURITY}.scram.ScramLoginModule required;",
         "oauthbearer": OAUTH,
     }
+    keys = directory / "keys.json"
+    keys.write_bytes(key_set(public_row("RS256", "k")))
+    signed = "listener.name.sasl_ssl.oauthbearer.sasl"
+    handler = f"{SECURITY}.oauthbearer.OAuthBearerValidatorCallbackHandler"
     settings = [
+        f"{signed}.server.callback.handler.class={handler}",
+        f"{signed}.oauthbearer.jwks.endpoint.url={keys.as_uri()}",
+        f"{signed}.oauthbearer.expected.audience=kafka",
+        f"{signed}.oauthbearer.expected.issuer={ISSUER}",
         "num.partitions=1",
         f"sasl.enabled.mechanisms={mechanisms}",
         "listener.name.ssl.ssl.client.auth=required",
@@ -107,6 +123,10 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KAFKA_HEAP_OPTS", "-Xms256m -Xmx512m")
+        allowed = "-Dorg.apache.kafka.sasl.oauthbearer.allowed"
+        patch.setenv(
+            "APACHE_JVM_OPTS", f"-server {allowed}.urls={keys.as_uri()} {allowed}.files={keys}"
+        )
         broker = broker_process(
             directory / "broker", *settings, command=command, start_timeout_s=120
         )
@@ -120,6 +140,11 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
             client=issued(ca, "client", names=()),
             directory=directory,
         )
+
+
+def signed_token(lifetime_s: int = 600) -> str:
+    now_s = int(time.time())
+    return token("RS256", iat=now_s, exp=now_s + lifetime_s)
 
 
 def _prepare(bootstrap: str) -> None:
@@ -231,9 +256,47 @@ def test_a_connection_uses_the_configured_tls_version_and_cipher_suite(kafka: Ka
 def test_a_client_logs_in_with_each_sasl_mechanism(
     kafka: Kafka, protocol: str, mechanism: str, jaas: str
 ) -> None:
+    if (protocol, mechanism) == ("SASL_SSL", "OAUTHBEARER"):
+        jaas = f"{SECURITY}.oauthbearer.OAuthBearerLoginModule required token={signed_token()};"
     options = kafka.options(protocol, sasl_mechanism=mechanism, sasl_jaas_config=jaas)
 
     assert read(options) == 1000
+
+
+@pytest.mark.long
+def test_all_clients_log_in_with_signed_tokens_of_an_endpoint(kafka: Kafka) -> None:
+    lifetimes = [5, 600]
+
+    def answer() -> tuple[int, object]:
+        return 200, {"access_token": signed_token(lifetimes[0])}
+
+    async def produce(settings: Mapping[str, object], *, until: int) -> None:
+        async with open_producer(settings) as producer:
+            while len(endpoint.requests) < until:
+                await (await producer.send(ProducerRecord("tokens", b"x"))).wait()
+                await trio.sleep(0.1)
+
+    with token_endpoint(answer) as endpoint:
+        options = kafka.options(
+            "SASL_SSL",
+            sasl_mechanism="OAUTHBEARER",
+            sasl_jaas_config=f"{SECURITY}.oauthbearer.OAuthBearerLoginModule required"
+            " extension_team=a;",
+            sasl_oauthbearer_token_endpoint_url=endpoint.url,
+            sasl_oauthbearer_client_credentials_client_id="me",
+            sasl_oauthbearer_client_credentials_client_secret="s3cret",
+        )
+        settings = {name.removeprefix("kafka."): value for name, value in options.items()}
+        settings.pop("default.api.timeout.ms")
+        with open_admin(settings) as admin:
+            admin.create_topics([AdminTopic("tokens", num_partitions=1)]).all()
+        before = len(endpoint.requests)
+        # A session ends with its token: the second one is presented while records are written.
+        trio.run(partial(produce, settings, until=before + 2))
+        lifetimes.pop(0)
+
+        assert read(options) == 1000
+    assert len(endpoint.requests) >= 4
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "OAUTHBEARER"])

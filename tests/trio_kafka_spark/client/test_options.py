@@ -1,9 +1,12 @@
 import attrs
 
+from trio_kafka.config.oauth_login import OauthLoginSettings
+from trio_kafka.config.setting import declared_settings
 from trio_kafka_spark.client.options import KAFKA_OPTIONS, Side, Use
 from trio_kafka_spark.client.security import Sasl, Security, Tls
 from trio_kafka_spark.client.settings import ClientSettings, WriteSettings
 
+OAUTH = "security.sasl.oauth."  # by Kafka's names, with the settings of all clients
 CLASSES = {
     "": ClientSettings,
     "security": Security,
@@ -17,6 +20,9 @@ def test_each_honoured_option_has_a_field_in_the_settings() -> None:
     for option in KAFKA_OPTIONS.values():
         assert (option.target is not None) == (option.use is Use.HONOURED)
         if option.target is not None:
+            if option.target.startswith(OAUTH):
+                assert option.name in declared_settings(OauthLoginSettings)
+                continue
             part, _, field = option.target.rpartition(".")
             assert field in {one.name for one in attrs.fields(CLASSES[part])}, option.name
 
@@ -25,6 +31,10 @@ def test_the_default_in_the_option_table_is_the_default_of_the_settings() -> Non
     settings = ClientSettings.from_options({"kafka.bootstrap.servers": "a:1"})
     for option in KAFKA_OPTIONS.values():
         if option.default and option.target is not None:
+            if option.target.startswith(OAUTH):
+                table = declared_settings(OauthLoginSettings)
+                assert option.parse(option.default) == table[option.name].default, option.name
+                continue
             value: object = settings
             for name in option.target.split("."):
                 value = getattr(value, name)

@@ -2,13 +2,14 @@ from typing import Any
 
 import pytest
 
+from tests.security.tokens.kit import token
 from trio_kafka.protocol.messages.k17_sasl_handshake import (
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
 from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateResponse
 from trio_kafka_spark.client.errors import AuthenticationError
-from trio_kafka_spark.client.sasl import log_in
+from trio_kafka_spark.client.sasl import login_of
 from trio_kafka_spark.client.secret import Secret
 from trio_kafka_spark.client.security import Sasl
 
@@ -23,7 +24,7 @@ def sasl(mechanism: str = "PLAIN") -> Sasl:
 
 def log_in_answered(settings: Sasl, *answers: Any) -> tuple[list[object], float]:
     """What the login asks of a broker with these answers, and for how long it is valid then."""
-    handshake = log_in(settings)
+    handshake = login_of(settings)()
     requests = [next(handshake).request]
     try:
         for answer in answers:
@@ -70,6 +71,37 @@ def test_a_rejected_login_is_an_error_that_hides_the_password(
 
 
 def test_the_handshake_requests_the_configured_sasl_mechanism() -> None:
-    step = next(log_in(sasl("SCRAM-SHA-512")))
+    step = next(login_of(sasl("SCRAM-SHA-512"))())
 
     assert step.request == SaslHandshakeRequest("SCRAM-SHA-512")
+
+
+def oauth(text: str, **more: object) -> Sasl:
+    """Settings of a login with this token, by the option of the source's own."""
+    line = f"{PACKAGE}.oauthbearer.OAuthBearerLoginModule required token={text};"
+    jaas = Secret("kafka.sasl.jaas.config", line)
+    return Sasl(mechanism="OAUTHBEARER", jaas=jaas, oauth=more)
+
+
+def test_connections_of_one_client_present_the_same_token() -> None:
+    text = token()
+    log_in = login_of(oauth(text))
+
+    for _ in range(2):
+        handshake = log_in()
+        assert next(handshake).request == SaslHandshakeRequest("OAUTHBEARER")
+        step = handshake.send(SaslHandshakeResponse(0, ["OAUTHBEARER"]))
+        assert text.encode() in step.request.auth_bytes
+
+
+def test_a_token_that_cannot_be_got_is_an_error_that_names_its_source() -> None:
+    url = {"sasl.oauthbearer.token.endpoint.url": "file:///none/token"}
+    line = f"{PACKAGE}.oauthbearer.OAuthBearerLoginModule required;"
+    missing = Sasl(mechanism="OAUTHBEARER", jaas=Secret("kafka.sasl.jaas.config", line), oauth=url)
+
+    with pytest.raises(AuthenticationError, match="/none/token: No such file") as caught:
+        next(login_of(missing)())
+    with pytest.raises(AuthenticationError, match="want header, payload and signature"):
+        next(login_of(oauth("s3cret"))())
+
+    assert "s3cret" not in str(caught.value)

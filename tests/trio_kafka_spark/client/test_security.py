@@ -1,5 +1,6 @@
 import pytest
 
+from trio_kafka.security.tokens.sources import TokenEndpoint
 from trio_kafka_spark.client.errors import OptionError
 from trio_kafka_spark.client.secret import Secret
 from trio_kafka_spark.client.security import Security
@@ -57,9 +58,32 @@ def test_a_jaas_line_with_a_variable_is_parsed_at_login(monkeypatch: pytest.Monk
     assert found.sasl.login().options == {"username": "u", "password": "s3"}
 
 
-def test_a_java_login_handler_is_refused() -> None:
-    with pytest.raises(OptionError, match="a Java class that cannot run here"):
-        security(sasl__mechanism="PLAIN", sasl__login_handler="com.example.Handler")
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+
+
+def test_settings_of_a_token_are_checked_before_a_job_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = {"sasl.oauth.sasl.oauthbearer.token.endpoint.url": "https://issuer.example/token"}
+    client = "sasl.oauth.sasl.oauthbearer.client.credentials.client"
+    with pytest.raises(OptionError, match=r"kafka\.sasl\.jaas\.config: names no token"):
+        security(jaas=OAUTH, sasl__mechanism="OAUTHBEARER")
+    with pytest.raises(OptionError, match=r"kafka\.sasl\.oauthbearer.*client\.secret: is not set"):
+        security(jaas=OAUTH, sasl__mechanism="OAUTHBEARER", **url, **{f"{client}.id": "me"})
+
+    secret = Secret("option", "${env:THE_SECRET}")
+    found = security(
+        jaas=OAUTH,
+        sasl__mechanism="OAUTHBEARER",
+        **url,
+        **{f"{client}.id": "me", f"{client}.secret": secret},
+    )
+    monkeypatch.setenv("THE_SECRET", "s3cret")
+
+    source = found.sasl.token_login().source
+    assert isinstance(source, TokenEndpoint)
+    assert source.client_secret == "s3cret"
+    assert "s3cret" not in f"{found!r}{source!r}"
 
 
 def test_contradictory_or_incomplete_key_and_trust_stores_are_refused() -> None:

@@ -39,8 +39,8 @@ class ReadPlan:
 
     partitions: of each topic. until_ms: end of each partition, None: its end now. most: records in
     all. has_group: the group of `settings` assigns partitions. is_values: `render` is the value and
-    a newline. timeout_s: longest wait for the next records; not for new ones that are followed, and
-    not in a group, whose rebalances take their own time.
+    a newline. timeout_s: longest wait for the next records, and in a group for partitions; not for
+    new records that are followed.
     """
 
     settings: Mapping[str, object]
@@ -118,14 +118,38 @@ class Read:
 
     async def run(self) -> None:
         """Print records up to the end."""
+        if self.plan.has_group:
+            await self._run_in_group()
         while not self._is_done():
-            if self.plan.has_group:
-                # With a time: partitions may be at their ends already. A read that is cancelled
-                # instead would disturb a rebalance.
-                await self._take_records(await self.consumer.poll(_LOOK_S))
-            else:
-                await self._take(await self._next_batch())
+            await self._take(await self._next_batch())
         await self._flush()
+
+    async def _run_in_group(self) -> None:
+        """Print records of the partitions that the group assigns. Raises CommandFailedError."""
+        timeout_s = math.inf if self.plan.follows else self.plan.timeout_s
+        deadline = trio.current_time() + timeout_s
+        assignment = self.consumer.assignment
+        while not self._is_done():
+            # With a time: partitions may be at their ends already, and a join goes on meanwhile. A
+            # poll that is cancelled instead would disturb a rebalance; `timeout_s` bounds it, too.
+            records = await self.consumer.poll(_LOOK_S)
+            await self._take_records(records)
+            if records or self.consumer.assignment != assignment:
+                assignment = self.consumer.assignment
+                deadline = trio.current_time() + timeout_s
+            elif trio.current_time() >= deadline:
+                raise CommandFailedError(self._lateness(), FAILED)
+
+    def _lateness(self) -> str:
+        """Return what has not come in time."""
+        group, timeout_s = self.plan.settings.get("group.id"), self.plan.timeout_s
+        if not self.consumer.assignment:
+            return (
+                f"group {group} gave no partition within {timeout_s:g} s: see `trio-kafka group"
+                f" members {group}`, or give it longer with --timeout"
+            )
+        places = ", ".join(map(str, sorted(self.consumer.assignment)))
+        return f"no records of {places} within {timeout_s:g} s, after {self.count} records"
 
     async def _next_batch(self) -> PartitionBatch[Bytes, Bytes]:
         """Wait for records. Raises CommandFailedError if a broker does not send those it has."""

@@ -5,6 +5,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.cli import CommandFailedError
+from trio_kafka.cli.http_address import HttpAddress
 from trio_kafka.cli.live_top.address import KINDS, admin_address
 from trio_kafka.cli.live_top.documents import GroupLag, Overview, read_groups, read_overview
 from trio_kafka.cli.requests import read_requests
@@ -35,16 +36,17 @@ class Reading:
 
 
 def read(
-    address: Endpoint, at: str | None, before: TreeSnapshot | None, timeout_s: float
+    address: Endpoint, at: HttpAddress, before: TreeSnapshot | None, timeout_s: float
 ) -> Reading:
-    """Read a broker. at: URL of its admin UI; None: it is found in the tree.
+    """Read a broker. at: URL of its admin UI; empty: it is found in the tree.
 
     Raises BrokerClientError if the broker does not answer. An admin UI that does not is a part of
     the reading.
     """
     kinds = list({*WORKING, *KINDS})
     tree = look_of(read_tree(address, kinds=kinds, timeout_s=timeout_s), time.monotonic())
-    ui = at or admin_address(tree, address.host)
+    served = admin_address(tree, address.host)
+    ui = at or (None if served is None else at.at(served))
     overview, groups, missing = None, list[GroupLag](), NO_UI
     if ui is not None:
         try:

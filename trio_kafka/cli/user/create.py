@@ -6,7 +6,7 @@ from typing import Unpack
 
 from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.admin import Change, ChangeOptions, declare_change, open_cluster, report
-from trio_kafka.cli.user.passwords import declare_password, read_password
+from trio_kafka.cli.passwords import declare_password, read_password
 from trio_kafka.clients.admin.users import scram_upsertion
 from trio_kafka.clients.errors import ClientError
 from trio_kafka.security.sasl.scram import BY_NAME, SHA_256

@@ -17,7 +17,6 @@ from trio_kafka.clients.links.calls import Call, call_error
 from trio_kafka.clients.links.connection import Connection
 from trio_kafka.clients.metrics.network import NetworkMetrics
 from trio_kafka.clients.settings.common import ClientSettings
-from trio_kafka.clients.settings.security import credentials
 from trio_kafka.errors import KafkaError, ProtocolError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.model import Endpoint
@@ -28,6 +27,7 @@ from trio_kafka.world.protocols import Socket
 from trio_kafka.world.world import World
 
 if TYPE_CHECKING:
+    from trio_kafka.clients.links.login import ClientLogin
     from trio_kafka.security.tls.handshake import TlsOpener
 
 A = TypeVar("A")
@@ -40,7 +40,7 @@ class BrokerLink:
 
     node: id; a bootstrap address has a negative one. address: returns the present one, or None.
     limit: of the requests in flight. changed: called when requests may be sent that could not be
-    before, and after a failed connection. tls: for the connections; None: without TLS.
+    before, and after a failed connection. tls, login: for the connections; None: without.
     """
 
     node: int
@@ -51,6 +51,7 @@ class BrokerLink:
     limit: int
     changed: Callable[[], None]
     tls: "TlsOpener | None" = None
+    login: "ClientLogin | None" = None
     reconnection: Reconnection = field(init=False)
     _queue: deque[Call] = field(factory=deque, init=False)
     _connection: Connection | None = field(default=None, init=False)
@@ -157,8 +158,9 @@ class BrokerLink:
             self.settings.socket_connection_setup_timeout_max_ms / 1000,
         )
         try:
+            handshake = await self._handshake()
             with trio.fail_after(setup.pause_s(failures + 1, self.world.random.random())):
-                connection = await self._connect()
+                connection = await self._connect(handshake)
         except (*_FAILURES, trio.TooSlowError) as error:
             now = trio.current_time()
             self.reconnection.failed(now, self.world.random.random())
@@ -182,7 +184,7 @@ class BrokerLink:
                 self._wanted.set()
         self.changed()
 
-    async def _connect(self) -> Connection:
+    async def _connect(self, handshake: Handshake | None) -> Connection:
         endpoint = self.address()
         if endpoint is None:
             await trio.lowlevel.checkpoint()
@@ -198,7 +200,7 @@ class BrokerLink:
             socket = await self.tls.open(endpoint, socket)
         connection = Connection(
             socket=socket,
-            session=Session(Profile(client_id=self.settings.client_id), self._handshake()),
+            session=Session(Profile(client_id=self.settings.client_id), handshake),
             run_in_thread=self.world.run_in_thread,
             place=self.place,
             metrics=self.metrics,
@@ -214,14 +216,14 @@ class BrokerLink:
             raise
         return connection
 
-    def _handshake(self) -> Handshake | None:
-        login = credentials(self.settings)
-        if login is None:
+    async def _handshake(self) -> Handshake | None:
+        """Return the handshake of a new connection, which may need a new token."""
+        if self.login is None:
             return None
         # Imported here: most programs use no SASL.
         from trio_kafka.peers.sasl import log_in  # noqa: PLC0415 - see above
 
-        return log_in(login, self.world.random_bytes)
+        return log_in(await self.login.credentials(), self.world.random_bytes)
 
     @property
     def _idle_s(self) -> float:

@@ -10,12 +10,13 @@ from trio_kafka.attributes import define
 from trio_kafka.clients.links.link import BrokerLink
 from trio_kafka.clients.metrics.network import NetworkMetrics
 from trio_kafka.clients.settings.common import ClientSettings
-from trio_kafka.clients.settings.security import tls_settings
+from trio_kafka.clients.settings.security import credentials, tls_settings
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.model import Endpoint
 from trio_kafka.world.world import World
 
 if TYPE_CHECKING:
+    from trio_kafka.clients.links.login import ClientLogin
     from trio_kafka.security.tls.handshake import TlsOpener
 
 
@@ -34,6 +35,7 @@ class BrokerLinks:
     limit: int = 5
     watchers: list[Callable[[], None]] = field(factory=list, init=False)
     tls: "TlsOpener | None" = field(init=False)
+    login: "ClientLogin | None" = field(default=None, init=False)
     _links: dict[int, BrokerLink] = field(factory=dict, init=False)
     _new: list[BrokerLink] = field(factory=list, init=False)
     _opened: trio.Event = field(factory=trio.Event, init=False)
@@ -46,6 +48,11 @@ class BrokerLinks:
             from trio_kafka.security.tls.handshake import TlsOpener  # noqa: PLC0415 - see above
 
             self.tls = TlsOpener(self.world, tls)
+        login = credentials(self.settings)
+        if login is not None:
+            from trio_kafka.clients.links.login import ClientLogin  # noqa: PLC0415 - see above
+
+            self.login = ClientLogin(self.world, login)
 
     async def load(self) -> None:
         """Read what the connections need. Raises ConfigError."""
@@ -67,6 +74,7 @@ class BrokerLinks:
                 limit=self.limit,
                 changed=self._changed,
                 tls=self.tls,
+                login=self.login,
             )
             self._new.append(link)
             self._opened.set()
@@ -75,6 +83,8 @@ class BrokerLinks:
     async def run(self) -> NoReturn:
         """Run the tasks of all links until cancelled."""
         async with trio.open_nursery() as nursery:
+            if self.login is not None:
+                nursery.start_soon(self.login.run, name="login")
             while True:
                 await self._opened.wait()
                 self._opened = trio.Event()

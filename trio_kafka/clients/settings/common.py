@@ -8,6 +8,7 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.jaas import parse_jaas
+from trio_kafka.config.oauth_login import OauthLoginSettings
 from trio_kafka.config.setting import (
     REQUIRED,
     boolean,
@@ -17,12 +18,11 @@ from trio_kafka.config.setting import (
     string,
     string_list,
 )
-from trio_kafka.config.tls import TlsCommonSettings
 from trio_kafka.peers.backoff import Backoff
 
 
 @frozen(kw_only=True)
-class ClientSettings(TlsCommonSettings):
+class ClientSettings(OauthLoginSettings):
     """Settings of every client."""
 
     written: frozenset[str] = field(default=frozenset(), eq=False, repr=False)

@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING, Final
 
 from trio_kafka.clients.settings.common import ClientSettings
-from trio_kafka.config.jaas import JaasError, parse_jaas
-from trio_kafka.config.sasl_names import MODULES, PLAIN, SCRAM
+from trio_kafka.config.jaas import JaasError, Login, parse_jaas
+from trio_kafka.config.sasl_names import MODULES, OAUTHBEARER, SERVED
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.security.tls.settings import TlsSettings
 
 if TYPE_CHECKING:
     from trio_kafka.security.sasl.client import Credentials
+    from trio_kafka.security.tokens.login import TokenLogin
 
-_MECHANISMS: Final = (PLAIN, *SCRAM)
 _JAAS: Final = "sasl.jaas.config"
 
 
@@ -30,26 +30,37 @@ def tls_settings(settings: ClientSettings) -> TlsSettings | None:
     return TlsSettings.from_fields(settings)
 
 
-def credentials(settings: ClientSettings) -> "Credentials | None":
-    """Return the credentials; None without SASL. Raises ConfigError, which shows no secret."""
+def credentials(settings: ClientSettings) -> "Credentials | TokenLogin | None":
+    """Return the credentials, or where their token comes from; None without SASL.
+
+    Raises ConfigError, which shows no secret.
+    """
     if not settings.security_protocol.upper().startswith("SASL_"):
         return None
-    mechanism, names = settings.sasl_mechanism.upper(), ", ".join(_MECHANISMS)
-    if mechanism not in _MECHANISMS:
+    mechanism, names = settings.sasl_mechanism.upper(), ", ".join(SERVED)
+    if mechanism not in SERVED:
         kerberos = " (Kerberos)" if mechanism == "GSSAPI" else ""
         reason = f"{mechanism}{kerberos} is not supported: want one of {names}"
         raise ConfigError("sasl.mechanism", reason)
-    # Imported here: most programs that read settings use no SASL.
-    from trio_kafka.security.sasl.client import credentials_of  # noqa: PLC0415 - see above
-
-    module = MODULES[mechanism]
     if settings.sasl_jaas_config is None:
-        reason = f'is not set: want {module} required username="..." password="...";'
+        example = "" if mechanism == OAUTHBEARER else ' username="..." password="..."'
+        reason = f"is not set: want {MODULES[mechanism]} required{example};"
         raise ConfigError(_JAAS, reason)
     try:
-        login = parse_jaas(settings.sasl_jaas_config)
-        if login.module != module:
-            raise JaasError(f"names {login.module}: sasl.mechanism {mechanism} needs {module}")
-        return credentials_of(mechanism, login)
+        return _of_line(mechanism, parse_jaas(settings.sasl_jaas_config), settings)
     except JaasError as error:
         raise ConfigError(_JAAS, str(error)) from None
+
+
+def _of_line(mechanism: str, login: Login, settings: ClientSettings) -> "Credentials | TokenLogin":
+    module = MODULES[mechanism]
+    if login.module != module:
+        raise JaasError(f"names {login.module}: sasl.mechanism {mechanism} needs {module}")
+    # Imported here: most programs that read settings use no SASL.
+    if mechanism == OAUTHBEARER:
+        from trio_kafka.security.tokens.login import token_login  # noqa: PLC0415 - see above
+
+        return token_login(login, lambda name: getattr(settings, name.replace(".", "_")))
+    from trio_kafka.security.sasl.client import credentials_of  # noqa: PLC0415 - see above
+
+    return credentials_of(mechanism, login)

@@ -9,30 +9,29 @@ from typing import Final
 _OBJECTS: Final = "pass the function itself to the call that opens the client"
 _METRICS: Final = "`metrics()` of a client returns them, and brokers get them by telemetry"
 _REASONS: Final[Mapping[str, str]] = {
-    "Kerberos and OAUTHBEARER are not implemented yet": """
-        sasl.client.callback.handler.class sasl.kerberos.kinit.cmd
+    "Kerberos is not implemented": """
+        sasl.kerberos.kinit.cmd
         sasl.kerberos.min.time.before.relogin sasl.kerberos.service.name
         sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor
-        sasl.login.callback.handler.class sasl.login.class sasl.login.connect.timeout.ms
-        sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds
-        sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor
-        sasl.login.refresh.window.jitter sasl.login.retry.backoff.max.ms
-        sasl.login.retry.backoff.ms sasl.oauthbearer.allow.unverified.audience
-        sasl.oauthbearer.allow.unverified.issuer sasl.oauthbearer.assertion.algorithm
+    """,
+    "Java classes cannot run here: credentials come from sasl.jaas.config": """
+        sasl.client.callback.handler.class sasl.login.class
+    """,
+    "assertions are not implemented: use a client id and secret, or a file with a token": """
+        sasl.oauthbearer.assertion.algorithm
         sasl.oauthbearer.assertion.claim.aud sasl.oauthbearer.assertion.claim.exp.seconds
         sasl.oauthbearer.assertion.claim.iss sasl.oauthbearer.assertion.claim.jti.include
         sasl.oauthbearer.assertion.claim.nbf.seconds sasl.oauthbearer.assertion.claim.sub
         sasl.oauthbearer.assertion.file sasl.oauthbearer.assertion.private.key.file
         sasl.oauthbearer.assertion.private.key.passphrase sasl.oauthbearer.assertion.template.file
-        sasl.oauthbearer.client.credentials.client.id
-        sasl.oauthbearer.client.credentials.client.secret sasl.oauthbearer.clock.skew.seconds
+    """,
+    "tokens are checked by brokers": """
+        sasl.oauthbearer.allow.unverified.audience
+        sasl.oauthbearer.allow.unverified.issuer sasl.oauthbearer.clock.skew.seconds
         sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer
-        sasl.oauthbearer.header.urlencode sasl.oauthbearer.jwks.endpoint.refresh.ms
+        sasl.oauthbearer.jwks.endpoint.refresh.ms
         sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
         sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
-        sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class
-        sasl.oauthbearer.scope sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
-        sasl.oauthbearer.token.endpoint.url
     """,
     "it is about the Java runtime": """
         security.providers ssl.engine.factory.class ssl.keymanager.algorithm ssl.provider

@@ -8,9 +8,11 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.jaas import HIDDEN, JaasError, Login
+from trio_kafka.security.sasl.oauthbearer import oauthbearer
 from trio_kafka.security.sasl.plain import PLAIN, plain
 from trio_kafka.security.sasl.scram import BY_NAME
 from trio_kafka.security.sasl.scram_client import scram
+from trio_kafka.security.tokens.bearer import BearerToken
 
 _NONCE: Final = 24  # bytes
 LongCall = Callable[[], bytes]
@@ -39,12 +41,14 @@ def credentials_of(mechanism: str, login: Login) -> Credentials:
 
 
 def begin_exchange(
-    credentials: Credentials, random_bytes: Callable[[int], bytes]
+    credentials: Credentials | BearerToken, random_bytes: Callable[[int], bytes]
 ) -> ClientExchange:
     """Return the client's side of an exchange, which raises AuthenticationError.
 
     random_bytes: of a source that cannot be predicted.
     """
+    if isinstance(credentials, BearerToken):
+        return oauthbearer(credentials.text, credentials.extensions)
     if credentials.mechanism == PLAIN:
         return plain(credentials.username, credentials.password)
     return scram(

@@ -1,3 +1,12 @@
-"""Tokens of OAUTHBEARER (JWT): their claims, signatures, and the keys of issuers."""
+"""Tokens of OAUTHBEARER (JWT): claims, signatures, keys of issuers; sources of a client's token."""
 
-__all__ = ["claims", "keys", "verification"]
+__all__ = [
+    "bearer",
+    "claims",
+    "keys",
+    "login",
+    "renewal",
+    "sources",
+    "unsecured",
+    "verification",
+]

@@ -24,7 +24,7 @@ class VerifiedToken:
 
 def check_claims(claims: Mapping[str, object], rules: TokenRules, now_s: float) -> VerifiedToken:
     """Return whom a token is about. now_s: wall-clock time. Raises InvalidTokenError."""
-    expires_s = _time(claims, "exp")
+    expires_s = claim_time(claims, "exp")
     if expires_s is None:
         raise InvalidTokenError("it has no claim exp")
     if now_s - rules.skew_s >= expires_s:
@@ -45,23 +45,24 @@ def check_claims(claims: Mapping[str, object], rules: TokenRules, now_s: float) 
 
 def _check_signed(claims: Mapping[str, object], rules: TokenRules, now_s: float) -> None:
     """Check what Kafka checks of signed tokens only: `iat` must be there, and may lie ahead."""
-    if _time(claims, "iat") is None:
+    if claim_time(claims, "iat") is None:
         raise InvalidTokenError("it has no claim iat")
-    begins_s = _time(claims, "nbf")
+    begins_s = claim_time(claims, "nbf")
     if begins_s is not None and begins_s > now_s + rules.skew_s:
         raise InvalidTokenError("its claim nbf is in the future")
 
 
 def _check_unsigned(claims: Mapping[str, object], now_s: float) -> None:
     """Check what Kafka checks of unsigned tokens only: `iat` if it is there, and never `nbf`."""
-    issued_s = _time(claims, "iat")
+    issued_s = claim_time(claims, "iat")
     if issued_s is not None and issued_s > now_s:
         raise InvalidTokenError("its claim iat is in the future")
     if not isinstance(claims.get("scope"), str | list | None):
         raise InvalidTokenError("its claim scope is no text or list")
 
 
-def _time(claims: Mapping[str, object], name: str) -> float | None:
+def claim_time(claims: Mapping[str, object], name: str) -> float | None:
+    """Return a time in seconds, or None for a claim that is missing. Raises InvalidTokenError."""
     value = claims.get(name)
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""A password for a command: from a file, or from the terminal without an echo.
+"""Secrets for a command: from a file, or from the terminal without an echo.
 
 It is no argument, as other users of the machine can read the arguments of a process.
 """
@@ -22,14 +22,23 @@ def declare_password(parser: ArgumentParser) -> None:
 def read_password(file: str | None, user: str) -> str:
     """Return the password. Raises CommandFailedError."""
     asks = file is None and sys.stdin.isatty()
-    password = _ask(user) if asks else _first_line(file or "-")
+    password = _ask_twice(user) if asks else first_line(file or "-")
     if not password:
         raise CommandFailedError("the password is empty: want at least one character")
     return password
 
 
-def _ask(user: str) -> str:
+def ask(user: str) -> str:
+    """Ask the terminal for a password. Raises CommandFailedError without one."""
+    if not sys.stdin.isatty():
+        raise CommandFailedError(f"no password of {user}: give --password-file FILE")
     from getpass import getpass  # noqa: PLC0415 - most commands ask for nothing
+
+    return getpass(f"Password of {user}: ")
+
+
+def _ask_twice(user: str) -> str:
+    from getpass import getpass  # noqa: PLC0415 - as above
 
     password = getpass(f"Password of {user}: ")
     if getpass("Again: ") != password:
@@ -37,7 +46,8 @@ def _ask(user: str) -> str:
     return password
 
 
-def _first_line(file: str) -> str:
+def first_line(file: str) -> str:
+    """Return the first line of a file, or of the standard input. Raises CommandFailedError."""
     try:
         if file == "-":
             return sys.stdin.readline().rstrip("\r\n")

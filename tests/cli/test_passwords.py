@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trio_kafka.cli import CommandFailedError
-from trio_kafka.cli.user.passwords import read_password
+from trio_kafka.cli.passwords import read_password
 
 
 class Terminal(io.StringIO):
