@@ -10,6 +10,7 @@ TESTED_ELSEWHERE = {
     "admin_ui/trio_kafka_admin/copying": "sources of tests: test_source.py runs each",
     "admin_ui/trio_kafka_admin/downloads/__init__.py": "a table: held by the tests of each file",
     "plugins/trio_kafka_builtin/fault_commands": "small commands: test_commands.py runs them",
+    "plugins/trio_kafka_spark/client/options": "tables: test_table.py holds all of them",
     "trio_kafka/broker/parts/authentication.py": "tests/broker/test_sasl.py logs in by each kind",
     "trio_kafka/network/authenticator.py": "an interface: test_sasl_authenticator.py holds it",
     "trio_kafka/security/sasl/errors.py": "a value: the tests of each mechanism raise it",
@@ -52,6 +53,8 @@ TESTED_ELSEWHERE = {
     "trio_kafka/network/listener_tls.py": "test_handshakes.py wraps sockets and names clients",
     "trio_kafka/security/tls/errors.py": "two classes: test_failures.py raises them",
     "trio_kafka/security/tls/handshake.py": "test_socket.py and the kit's clients shake hands",
+    "trio_kafka/testing/pytest_cleaning.py": "test_pytest_brokers.py runs tests that leave things",
+    "trio_kafka/testing/pytest_marks.py": "test_pytest_brokers.py runs tests with marks",
     "trio_kafka/world/protocols.py": "interfaces: held by the contract tests of both worlds",
     "trio_kafka/world/world.py": "an interface, as the protocols",
 }

@@ -1,0 +1,1 @@
+"""The `kafka.*` options of Spark's reads and writes, by subject; `table` holds all of them."""
