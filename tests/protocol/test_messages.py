@@ -53,14 +53,14 @@ def bodies(sample: dict[str, Any]) -> list[tuple[type[Any], bytes, int, bytes]]:
     version = sample["version"]
     frame = bytes.fromhex(sample["request"])
     head, position = decoder(RequestHeader, request_header_version(message, version))(frame)
-    found = [(cls, frame, position, to_bytes(head, request_header_version(message, version)))]
+    result = [(cls, frame, position, to_bytes(head, request_header_version(message, version)))]
     if sample["response"]:
         frame = bytes.fromhex(sample["response"])
         header_version = response_header_version(message, version)
         answer_head, position = decoder(ResponseHeader, header_version)(frame)
         assert message.response is not None
-        found.append((message.response, frame, position, to_bytes(answer_head, header_version)))
-    return found
+        result.append((message.response, frame, position, to_bytes(answer_head, header_version)))
+    return result
 
 
 def test_every_kafka_message_is_declared_except_two_file_rows_and_removed_messages() -> None:

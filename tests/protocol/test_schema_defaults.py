@@ -50,9 +50,9 @@ def test_a_struct_missing_in_a_frame_is_the_shared_default_instance():
     rows[1].current_leader = LeaderIdAndEpoch(1, 2)
     message = FetchResponse(responses=[FetchableTopicResponse(topic_id=bytes(16), partitions=rows)])
 
-    found, _ = decoder(FetchResponse, 16)(to_bytes(message, 16))
+    result, _ = decoder(FetchResponse, 16)(to_bytes(message, 16))
 
-    first, second = found.responses[0].partitions
+    first, second = result.responses[0].partitions
     assert first.current_leader is PartitionData().current_leader
     assert second.current_leader == LeaderIdAndEpoch(1, 2)
     second.current_leader.leader_id = 7

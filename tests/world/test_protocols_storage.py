@@ -66,9 +66,9 @@ async def test_try_read_of_partly_cold_bytes_is_short_before_the_end_of_the_file
     worlds.chill(file, 4096)
     buffer = bytearray(4 << 20)
 
-    found = file.try_read(0, buffer)
+    result = file.try_read(0, buffer)
 
-    assert 0 < found < file.size
+    assert 0 < result < file.size
     assert await file.read(0, buffer) == 4 << 20
 
 
@@ -164,8 +164,8 @@ async def test_rename_replaces_the_target_and_open_files_stay_usable(worlds, clo
 
     assert worlds.root.names() == ["b"]
     buffer = bytearray(3)
-    found = worlds.closed_at_the_end(worlds.root.open("b"))
-    assert await found.read(0, buffer) == 2
+    result = worlds.closed_at_the_end(worlds.root.open("b"))
+    assert await result.read(0, buffer) == 2
     assert buffer[:2] == b"a+"
     assert await replaced.read(0, buffer) == 1
     assert buffer[:1] == b"b"

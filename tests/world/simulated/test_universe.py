@@ -47,12 +47,12 @@ def test_different_seeds_give_different_traces_in_any_order_of_runs():
 
 
 def lost_by(forgotten, seeds=12):
-    found = [
+    result = [
         Universe(seed, moody=True).run(lambda universe: scenario.power_loss(universe, forgotten))
         for seed in range(seeds)
     ]
-    assert sum(acknowledged for acknowledged, _ in found) > seeds
-    return sum(lost for _, lost in found)
+    assert sum(acknowledged for acknowledged, _ in result) > seeds
+    return sum(lost for _, lost in result)
 
 
 @pytest.mark.slow
