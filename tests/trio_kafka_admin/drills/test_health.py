@@ -25,7 +25,7 @@ GROUP = "billing"
 
 
 @pytest.mark.parametrize(
-    "minutes", [2, pytest.param(60, marks=[pytest.mark.long, pytest.mark.timeout(2400)])]
+    "minutes", [1, pytest.param(60, marks=[pytest.mark.long, pytest.mark.timeout(2400)])]
 )
 async def test_healthy_busy_broker_has_no_findings(autojump_clock: MockClock, minutes: int) -> None:
     async with drill(settings={"group.consumer.session.timeout.ms": "45000"}) as exercise:
