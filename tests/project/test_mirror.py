@@ -10,7 +10,6 @@ TESTED_ELSEWHERE = {
     "admin_ui/trio_kafka_admin/copying": "sources of tests: test_source.py runs each",
     "admin_ui/trio_kafka_admin/downloads/__init__.py": "a table: held by the tests of each file",
     "plugins/trio_kafka_builtin/fault_commands": "small commands: test_commands.py runs them",
-    "plugins/trio_kafka_spark/client/options": "tables: test_table.py holds all of them",
     "trio_kafka/broker/parts/authentication.py": "tests/broker/test_sasl.py logs in by each kind",
     "trio_kafka/network/authenticator.py": "an interface: test_sasl_authenticator.py holds it",
     "trio_kafka/security/sasl/errors.py": "a value: the tests of each mechanism raise it",

@@ -1,7 +1,7 @@
 """The cluster of a command as `kafka.*` options of a reader or writer."""
 
 from trio_kafka.cli.cluster_address import Bootstrap
-from trio_kafka_spark.client.options.table import KAFKA_OPTIONS
+from trio_kafka_spark.client.options import KAFKA_OPTIONS
 from trio_kafka_spark.client.settings import BOOTSTRAP, PREFIX
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from trio_kafka.config.jaas import Login
 from trio_kafka.strict_json import parse_json
 from trio_kafka_spark.client.errors import AuthenticationError, OptionError
-from trio_kafka_spark.client.options.table import KAFKA_OPTIONS
+from trio_kafka_spark.client.options import KAFKA_OPTIONS
 from trio_kafka_spark.client.secret import Secret, resolve
 from trio_kafka_spark.client.security import OPTION, Sasl, Tls
 

@@ -13,8 +13,7 @@ from attrs import field
 from trio_kafka.attributes import frozen
 from trio_kafka.model import Endpoint
 from trio_kafka_spark.client.errors import OptionError
-from trio_kafka_spark.client.options.option import KafkaOption, Use
-from trio_kafka_spark.client.options.table import KAFKA_OPTIONS
+from trio_kafka_spark.client.options import KAFKA_OPTIONS, KafkaOption, Use
 from trio_kafka_spark.client.secret import Secret, resolve
 from trio_kafka_spark.client.security import Security
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tests.project.tree import ROOT
-from trio_kafka_spark.client.options.option import KafkaOption, Side, Use
-from trio_kafka_spark.client.options.table import KAFKA_OPTIONS
+from trio_kafka_spark.client.options import KAFKA_OPTIONS, KafkaOption, Side, Use
 
 PAGE: Final = ROOT / "docs" / "how-to" / "spark-options.md"
 MARK: Final = "## All options\n"

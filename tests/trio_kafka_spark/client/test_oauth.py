@@ -108,7 +108,7 @@ def test_the_token_is_read_from_a_file_url(tmp_path: Path) -> None:
 
 def test_a_token_request_has_the_client_credentials_and_the_scope() -> None:
     with endpoint() as (url, asked):
-        result = bearer_token(
+        found = bearer_token(
             Sasl(token_url=url),
             login(clientId="m/e", clientSecret="s 3", scope="a", extension_x="y"),
         )
@@ -123,7 +123,7 @@ def test_a_token_request_has_the_client_credentials_and_the_scope() -> None:
             login(),
         )
 
-    assert result == ("t.o.k", {"x": "y"})
+    assert found == ("t.o.k", {"x": "y"})
     decoded = [
         (base64.b64decode((header or "").removeprefix("Basic ")), form) for header, form in asked
     ]

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from tests.trio_kafka_spark.client.page import PAGE, page
-from trio_kafka_spark.client.options.table import KAFKA_OPTIONS
+from trio_kafka_spark.client.options import KAFKA_OPTIONS
 from trio_kafka_spark.client.settings import ClientSettings
 
 

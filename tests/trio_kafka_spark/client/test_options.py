@@ -1,7 +1,6 @@
 import attrs
 
-from trio_kafka_spark.client.options.option import Side, Use
-from trio_kafka_spark.client.options.table import KAFKA_OPTIONS
+from trio_kafka_spark.client.options import KAFKA_OPTIONS, Side, Use
 from trio_kafka_spark.client.security import Sasl, Security, Tls
 from trio_kafka_spark.client.settings import ClientSettings, WriteSettings
 
@@ -19,7 +18,7 @@ def test_each_honoured_option_has_a_field_in_the_settings() -> None:
         assert (option.target is not None) == (option.use is Use.HONOURED)
         if option.target is not None:
             part, _, field = option.target.rpartition(".")
-            assert field in {field_.name for field_ in attrs.fields(CLASSES[part])}, option.name
+            assert field in {one.name for one in attrs.fields(CLASSES[part])}, option.name
 
 
 def test_the_default_in_the_option_table_is_the_default_of_the_settings() -> None:
