@@ -89,6 +89,19 @@ async def test_clean_ups_take_turns_with_busy_shards(autojump_clock: MockClock) 
     assert turns.cleanups == 0
 
 
+async def test_clean_up_is_done_though_no_shard_is_busy(autojump_clock: MockClock) -> None:
+    turns, log = ShardTurns(lambda: 0.0), list[str]()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(turns.run)
+        await wait_all_tasks_blocked()
+        turns.clean_up(steps(2, log))
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+
+    assert log == ["clean-up"] * 2
+    assert turns.cleanups == 0
+
+
 def test_clean_ups_are_finished_at_once_at_the_end() -> None:
     turns, log = ShardTurns(lambda: 0.0), list[str]()
     turns.clean_up(steps(2, log))
