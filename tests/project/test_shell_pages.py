@@ -95,6 +95,11 @@ NEEDED = {"docs/how-to/audit.md": "kcat"}
 REPLACED = {
     "make -C trio-kafka wheel": ": the wheel is built by test_install_guide.py",
     "pip install examples/plugins/": ": `write_files` leaves the package where Python finds it",
+    # What a person looks at for some seconds.
+    "trio-kafka top --times 3": "trio-kafka top --times 3 --interval 0.2",
+    "trio-kafka record --at http://127.0.0.1:9644/admin --seconds 5": (
+        "trio-kafka record --at http://127.0.0.1:9644/admin --seconds 1"
+    ),
 }
 
 
