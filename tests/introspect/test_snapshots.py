@@ -71,7 +71,7 @@ def test_single_snapshot_has_no_rates_and_means_since_the_start() -> None:
 
     assert (loop.passes_per_s, loop.busy_percent, loop.wake_ms) == (None, None, 2.0)
     assert (fetch.per_s, fetch.total_ms, fetch.count) == (None, 2.0, 20)
-    assert {one.done_per_s for one in waiting} == {None}
+    assert {row.done_per_s for row in waiting} == {None}
 
 
 def test_mean_covers_the_requests_that_ended_between_two_snapshots() -> None:

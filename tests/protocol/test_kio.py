@@ -152,7 +152,7 @@ def without_nothing(value: Any) -> Any:
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(draw=st.data())
 def test_kio_reads_the_same_values_and_writes_the_same_bytes(name: str, draw: Any) -> None:
-    versions = sorted(version for known, version in KIO if known == name)
+    versions = sorted(version for each, version in KIO if each == name)
     for version in newest_and_another(versions, draw):
         compare_with_kio(name, version, draw)
 

@@ -127,8 +127,8 @@ def test_codecs_in_steps_give_the_same_result_as_plain_codecs(key: int) -> None:
             in_steps: list[bytes] = []
             encoder(cls, version)(message, segments.append)
 
-            pauses, made = run(decoder_in_steps(cls, version)(frame, position))
-            assert made == (message, end)
+            pauses, decoded = run(decoder_in_steps(cls, version)(frame, position))
+            assert decoded == (message, end)
             written, _ = run(encoder_in_steps(cls, version)(message, in_steps.append))
             assert in_steps == segments
             assert written <= pauses  # which are also made before tagged fields

@@ -20,13 +20,13 @@ def test_messages_share_one_default_instance_of_a_struct_field():
 
 
 def test_a_shared_default_equals_a_new_instance_of_its_class():
-    default, made = PartitionData().diverging_epoch, EpochEndOffset()
+    default, created = PartitionData().diverging_epoch, EpochEndOffset()
 
-    assert default == made
-    assert made == default
+    assert default == created
+    assert created == default
     assert default != EpochEndOffset(3)
     assert isinstance(default, EpochEndOffset)
-    assert repr(default) == repr(made)
+    assert repr(default) == repr(created)
     assert fields_of(type(default)) == fields_of(EpochEndOffset)
     assert repr(PartitionData()) == "PartitionData()"
 

@@ -98,7 +98,9 @@ def test_a_small_answer_is_encoded_with_length_correlation_id_and_header() -> No
 def test_the_length_covers_all_segments_and_adjacent_bytes_are_joined(
     shape: list[bytes | int], flexible: bool
 ) -> None:
-    parts: list[Buffer | Range] = [Range(one) if isinstance(one, int) else one for one in shape]
+    parts: list[Buffer | Range] = [
+        Range(piece) if isinstance(piece, int) else piece for piece in shape
+    ]
 
     segments = answer(9, parts, flexible=flexible)
 
@@ -110,8 +112,8 @@ def test_the_length_covers_all_segments_and_adjacent_bytes_are_joined(
     bytes_only = b"".join(segment for segment in segments if isinstance(segment, bytes))
     body = b"".join(part for part in parts if not isinstance(part, Range))
     assert bytes_only[9 if flexible else 8 :] == body
-    for one, other in pairwise(segments):
-        assert isinstance(one, Range) or isinstance(other, Range)
+    for piece, other in pairwise(segments):
+        assert isinstance(piece, Range) or isinstance(other, Range)
 
 
 def test_large_adjacent_parts_are_not_copied() -> None:

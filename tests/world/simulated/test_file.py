@@ -125,6 +125,6 @@ def test_stalled_slow_append_does_not_delay_other_tasks():
             nursery.start_soon(file.append_slow, [b"abc"])
             await trio.sleep(0.1)
             seen += [trio.current_time() - began, file.size]
-        return [round(one, 3) for one in seen], trio.current_time() - began > 0.5, file.size
+        return [round(seconds, 3) for seconds in seen], trio.current_time() - began > 0.5, file.size
 
     assert run_simulated(main) == ([0.1, 0], True, 3)

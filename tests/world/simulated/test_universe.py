@@ -134,16 +134,16 @@ def test_fault_on_any_disk_call_raises_its_error(call):
 def test_fault_function_gets_machine_call_and_target_and_may_return_a_delay():
     async def main(universe):
         file = universe.machine("m").directory("/d", create=True).create("f")
-        asked = []
+        seen = []
 
         def slow(*call):
-            asked.append(call)
+            seen.append(call)
             return 0.5
 
         universe.fault = slow
         before = trio.current_time()
         file.append([b"x"])
-        return trio.current_time() - before, asked
+        return trio.current_time() - before, seen
 
     assert run_simulated(main) == (0.5, [("m", "append", "/d/f")])
 
